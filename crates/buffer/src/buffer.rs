@@ -1,0 +1,125 @@
+/// Bytes that were written so far, in memory that is initialised beyond them.
+///
+/// What lies beyond the written bytes is old data of this process: it never leaves the process, because only
+/// [`Buffer::advance`] makes bytes count, and its caller has just filled them.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    memory: Vec<u8>,
+    written: usize,
+}
+
+impl Buffer {
+    /// The smallest amount of memory that a growing buffer takes, in bytes.
+    pub const MIN_CAPACITY: usize = 4096;
+
+    /// Makes an empty buffer without memory.
+    pub const fn new() -> Buffer {
+        Buffer { memory: Vec::new(), written: 0 }
+    }
+
+    /// Makes an empty buffer that holds `capacity` bytes without growing.
+    pub fn with_capacity(capacity: usize) -> Buffer {
+        Buffer { memory: vec![0; capacity], written: 0 }
+    }
+
+    /// The bytes written so far.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.memory[..self.written]
+    }
+
+    /// The bytes written so far, to correct them.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.memory[..self.written]
+    }
+
+    /// How many bytes were written.
+    pub fn len(&self) -> usize {
+        self.written
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.written == 0
+    }
+
+    /// How many bytes the buffer holds without growing.
+    pub fn capacity(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// Forgets everything after the first `length` bytes.
+    pub fn truncate(&mut self, length: usize) {
+        self.written = self.written.min(length);
+    }
+
+    /// Forgets everything; the memory stays.
+    pub fn clear(&mut self) {
+        self.written = 0;
+    }
+
+    /// Forgets the first `count` bytes and moves the others to the front.
+    ///
+    /// # Panics
+    /// When fewer than `count` bytes were written.
+    pub fn consume(&mut self, count: usize) {
+        self.memory.copy_within(count..self.written, 0);
+        self.written -= count;
+    }
+
+    /// Appends `bytes`.
+    #[inline]
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.space(bytes.len()).copy_from_slice(bytes);
+        self.written += bytes.len();
+    }
+
+    /// Initialised memory for `count` bytes right after those written; they count once [`Buffer::advance`] says so.
+    #[inline]
+    pub fn space(&mut self, count: usize) -> &mut [u8] {
+        let end = self.written + count;
+        if end > self.memory.len() {
+            self.grow(end);
+        }
+        &mut self.memory[self.written..end]
+    }
+
+    /// Counts `count` bytes of the last [`Buffer::space`] as written.
+    ///
+    /// # Panics
+    /// When the buffer has no such space.
+    #[inline]
+    pub fn advance(&mut self, count: usize) {
+        assert!(count <= self.memory.len() - self.written, "advance past the buffer's memory");
+        self.written += count;
+    }
+
+    #[cold]
+    fn grow(&mut self, needed: usize) {
+        let capacity = needed.max(self.memory.len() * 2).max(Self::MIN_CAPACITY);
+        self.memory.resize(capacity, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_does_not_count_until_it_is_advanced() {
+        let mut buffer = Buffer::new();
+        buffer.put(b"ab");
+        buffer.space(10)[0] = b'c';
+        assert_eq!(buffer.as_slice(), b"ab");
+        buffer.advance(1);
+        assert_eq!(buffer.as_slice(), b"abc");
+    }
+
+    #[test]
+    fn consumed_bytes_make_room_at_the_front() {
+        let mut buffer = Buffer::with_capacity(4);
+        buffer.put(b"abcd");
+        buffer.consume(3);
+        buffer.put(b"efg");
+        assert_eq!((buffer.as_slice(), buffer.capacity()), (&b"defg"[..], 4));
+    }
+}

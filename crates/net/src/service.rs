@@ -1,0 +1,91 @@
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Instant;
+
+use buffer::Output;
+
+/// How a message came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// Over a stream, between record marks.
+    Tcp,
+    /// As a datagram.
+    Udp,
+}
+
+/// Who sent a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// The sender's address.
+    pub address: SocketAddr,
+    /// The address of ours that it was sent to.
+    pub local: SocketAddr,
+    /// How it came.
+    pub transport: Transport,
+    /// Which connection it came over: a number that is not used twice by one process; 0 for datagrams.
+    pub connection: u64,
+}
+
+/// What the start of a stream's unread bytes is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// Not a whole message yet; it takes at least this many bytes in all, as far as can be told.
+    Partial(usize),
+    /// A whole message.
+    Message {
+        /// Where its bytes are.
+        body: Range<usize>,
+        /// How many bytes of the stream it took, marks included.
+        consumed: usize,
+    },
+}
+
+/// Why a stream makes no sense any more: the connection is closed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct FrameError(pub String);
+
+/// One message to answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The message.
+    pub message: &'a [u8],
+    /// Who sent it.
+    pub peer: Peer,
+    /// Which thread asks: loops first, then blocking threads, numbered from 0 without gaps.
+    pub worker: usize,
+    /// Whether this thread may wait.
+    pub may_block: bool,
+    /// The time at which the message was read.
+    pub now: Instant,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The answer is in the output.
+    Answered,
+    /// There is no answer (a datagram that makes no sense, a call that is being worked on already).
+    Silent,
+    /// The answer has to wait: ask again from a thread that may. The output is as it was before.
+    WouldBlock,
+    /// The sender cannot be understood or is hostile: close its connection. The text says why.
+    Close(String),
+}
+
+/// What answers messages. It is called from several threads at once.
+pub trait Service: Send + Sync + 'static {
+    /// Finds the first message in the unread bytes of a stream. Fragments of one message may be moved together in place.
+    ///
+    /// # Errors
+    /// When no message can begin like this, or a message would be larger than the service takes.
+    fn frame(&self, unread: &mut [u8]) -> Result<Frame, FrameError>;
+
+    /// Answers one message by appending to `output`, with the marks that its transport needs.
+    fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict;
+
+    /// Hears that a connection is gone.
+    fn disconnected(&self, peer: &Peer) {
+        let _ = peer;
+    }
+}

@@ -1,0 +1,43 @@
+/// Who asks, after squashing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller<'a> {
+    /// The user.
+    pub uid: u32,
+    /// The user's first group.
+    pub gid: u32,
+    /// The user's further groups.
+    pub groups: &'a [u32],
+}
+
+impl Caller<'_> {
+    /// The user whom no permission bit stops.
+    pub const ROOT: Caller<'static> = Caller { uid: 0, gid: 0, groups: &[] };
+
+    /// Whether the caller is in `group`.
+    pub fn is_in_group(&self, group: u32) -> bool {
+        self.gid == group || self.groups.contains(&group)
+    }
+
+    /// Whether the caller is the superuser.
+    pub fn is_root(&self) -> bool {
+        self.uid == 0
+    }
+}
+
+/// What goes with every call of a [`FileSystem`](crate::FileSystem).
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// Who asks.
+    pub caller: Caller<'a>,
+    /// Which thread asks: event loops and blocking threads are numbered from 0 without gaps, so that a file system can
+    /// keep one cache for each and share none of them on a hit.
+    pub worker: usize,
+    /// Whether this thread may wait. When it may not, a call that would wait answers
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock) and has changed nothing.
+    pub may_block: bool,
+}
+
+impl Context<'static> {
+    /// The superuser on worker 0, allowed to wait: for start-up work and for tests.
+    pub const ROOT: Context<'static> = Context { caller: Caller::ROOT, worker: 0, may_block: true };
+}

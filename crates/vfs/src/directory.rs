@@ -1,0 +1,33 @@
+use crate::Entry;
+
+/// How much to say of each entry of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Names, file numbers and cookies.
+    Names,
+    /// Handles and attributes too.
+    Entries,
+}
+
+/// One entry of a directory. `.` and `..` are never among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirEntry<'a> {
+    /// The name.
+    pub name: &'a [u8],
+    /// The number of the file within its file system.
+    pub fileid: u64,
+    /// Where the listing goes on after this entry: at least 1 and at most `u64::MAX - 2`, and good as long as the
+    /// directory exists, whatever is added to it or removed from it meanwhile.
+    pub cookie: u64,
+    /// The file itself, when [`Detail::Entries`] was asked for and it still existed when it was looked at.
+    pub entry: Option<Entry>,
+}
+
+/// How a listing ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// The consumer wanted no more.
+    Stopped,
+    /// Every entry was given.
+    Complete,
+}

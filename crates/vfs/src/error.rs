@@ -1,0 +1,132 @@
+use std::io;
+
+/// What every call of a [`FileSystem`](crate::FileSystem) returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a file system did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Only the owner or the superuser may do this (EPERM).
+    #[error("operation not permitted")]
+    NotPermitted,
+    /// The permissions refuse it (EACCES).
+    #[error("permission denied")]
+    AccessDenied,
+    /// There is no such name (ENOENT).
+    #[error("no such file or directory")]
+    NoEntry,
+    /// There is such a name already (EEXIST).
+    #[error("file exists")]
+    Exists,
+    /// The two places are on different file systems (EXDEV).
+    #[error("not on the same file system")]
+    CrossDevice,
+    /// There is no such device (ENXIO, ENODEV).
+    #[error("no such device")]
+    NoDevice,
+    /// The file is not a directory, and only a directory will do (ENOTDIR).
+    #[error("not a directory")]
+    NotDirectory,
+    /// The file is a directory, and a directory will not do (EISDIR).
+    #[error("is a directory")]
+    IsDirectory,
+    /// The file is of a kind that cannot do this, such as reading a FIFO or reading the target of a regular file.
+    #[error("wrong kind of file")]
+    WrongKind,
+    /// An argument makes no sense here (EINVAL).
+    #[error("invalid argument")]
+    Invalid,
+    /// The file would get larger than the file system can hold (EFBIG).
+    #[error("file too large")]
+    FileTooBig,
+    /// The file system is full (ENOSPC).
+    #[error("no space left on device")]
+    NoSpace,
+    /// The user's quota is used up (EDQUOT).
+    #[error("disk quota exceeded")]
+    Quota,
+    /// The file system is read-only (EROFS).
+    #[error("read-only file system")]
+    ReadOnly,
+    /// The file has as many names as it can have (EMLINK).
+    #[error("too many links")]
+    TooManyLinks,
+    /// The name is longer than the file system allows (ENAMETOOLONG).
+    #[error("file name too long")]
+    NameTooLong,
+    /// The directory still has entries (ENOTEMPTY).
+    #[error("directory not empty")]
+    NotEmpty,
+    /// The file is in use in a way that forbids this (EBUSY, ETXTBSY).
+    #[error("file is busy")]
+    Busy,
+    /// The file that the handle named is gone (ESTALE).
+    #[error("stale file handle")]
+    Stale,
+    /// The handle was never one of this file system's.
+    #[error("not a handle of this file system")]
+    BadHandle,
+    /// The cookie was never one of this directory's.
+    #[error("not a cookie of this directory")]
+    BadCookie,
+    /// The file system cannot do this at all (EOPNOTSUPP, ENOSYS).
+    #[error("operation not supported")]
+    NotSupported,
+    /// The call would have to wait and was told not to; nothing has changed.
+    #[error("the call would block")]
+    WouldBlock,
+    /// Not now, but later: the process is out of descriptors or memory, or the file is being brought from slow storage.
+    #[error("temporarily unavailable: {0}")]
+    TryLater(#[source] io::Error),
+    /// The storage failed, or said something that has no name above.
+    #[error("input/output error: {0}")]
+    Io(#[source] io::Error),
+}
+
+impl From<io::Error> for Error {
+    /// Names the operating system's errors; the numbers are Linux's, which are the same on every architecture that
+    /// Rust's standard library supports there for all but a few names, and those few are not among them.
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(1) => Error::NotPermitted,
+            Some(2) => Error::NoEntry,
+            Some(6 | 19) => Error::NoDevice,
+            Some(11) => Error::WouldBlock,
+            Some(13) => Error::AccessDenied,
+            Some(12 | 23 | 24) => Error::TryLater(error),
+            Some(16 | 26) => Error::Busy,
+            Some(17) => Error::Exists,
+            Some(18) => Error::CrossDevice,
+            Some(20) => Error::NotDirectory,
+            Some(21) => Error::IsDirectory,
+            Some(22) => Error::Invalid,
+            Some(27) => Error::FileTooBig,
+            Some(28) => Error::NoSpace,
+            Some(30) => Error::ReadOnly,
+            Some(31) => Error::TooManyLinks,
+            Some(36) => Error::NameTooLong,
+            Some(39) => Error::NotEmpty,
+            Some(38 | 95) => Error::NotSupported,
+            Some(40) => Error::WrongKind,
+            Some(116) => Error::Stale,
+            Some(122) => Error::Quota,
+            _ => Error::Io(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_without_a_name_keeps_its_source() {
+        let error = Error::from(io::Error::from_raw_os_error(5));
+        assert!(matches!(error, Error::Io(source) if source.raw_os_error() == Some(5)));
+    }
+
+    #[test]
+    fn running_out_of_descriptors_is_temporary() {
+        assert!(matches!(Error::from(io::Error::from_raw_os_error(24)), Error::TryLater(_)));
+    }
+}

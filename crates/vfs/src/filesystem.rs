@@ -1,0 +1,327 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::{
+    Attributes, Context, Detail, Device, DirEntry, Error, Handle, Listing, Name, OpenFile, OpenMode, Result,
+    SetAttributes, permission,
+};
+
+/// A file together with its attributes at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The file.
+    pub handle: Handle,
+    /// Its attributes.
+    pub attributes: Attributes,
+}
+
+/// A name in a directory: where something is, or shall be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The directory.
+    pub dir: Handle,
+    /// The name in it.
+    pub name: Name<'a>,
+}
+
+/// What to do when the name of a file to create exists already (RFC 1813 §3.3.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateMode {
+    /// Take the file that is there, and set its size if one is asked for.
+    Unchecked,
+    /// Refuse with [`Error::Exists`].
+    Guarded,
+    /// Refuse with [`Error::Exists`], unless that file was made with this same verifier: then it was this very call,
+    /// sent again. The verifier is on stable storage when the call returns, and survives a restart.
+    Exclusive([u8; 8]),
+}
+
+/// What to make besides regular files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewNode<'a> {
+    /// A directory.
+    Directory,
+    /// A symbolic link with this target, which is not looked at.
+    Symlink(&'a [u8]),
+    /// A block device.
+    BlockDevice(Device),
+    /// A character device.
+    CharDevice(Device),
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+}
+
+/// Ways to use a file, as a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Access(u8);
+
+impl Access {
+    /// No way at all.
+    pub const NONE: Access = Access(0);
+    /// Read the bytes, or list the names.
+    pub const READ: Access = Access(4);
+    /// Change the bytes, or the names.
+    pub const WRITE: Access = Access(2);
+    /// Run the file, or look up a name.
+    pub const EXECUTE: Access = Access(1);
+    /// All three.
+    pub const ALL: Access = Access(7);
+
+    /// Makes a set of the three low bits of `bits`, in the order `rwx`.
+    pub fn from_mode_bits(bits: u32) -> Access {
+        Access((bits & 7) as u8)
+    }
+
+    /// Whether everything in `other` is in this set.
+    pub fn contains(self, other: Access) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl std::ops::BitOr for Access {
+    type Output = Access;
+    fn bitor(self, other: Access) -> Access {
+        Access(self.0 | other.0)
+    }
+}
+
+impl std::ops::BitAnd for Access {
+    type Output = Access;
+    fn bitand(self, other: Access) -> Access {
+        Access(self.0 & other.0)
+    }
+}
+
+/// Whether calls of a file system wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blocking {
+    /// They never do: memory.
+    Never,
+    /// Some do, and those answer [`Error::WouldBlock`] when they may not.
+    Sometimes,
+    /// Any may, and none asks: the server calls this file system only from threads that may wait.
+    Always,
+}
+
+/// What a file system can do and how large things may get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Properties {
+    /// The longest name, in bytes.
+    pub max_name_bytes: u32,
+    /// The most names that one file can have.
+    pub max_links: u32,
+    /// The largest file, in bytes.
+    pub max_file_bytes: u64,
+    /// The smallest step of a time stamp, in nanoseconds.
+    pub time_step_ns: u32,
+    /// Whether a file can have several names.
+    pub hard_links: bool,
+    /// Whether there are symbolic links.
+    pub symlinks: bool,
+    /// Whether every kind of file is handled alike, so that one answer holds for the whole file system.
+    pub homogeneous: bool,
+    /// Whether times can be set.
+    pub times_can_be_set: bool,
+    /// Whether names that differ only in case are the same.
+    pub case_insensitive: bool,
+    /// Whether names keep the case that they were given.
+    pub case_preserving: bool,
+    /// What a directory's cookies belong to: cookies that were given under one number are not understood under another.
+    /// A file system whose cookies survive a restart always says the same.
+    pub cookie_verifier: u64,
+}
+
+impl Default for Properties {
+    fn default() -> Self {
+        Properties {
+            max_name_bytes: 255,
+            max_links: 32_000,
+            max_file_bytes: i64::MAX.cast_unsigned(),
+            time_step_ns: 1,
+            hard_links: true,
+            symlinks: true,
+            homogeneous: true,
+            times_can_be_set: true,
+            case_insensitive: false,
+            case_preserving: true,
+            cookie_verifier: 0,
+        }
+    }
+}
+
+/// How full a file system is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    /// Size in bytes.
+    pub total_bytes: u64,
+    /// Free bytes.
+    pub free_bytes: u64,
+    /// Free bytes that the caller may use.
+    pub available_bytes: u64,
+    /// How many files there can be.
+    pub total_files: u64,
+    /// How many more there can be.
+    pub free_files: u64,
+    /// How many more the caller may make.
+    pub available_files: u64,
+}
+
+/// A tree of files that can be served.
+///
+/// A read-only file system implements [`root`](FileSystem::root), [`attributes`](FileSystem::attributes),
+/// [`lookup`](FileSystem::lookup), [`parent`](FileSystem::parent), [`open`](FileSystem::open) and
+/// [`read_dir`](FileSystem::read_dir); everything else has an answer already.
+pub trait FileSystem: Send + Sync {
+    /// The directory at the top. There is no way out of it upwards: it is its own parent.
+    fn root(&self) -> Handle;
+
+    /// Whether calls wait.
+    fn blocking(&self) -> Blocking {
+        Blocking::Always
+    }
+
+    /// What the file system can do.
+    fn properties(&self) -> Properties {
+        Properties::default()
+    }
+
+    /// The attributes of `node` as they are now.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when the file is gone, [`Error::BadHandle`] when there never was one.
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes>;
+
+    /// Which of the `wanted` ways to use `node` the caller has, given its `attributes`.
+    ///
+    /// The answer without an override is that of the permission bits; a file system with access lists overrides it.
+    ///
+    /// # Errors
+    /// Whatever the storage says.
+    fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
+        let _ = node;
+        Ok(permission::by_mode(attributes, &cx.caller) & wanted)
+    }
+
+    /// Sets attributes, all or none, and returns them all as they are afterwards. A caller who is not the superuser and
+    /// changes owner, group or size clears the set-id bits, as POSIX asks.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`] without an override.
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        let _ = (cx, node, set);
+        Err(Error::ReadOnly)
+    }
+
+    /// The file that `place` names.
+    ///
+    /// # Errors
+    /// [`Error::NoEntry`], [`Error::NotDirectory`].
+    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry>;
+
+    /// The directory above `dir`; the root's is the root itself.
+    ///
+    /// # Errors
+    /// [`Error::NotDirectory`].
+    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry>;
+
+    /// The target of a symbolic link.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] when `node` is none.
+    fn read_link(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
+        let _ = (cx, node);
+        Err(Error::WrongKind)
+    }
+
+    /// Opens a regular file. Permissions were checked by the caller, once for each use and not only now.
+    ///
+    /// # Errors
+    /// [`Error::IsDirectory`] or [`Error::WrongKind`] for anything but a regular file.
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>>;
+
+    /// Gives the entries of `dir` that come after `cookie` (0: from the start) to `each`, until it breaks.
+    ///
+    /// # Errors
+    /// [`Error::BadCookie`] for a cookie that this directory never gave.
+    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing>;
+
+    /// Makes a regular file, or finds it there as `mode` says. The new file's attributes are those of `set` where it
+    /// names them; else the caller owns it and its mode is 0o644 less nothing.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] as `mode` says; [`Error::ReadOnly`] without an override.
+    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
+        let _ = (cx, place, mode, set);
+        Err(Error::ReadOnly)
+    }
+
+    /// Makes anything but a regular file.
+    ///
+    /// # Errors
+    /// [`Error::Exists`]; [`Error::ReadOnly`] without an override.
+    fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
+        let _ = (cx, place, node, set);
+        Err(Error::ReadOnly)
+    }
+
+    /// Gives `node`, which is not a directory, a further name, and returns its attributes.
+    ///
+    /// # Errors
+    /// [`Error::Exists`]; [`Error::ReadOnly`] without an override.
+    fn link(&self, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
+        let _ = (cx, node, place);
+        Err(Error::ReadOnly)
+    }
+
+    /// Removes a name that is not a directory's.
+    ///
+    /// # Errors
+    /// [`Error::IsDirectory`]; [`Error::ReadOnly`] without an override.
+    fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        let _ = (cx, place);
+        Err(Error::ReadOnly)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// [`Error::NotDirectory`], [`Error::NotEmpty`]; [`Error::ReadOnly`] without an override.
+    fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        let _ = (cx, place);
+        Err(Error::ReadOnly)
+    }
+
+    /// Moves `from` to `to` in one step, over what is there if that is of the same kind (and, if a directory, empty).
+    ///
+    /// # Errors
+    /// [`Error::CrossDevice`]; [`Error::Invalid`] for a directory into itself; [`Error::ReadOnly`] without an override.
+    fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        let _ = (cx, from, to);
+        Err(Error::ReadOnly)
+    }
+
+    /// How full the file system around `node` is.
+    ///
+    /// # Errors
+    /// Whatever the storage says.
+    fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {
+        let _ = (cx, node);
+        Ok(Space::default())
+    }
+}
+
+/// What takes the entries of a listing, one by one.
+pub type EachEntry<'a> = &'a mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>;
+
+/// Which part of which directory to list.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadDir<'a> {
+    /// The directory.
+    pub dir: &'a Handle,
+    /// The cookie of the last entry that is not wanted again, or 0.
+    pub after: u64,
+    /// How much to say of each entry.
+    pub detail: Detail,
+}

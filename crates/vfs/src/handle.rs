@@ -1,0 +1,65 @@
+use std::fmt;
+
+/// A file system's name for one file: at most [`Handle::MAX_BYTES`] opaque bytes.
+///
+/// The bound is what lets every protocol version carry a handle: the 32 bytes of an NFSv2 handle (RFC 1094 §2.3.3)
+/// less the 12 that the server adds for the export and its checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle {
+    length: u8,
+    bytes: [u8; Handle::MAX_BYTES],
+}
+
+impl Handle {
+    /// The longest handle, in bytes.
+    pub const MAX_BYTES: usize = 20;
+
+    /// Makes a handle of `bytes`, or `None` when there are more than [`Handle::MAX_BYTES`] of them.
+    pub fn new(bytes: &[u8]) -> Option<Handle> {
+        let mut handle = Handle { length: u8::try_from(bytes.len()).ok()?, bytes: [0; Self::MAX_BYTES] };
+        handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(handle)
+    }
+
+    /// Makes a handle of a number, for file systems that count their files.
+    pub fn from_u64(id: u64) -> Handle {
+        let mut handle = Handle { length: 8, bytes: [0; Self::MAX_BYTES] };
+        handle.bytes[..8].copy_from_slice(&id.to_be_bytes());
+        handle
+    }
+
+    /// The number that [`Handle::from_u64`] put in, or `None` for a handle of another length.
+    pub fn to_u64(&self) -> Option<u64> {
+        self.as_bytes().try_into().ok().map(u64::from_be_bytes)
+    }
+
+    /// The bytes of this handle.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handle(")?;
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handle_of_twenty_bytes_is_the_longest() {
+        assert!(Handle::new(&[7; 20]).is_some());
+        assert!(Handle::new(&[7; 21]).is_none());
+    }
+
+    #[test]
+    fn number_comes_back_out_of_its_handle() {
+        assert_eq!(Handle::from_u64(0x0102_0304_0506_0708).to_u64(), Some(0x0102_0304_0506_0708));
+        assert_eq!(Handle::new(b"abc").and_then(|h| h.to_u64()), None);
+    }
+}

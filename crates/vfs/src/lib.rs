@@ -1,0 +1,34 @@
+//! The [`FileSystem`] trait and the neutral types that go with it.
+//!
+//! A `FileSystem` is what Wharf serves and what its client offers. It knows handles, names, attributes and bytes, and
+//! nothing of NFS: no status codes, no XDR, no protocol version.
+//!
+//! Three rules hold everywhere:
+//!
+//! - A [`Handle`] names one file for as long as that file exists, through renames and through restarts of the server,
+//!   and never names another one afterwards.
+//! - The *server* decides permissions, with [`FileSystem::access`] and the attributes; a file system may refuse more.
+//! - A call that carries [`Context::may_block`]` == false` runs on an event loop: a file system that would have to wait
+//!   answers [`Error::WouldBlock`] and is asked again from a thread that may wait.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod context;
+mod directory;
+mod error;
+mod filesystem;
+mod handle;
+mod name;
+mod open_file;
+pub mod permission;
+
+pub use attributes::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
+pub use context::{Caller, Context};
+pub use directory::{Detail, DirEntry, Listing};
+pub use error::{Error, Result};
+pub use filesystem::{
+    Access, Blocking, CreateMode, EachEntry, Entry, FileSystem, NewNode, Place, Properties, ReadDir, Space,
+};
+pub use handle::Handle;
+pub use name::{Name, NameError};
+pub use open_file::{HostFile, OpenFile, OpenMode, Stability, Written};
