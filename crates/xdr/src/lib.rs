@@ -1,1 +1,44 @@
+//! RFC 4506 (XDR): a codec that borrows what it decodes and never takes memory by a length from the wire.
 //!
+//! A type is described once, with `#[derive(Encode, Decode)]`; the derive macros' page says how structures, enumerations,
+//! unions, bounded opaques and lists are written.
+//!
+//! ```
+//! use xdr::{Decode, Decoder, Encode, Encoder};
+//!
+//! #[derive(Debug, PartialEq, Encode, Decode)]
+//! struct Greeting<'a> {
+//!     number: u32,
+//!     #[xdr(max = 16)]
+//!     text: &'a [u8],
+//! }
+//!
+//! let mut buffer = buffer::Buffer::new();
+//! Greeting { number: 1, text: b"hello" }.encode(&mut Encoder::new(&mut buffer));
+//! assert_eq!(buffer.as_slice(), b"\0\0\0\x01\0\0\0\x05hello\0\0\0");
+//! let greeting = Greeting::decode(&mut Decoder::new(buffer.as_slice()))?;
+//! assert_eq!(greeting.text, b"hello");
+//! # Ok::<(), xdr::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod codec;
+mod decoder;
+mod encoder;
+mod error;
+
+pub use codec::{Decode, Encode};
+pub use decoder::Decoder;
+pub use encoder::{Encoder, Hole};
+pub use error::{Error, Result};
+pub use xdr_derive::{Decode, Encode};
+
+/// How many bytes an opaque of `length` bytes is padded with (RFC 4506 §3).
+pub const fn padding(length: usize) -> usize {
+    length.wrapping_neg() & 3
+}
+
+/// How many bytes an opaque of `length` bytes takes without its length word.
+pub const fn padded(length: usize) -> usize {
+    length + padding(length)
+}

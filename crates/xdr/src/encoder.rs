@@ -1,0 +1,118 @@
+use buffer::Buffer;
+
+use crate::padding;
+
+/// Appends XDR items to a [`Buffer`].
+#[derive(Debug)]
+pub struct Encoder<'b> {
+    buffer: &'b mut Buffer,
+}
+
+/// A word that was left open and is filled in later.
+#[derive(Debug)]
+#[must_use = "a hole that is not filled in stays zero"]
+pub struct Hole(usize);
+
+impl<'b> Encoder<'b> {
+    /// Appends to what is in `buffer`.
+    pub fn new(buffer: &'b mut Buffer) -> Encoder<'b> {
+        Encoder { buffer }
+    }
+
+    /// How many bytes are in the buffer.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether the buffer is empty.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Appends an unsigned integer (RFC 4506 §4.2).
+    #[inline]
+    pub fn u32(&mut self, value: u32) {
+        self.buffer.put(&value.to_be_bytes());
+    }
+
+    /// Appends an unsigned hyper integer (§4.5).
+    #[inline]
+    pub fn u64(&mut self, value: u64) {
+        self.buffer.put(&value.to_be_bytes());
+    }
+
+    /// Appends a boolean (§4.4).
+    #[inline]
+    pub fn bool(&mut self, value: bool) {
+        self.u32(u32::from(value));
+    }
+
+    /// Appends a fixed-length opaque (§4.9).
+    #[inline]
+    pub fn fixed(&mut self, bytes: &[u8]) {
+        self.buffer.put(bytes);
+        self.pad(bytes.len());
+    }
+
+    /// Appends a variable-length opaque or a string (§4.10, §4.11).
+    ///
+    /// # Panics
+    /// When there are 2³² bytes or more.
+    #[inline]
+    pub fn opaque(&mut self, bytes: &[u8]) {
+        self.count(bytes.len());
+        self.fixed(bytes);
+    }
+
+    /// Appends the length of a variable-length item.
+    ///
+    /// # Panics
+    /// When it does not fit in 32 bits.
+    #[inline]
+    pub fn count(&mut self, count: usize) {
+        self.u32(u32::try_from(count).expect("an item of this process has fewer than 2^32 elements"));
+    }
+
+    /// Appends the padding that follows an opaque of `length` bytes.
+    #[inline]
+    pub fn pad(&mut self, length: usize) {
+        self.buffer.put(&[0; 3][..padding(length)]);
+    }
+
+    /// Leaves a word open.
+    pub fn hole(&mut self) -> Hole {
+        let hole = Hole(self.buffer.len());
+        self.u32(0);
+        hole
+    }
+
+    /// Fills a word that was left open.
+    pub fn fill(&mut self, hole: Hole, value: u32) {
+        self.buffer.as_mut_slice()[hole.0..hole.0 + 4].copy_from_slice(&value.to_be_bytes());
+    }
+
+    /// Takes everything after the first `length` bytes back.
+    pub fn truncate(&mut self, length: usize) {
+        self.buffer.truncate(length);
+    }
+
+    /// The buffer itself, to put bytes in without a copy.
+    pub fn buffer(&mut self) -> &mut Buffer {
+        self.buffer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filled_hole_stands_where_it_was_left() {
+        let mut buffer = Buffer::new();
+        let mut encoder = Encoder::new(&mut buffer);
+        let hole = encoder.hole();
+        encoder.u32(2);
+        encoder.fill(hole, 1);
+        assert_eq!(buffer.as_slice(), b"\0\0\0\x01\0\0\0\x02");
+    }
+}
