@@ -1,0 +1,221 @@
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use crate::{MESSAGE_REPLY, OpaqueAuth, RPC_VERSION, Xid};
+
+const REPLY_ACCEPTED: u32 = 0;
+const REPLY_DENIED: u32 = 1;
+const DENIED_RPC_MISMATCH: u32 = 0;
+const DENIED_AUTH_ERROR: u32 = 1;
+
+/// Why a credential was refused (RFC 5531 §9, `auth_stat`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum AuthStat {
+    /// Nothing is wrong.
+    Ok = 0,
+    /// The credential makes no sense.
+    BadCredential = 1,
+    /// The client must begin again.
+    RejectedCredential = 2,
+    /// The verifier makes no sense.
+    BadVerifier = 3,
+    /// The verifier has expired or was seen before.
+    RejectedVerifier = 4,
+    /// A stronger flavour is wanted.
+    TooWeak = 5,
+    /// The server's reply could not be verified.
+    InvalidResponse = 6,
+    /// Nobody knows.
+    Failed = 7,
+}
+
+/// Why a call was not carried out (RFC 5531 §9, `accept_stat` and `reject_stat`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Rejection {
+    /// PROG_UNAVAIL: there is no such program here.
+    #[error("the server does not have this program")]
+    ProgramUnavailable,
+    /// PROG_MISMATCH: there are other versions of the program.
+    #[error("the server has versions {low} to {high} of this program")]
+    ProgramMismatch {
+        /// The lowest version there is.
+        low: u32,
+        /// The highest.
+        high: u32,
+    },
+    /// PROC_UNAVAIL: the program has no such procedure.
+    #[error("the server does not have this procedure")]
+    ProcedureUnavailable,
+    /// GARBAGE_ARGS: the arguments make no sense.
+    #[error("the server could not decode the arguments")]
+    GarbageArguments,
+    /// SYSTEM_ERR: the server is out of memory or the like.
+    #[error("the server had a system error")]
+    SystemError,
+    /// RPC_MISMATCH: another version of RPC is wanted.
+    #[error("the server has RPC versions {low} to {high}")]
+    RpcMismatch {
+        /// The lowest version there is.
+        low: u32,
+        /// The highest.
+        high: u32,
+    },
+    /// AUTH_ERROR: the credential was refused.
+    #[error("the server refused the credential ({0:?})")]
+    AuthError(AuthStat),
+}
+
+/// What a reply says of its call.
+#[derive(Debug, Clone)]
+pub enum Outcome<'a> {
+    /// It was carried out; the results are not read yet.
+    Success(Decoder<'a>),
+    /// It was not carried out.
+    Rejected(Rejection),
+}
+
+/// A reply as a client finds it in a message.
+#[derive(Debug, Clone)]
+pub struct Reply<'a> {
+    /// The call that it answers.
+    pub xid: Xid,
+    /// What it says.
+    pub outcome: Outcome<'a>,
+}
+
+/// Why a message is not a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an RPC reply: {0}")]
+pub struct ReplyError(#[from] xdr::Error);
+
+impl<'a> Reply<'a> {
+    /// Reads the header of a reply.
+    ///
+    /// # Errors
+    /// When the message is not a reply.
+    pub fn parse(message: &'a [u8]) -> Result<Reply<'a>, ReplyError> {
+        let mut from = Decoder::new(message);
+        let xid = Xid(from.u32()?);
+        match from.u32()? {
+            MESSAGE_REPLY => {}
+            other => return Err(from.bad_value("reply", other).into()),
+        }
+        let outcome = match from.u32()? {
+            REPLY_ACCEPTED => Self::parse_accepted(from)?,
+            REPLY_DENIED => Outcome::Rejected(Self::parse_denied(&mut from)?),
+            other => return Err(from.bad_value("reply_stat", other).into()),
+        };
+        Ok(Reply { xid, outcome })
+    }
+
+    fn parse_accepted(mut from: Decoder<'a>) -> xdr::Result<Outcome<'a>> {
+        OpaqueAuth::decode(&mut from)?;
+        let rejection = match from.u32()? {
+            0 => return Ok(Outcome::Success(from)),
+            1 => Rejection::ProgramUnavailable,
+            2 => Rejection::ProgramMismatch { low: from.u32()?, high: from.u32()? },
+            3 => Rejection::ProcedureUnavailable,
+            4 => Rejection::GarbageArguments,
+            5 => Rejection::SystemError,
+            other => return Err(from.bad_value("accept_stat", other)),
+        };
+        Ok(Outcome::Rejected(rejection))
+    }
+
+    fn parse_denied(from: &mut Decoder<'a>) -> xdr::Result<Rejection> {
+        match from.u32()? {
+            DENIED_RPC_MISMATCH => Ok(Rejection::RpcMismatch { low: from.u32()?, high: from.u32()? }),
+            DENIED_AUTH_ERROR => Ok(Rejection::AuthError(AuthStat::decode(from)?)),
+            other => Err(from.bad_value("reject_stat", other)),
+        }
+    }
+
+    /// Appends the header of a reply to a call that was carried out; its results come next.
+    #[inline]
+    pub fn encode_success(xid: Xid, to: &mut Encoder<'_>) {
+        const AFTER_XID: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        to.u32(xid.0);
+        to.fixed(&AFTER_XID);
+    }
+
+    /// Appends a whole reply to a call that was not carried out.
+    pub fn encode_rejection(xid: Xid, rejection: Rejection, to: &mut Encoder<'_>) {
+        to.u32(xid.0);
+        to.u32(MESSAGE_REPLY);
+        match rejection {
+            Rejection::RpcMismatch { low, high } => words(to, &[REPLY_DENIED, DENIED_RPC_MISMATCH, low, high]),
+            Rejection::AuthError(stat) => {
+                words(to, &[REPLY_DENIED, DENIED_AUTH_ERROR]);
+                stat.encode(to);
+            }
+            accepted => {
+                to.u32(REPLY_ACCEPTED);
+                OpaqueAuth::NONE.encode(to);
+                words(to, accepted.accept_words().as_slice());
+            }
+        }
+    }
+
+    /// Appends a whole reply to a call of another version of RPC.
+    pub fn encode_wrong_version(xid: Xid, to: &mut Encoder<'_>) {
+        Self::encode_rejection(xid, Rejection::RpcMismatch { low: RPC_VERSION, high: RPC_VERSION }, to);
+    }
+}
+
+impl Rejection {
+    fn accept_words(self) -> Vec<u32> {
+        match self {
+            Rejection::ProgramUnavailable => vec![1],
+            Rejection::ProgramMismatch { low, high } => vec![2, low, high],
+            Rejection::ProcedureUnavailable => vec![3],
+            Rejection::GarbageArguments => vec![4],
+            Rejection::SystemError | Rejection::RpcMismatch { .. } | Rejection::AuthError(_) => vec![5],
+        }
+    }
+}
+
+fn words(to: &mut Encoder<'_>, words: &[u32]) {
+    words.iter().for_each(|word| to.u32(*word));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use buffer::Buffer;
+
+    fn written(write: impl FnOnce(&mut Encoder<'_>)) -> Buffer {
+        let mut buffer = Buffer::new();
+        write(&mut Encoder::new(&mut buffer));
+        buffer
+    }
+
+    #[test]
+    fn success_is_24_bytes_and_then_the_results() {
+        let buffer = written(|to| {
+            Reply::encode_success(Xid(5), to);
+            to.u32(77);
+        });
+        assert_eq!(buffer.len(), 28);
+        let reply = Reply::parse(buffer.as_slice()).unwrap();
+        assert!(
+            matches!(reply, Reply { xid: Xid(5), outcome: Outcome::Success(from) } if from.rest() == [0, 0, 0, 77])
+        );
+    }
+
+    #[test]
+    fn every_rejection_comes_back_out_of_its_bytes() {
+        let all = [
+            Rejection::ProgramUnavailable,
+            Rejection::ProgramMismatch { low: 2, high: 4 },
+            Rejection::ProcedureUnavailable,
+            Rejection::GarbageArguments,
+            Rejection::SystemError,
+            Rejection::RpcMismatch { low: 2, high: 2 },
+            Rejection::AuthError(AuthStat::TooWeak),
+        ];
+        for rejection in all {
+            let buffer = written(|to| Reply::encode_rejection(Xid(1), rejection, to));
+            let reply = Reply::parse(buffer.as_slice()).unwrap();
+            assert!(matches!(reply.outcome, Outcome::Rejected(found) if found == rejection), "{rejection:?}");
+        }
+    }
+}
