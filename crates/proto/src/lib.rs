@@ -1,1 +1,13 @@
+//! Wire types of the protocols that Wharf speaks, one module per protocol and one per operation.
 //!
+//! Nothing here acts: a type is the bytes of its RFC, and an [`Operation`] ties a procedure's number to its arguments and
+//! its reply, for clients and servers alike.
+#![forbid(unsafe_code)]
+
+pub mod mount;
+pub mod nfs2;
+pub mod nfs3;
+mod operation;
+pub mod rpcbind;
+
+pub use operation::Operation;

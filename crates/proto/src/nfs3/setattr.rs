@@ -1,0 +1,30 @@
+//! SETATTR sets attributes of a file (RFC 1813 §3.3.2).
+
+use xdr::{Decode, Encode};
+
+use super::{FileHandle, PROGRAM, Res, Sattr, Time, VERSION, WccData};
+use crate::Operation;
+
+/// What SETATTR needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct SetattrArgs {
+    /// The file.
+    pub object: FileHandle,
+    /// What to set.
+    pub attributes: Sattr,
+    /// The change time that the file must have, or else nothing is set and the status is NOT_SYNC.
+    pub guard: Option<Time>,
+}
+
+/// SETATTR sets attributes of a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Setattr;
+
+impl Operation for Setattr {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 2;
+    const NAME: &'static str = "SETATTR";
+    type Arguments<'a> = SetattrArgs;
+    type Reply<'a> = Res<WccData, WccData>;
+}

@@ -1,0 +1,32 @@
+//! SYMLINK makes a symbolic link (RFC 1813 §3.3.10).
+
+use xdr::{Decode, Encode};
+
+use super::create::CreateOk;
+use super::{DirOp, MAX_PATH_BYTES, PROGRAM, Res, Sattr, VERSION, WccData};
+use crate::Operation;
+
+/// What SYMLINK needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct SymlinkArgs<'a> {
+    /// Where to make it.
+    pub place: DirOp<'a>,
+    /// Its first attributes.
+    pub attributes: Sattr,
+    /// Its target.
+    #[xdr(max = MAX_PATH_BYTES)]
+    pub target: &'a [u8],
+}
+
+/// SYMLINK makes a symbolic link.
+#[derive(Debug, Clone, Copy)]
+pub struct Symlink;
+
+impl Operation for Symlink {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 10;
+    const NAME: &'static str = "SYMLINK";
+    type Arguments<'a> = SymlinkArgs<'a>;
+    type Reply<'a> = Res<CreateOk, WccData>;
+}

@@ -1,0 +1,249 @@
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::{FileHandle, MAX_NAME_BYTES};
+
+/// What came of a call (RFC 1813 §2.6, `nfsstat3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum Status {
+    /// It was carried out.
+    Ok = 0,
+    /// Only the owner may do it.
+    Perm = 1,
+    /// There is no such name.
+    NoEnt = 2,
+    /// The storage failed.
+    Io = 5,
+    /// There is no such device.
+    NxIo = 6,
+    /// The permissions refuse it.
+    Acces = 13,
+    /// There is such a name already.
+    Exist = 17,
+    /// The places are on different file systems.
+    XDev = 18,
+    /// There is no such device.
+    NoDev = 19,
+    /// It is not a directory.
+    NotDir = 20,
+    /// It is a directory.
+    IsDir = 21,
+    /// An argument makes no sense.
+    Inval = 22,
+    /// The file would get too large.
+    FBig = 27,
+    /// The file system is full.
+    NoSpc = 28,
+    /// The file system is read-only.
+    RoFs = 30,
+    /// The file has too many names.
+    MLink = 31,
+    /// The name is too long.
+    NameTooLong = 63,
+    /// The directory is not empty.
+    NotEmpty = 66,
+    /// The quota is used up.
+    DQuot = 69,
+    /// The file is gone.
+    Stale = 70,
+    /// The path has a remote component.
+    Remote = 71,
+    /// The handle was never one.
+    BadHandle = 10001,
+    /// The guard's time is not the file's.
+    NotSync = 10002,
+    /// The cookie is not understood any more.
+    BadCookie = 10003,
+    /// The server cannot do it.
+    NotSupp = 10004,
+    /// A size is too small.
+    TooSmall = 10005,
+    /// The server failed in a way that has no name here.
+    ServerFault = 10006,
+    /// The server cannot make this kind of file.
+    BadType = 10007,
+    /// Not now; ask again later.
+    Jukebox = 10008,
+}
+
+/// A reply: a status, and what goes with success or failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Res<T, F> {
+    /// It was carried out.
+    Ok(T),
+    /// It was not; the status is never [`Status::Ok`].
+    Fail(Status, F),
+}
+
+impl<T: Encode, F: Encode> Encode for Res<T, F> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Res::Ok(ok) => {
+                Status::Ok.encode(to);
+                ok.encode(to);
+            }
+            Res::Fail(status, fail) => {
+                status.encode(to);
+                fail.encode(to);
+            }
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>, F: Decode<'a>> Decode<'a> for Res<T, F> {
+    fn decode(from: &mut Decoder<'a>) -> xdr::Result<Self> {
+        Ok(match Status::decode(from)? {
+            Status::Ok => Res::Ok(T::decode(from)?),
+            status => Res::Fail(status, F::decode(from)?),
+        })
+    }
+}
+
+/// Kinds of files (§2.5, `ftype3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum FileType {
+    /// A regular file.
+    Regular = 1,
+    /// A directory.
+    Directory = 2,
+    /// A block device.
+    BlockDevice = 3,
+    /// A character device.
+    CharDevice = 4,
+    /// A symbolic link.
+    Symlink = 5,
+    /// A socket.
+    Socket = 6,
+    /// A FIFO.
+    Fifo = 7,
+}
+
+/// A point in time since 1970 (§2.5, `nfstime3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
+pub struct Time {
+    /// Seconds.
+    pub seconds: u32,
+    /// Nanoseconds.
+    pub nanoseconds: u32,
+}
+
+/// The numbers of a device (§2.5, `specdata3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
+pub struct SpecData {
+    /// The major number.
+    pub major: u32,
+    /// The minor number.
+    pub minor: u32,
+}
+
+/// The attributes of a file (§2.5, `fattr3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Fattr {
+    /// The kind of file.
+    pub file_type: FileType,
+    /// The permission bits.
+    pub mode: u32,
+    /// The number of names.
+    pub links: u32,
+    /// The owner.
+    pub uid: u32,
+    /// The owning group.
+    pub gid: u32,
+    /// The length in bytes.
+    pub size: u64,
+    /// The space taken, in bytes.
+    pub used: u64,
+    /// The numbers of a device.
+    pub device: SpecData,
+    /// The file system.
+    pub fsid: u64,
+    /// The file's number in it.
+    pub fileid: u64,
+    /// When it was last read.
+    pub accessed: Time,
+    /// When its bytes last changed.
+    pub modified: Time,
+    /// When its attributes last changed.
+    pub changed: Time,
+}
+
+/// Attributes after an operation, if the server has them (§2.6, `post_op_attr`).
+pub type PostOpAttr = Option<Fattr>;
+
+/// The attributes that tell whether a file was changed meanwhile (§2.6, `wcc_attr`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct WccAttr {
+    /// The length in bytes.
+    pub size: u64,
+    /// When its bytes last changed.
+    pub modified: Time,
+    /// When its attributes last changed.
+    pub changed: Time,
+}
+
+/// Attributes before and after an operation (§2.6, `wcc_data`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+pub struct WccData {
+    /// Those before.
+    pub before: Option<WccAttr>,
+    /// Those after.
+    pub after: PostOpAttr,
+}
+
+/// How to set a time (§2.5, `set_atime` and `set_mtime`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+pub enum SetTime {
+    /// Not at all.
+    #[default]
+    #[xdr(case = 0)]
+    DontChange,
+    /// To the server's time.
+    #[xdr(case = 1)]
+    ServerTime,
+    /// To this time.
+    #[xdr(case = 2)]
+    ClientTime(Time),
+}
+
+/// Attributes to set (§2.5, `sattr3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Sattr {
+    /// The permission bits.
+    pub mode: Option<u32>,
+    /// The owner.
+    pub uid: Option<u32>,
+    /// The owning group.
+    pub gid: Option<u32>,
+    /// The length in bytes.
+    pub size: Option<u64>,
+    /// The access time.
+    pub accessed: SetTime,
+    /// The modification time.
+    pub modified: SetTime,
+}
+
+/// A name in a directory (§2.5, `diropargs3`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct DirOp<'a> {
+    /// The directory.
+    pub dir: FileHandle,
+    /// The name.
+    #[xdr(max = MAX_NAME_BYTES)]
+    pub name: &'a [u8],
+}
+
+/// How safe written bytes must be (§3.3.7, `stable_how`), weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub enum StableHow {
+    /// They may be lost until a COMMIT.
+    Unstable = 0,
+    /// The data must not be lost.
+    DataSync = 1,
+    /// Neither data nor attributes may be lost.
+    FileSync = 2,
+}
+
+/// Another one as soon as unstable bytes may have been lost (`writeverf3`).
+pub type WriteVerifier = [u8; 8];
+
+/// Goes with the cookies of a directory (`cookieverf3`).
+pub type CookieVerifier = [u8; 8];

@@ -1,0 +1,48 @@
+//! WRITE writes to a file (RFC 1813 §3.3.7).
+
+use xdr::{Decode, Encode};
+
+use super::{FileHandle, MAX_DATA_BYTES, PROGRAM, Res, StableHow, VERSION, WccData, WriteVerifier};
+use crate::Operation;
+
+/// What WRITE needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct WriteArgs<'a> {
+    /// The file.
+    pub file: FileHandle,
+    /// Where to begin, in bytes.
+    pub offset: u64,
+    /// How many of the bytes to write.
+    pub count: u32,
+    /// How safe they must be when the reply is sent.
+    pub stable: StableHow,
+    /// The bytes.
+    #[xdr(max = MAX_DATA_BYTES)]
+    pub data: &'a [u8],
+}
+
+/// What WRITE tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct WriteOk {
+    /// The file's attributes before and after.
+    pub file_wcc: WccData,
+    /// How many bytes were written.
+    pub count: u32,
+    /// How safe they are.
+    pub committed: StableHow,
+    /// Another one as soon as unstable bytes may have been lost.
+    pub verifier: WriteVerifier,
+}
+
+/// WRITE writes to a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Write;
+
+impl Operation for Write {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 7;
+    const NAME: &'static str = "WRITE";
+    type Arguments<'a> = WriteArgs<'a>;
+    type Reply<'a> = Res<WriteOk, WccData>;
+}
