@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::{Data, DataEnum, DeriveInput, Expr, Fields, Ident, Lifetime, Variant, parse_quote};
+use syn::{Data, DataEnum, DeriveInput, Expr, Field, Fields, Ident, Lifetime, Variant, parse_quote};
 
 use crate::attribute::Xdr;
 use crate::fields;
@@ -60,20 +60,25 @@ pub fn decode(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// A pattern that binds each field: its own name, or `field_0`, `field_1` … in a tuple.
+/// A pattern that binds each field to a name that no parameter has: `field_size`, `field_0` …
 fn pattern(fields: &Fields) -> TokenStream {
-    let names = bindings(fields);
+    let bindings = bindings(fields);
     match fields {
-        Fields::Named(_) => quote! { { #(#names),* } },
-        Fields::Unnamed(_) => quote! { ( #(#names),* ) },
+        Fields::Named(named) => {
+            let names = named.named.iter().map(|field| &field.ident);
+            quote! { { #(#names: #bindings),* } }
+        }
+        Fields::Unnamed(_) => quote! { ( #(#bindings),* ) },
         Fields::Unit => quote! {},
     }
 }
 
 fn bindings(fields: &Fields) -> Vec<Ident> {
-    let name =
-        |(index, field): (usize, &syn::Field)| field.ident.clone().unwrap_or_else(|| format_ident!("field_{index}"));
-    fields.iter().enumerate().map(name).collect()
+    let binding = |(index, field): (usize, &Field)| match &field.ident {
+        Some(name) => format_ident!("field_{name}"),
+        None => format_ident!("field_{index}"),
+    };
+    fields.iter().enumerate().map(binding).collect()
 }
 
 fn encode_fields(fields: &Fields) -> syn::Result<TokenStream> {
@@ -87,7 +92,7 @@ fn encode_fields(fields: &Fields) -> syn::Result<TokenStream> {
 
 fn decode_fields(constructor: &TokenStream, fields: &Fields) -> syn::Result<TokenStream> {
     let values = fields.iter().map(fields::decode).collect::<syn::Result<Vec<_>>>()?;
-    let names = bindings(fields);
+    let names = fields.iter().map(|field| &field.ident);
     Ok(match fields {
         Fields::Named(_) => quote! { #constructor { #(#names: #values),* } },
         Fields::Unnamed(_) => quote! { #constructor ( #(#values),* ) },

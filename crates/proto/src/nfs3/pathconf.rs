@@ -2,7 +2,6 @@
 
 use xdr::{Decode, Encode};
 
-use super::PostOpAttr;
 use super::fsstat::FsArgs;
 use super::{PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
