@@ -1,0 +1,75 @@
+//! Open files.
+
+use std::sync::Arc;
+
+use vfs::{Attributes, Context, Error, OpenFile, OpenMode, Result, Stability, Written};
+
+use crate::node::{Content, Node, State};
+use crate::pages::Pages;
+
+/// An open regular file: it keeps its node when the last name is removed.
+pub(crate) struct MemFile {
+    node: Arc<Node>,
+    mode: OpenMode,
+}
+
+impl MemFile {
+    pub(crate) fn open(node: Arc<Node>, mode: OpenMode) -> Result<MemFile> {
+        match node.read().content {
+            Content::Regular(_) => {}
+            Content::Directory(_) => return Err(Error::IsDirectory),
+            Content::Symlink(_) | Content::Special => return Err(Error::WrongKind),
+        }
+        Ok(MemFile { node, mode })
+    }
+
+    /// Notes the time of a read as Linux's `relatime` does: only the first after a change, so that reads share a lock.
+    fn note_access(&self) {
+        let now = self.node.volume().now();
+        self.node.write().accessed = now;
+    }
+}
+
+impl OpenFile for MemFile {
+    fn read_at(&self, _cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
+        let state = self.node.read();
+        let count = pages(&state)?.read(offset_bytes, into);
+        let is_first_access = state.accessed <= state.changed;
+        drop(state);
+        if is_first_access && count > 0 {
+            self.note_access();
+        }
+        Ok(count)
+    }
+
+    fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
+        if self.mode == OpenMode::Read {
+            return Err(Error::AccessDenied);
+        }
+        if data.is_empty() {
+            return Ok(Written { count: 0, stability });
+        }
+        let mut state = self.node.write();
+        let Content::Regular(pages) = &mut state.content else { return Err(Error::WrongKind) };
+        let count = pages.write(offset_bytes, data, self.node.volume().bytes())?;
+        state.drop_set_ids(&cx.caller, self.node.kind());
+        state.modify(self.node.volume().now());
+        Ok(Written { count, stability })
+    }
+
+    /// Memory is as stable as this file system gets.
+    fn sync(&self, _cx: &Context<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn attributes(&self, _cx: &Context<'_>) -> Result<Attributes> {
+        Ok(self.node.attributes())
+    }
+}
+
+fn pages(state: &State) -> Result<&Pages> {
+    match &state.content {
+        Content::Regular(pages) => Ok(pages),
+        _ => Err(Error::WrongKind),
+    }
+}

@@ -1,0 +1,180 @@
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use vfs::{
+    Attributes, Blocking, Context, CreateMode, Detail, DirEntry, EachEntry, Entry, Error, FileSystem, Handle, Listing,
+    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+};
+
+use crate::create::{MAX_LINKS, Wish};
+use crate::file::MemFile;
+use crate::node::{Content, Node};
+use crate::options::MemOptions;
+use crate::pages::MAX_FILE_BYTES;
+use crate::rename::{Spot, rename};
+use crate::volume::Volume;
+
+/// How many entries of a listing are taken out of a directory at once.
+const LISTING_BATCH: usize = 128;
+
+/// A file system in memory. Dropping it frees all files that are not open.
+///
+/// ```
+/// use wharf_fs_mem::{MemFs, MemOptions};
+/// use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
+///
+/// let fs = MemFs::new(MemOptions { capacity_bytes: 64 << 20, ..MemOptions::default() });
+/// let place = Place { dir: fs.root(), name: Name::new(b"hello").unwrap() };
+/// let entry = fs.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+/// assert_eq!(fs.lookup(&Context::ROOT, place).unwrap(), entry);
+/// ```
+pub struct MemFs {
+    volume: Arc<Volume>,
+    root: Arc<Node>,
+}
+
+impl MemFs {
+    /// Makes an empty file system.
+    pub fn new(options: MemOptions) -> MemFs {
+        let volume = Arc::new(Volume::new(&options));
+        let root = Node::new_root(&volume, &options);
+        MemFs { volume, root }
+    }
+
+    fn node(&self, handle: &Handle) -> Result<Arc<Node>> {
+        self.volume.node(handle)
+    }
+
+    fn entry_of(&self, node: &Node, detail: Detail) -> Option<Entry> {
+        match detail {
+            Detail::Names => None,
+            Detail::Entries => Some(self.volume.entry(node)).filter(|entry| entry.attributes.links > 0),
+        }
+    }
+}
+
+impl FileSystem for MemFs {
+    fn root(&self) -> Handle {
+        self.volume.handle(self.root.id())
+    }
+
+    fn blocking(&self) -> Blocking {
+        Blocking::Never
+    }
+
+    fn properties(&self) -> Properties {
+        Properties {
+            max_links: MAX_LINKS,
+            max_file_bytes: MAX_FILE_BYTES,
+            cookie_verifier: self.volume.instance(),
+            ..Properties::default()
+        }
+    }
+
+    fn attributes(&self, _cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        Ok(self.node(node)?.attributes())
+    }
+
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        self.node(node)?.set(&cx.caller, set)
+    }
+
+    fn lookup(&self, _cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        let dir = self.node(&place.dir)?;
+        let child = dir.read().directory()?.get(place.name.as_bytes()).cloned();
+        child.map(|child| self.volume.entry(&child)).ok_or(Error::NoEntry)
+    }
+
+    fn parent(&self, _cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        let dir = self.node(dir)?;
+        if !dir.is_directory() {
+            return Err(Error::NotDirectory);
+        }
+        let parent = self.volume.table().get(dir.parent()).ok_or(Error::Stale)?;
+        Ok(self.volume.entry(&parent))
+    }
+
+    fn read_link(&self, _cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
+        match &self.node(node)?.read().content {
+            Content::Symlink(target) => Ok(target.to_vec()),
+            _ => Err(Error::WrongKind),
+        }
+    }
+
+    fn open(&self, _cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        Ok(Arc::new(MemFile::open(self.node(node)?, mode)?))
+    }
+
+    fn read_dir(&self, _cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        let dir = self.node(list.dir)?;
+        if !dir.read().directory()?.gave(list.after) {
+            return Err(Error::BadCookie);
+        }
+        let mut after = list.after;
+        loop {
+            let children = dir.read().directory()?.after(after, LISTING_BATCH);
+            let Some(last) = children.last() else { return Ok(Listing::Complete) };
+            after = last.cookie;
+            for child in &children {
+                let entry = self.entry_of(&child.node, list.detail);
+                let given = DirEntry { name: &child.name, fileid: child.node.id(), cookie: child.cookie, entry };
+                if let ControlFlow::Break(()) = each(given) {
+                    return Ok(Listing::Stopped);
+                }
+            }
+        }
+    }
+
+    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
+        self.node(&place.dir)?.create(Wish { name: place.name, caller: &cx.caller, set }, mode)
+    }
+
+    fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
+        self.node(&place.dir)?.make(Wish { name: place.name, caller: &cx.caller, set }, node)
+    }
+
+    fn link(&self, _cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
+        let dir = self.node(&place.dir)?;
+        dir.link(&self.node(node)?, place.name)
+    }
+
+    fn remove(&self, _cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.node(&place.dir)?.remove(place.name)
+    }
+
+    fn remove_dir(&self, _cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.node(&place.dir)?.remove_dir(place.name)
+    }
+
+    fn rename(&self, _cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        let (from_dir, to_dir) = (self.node(&from.dir)?, self.node(&to.dir)?);
+        let from = Spot { dir: &from_dir, name: from.name };
+        rename(&self.volume, from, Spot { dir: &to_dir, name: to.name })
+    }
+
+    fn space(&self, _cx: &Context<'_>, node: &Handle) -> Result<Space> {
+        self.node(node)?;
+        let (bytes, files) = (self.volume.bytes(), self.volume.files());
+        let (free_bytes, free_files) = (bytes.free(), files.free());
+        Ok(Space {
+            total_bytes: bytes.limit(),
+            free_bytes,
+            available_bytes: free_bytes,
+            total_files: files.limit(),
+            free_files,
+            available_files: free_files,
+        })
+    }
+}
+
+impl Drop for MemFs {
+    /// Takes the tree apart level by level: freeing it from the root down would take a stack as deep as the tree.
+    fn drop(&mut self) {
+        let mut nodes = vec![Arc::clone(&self.root)];
+        while let Some(node) = nodes.pop() {
+            if let Content::Directory(directory) = &mut node.write().content {
+                nodes.extend(directory.clear());
+            }
+        }
+    }
+}

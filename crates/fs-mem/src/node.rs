@@ -1,0 +1,203 @@
+//! One file of any kind: its attributes and its content under one lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use vfs::{Attributes, Device, Error, FileKind, Result, Timestamp};
+
+use crate::directory::Directory;
+use crate::lock;
+use crate::options::MemOptions;
+use crate::pages::Pages;
+use crate::set::MODE_BITS;
+use crate::volume::Volume;
+
+/// What a file holds.
+pub(crate) enum Content {
+    Regular(Pages),
+    Directory(Directory),
+    Symlink(Box<[u8]>),
+    /// A device, FIFO or socket: nothing.
+    Special,
+}
+
+/// What of a node changes.
+pub(crate) struct State {
+    pub(crate) mode: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// How many names lead here; a directory's own `.` and its children's `..` count too. 0: removed.
+    pub(crate) links: u32,
+    pub(crate) accessed: Timestamp,
+    pub(crate) modified: Timestamp,
+    pub(crate) changed: Timestamp,
+    pub(crate) change: u64,
+    /// The verifier of the exclusive create that made this file.
+    pub(crate) verifier: Option<[u8; 8]>,
+    pub(crate) content: Content,
+}
+
+/// What of a node never changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) id: u64,
+    pub(crate) kind: FileKind,
+    pub(crate) device: Device,
+    pub(crate) created: Timestamp,
+}
+
+/// One file of any kind. It counts as one file of its volume until it is dropped.
+pub(crate) struct Node {
+    identity: Identity,
+    /// The number of the directory above; only a directory has one. Changed under the rename lock only.
+    parent: AtomicU64,
+    volume: Arc<Volume>,
+    state: RwLock<State>,
+}
+
+impl Node {
+    pub(crate) fn new(identity: Identity, parent: u64, volume: Arc<Volume>, state: State) -> Node {
+        Node { identity, parent: AtomicU64::new(parent), volume, state: RwLock::new(state) }
+    }
+
+    /// The directory at the top of a new file system, which the volume has counted already.
+    pub(crate) fn new_root(volume: &Arc<Volume>, options: &MemOptions) -> Arc<Node> {
+        let (id, now) = (volume.new_id(), volume.now());
+        let identity = Identity { id, kind: FileKind::Directory, device: Device::default(), created: now };
+        let state = State {
+            mode: options.root_mode & MODE_BITS,
+            uid: options.root_uid,
+            gid: options.root_gid,
+            links: 2,
+            accessed: now,
+            modified: now,
+            changed: now,
+            change: 1,
+            verifier: None,
+            content: Content::Directory(Directory::default()),
+        };
+        let root = Arc::new(Node::new(identity, id, Arc::clone(volume), state));
+        volume.table().insert(&root);
+        root
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.identity.id
+    }
+
+    pub(crate) fn kind(&self) -> FileKind {
+        self.identity.kind
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.identity.kind == FileKind::Directory
+    }
+
+    pub(crate) fn volume(&self) -> &Volume {
+        &self.volume
+    }
+
+    pub(crate) fn shared_volume(&self) -> Arc<Volume> {
+        Arc::clone(&self.volume)
+    }
+
+    pub(crate) fn parent(&self) -> u64 {
+        self.parent.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_parent(&self, parent: u64) {
+        self.parent.store(parent, Ordering::Release);
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+        lock::read(&self.state)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
+        lock::write(&self.state)
+    }
+
+    pub(crate) fn attributes(&self) -> Attributes {
+        self.attributes_of(&self.read())
+    }
+
+    /// The attributes, for a caller who holds the lock already.
+    pub(crate) fn attributes_of(&self, state: &State) -> Attributes {
+        Attributes {
+            kind: self.identity.kind,
+            mode: state.mode,
+            links: state.links,
+            uid: state.uid,
+            gid: state.gid,
+            size_bytes: state.content.size_bytes(),
+            used_bytes: state.content.used_bytes(),
+            device: self.identity.device,
+            fsid: self.volume.instance(),
+            fileid: self.identity.id,
+            accessed: state.accessed,
+            modified: state.modified,
+            changed: state.changed,
+            created: Some(self.identity.created),
+            change: state.change,
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.volume.table().forget(self.identity.id);
+        self.volume.files().give_back(1);
+        self.volume.bytes().give_back(lock::read(&self.state).content.used_bytes());
+    }
+}
+
+impl Content {
+    fn size_bytes(&self) -> u64 {
+        match self {
+            Content::Regular(pages) => pages.size_bytes(),
+            Content::Directory(directory) => directory.size_bytes(),
+            Content::Symlink(target) => target.len() as u64,
+            Content::Special => 0,
+        }
+    }
+
+    /// What was taken from the volume's bytes for this.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        match self {
+            Content::Regular(pages) => pages.used_bytes(),
+            Content::Symlink(target) => target.len() as u64,
+            Content::Directory(_) | Content::Special => 0,
+        }
+    }
+}
+
+impl State {
+    /// Notes that attributes changed.
+    pub(crate) fn touch(&mut self, now: Timestamp) {
+        self.changed = now;
+        self.change += 1;
+    }
+
+    /// Notes that bytes or names changed.
+    pub(crate) fn modify(&mut self, now: Timestamp) {
+        self.modified = now;
+        self.touch(now);
+    }
+
+    /// The names, of a directory.
+    pub(crate) fn directory(&self) -> Result<&Directory> {
+        match &self.content {
+            Content::Directory(directory) => Ok(directory),
+            _ => Err(Error::NotDirectory),
+        }
+    }
+
+    /// The names, of a directory that was not removed: names can be put into it.
+    pub(crate) fn live_directory(&mut self) -> Result<&mut Directory> {
+        match &mut self.content {
+            Content::Directory(_) if self.links == 0 => Err(Error::Stale),
+            Content::Directory(directory) => Ok(directory),
+            _ => Err(Error::NotDirectory),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The bytes of a regular file.
+//!
+//! Only pages that were written exist; everything else below the size reads as zeros. Bytes of a page past the size of
+//! the file are always zero, so that extending the file shows none of what was cut off.
+
+use std::collections::BTreeMap;
+
+use vfs::{Error, Result};
+
+use crate::space::Supply;
+
+/// The unit of memory of a file.
+pub(crate) const PAGE_BYTES: usize = 4096;
+
+/// The largest file, in bytes: what a signed 64-bit offset reaches.
+pub(crate) const MAX_FILE_BYTES: u64 = i64::MAX.cast_unsigned();
+
+const PAGE: u64 = PAGE_BYTES as u64;
+
+/// A sparse file's content. Its owner gives [`Pages::used_bytes`] back to the supply that writes took from.
+#[derive(Default)]
+pub(crate) struct Pages {
+    size_bytes: u64,
+    pages: BTreeMap<u64, Box<[u8]>>,
+}
+
+impl Pages {
+    /// A file that is one hole.
+    ///
+    /// # Errors
+    /// [`Error::FileTooBig`].
+    pub(crate) fn of_size(size_bytes: u64) -> Result<Pages> {
+        if size_bytes > MAX_FILE_BYTES {
+            return Err(Error::FileTooBig);
+        }
+        Ok(Pages { size_bytes, pages: BTreeMap::new() })
+    }
+
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.pages.len() as u64 * PAGE
+    }
+
+    /// Copies what there is from `offset_bytes` on, and says how many bytes that was.
+    pub(crate) fn read(&self, offset_bytes: u64, into: &mut [u8]) -> usize {
+        let available = self.size_bytes.saturating_sub(offset_bytes);
+        let count = usize::try_from(available).map_or(into.len(), |available| available.min(into.len()));
+        let mut rest = &mut into[..count];
+        let mut at = offset_bytes;
+        let mut pages = self.pages.range(offset_bytes / PAGE..).peekable();
+        while !rest.is_empty() {
+            let start = (at % PAGE) as usize;
+            let (part, after) = rest.split_at_mut((PAGE_BYTES - start).min(rest.len()));
+            match pages.next_if(|(index, _)| **index == at / PAGE) {
+                Some((_, page)) => part.copy_from_slice(&page[start..start + part.len()]),
+                None => part.fill(0),
+            }
+            at += part.len() as u64;
+            rest = after;
+        }
+        count
+    }
+
+    /// Writes `data`, or as much of its beginning as `supply` has pages for, and says how many bytes that was.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`] and [`Error::FileTooBig`] when nothing was written.
+    pub(crate) fn write(&mut self, offset_bytes: u64, data: &[u8], supply: &Supply) -> Result<usize> {
+        let room = MAX_FILE_BYTES.saturating_sub(offset_bytes);
+        let data = &data[..usize::try_from(room).map_or(data.len(), |room| room.min(data.len()))];
+        if data.is_empty() {
+            return Err(Error::FileTooBig);
+        }
+        let mut written = 0;
+        while written < data.len() {
+            match self.write_page(offset_bytes + written as u64, &data[written..], supply) {
+                Ok(count) => written += count,
+                Err(error) if written == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        self.size_bytes = self.size_bytes.max(offset_bytes + written as u64);
+        Ok(written)
+    }
+
+    /// Writes the part of `data` that falls into the page of `offset_bytes`.
+    fn write_page(&mut self, offset_bytes: u64, data: &[u8], supply: &Supply) -> Result<usize> {
+        let start = (offset_bytes % PAGE) as usize;
+        let part = &data[..data.len().min(PAGE_BYTES - start)];
+        match self.pages.get_mut(&(offset_bytes / PAGE)) {
+            Some(page) => page[start..start + part.len()].copy_from_slice(part),
+            None => {
+                supply.take(PAGE)?;
+                self.pages.insert(offset_bytes / PAGE, new_page(start, part));
+            }
+        }
+        Ok(part.len())
+    }
+
+    /// Cuts the file or extends it with a hole.
+    ///
+    /// # Errors
+    /// [`Error::FileTooBig`].
+    pub(crate) fn set_size(&mut self, size_bytes: u64, supply: &Supply) -> Result<()> {
+        if size_bytes > MAX_FILE_BYTES {
+            return Err(Error::FileTooBig);
+        }
+        if size_bytes < self.size_bytes {
+            let cut = self.pages.split_off(&size_bytes.div_ceil(PAGE));
+            supply.give_back(cut.len() as u64 * PAGE);
+            if let Some(last) = self.pages.get_mut(&(size_bytes / PAGE)) {
+                last[(size_bytes % PAGE) as usize..].fill(0);
+            }
+        }
+        self.size_bytes = size_bytes;
+        Ok(())
+    }
+}
+
+/// A page with `part` at `start` and zeros around it.
+fn new_page(start: usize, part: &[u8]) -> Box<[u8]> {
+    if part.len() == PAGE_BYTES {
+        return Box::from(part);
+    }
+    let mut page = vec![0; PAGE_BYTES].into_boxed_slice();
+    page[start..start + part.len()].copy_from_slice(part);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(pages: &Pages) -> Vec<u8> {
+        let mut bytes = vec![0xee; pages.size_bytes() as usize + 1];
+        let count = pages.read(0, &mut bytes);
+        bytes.truncate(count);
+        bytes
+    }
+
+    #[test]
+    fn bytes_cut_off_do_not_come_back_when_the_file_grows() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(1 << 20));
+        pages.write(0, &[7; 10_000], &supply).unwrap();
+        pages.set_size(5_000, &supply).unwrap();
+        pages.set_size(9_000, &supply).unwrap();
+        let bytes = read_all(&pages);
+        assert_eq!(bytes.len(), 9_000);
+        assert!(bytes[..5_000].iter().all(|&byte| byte == 7));
+        assert!(bytes[5_000..].iter().all(|&byte| byte == 0));
+        assert_eq!(pages.used_bytes(), 2 * PAGE);
+    }
+
+    #[test]
+    fn hole_takes_no_space_and_reads_as_zeros() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(2 * PAGE));
+        pages.write(5 << 30, b"end", &supply).unwrap();
+        let mut bytes = [1; 8192];
+        assert_eq!(pages.read((5 << 30) - 8000, &mut bytes), 8003);
+        assert!(bytes[..8000].iter().all(|&byte| byte == 0));
+        assert_eq!(&bytes[8000..8003], b"end");
+        assert_eq!(pages.used_bytes(), PAGE);
+    }
+
+    #[test]
+    fn write_that_only_half_fits_is_short_and_the_next_one_finds_no_space() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(PAGE));
+        assert_eq!(pages.write(4000, &[3; 200], &supply).unwrap(), 96);
+        assert_eq!(pages.size_bytes(), 4096);
+        assert!(matches!(pages.write(4096, &[3; 104], &supply), Err(Error::NoSpace)));
+        assert_eq!(pages.write(0, &[4; 4096], &supply).unwrap(), 4096);
+    }
+
+    #[test]
+    fn offset_past_the_largest_file_is_refused_without_overflow() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(1 << 20));
+        assert!(matches!(pages.write(u64::MAX, b"x", &supply), Err(Error::FileTooBig)));
+        assert!(matches!(pages.write(MAX_FILE_BYTES, b"x", &supply), Err(Error::FileTooBig)));
+        assert_eq!(pages.write(MAX_FILE_BYTES - 1, b"xy", &supply).unwrap(), 1);
+        assert!(matches!(pages.set_size(MAX_FILE_BYTES + 1, &supply), Err(Error::FileTooBig)));
+        assert_eq!(pages.read(u64::MAX, &mut [0; 4]), 0);
+    }
+
+    #[test]
+    fn cutting_gives_pages_back_to_the_supply() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(4 * PAGE));
+        pages.write(0, &[1; 4 * PAGE_BYTES], &supply).unwrap();
+        pages.set_size(PAGE + 1, &supply).unwrap();
+        assert_eq!(supply.free(), 2 * PAGE);
+        pages.set_size(0, &supply).unwrap();
+        assert_eq!(supply.free(), 4 * PAGE);
+    }
+}

@@ -1,0 +1,129 @@
+//! Moving names.
+
+use std::sync::{Arc, RwLockWriteGuard};
+
+use vfs::{Error, Name, Result, Timestamp};
+
+use crate::node::{Node, State};
+use crate::volume::Volume;
+
+/// A name in a directory that was found.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<'a> {
+    pub(crate) dir: &'a Node,
+    pub(crate) name: Name<'a>,
+}
+
+/// Moves `from` to `to` in one step.
+///
+/// # Errors
+/// [`Error::Invalid`] for a directory into itself or below; [`Error::NotDirectory`], [`Error::IsDirectory`],
+/// [`Error::NotEmpty`] when what is there cannot be replaced.
+pub(crate) fn rename(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<()> {
+    if !from.dir.is_directory() || !to.dir.is_directory() {
+        return Err(Error::NotDirectory);
+    }
+    let replaced = if from.dir.id() == to.dir.id() {
+        Locked { from: from.dir.write(), to: None }.move_name(from, to, &Lineages::default())
+    } else {
+        rename_across(volume, from, to)
+    };
+    // What was replaced is freed here, with no lock held.
+    replaced.map(drop)
+}
+
+fn rename_across(volume: &Volume, from: Spot<'_>, to: Spot<'_>) -> Result<Option<Arc<Node>>> {
+    let _still = volume.hold_renames();
+    let lineages = Lineages { from: lineage(volume, from.dir)?, to: lineage(volume, to.dir)? };
+    lock_both(from.dir, to.dir, &lineages).move_name(from, to, &lineages)
+}
+
+/// The numbers of a directory and of all directories above it.
+fn lineage(volume: &Volume, dir: &Node) -> Result<Vec<u64>> {
+    let (mut id, mut parent) = (dir.id(), dir.parent());
+    let mut lineage = vec![id];
+    while parent != id {
+        lineage.push(parent);
+        id = parent;
+        parent = volume.table().get(id).ok_or(Error::Stale)?.parent();
+    }
+    Ok(lineage)
+}
+
+/// Which directories are above the two of a rename, themselves included; empty where the two are one.
+#[derive(Default)]
+struct Lineages {
+    from: Vec<u64>,
+    to: Vec<u64>,
+}
+
+/// The locks of the two directories of a rename, or of the one.
+struct Locked<'a> {
+    from: RwLockWriteGuard<'a, State>,
+    to: Option<RwLockWriteGuard<'a, State>>,
+}
+
+/// Locks the upper directory first.
+fn lock_both<'a>(from: &'a Node, to: &'a Node, lineages: &Lineages) -> Locked<'a> {
+    if lineages.from.contains(&to.id()) {
+        let upper = to.write();
+        Locked { from: from.write(), to: Some(upper) }
+    } else {
+        let upper = from.write();
+        Locked { from: upper, to: Some(to.write()) }
+    }
+}
+
+impl Locked<'_> {
+    fn to(&mut self) -> &mut State {
+        self.to.as_mut().unwrap_or(&mut self.from)
+    }
+
+    /// Moves the name and returns what it replaced.
+    fn move_name(mut self, from: Spot<'_>, to: Spot<'_>, lineages: &Lineages) -> Result<Option<Arc<Node>>> {
+        let moved = self.from.live_directory()?.get(from.name.as_bytes()).cloned().ok_or(Error::NoEntry)?;
+        let victim = self.to().live_directory()?.get(to.name.as_bytes()).cloned();
+        if lineages.to.contains(&moved.id()) {
+            return Err(Error::Invalid);
+        }
+        let now = from.dir.volume().now();
+        if let Some(victim) = &victim {
+            if victim.id() == moved.id() {
+                return Ok(None);
+            }
+            make_way(victim, &moved, lineages, now)?;
+        }
+        self.from.live_directory()?.remove(from.name.as_bytes());
+        let replaced = self.to().live_directory()?.insert(to.name.as_bytes(), Arc::clone(&moved));
+        self.count_links(&moved, victim.is_some());
+        self.from.modify(now);
+        if let Some(to) = &mut self.to {
+            to.modify(now);
+        }
+        moved.write().touch(now);
+        if moved.is_directory() {
+            moved.set_parent(to.dir.id());
+        }
+        Ok(replaced)
+    }
+
+    /// Counts the `..` that left one directory, the one that came to the other, and the one that was replaced.
+    fn count_links(&mut self, moved: &Node, replaces: bool) {
+        if moved.is_directory() {
+            self.from.links -= 1;
+            self.to().links += 1;
+            self.to().links -= u32::from(replaces);
+        }
+    }
+}
+
+/// Takes the name of `victim` away, if `moved` can have it.
+fn make_way(victim: &Node, moved: &Node, lineages: &Lineages, now: Timestamp) -> Result<()> {
+    match (victim.is_directory(), moved.is_directory()) {
+        (true, false) => Err(Error::IsDirectory),
+        (false, true) => Err(Error::NotDirectory),
+        // A directory above the one that `moved` is in has an entry at least, and is not to be locked after it.
+        _ if lineages.from.contains(&victim.id()) => Err(Error::NotEmpty),
+        _ => victim.lose_name(now),
+    }
+}

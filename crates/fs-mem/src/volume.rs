@@ -1,0 +1,111 @@
+//! What all nodes of one file system share.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use vfs::{Entry, Error, Handle, Result, Timestamp};
+
+use crate::lock;
+use crate::node::Node;
+use crate::options::{Clock, MemOptions};
+use crate::space::Supply;
+use crate::table::Table;
+
+/// A handle's length: eight bytes for the instance, eight for the node.
+const HANDLE_BYTES: usize = 16;
+
+/// The root counts as a file, and is always there.
+const ROOT_FILES: u64 = 1;
+
+pub(crate) struct Volume {
+    /// Tells this file system from every other one and from itself before a restart.
+    instance: u64,
+    next_id: AtomicU64,
+    table: Table,
+    bytes: Supply,
+    files: Supply,
+    clock: Clock,
+    renames: Mutex<()>,
+}
+
+impl Volume {
+    pub(crate) fn new(options: &MemOptions) -> Volume {
+        Volume {
+            instance: new_instance(),
+            next_id: AtomicU64::new(1),
+            table: Table::new(),
+            bytes: Supply::new(options.capacity_bytes),
+            files: Supply::with_used(options.max_files, ROOT_FILES),
+            clock: options.clock.clone(),
+            renames: Mutex::new(()),
+        }
+    }
+
+    pub(crate) fn instance(&self) -> u64 {
+        self.instance
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub(crate) fn bytes(&self) -> &Supply {
+        &self.bytes
+    }
+
+    pub(crate) fn files(&self) -> &Supply {
+        &self.files
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A number that no node had before.
+    pub(crate) fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Keeps every directory where it is.
+    pub(crate) fn hold_renames(&self) -> MutexGuard<'_, ()> {
+        lock::hold(&self.renames)
+    }
+
+    pub(crate) fn handle(&self, id: u64) -> Handle {
+        let mut bytes = [0; HANDLE_BYTES];
+        bytes[..8].copy_from_slice(&self.instance.to_be_bytes());
+        bytes[8..].copy_from_slice(&id.to_be_bytes());
+        const { assert!(HANDLE_BYTES <= Handle::MAX_BYTES) };
+        Handle::new(&bytes).unwrap_or_else(|| unreachable!("the length was checked at compile time"))
+    }
+
+    pub(crate) fn entry(&self, node: &Node) -> Entry {
+        Entry { handle: self.handle(node.id()), attributes: node.attributes() }
+    }
+
+    /// The node that `handle` names.
+    pub(crate) fn node(&self, handle: &Handle) -> Result<Arc<Node>> {
+        let bytes: [u8; HANDLE_BYTES] = handle.as_bytes().try_into().map_err(|_| Error::BadHandle)?;
+        let number = u128::from_be_bytes(bytes);
+        let (instance, id) = ((number >> 64) as u64, number as u64);
+        if instance != self.instance {
+            return Err(Error::Stale);
+        }
+        self.table.get(id).ok_or_else(|| self.absence_of(id))
+    }
+
+    fn absence_of(&self, id: u64) -> Error {
+        if (1..self.next_id.load(Ordering::Relaxed)).contains(&id) { Error::Stale } else { Error::BadHandle }
+    }
+}
+
+/// A number from the system's randomness and the time: either alone is enough to tell two instances apart.
+fn new_instance() -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    hasher.write_u128(since.as_nanos());
+    hasher.finish()
+}
