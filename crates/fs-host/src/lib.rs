@@ -1,1 +1,47 @@
+//! A directory of the host as a [`FileSystem`](vfs::FileSystem).
 //!
+//! [`HostFs::open`] takes a directory; everything below it on the same file system can be served. What always holds:
+//!
+//! - **Handles** survive a restart, follow a file through renames, and go stale when it is gone. Privileged
+//!   (`CAP_DAC_READ_SEARCH`) they are the kernel's; otherwise numbers from a store in the state directory.
+//! - **Nothing leads out.** Symbolic links are never followed, names are looked up one at a time below an open directory,
+//!   and another file system that is mounted below the export is not entered: its mount point shows in listings by name
+//!   and refuses everything else with [`AccessDenied`](vfs::Error::AccessDenied).
+//! - **No device, FIFO or socket is ever opened**: files are held by descriptors that only name them (`O_PATH`), and
+//!   opened for real when they are known to be regular files or directories.
+//! - **Identity.** When the process is root, whatever changes the tree runs as the caller, on this thread alone. The thread
+//!   *stays* the caller until a call needs another identity: code that shares the thread and touches files by itself
+//!   must not rely on being root.
+//! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes, syncs and
+//!   (with [`HostOptions::sync_metadata`]) all changes of the tree answer [`WouldBlock`](vfs::Error::WouldBlock), except on
+//!   memory file systems. Lookups, attributes and listings run right away, since Linux offers no way to try them: cold
+//!   ones wait for the disk.
+//!
+//! Opening the first export sets the process's file creation mask to 0, so that modes come out as callers ask, and raises
+//! the soft limit of open files to the hard one. /proc must be mounted.
+
+mod access;
+mod acl;
+mod attributes;
+mod cache;
+mod create;
+mod directory;
+mod failure;
+mod file;
+mod host;
+mod identity;
+mod kernel_handles;
+mod lookup;
+mod node;
+mod open;
+mod options;
+mod resolve;
+mod set_attributes;
+mod sync;
+mod sys;
+mod verifier;
+mod volume;
+
+pub use host::HostFs;
+pub use open::OpenError;
+pub use options::{GoneListener, HandleForm, HostOptions};

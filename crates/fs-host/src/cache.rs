@@ -1,0 +1,130 @@
+//! The nodes at hand: one shelf per worker, each behind its own lock, so that a hit waits for nobody.
+//!
+//! A shelf is bounded. What makes room is the node that was not used since the hand last came by (second chance).
+//! A node holds a descriptor, and a descriptor keeps a removed file's space: a file that is gone leaves every shelf.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vfs::Handle;
+
+use crate::node::Node;
+
+/// All workers' shelves.
+pub(crate) struct NodeCache {
+    shelves: Box<[Aligned]>,
+    max_nodes: usize,
+}
+
+/// Keeps two workers' locks off one cache line.
+#[repr(align(128))]
+struct Aligned(Mutex<Shelf>);
+
+#[derive(Default)]
+struct Shelf {
+    places: HashMap<Handle, usize>,
+    slots: Vec<Slot>,
+    hand: usize,
+}
+
+struct Slot {
+    handle: Handle,
+    node: Arc<Node>,
+    used: bool,
+}
+
+impl NodeCache {
+    /// Makes a cache of `workers` shelves with at most `max_nodes` nodes each.
+    pub(crate) fn new(workers: usize, max_nodes: usize) -> NodeCache {
+        let shelves = (0..workers.max(1)).map(|_| Aligned(Mutex::default())).collect();
+        NodeCache { shelves, max_nodes: max_nodes.max(1) }
+    }
+
+    /// The node that `worker` has at hand for `handle`.
+    pub(crate) fn get(&self, worker: usize, handle: &Handle) -> Option<Arc<Node>> {
+        self.shelf(worker).get(handle)
+    }
+
+    /// Puts a node on `worker`'s shelf, in place of another one when the shelf is full.
+    pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<Node>) {
+        let replaced = self.shelf(worker).put(Slot { handle, node, used: false }, self.max_nodes);
+        // The descriptor is closed when the lock is free again.
+        drop(replaced);
+    }
+
+    /// Takes a file off every shelf.
+    pub(crate) fn forget(&self, handle: &Handle) {
+        for worker in 0..self.shelves.len() {
+            let taken = self.shelf(worker).remove(handle);
+            drop(taken);
+        }
+    }
+
+    /// Takes half of the nodes off `worker`'s shelf, to get descriptors back.
+    pub(crate) fn shrink(&self, worker: usize) {
+        let mut shelf = self.shelf(worker);
+        let kept = shelf.slots.len() / 2;
+        let taken = shelf.slots.split_off(kept);
+        for slot in &taken {
+            shelf.places.remove(&slot.handle);
+        }
+        shelf.hand = 0;
+        drop(shelf);
+        drop(taken);
+    }
+
+    /// Takes every node off every shelf for which `is_gone` says so.
+    pub(crate) fn retain_living(&self, is_gone: impl Fn(&Node) -> bool) {
+        for worker in 0..self.shelves.len() {
+            let nodes: Vec<_> = self.shelf(worker).slots.iter().map(|s| (s.handle, Arc::clone(&s.node))).collect();
+            for (handle, _) in nodes.iter().filter(|(_, node)| is_gone(node)) {
+                drop(self.shelf(worker).remove(handle));
+            }
+        }
+    }
+
+    fn shelf(&self, worker: usize) -> MutexGuard<'_, Shelf> {
+        // A shelf is whole between any two statements that can panic, so a poisoned lock means nothing here.
+        self.shelves[worker % self.shelves.len()].0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    fn get(&mut self, handle: &Handle) -> Option<Arc<Node>> {
+        let slot = &mut self.slots[*self.places.get(handle)?];
+        slot.used = true;
+        Some(Arc::clone(&slot.node))
+    }
+
+    fn put(&mut self, slot: Slot, max_nodes: usize) -> Option<Slot> {
+        let replaced = match self.remove(&slot.handle) {
+            None if self.slots.len() >= max_nodes => self.take_unused(),
+            earlier => earlier,
+        };
+        self.places.insert(slot.handle, self.slots.len());
+        self.slots.push(slot);
+        replaced
+    }
+
+    /// Every slot that the hand passes loses its mark, so the second round finds one at the latest.
+    fn take_unused(&mut self) -> Option<Slot> {
+        for _ in 0..2 * self.slots.len() {
+            self.hand = (self.hand + 1) % self.slots.len();
+            let slot = &mut self.slots[self.hand];
+            if !std::mem::take(&mut slot.used) {
+                let handle = slot.handle;
+                return self.remove(&handle);
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, handle: &Handle) -> Option<Slot> {
+        let place = self.places.remove(handle)?;
+        let taken = self.slots.swap_remove(place);
+        if let Some(moved) = self.slots.get(place) {
+            self.places.insert(moved.handle, place);
+        }
+        Some(taken)
+    }
+}

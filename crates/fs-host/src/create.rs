@@ -1,0 +1,120 @@
+//! Making regular files.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttributes};
+
+use crate::attributes::stat_fd;
+use crate::failure::failed;
+use crate::host::HostFs;
+use crate::node::{CName, Node};
+use crate::set_attributes::apply;
+use crate::verifier;
+
+/// The mode of a file that is made without one.
+const DEFAULT_MODE: u32 = 0o644;
+
+impl HostFs {
+    pub(crate) fn create_regular(
+        &self,
+        cx: &Context<'_>,
+        place: Place<'_>,
+        mode: CreateMode,
+        set: &SetAttributes,
+    ) -> Result<Entry> {
+        let dir = self.dir_to_change(cx, &place.dir)?;
+        let name = CName::new(place.name);
+        self.identity.assume(&cx.caller)?;
+        match self.with_room(cx, || make_file(&dir, name.as_c_str(), set)) {
+            Ok(file) => self.finish_new(&dir, name.as_c_str(), &New { file, mode, set }),
+            Err(Error::Exists) => self.take_existing(cx, &dir, name.as_c_str(), Asked { mode, set }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives a new file what was asked for and brings it to storage; if that fails the file is not left behind.
+    fn finish_new(&self, dir: &Node, name: &CStr, new: &New<'_>) -> Result<Entry> {
+        let finished = self.furnish(dir, new);
+        if finished.is_err() {
+            // The reason why it failed says more than whether it could be taken back.
+            let _ = rustix::fs::unlinkat(dir.fd(), name, AtFlags::empty());
+        }
+        finished
+    }
+
+    fn furnish(&self, dir: &Node, new: &New<'_>) -> Result<Entry> {
+        let file = new.file.as_fd();
+        apply(file, Some(file), &after_create(new.set))?;
+        if let CreateMode::Exclusive(bytes) = new.mode {
+            verifier::store(file, bytes)?;
+        }
+        self.settle(file)?;
+        self.settle_dir(dir)?;
+        self.identify(file)
+    }
+
+    /// What to do with a file that is there already.
+    fn take_existing(&self, cx: &Context<'_>, dir: &Node, name: &CStr, asked: Asked<'_>) -> Result<Entry> {
+        self.identity.own()?;
+        let found = self.find(cx, dir, name)?;
+        if found.attributes.kind != FileKind::Regular {
+            return Err(Error::Exists);
+        }
+        match (asked.mode, asked.set.size_bytes) {
+            (CreateMode::Guarded, _) => Err(Error::Exists),
+            (CreateMode::Unchecked, None) => Ok(found),
+            (CreateMode::Unchecked, size_bytes) => {
+                let set = SetAttributes { size_bytes, ..SetAttributes::default() };
+                Ok(Entry { handle: found.handle, attributes: self.set(cx, &found.handle, &set)? })
+            }
+            (CreateMode::Exclusive(bytes), _) => self.take_own(cx, dir, (found, bytes)),
+        }
+    }
+
+    /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the server
+    /// before anything was synced, so that is done again too.
+    fn take_own(&self, cx: &Context<'_>, dir: &Node, (found, bytes): (Entry, [u8; 8])) -> Result<Entry> {
+        let node = self.node(cx, &found.handle)?;
+        if !verifier::matches(&stat_fd(node.fd())?, bytes) {
+            return Err(Error::Exists);
+        }
+        if self.syncs() {
+            self.settle(self.with_room(cx, || node.reopen(OFlags::RDONLY))?)?;
+            self.settle_dir(dir)?;
+        }
+        Ok(found)
+    }
+}
+
+/// What a caller wants of a new file.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    mode: CreateMode,
+    set: &'a SetAttributes,
+}
+
+/// A file that was just made.
+struct New<'a> {
+    file: OwnedFd,
+    mode: CreateMode,
+    set: &'a SetAttributes,
+}
+
+/// Makes the file and opens it; a name that is there already is not touched, whatever it is.
+fn make_file(dir: &Node, name: &CStr, set: &SetAttributes) -> Result<OwnedFd> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(set.mode.unwrap_or(DEFAULT_MODE) & 0o7777);
+    rustix::fs::openat(dir.fd(), name, flags, mode).map_err(failed)
+}
+
+/// The mode is there from the start, and a size of 0 too; set-id bits are set again if a change of owner took them.
+fn after_create(set: &SetAttributes) -> SetAttributes {
+    let changes_owner = set.uid.is_some() || set.gid.is_some();
+    SetAttributes {
+        mode: set.mode.filter(|mode| changes_owner && mode & 0o6000 != 0),
+        size_bytes: set.size_bytes.filter(|&size| size != 0),
+        ..*set
+    }
+}

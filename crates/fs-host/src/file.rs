@@ -1,0 +1,139 @@
+//! Open regular files.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::OFlags;
+use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags};
+use vfs::{Attributes, Context, Error, FileKind, Handle, HostFile, OpenFile, OpenMode, Result, Stability, Written};
+
+use crate::attributes::{from_statx, stat_fd};
+use crate::failure::failed;
+use crate::host::HostFs;
+use crate::identity::Identity;
+use crate::node::Node;
+
+impl HostFs {
+    pub(crate) fn open_regular(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        let node = self.node(cx, handle)?;
+        check_regular(node.kind())?;
+        self.stat_living(handle, &node)?;
+        self.identity.own()?;
+        let fd = self.with_room(cx, || open_bytes(&node, mode))?;
+        Ok(Arc::new(OpenHostFile {
+            fd: Arc::new(fd),
+            fsid: self.volume.device,
+            is_memory: self.volume.is_memory,
+            reads_without_waiting: AtomicBool::new(!self.volume.is_memory),
+            identity: self.identity,
+        }))
+    }
+}
+
+/// Only a regular file has bytes.
+pub(crate) fn check_regular(kind: FileKind) -> Result<()> {
+    match kind {
+        FileKind::Regular => Ok(()),
+        FileKind::Directory => Err(Error::IsDirectory),
+        _ => Err(Error::WrongKind),
+    }
+}
+
+fn open_bytes(node: &Node, mode: OpenMode) -> Result<OwnedFd> {
+    node.reopen(match mode {
+        OpenMode::Read => OFlags::RDONLY,
+        OpenMode::Write => OFlags::RDWR,
+    })
+}
+
+/// A regular file, open for its bytes.
+struct OpenHostFile {
+    fd: Arc<OwnedFd>,
+    fsid: u64,
+    is_memory: bool,
+    /// Cleared when the file system turns out not to know `RWF_NOWAIT`.
+    reads_without_waiting: AtomicBool,
+    identity: Identity,
+}
+
+impl OpenFile for OpenHostFile {
+    fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
+        let flags = if cx.may_block || self.is_memory { ReadWriteFlags::empty() } else { ReadWriteFlags::NOWAIT };
+        if flags.contains(ReadWriteFlags::NOWAIT) && !self.reads_without_waiting.load(Ordering::Relaxed) {
+            return Err(Error::WouldBlock);
+        }
+        self.read_all(offset_bytes, into, flags)
+    }
+
+    fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
+        if stability != Stability::Unstable && self.would_wait(cx) {
+            return Err(Error::WouldBlock);
+        }
+        // As the caller, so that the kernel takes the set-id bits away and the reserve for root stays root's.
+        self.identity.assume(&cx.caller)?;
+        let flags = match stability {
+            Stability::Unstable => ReadWriteFlags::empty(),
+            Stability::Data => ReadWriteFlags::DSYNC,
+            Stability::File => ReadWriteFlags::SYNC,
+        };
+        Ok(Written { count: self.write_all(offset_bytes, data, flags)?, stability })
+    }
+
+    fn sync(&self, cx: &Context<'_>) -> Result<()> {
+        if self.would_wait(cx) {
+            return Err(Error::WouldBlock);
+        }
+        rustix::fs::fsync(&*self.fd).map_err(failed)
+    }
+
+    fn attributes(&self, _cx: &Context<'_>) -> Result<Attributes> {
+        Ok(from_statx(&stat_fd(self.fd.as_fd())?, self.fsid))
+    }
+
+    fn host_file(&self) -> Option<HostFile> {
+        Some(Arc::clone(&self.fd) as HostFile)
+    }
+}
+
+impl OpenHostFile {
+    fn would_wait(&self, cx: &Context<'_>) -> bool {
+        !cx.may_block && !self.is_memory
+    }
+
+    /// Reads until the buffer is full or the file ends. A short read alone does not tell: without waiting, the kernel also
+    /// stops at the first page that it does not have.
+    fn read_all(&self, offset_bytes: u64, into: &mut [u8], flags: ReadWriteFlags) -> Result<usize> {
+        let mut done = 0;
+        while done < into.len() {
+            let mut rest = [IoSliceMut::new(&mut into[done..])];
+            match rustix::io::preadv2(&self.fd, &mut rest, offset_bytes + done as u64, flags) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::NOTSUP) if flags.contains(ReadWriteFlags::NOWAIT) => {
+                    self.reads_without_waiting.store(false, Ordering::Relaxed);
+                    return Err(Error::WouldBlock);
+                }
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes until everything is written; what was written before an error counts, and the error comes again next time.
+    fn write_all(&self, offset_bytes: u64, data: &[u8], flags: ReadWriteFlags) -> Result<usize> {
+        let mut done = 0;
+        while done < data.len() {
+            let rest = [IoSlice::new(&data[done..])];
+            match rustix::io::pwritev2(&self.fd, &rest, offset_bytes + done as u64, flags) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Errno::INTR) => {}
+                Err(errno) if done == 0 => return Err(failed(errno)),
+                Err(_) => break,
+            }
+        }
+        Ok(done)
+    }
+}

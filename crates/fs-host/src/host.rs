@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use vfs::{
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, OpenFile,
+    OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+};
+
+use crate::cache::NodeCache;
+use crate::identity::Identity;
+use crate::kernel_handles::{self, KernelHandles};
+use crate::options::HostOptions;
+use crate::volume::Volume;
+
+/// A directory of the host, and what is below it.
+pub struct HostFs {
+    pub(crate) volume: Volume,
+    pub(crate) handles: KernelHandles,
+    pub(crate) nodes: NodeCache,
+    pub(crate) identity: Identity,
+    pub(crate) options: HostOptions,
+}
+
+impl FileSystem for HostFs {
+    fn root(&self) -> Handle {
+        kernel_handles::root_handle()
+    }
+
+    fn blocking(&self) -> Blocking {
+        Blocking::Sometimes
+    }
+
+    fn properties(&self) -> Properties {
+        self.volume.properties()
+    }
+
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        self.attributes_of(cx, node)
+    }
+
+    fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
+        Ok(self.allowed(cx, node, attributes)? & wanted)
+    }
+
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        self.set(cx, node, set)
+    }
+
+    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        self.look_up(cx, place)
+    }
+
+    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        self.parent_of(cx, dir)
+    }
+
+    fn read_link(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
+        self.target_of(cx, node)
+    }
+
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        self.open_regular(cx, node, mode)
+    }
+
+    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        self.list(cx, &list, each)
+    }
+
+    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
+        self.create_regular(cx, place, mode, set)
+    }
+
+    fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {
+        self.volume.space()
+    }
+}

@@ -1,0 +1,106 @@
+//! Names below a directory, the directory above one, and the targets of symbolic links.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags, Statx};
+use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
+
+use crate::attributes::{from_statx, stat_fd, stat_name};
+use crate::failure::failed;
+use crate::host::HostFs;
+use crate::node::{CName, Node};
+
+/// How far up a directory is followed to see whether it is still inside of the export: deeper than any path that a
+/// program can name in one call (`PATH_MAX` / 2).
+const MAX_DEPTH: usize = 2048;
+
+impl HostFs {
+    pub(crate) fn look_up(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        let dir = self.dir_node(cx, &place.dir)?;
+        self.identity.own()?;
+        let name = CName::new(place.name);
+        self.find(cx, &dir, name.as_c_str())
+    }
+
+    /// What `name` in `dir` is now.
+    pub(crate) fn find(&self, cx: &Context<'_>, dir: &Node, name: &CStr) -> Result<Entry> {
+        let stat = stat_name(dir.fd(), name)?;
+        self.volume.check(&stat)?;
+        let handle = self.handles.make(dir.fd(), name)?;
+        if shows_fileid(&handle, stat.stx_ino) {
+            return Ok(self.entry(handle, &stat));
+        }
+        // The two answers may be about two files, if the name has passed to another one in between.
+        let fd = self.with_room(cx, || open_path(dir.fd(), name))?;
+        self.identify(fd.as_fd())
+    }
+
+    /// The handle and attributes of what a descriptor stands for.
+    pub(crate) fn identify(&self, fd: BorrowedFd<'_>) -> Result<Entry> {
+        let stat = stat_fd(fd)?;
+        self.volume.check(&stat)?;
+        Ok(self.entry(self.handles.make(fd, c"")?, &stat))
+    }
+
+    pub(crate) fn entry(&self, handle: Handle, stat: &Statx) -> Entry {
+        Entry { handle, attributes: from_statx(stat, self.volume.device) }
+    }
+
+    pub(crate) fn parent_of(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        let node = self.dir_node(cx, dir)?;
+        self.identity.own()?;
+        let stat = self.stat_living(dir, &node)?;
+        if self.volume.is_root(&stat) {
+            return Ok(self.entry(vfs::FileSystem::root(self), &stat));
+        }
+        let parent = self.with_room(cx, || open_path(node.fd(), c".."))?;
+        let stat = stat_fd(parent.as_fd())?;
+        if self.volume.is_root(&stat) {
+            return Ok(self.entry(vfs::FileSystem::root(self), &stat));
+        }
+        self.check_inside(parent.as_fd())?;
+        self.identify(parent.as_fd())
+    }
+
+    /// Refuses a directory that the export's root is not above: somebody on the host has moved it out, and its parents are
+    /// none of the export's.
+    fn check_inside(&self, dir: BorrowedFd<'_>) -> Result<()> {
+        let mut above = open_path(dir, c"..")?;
+        for _ in 0..MAX_DEPTH {
+            let stat = stat_fd(above.as_fd())?;
+            if self.volume.is_root(&stat) {
+                return Ok(());
+            }
+            let next = open_path(above.as_fd(), c"..")?;
+            let next_stat = stat_fd(next.as_fd())?;
+            if !self.volume.holds(&next_stat) || next_stat.stx_ino == stat.stx_ino {
+                break;
+            }
+            above = next;
+        }
+        Err(Error::Stale)
+    }
+
+    pub(crate) fn target_of(&self, cx: &Context<'_>, handle: &Handle) -> Result<Vec<u8>> {
+        let node = self.node(cx, handle)?;
+        if node.kind() != FileKind::Symlink {
+            return Err(Error::WrongKind);
+        }
+        let target = rustix::fs::readlinkat(node.fd(), c"", Vec::new()).map_err(failed)?;
+        Ok(target.into_bytes())
+    }
+}
+
+/// Opens a name as a descriptor that does nothing but name it; a symbolic link is not followed.
+pub(crate) fn open_path(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(failed)
+}
+
+/// Whether a kernel handle has the inode number where the common file systems have it: in the first or the second word.
+fn shows_fileid(handle: &Handle, fileid: u64) -> bool {
+    let low = (fileid as u32).to_ne_bytes();
+    let bytes = handle.as_bytes();
+    bytes.get(1..5).is_some_and(|word| word == low) || bytes.get(5..9).is_some_and(|word| word == low)
+}

@@ -1,0 +1,91 @@
+//! A file that is at hand: a descriptor that names it without opening it (`O_PATH`), and what was learnt of it.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, OnceLock};
+
+use rustix::fs::{CWD, Mode, OFlags};
+use vfs::{Error, FileKind, Name, Result};
+
+use crate::acl::CachedAcl;
+use crate::failure::failed;
+
+/// One file, held by a descriptor that cannot read, write or wake a device.
+#[derive(Debug)]
+pub(crate) struct Node {
+    fd: OwnedFd,
+    kind: FileKind,
+    /// A directory opened for listing and syncing, once that was needed.
+    listing: OnceLock<OwnedFd>,
+    /// Held while the listing descriptor's position matters.
+    pub(crate) position: Mutex<()>,
+    pub(crate) acl: Mutex<Option<CachedAcl>>,
+}
+
+impl Node {
+    /// Makes a node of an `O_PATH` descriptor of a file of this kind.
+    pub(crate) fn new(fd: OwnedFd, kind: FileKind) -> Node {
+        Node { fd, kind, listing: OnceLock::new(), position: Mutex::default(), acl: Mutex::default() }
+    }
+
+    /// The kind of file, which never changes.
+    pub(crate) fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// The descriptor.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// Opens this regular file or directory for real.
+    pub(crate) fn reopen(&self, flags: OFlags) -> Result<OwnedFd> {
+        reopen(self.fd(), flags)
+    }
+
+    /// This directory, open for listing and syncing. The first call must be made as the server's own user.
+    pub(crate) fn listing(&self) -> Result<BorrowedFd<'_>> {
+        if self.listing.get().is_none() {
+            let opened = self.reopen(OFlags::RDONLY | OFlags::DIRECTORY)?;
+            // When two threads open it at once the second one's descriptor is closed again.
+            let _ = self.listing.set(opened);
+        }
+        self.listing.get().map(AsFd::as_fd).ok_or(Error::Stale)
+    }
+}
+
+/// Opens what `fd` stands for, without naming it a second time: by its entry in /proc, which is a link to the very file.
+///
+/// Devices and FIFOs must not come here, since opening one can have effects; if one does all the same, the flags keep the
+/// call from waiting and from taking a terminal.
+pub(crate) fn reopen(fd: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    rustix::fs::openat(CWD, proc_path(fd).as_c_str(), flags, Mode::empty()).map_err(failed)
+}
+
+/// The path of /proc that leads to what `fd` stands for.
+pub(crate) fn proc_path(fd: BorrowedFd<'_>) -> CString {
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    CString::new(path).unwrap_or_default()
+}
+
+/// A name with a NUL behind it, on the stack.
+pub(crate) struct CName {
+    bytes: [u8; Name::MAX_BYTES + 1],
+    length: usize,
+}
+
+impl CName {
+    /// Copies a name.
+    pub(crate) fn new(name: Name<'_>) -> CName {
+        let mut bytes = [0; Name::MAX_BYTES + 1];
+        bytes[..name.as_bytes().len()].copy_from_slice(name.as_bytes());
+        CName { bytes, length: name.as_bytes().len() }
+    }
+
+    /// The name as system calls take it.
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        // A name has no NUL in it, so the first one is the one behind it.
+        CStr::from_bytes_with_nul(&self.bytes[..=self.length]).unwrap_or_default()
+    }
+}

@@ -1,0 +1,66 @@
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use vfs::Handle;
+
+/// Which kind of handle names files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HandleForm {
+    /// The kernel's where that works, else the store's.
+    #[default]
+    Auto,
+    /// The kernel's (`name_to_handle_at`): nothing is kept, but the process needs `CAP_DAC_READ_SEARCH` and the file
+    /// system must be one that can be exported.
+    Kernel,
+    /// Numbers from a store in the state directory: works without privileges and on every file system.
+    Store,
+}
+
+/// Hears the handle of a file or directory whose last known name this server has removed, so that whoever keeps the file
+/// open can let it go and its space is freed. It is called on the thread that removed it, with no lock held.
+pub type GoneListener = Arc<dyn Fn(&Handle) + Send + Sync>;
+
+/// How to serve a directory.
+#[derive(Clone)]
+pub struct HostOptions {
+    /// Which handles to give out.
+    pub handle_form: HandleForm,
+    /// Where the store of handles is kept, when one is needed: a directory outside of the export, made if it is missing.
+    pub state_dir: Option<PathBuf>,
+    /// How many threads will call: [`Context::worker`](vfs::Context::worker) is below this.
+    pub workers: usize,
+    /// The most files that each worker keeps at hand, each with a descriptor (a directory with two). Fewer are kept when
+    /// the process may not open that many: all workers together take at most half of the limit.
+    pub max_nodes_per_worker: usize,
+    /// Whether a reply to a create, remove, rename, link or change of attributes waits until the change is on stable
+    /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
+    pub sync_metadata: bool,
+    /// Who hears that a file is gone.
+    pub on_gone: Option<GoneListener>,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        HostOptions {
+            handle_form: HandleForm::Auto,
+            state_dir: None,
+            workers: 1,
+            max_nodes_per_worker: 4096,
+            sync_metadata: true,
+            on_gone: None,
+        }
+    }
+}
+
+impl fmt::Debug for HostOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostOptions")
+            .field("handle_form", &self.handle_form)
+            .field("state_dir", &self.state_dir)
+            .field("workers", &self.workers)
+            .field("max_nodes_per_worker", &self.max_nodes_per_worker)
+            .field("sync_metadata", &self.sync_metadata)
+            .finish_non_exhaustive()
+    }
+}

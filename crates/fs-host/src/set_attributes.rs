@@ -1,0 +1,117 @@
+//! Setting attributes: everything that can refuse is asked first, then the changes are made, with the one that fails most
+//! often (the size: no space, quota, too big) in front.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Statx, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid};
+use vfs::{Attributes, Context, Error, FileKind, Handle, Result, SetAttributes, SetTime, Timestamp};
+
+use crate::attributes::{from_statx, stat_fd};
+use crate::failure::failed;
+use crate::file::check_regular;
+use crate::host::HostFs;
+use crate::node::{Node, proc_path};
+
+const NANOSECONDS_PER_SECOND: u32 = 1_000_000_000;
+
+impl HostFs {
+    pub(crate) fn set(&self, cx: &Context<'_>, handle: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        self.check_may_change(cx)?;
+        let node = self.node(cx, handle)?;
+        let before = self.stat_living(handle, &node)?;
+        if set.is_empty() {
+            return Ok(from_statx(&before, self.volume.device));
+        }
+        self.check_set(cx, &before, set)?;
+        self.identity.own()?;
+        let opened = self.with_room(cx, || self.open_to_set(&node, set))?;
+        self.identity.assume(&cx.caller)?;
+        apply(node.fd(), opened.as_ref().map(AsFd::as_fd), set)?;
+        self.settle_attributes(opened)?;
+        Ok(from_statx(&stat_fd(node.fd())?, self.volume.device))
+    }
+
+    /// What the kernel would refuse half-way through is refused here.
+    fn check_set(&self, cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()> {
+        if set.size_bytes.is_some() {
+            check_regular(crate::attributes::kind(now))?;
+        }
+        for time in [set.accessed, set.modified].into_iter().flatten() {
+            check_time(time)?;
+        }
+        if set.size_bytes.is_some_and(|size| i64::try_from(size).is_err()) {
+            return Err(Error::FileTooBig);
+        }
+        if self.identity.switches() { check_owner(cx, now, set) } else { Ok(()) }
+    }
+
+    /// Opens a regular file whose size changes, and whatever can be opened when the change has to be synced.
+    fn open_to_set(&self, node: &Node, set: &SetAttributes) -> Result<Option<OwnedFd>> {
+        match node.kind() {
+            FileKind::Regular if set.size_bytes.is_some() => node.reopen(OFlags::WRONLY).map(Some),
+            FileKind::Regular if self.syncs() => Ok(node.reopen(OFlags::RDONLY).ok()),
+            FileKind::Directory if self.syncs() => node.reopen(OFlags::RDONLY | OFlags::DIRECTORY).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Symbolic links and special files cannot be opened, so the whole file system is synced for them; that is rare.
+    fn settle_attributes(&self, opened: Option<OwnedFd>) -> Result<()> {
+        match opened {
+            Some(fd) => self.settle(fd),
+            None if self.syncs() => rustix::fs::syncfs(self.volume.root()).map_err(failed),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes the changes. `named` names the file, `opened` is it open for writing when the size changes.
+pub(crate) fn apply(named: BorrowedFd<'_>, opened: Option<BorrowedFd<'_>>, set: &SetAttributes) -> Result<()> {
+    if let (Some(size), Some(file)) = (set.size_bytes, opened) {
+        rustix::fs::ftruncate(file, size).map_err(failed)?;
+    }
+    if set.uid.is_some() || set.gid.is_some() {
+        let (uid, gid) = (set.uid.map(Uid::from_raw), set.gid.map(Gid::from_raw));
+        rustix::fs::chownat(named, c"", uid, gid, AtFlags::EMPTY_PATH).map_err(failed)?;
+    }
+    // After the owner, because a change of owner takes the set-id bits away.
+    if let Some(mode) = set.mode {
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        rustix::fs::chmodat(CWD, proc_path(named).as_c_str(), mode, AtFlags::empty()).map_err(failed)?;
+    }
+    // Last, because a change of size is a modification.
+    if set.accessed.is_some() || set.modified.is_some() {
+        let times = Timestamps { last_access: timespec(set.accessed), last_modification: timespec(set.modified) };
+        rustix::fs::utimensat(named, c"", &times, AtFlags::EMPTY_PATH).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Mode, owner, group and explicit times are the owner's to change; a group that the owner gives must be one of their own.
+fn check_owner(cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()> {
+    let caller = &cx.caller;
+    let gives_owner = set.uid.is_some_and(|uid| uid != now.stx_uid);
+    let gives_group = set.gid.is_some_and(|gid| gid != now.stx_gid && !caller.is_in_group(gid));
+    let needs_owner = set.mode.is_some() || set.uid.is_some() || set.gid.is_some() || has_explicit_time(set);
+    let refused = gives_owner || gives_group || (needs_owner && caller.uid != now.stx_uid);
+    if refused && !caller.is_root() { Err(Error::NotPermitted) } else { Ok(()) }
+}
+
+fn has_explicit_time(set: &SetAttributes) -> bool {
+    [set.accessed, set.modified].iter().any(|time| matches!(time, Some(SetTime::To(_))))
+}
+
+fn check_time(time: SetTime) -> Result<()> {
+    match time {
+        SetTime::To(Timestamp { nanoseconds, .. }) if nanoseconds >= NANOSECONDS_PER_SECOND => Err(Error::Invalid),
+        _ => Ok(()),
+    }
+}
+
+fn timespec(time: Option<SetTime>) -> Timespec {
+    match time {
+        None => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        Some(SetTime::Now) => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+        Some(SetTime::To(at)) => Timespec { tv_sec: at.seconds, tv_nsec: at.nanoseconds.into() },
+    }
+}

@@ -1,0 +1,43 @@
+//! Changes of the tree that are on stable storage before they are acknowledged (RFC 1813 §4.8).
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use vfs::{Context, Error, Handle, Result};
+
+use crate::failure::failed;
+use crate::host::HostFs;
+use crate::node::Node;
+
+impl HostFs {
+    /// Whether a change has to be brought to storage before the call returns.
+    pub(crate) fn syncs(&self) -> bool {
+        self.options.sync_metadata && !self.volume.is_memory
+    }
+
+    /// Refuses a change that would have to wait for storage on a thread that may not wait, before anything is done.
+    pub(crate) fn check_may_change(&self, cx: &Context<'_>) -> Result<()> {
+        if self.syncs() && !cx.may_block { Err(Error::WouldBlock) } else { Ok(()) }
+    }
+
+    /// The directory in which something is about to change, opened for syncing while the thread may still do that.
+    pub(crate) fn dir_to_change(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
+        self.check_may_change(cx)?;
+        let dir = self.dir_node(cx, handle)?;
+        if self.syncs() {
+            self.identity.own()?;
+            self.with_room(cx, || dir.listing().map(drop))?;
+        }
+        Ok(dir)
+    }
+
+    /// Brings the names of a directory to storage.
+    pub(crate) fn settle_dir(&self, dir: &Node) -> Result<()> {
+        if self.syncs() { rustix::fs::fsync(dir.listing()?).map_err(failed) } else { Ok(()) }
+    }
+
+    /// Brings a file and its attributes to storage.
+    pub(crate) fn settle(&self, file: impl AsFd) -> Result<()> {
+        if self.syncs() { rustix::fs::fsync(file).map_err(failed) } else { Ok(()) }
+    }
+}

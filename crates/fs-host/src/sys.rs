@@ -1,0 +1,101 @@
+//! The system calls that no safe wrapper covers: kernel file handles, and the identity of one thread.
+//!
+//! Everything `unsafe` of this crate is here, and every function here is safe to call.
+
+use std::ffi::{CStr, c_int};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// The longest handle that the kernel gives, in bytes (`MAX_HANDLE_SZ`).
+pub(crate) const MAX_KERNEL_HANDLE_BYTES: usize = 128;
+
+/// Take the file that the descriptor itself stands for.
+pub(crate) const EMPTY_PATH: c_int = libc::AT_EMPTY_PATH;
+
+/// Take a handle that identifies the file but may not open it (Linux 6.6).
+pub(crate) const IDENTIFY_ONLY: c_int = libc::AT_HANDLE_FID;
+
+/// A handle as the kernel lays it out (`struct file_handle`): its length, its type, its bytes.
+#[repr(C)]
+#[derive(Clone)]
+pub(crate) struct KernelHandle {
+    length: u32,
+    kind: c_int,
+    bytes: [u8; MAX_KERNEL_HANDLE_BYTES],
+}
+
+impl KernelHandle {
+    /// Makes a handle of its type and bytes, or `None` when there are too many bytes.
+    pub(crate) fn new(kind: i32, parts: &[&[u8]]) -> Option<KernelHandle> {
+        let mut handle = KernelHandle { length: 0, kind, bytes: [0; MAX_KERNEL_HANDLE_BYTES] };
+        for part in parts {
+            let start = handle.length as usize;
+            handle.bytes.get_mut(start..start + part.len())?.copy_from_slice(part);
+            handle.length += u32::try_from(part.len()).ok()?;
+        }
+        Some(handle)
+    }
+
+    /// What the file system calls the layout of the bytes.
+    pub(crate) fn kind(&self) -> i32 {
+        self.kind
+    }
+
+    /// The bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..(self.length as usize).min(MAX_KERNEL_HANDLE_BYTES)]
+    }
+}
+
+impl fmt::Debug for KernelHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KernelHandle({:#x}, {:02x?})", self.kind, self.as_bytes())
+    }
+}
+
+/// The kernel's handle of `name` in `dir` (or of `dir` itself with [`EMPTY_PATH`] and an empty name). A symbolic link is
+/// not followed.
+pub(crate) fn name_to_handle(dir: BorrowedFd<'_>, name: &CStr, flags: c_int) -> io::Result<KernelHandle> {
+    let length = MAX_KERNEL_HANDLE_BYTES as u32;
+    let mut handle = KernelHandle { length, kind: 0, bytes: [0; MAX_KERNEL_HANDLE_BYTES] };
+    let mut mount_id: c_int = 0;
+    let into = (&raw mut handle).cast::<libc::file_handle>();
+    // SAFETY: `name` is a C string; `into` points to a `struct file_handle` with room for the `length` bytes that it
+    // announces, in the kernel's layout; `mount_id` is an int. All three outlive the call.
+    let done = unsafe { libc::name_to_handle_at(dir.as_raw_fd(), name.as_ptr(), into, &raw mut mount_id, flags) };
+    if done == 0 { Ok(handle) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Opens the file that `handle` names, on the file system that `mount` is open on.
+pub(crate) fn open_by_handle(mount: BorrowedFd<'_>, handle: &KernelHandle, flags: c_int) -> io::Result<OwnedFd> {
+    let mut handle = handle.clone();
+    let from = (&raw mut handle).cast::<libc::file_handle>();
+    // SAFETY: `from` points to a whole `struct file_handle` with as many bytes behind it as it announces, ours alone.
+    let fd = unsafe { libc::open_by_handle_at(mount.as_raw_fd(), from, flags) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor, and nothing else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Sets the user as whom this thread uses files, and says whether it is that user now.
+pub(crate) fn set_fsuid(uid: u32) -> bool {
+    set_and_read_back(libc::SYS_setfsuid, uid)
+}
+
+/// Sets the group as which this thread uses files, and says whether it is that group now.
+pub(crate) fn set_fsgid(gid: u32) -> bool {
+    set_and_read_back(libc::SYS_setfsgid, gid)
+}
+
+/// These two calls return what was set before and never an error; an id of -1 changes nothing and so reads the present one.
+fn set_and_read_back(call: libc::c_long, id: u32) -> bool {
+    // SAFETY: setfsuid and setfsgid take one number and touch no memory of ours.
+    let now = unsafe {
+        libc::syscall(call, libc::c_long::from(id));
+        libc::syscall(call, libc::c_long::from(u32::MAX))
+    };
+    id != u32::MAX && now as u32 == id
+}
