@@ -20,7 +20,7 @@ const LISTING_BATCH: usize = 128;
 /// A file system in memory. Dropping it frees all files that are not open.
 ///
 /// ```
-/// use wharf_fs_mem::{MemFs, MemOptions};
+/// use fs_mem::{MemFs, MemOptions};
 /// use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 ///
 /// let fs = MemFs::new(MemOptions { capacity_bytes: 64 << 20, ..MemOptions::default() });

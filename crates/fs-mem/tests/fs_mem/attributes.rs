@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
+use fs_mem::{Clock, MemFs, MemOptions};
 use vfs::{
     Caller, Context, CreateMode, Error, FileSystem, NewNode, OpenMode, SetAttributes, SetTime, Stability, Timestamp,
 };
-use wharf_fs_mem::{Clock, MemFs, MemOptions};
 
 use crate::shell::{NOTHING, Shell};
 

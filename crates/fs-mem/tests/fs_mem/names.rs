@@ -1,7 +1,7 @@
 //! Names, handles and renames.
 
+use fs_mem::{MemFs, MemOptions};
 use vfs::{Blocking, Context, CreateMode, Device, Error, FileKind, FileSystem, Handle, Name, NewNode, OpenMode, Place};
-use wharf_fs_mem::{MemFs, MemOptions};
 
 use crate::shell::{NOTHING, Shell, name};
 

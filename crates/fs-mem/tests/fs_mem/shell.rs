@@ -1,10 +1,10 @@
 use std::ops::ControlFlow;
 
+use fs_mem::{MemFs, MemOptions};
 use vfs::{
     Attributes, Context, CreateMode, Detail, FileSystem, Handle, Name, NewNode, OpenMode, Place, ReadDir, Result,
     SetAttributes, Stability,
 };
-use wharf_fs_mem::{MemFs, MemOptions};
 
 pub const NOTHING: SetAttributes =
     SetAttributes { mode: None, uid: None, gid: None, size_bytes: None, accessed: None, modified: None };
