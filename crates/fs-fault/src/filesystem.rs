@@ -1,0 +1,117 @@
+use std::sync::Arc;
+
+use vfs::{
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
+    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+};
+
+use crate::file::FaultFile;
+use crate::rule::Site;
+use crate::{FaultPlan, Operation};
+
+/// A file system whose calls meet the rules of a plan before they reach the one inside.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fs_fault::{FaultFs, FaultPlan};
+/// use fs_mem::{MemFs, MemOptions};
+/// use vfs::{Context, FileSystem};
+///
+/// let plan: FaultPlan = "attributes:error=io@2".parse().unwrap();
+/// let fs = FaultFs::new(Arc::new(MemFs::new(MemOptions::default())), plan.clone());
+/// assert!(fs.attributes(&Context::ROOT, &fs.root()).is_ok());
+/// assert!(fs.attributes(&Context::ROOT, &fs.root()).is_err());
+/// plan.replace(vec![]);
+/// assert!(fs.attributes(&Context::ROOT, &fs.root()).is_ok());
+/// ```
+pub struct FaultFs<F: ?Sized> {
+    inner: Arc<F>,
+    plan: FaultPlan,
+}
+
+impl<F: FileSystem + ?Sized> FaultFs<F> {
+    /// Puts `plan` in front of `inner`; keep a clone of the plan to switch its rules later.
+    pub fn new(inner: Arc<F>, plan: FaultPlan) -> FaultFs<F> {
+        FaultFs { inner, plan }
+    }
+}
+
+impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
+    fn root(&self) -> Handle {
+        self.inner.root()
+    }
+
+    /// Never [`Blocking::Never`], as a rule with a delay may come at any time.
+    fn blocking(&self) -> Blocking {
+        match self.inner.blocking() {
+            Blocking::Never | Blocking::Sometimes => Blocking::Sometimes,
+            Blocking::Always => Blocking::Always,
+        }
+    }
+
+    fn properties(&self) -> Properties {
+        self.inner.properties()
+    }
+
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        self.plan.run(cx, Site::new(Operation::Attributes), |_| self.inner.attributes(cx, node))
+    }
+
+    fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
+        self.plan.run(cx, Site::new(Operation::Access), |_| self.inner.access(cx, node, attributes, wanted))
+    }
+
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        self.plan.run(cx, Site::new(Operation::SetAttributes), |_| self.inner.set_attributes(cx, node, set))
+    }
+
+    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        self.plan.run(cx, Site::named(Operation::Lookup, place.name), |_| self.inner.lookup(cx, place))
+    }
+
+    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        self.plan.run(cx, Site::new(Operation::Parent), |_| self.inner.parent(cx, dir))
+    }
+
+    fn read_link(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
+        self.plan.run(cx, Site::new(Operation::ReadLink), |_| self.inner.read_link(cx, node))
+    }
+
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        let file = self.plan.run(cx, Site::new(Operation::Open), |_| self.inner.open(cx, node, mode))?;
+        Ok(Arc::new(FaultFile::new(file, self.plan.clone())))
+    }
+
+    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        self.plan.run(cx, Site::new(Operation::ReadDir), |_| self.inner.read_dir(cx, list, each))
+    }
+
+    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
+        self.plan.run(cx, Site::named(Operation::Create, place.name), |_| self.inner.create(cx, place, mode, set))
+    }
+
+    fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
+        self.plan.run(cx, Site::named(Operation::MakeNode, place.name), |_| self.inner.make_node(cx, place, node, set))
+    }
+
+    fn link(&self, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
+        self.plan.run(cx, Site::named(Operation::Link, place.name), |_| self.inner.link(cx, node, place))
+    }
+
+    fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.plan.run(cx, Site::named(Operation::Remove, place.name), |_| self.inner.remove(cx, place))
+    }
+
+    fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.plan.run(cx, Site::named(Operation::RemoveDir, place.name), |_| self.inner.remove_dir(cx, place))
+    }
+
+    fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        let site = Site { operation: Operation::Rename, names: [Some(from.name), Some(to.name)] };
+        self.plan.run(cx, site, |_| self.inner.rename(cx, from, to))
+    }
+
+    fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {
+        self.plan.run(cx, Site::new(Operation::Space), |_| self.inner.space(cx, node))
+    }
+}

@@ -1,0 +1,95 @@
+/// What a file system is asked to do: the methods of `FileSystem` and `OpenFile`.
+///
+/// The attributes of an open file are [`Operation::Attributes`] too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// `attributes`
+    Attributes,
+    /// `access`
+    Access,
+    /// `set_attributes`
+    SetAttributes,
+    /// `lookup`
+    Lookup,
+    /// `parent`
+    Parent,
+    /// `read_link`
+    ReadLink,
+    /// `open`
+    Open,
+    /// `read_dir`
+    ReadDir,
+    /// `create`
+    Create,
+    /// `make_node`
+    MakeNode,
+    /// `link`
+    Link,
+    /// `remove`
+    Remove,
+    /// `remove_dir`
+    RemoveDir,
+    /// `rename`
+    Rename,
+    /// `space`
+    Space,
+    /// `read`: `read_at` of an open file.
+    Read,
+    /// `write`: `write_at` of an open file.
+    Write,
+    /// `sync` of an open file.
+    Sync,
+}
+
+impl Operation {
+    /// How many there are.
+    pub const COUNT: usize = 18;
+
+    /// All of them, with their names in a plan's text.
+    pub const ALL: [(Operation, &'static str); Self::COUNT] = [
+        (Operation::Attributes, "attributes"),
+        (Operation::Access, "access"),
+        (Operation::SetAttributes, "set_attributes"),
+        (Operation::Lookup, "lookup"),
+        (Operation::Parent, "parent"),
+        (Operation::ReadLink, "read_link"),
+        (Operation::Open, "open"),
+        (Operation::ReadDir, "read_dir"),
+        (Operation::Create, "create"),
+        (Operation::MakeNode, "make_node"),
+        (Operation::Link, "link"),
+        (Operation::Remove, "remove"),
+        (Operation::RemoveDir, "remove_dir"),
+        (Operation::Rename, "rename"),
+        (Operation::Space, "space"),
+        (Operation::Read, "read"),
+        (Operation::Write, "write"),
+        (Operation::Sync, "sync"),
+    ];
+
+    /// Whether calls of this operation are about a name, so that a rule can select them by it.
+    pub fn has_name(self) -> bool {
+        use Operation::{Create, Link, Lookup, MakeNode, Remove, RemoveDir, Rename};
+        matches!(self, Lookup | Create | MakeNode | Link | Remove | RemoveDir | Rename)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    /// This operation as a bit of a set.
+    pub(crate) fn bit(self) -> u32 {
+        1 << self as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_of_operations_is_in_their_order() {
+        assert!(Operation::ALL.iter().enumerate().all(|(index, (operation, _))| operation.index() == index));
+    }
+}
