@@ -109,6 +109,23 @@ impl<const N: usize> Decode<'_> for [u8; N] {
     }
 }
 
+/// A fixed-length array (RFC 4506 §4.12).
+impl<const N: usize> Encode for [u32; N] {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        self.iter().for_each(|word| to.u32(*word));
+    }
+}
+
+impl<const N: usize> Decode<'_> for [u32; N] {
+    fn decode(from: &mut Decoder<'_>) -> Result<Self> {
+        let mut words = [0; N];
+        for word in &mut words {
+            *word = from.u32()?;
+        }
+        Ok(words)
+    }
+}
+
 /// Optional data (RFC 4506 §4.19): a boolean, and the value when it is true.
 impl<T: Encode> Encode for Option<T> {
     #[inline]
@@ -210,6 +227,12 @@ mod tests {
     fn negative_numbers_are_twos_complement() {
         assert_eq!(bytes(&-1i32), [0xff; 4]);
         assert_eq!(i64::decode(&mut Decoder::new(&[0xff; 8])), Ok(-1));
+    }
+
+    #[test]
+    fn fixed_array_has_no_length() {
+        assert_eq!(bytes(&[1u32, 2]), b"\0\0\0\x01\0\0\0\x02");
+        assert_eq!(<[u32; 2]>::decode(&mut Decoder::new(b"\0\0\0\x01\0\0\0\x02")), Ok([1, 2]));
     }
 
     #[test]
