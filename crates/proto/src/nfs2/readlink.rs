@@ -1,0 +1,34 @@
+//! READLINK reads the target of a symbolic link (RFC 1094 §2.2.6).
+
+use xdr::{Decode, Encode};
+
+use super::{FileHandle, MAX_PATH_BYTES, PROGRAM, Res, VERSION};
+use crate::Operation;
+
+/// What READLINK needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct ReadlinkArgs {
+    /// The symbolic link.
+    pub symlink: FileHandle,
+}
+
+/// What READLINK tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct ReadlinkOk<'a> {
+    /// The link's target.
+    #[xdr(max = MAX_PATH_BYTES)]
+    pub target: &'a [u8],
+}
+
+/// READLINK reads the target of a symbolic link.
+#[derive(Debug, Clone, Copy)]
+pub struct Readlink;
+
+impl Operation for Readlink {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 5;
+    const NAME: &'static str = "READLINK";
+    type Arguments<'a> = ReadlinkArgs;
+    type Reply<'a> = Res<ReadlinkOk<'a>>;
+}

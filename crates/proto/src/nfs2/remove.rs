@@ -1,0 +1,26 @@
+//! REMOVE removes a file (RFC 1094 §2.2.11).
+
+use xdr::{Decode, Encode};
+
+use super::{DirOp, PROGRAM, Res, VERSION};
+use crate::Operation;
+
+/// What REMOVE needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct RemoveArgs<'a> {
+    /// What to remove.
+    pub object: DirOp<'a>,
+}
+
+/// REMOVE removes a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Remove;
+
+impl Operation for Remove {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 10;
+    const NAME: &'static str = "REMOVE";
+    type Arguments<'a> = RemoveArgs<'a>;
+    type Reply<'a> = Res<()>;
+}

@@ -1,0 +1,82 @@
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+/// What came of a call (RFC 1094 §2.3.1, `stat`). A few numbers are not in the RFC, but servers do send them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum Status {
+    /// It was carried out.
+    Ok = 0,
+    /// Only the owner may do it.
+    Perm = 1,
+    /// There is no such name.
+    NoEnt = 2,
+    /// The storage failed.
+    Io = 5,
+    /// There is no such device.
+    NxIo = 6,
+    /// The permissions refuse it.
+    Acces = 13,
+    /// There is such a name already.
+    Exist = 17,
+    /// The places are on different file systems; not in the RFC.
+    XDev = 18,
+    /// There is no such device.
+    NoDev = 19,
+    /// It is not a directory.
+    NotDir = 20,
+    /// It is a directory.
+    IsDir = 21,
+    /// An argument makes no sense; not in the RFC.
+    Inval = 22,
+    /// The file would get too large.
+    FBig = 27,
+    /// The file system is full.
+    NoSpc = 28,
+    /// The file system is read-only.
+    RoFs = 30,
+    /// The file has too many names; not in the RFC.
+    MLink = 31,
+    /// The server cannot do it; not in the RFC.
+    OpNotSupp = 45,
+    /// The name is too long.
+    NameTooLong = 63,
+    /// The directory is not empty.
+    NotEmpty = 66,
+    /// The quota is used up.
+    DQuot = 69,
+    /// The file is gone.
+    Stale = 70,
+    /// The path has a remote component; not in the RFC.
+    Remote = 71,
+    /// The server's write cache failed.
+    WFlush = 99,
+}
+
+/// A reply: a status, and what goes with success. Nothing goes with failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Res<T> {
+    /// It was carried out.
+    Ok(T),
+    /// It was not; the status is never [`Status::Ok`].
+    Fail(Status),
+}
+
+impl<T: Encode> Encode for Res<T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Res::Ok(ok) => {
+                Status::Ok.encode(to);
+                ok.encode(to);
+            }
+            Res::Fail(status) => status.encode(to),
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>> Decode<'a> for Res<T> {
+    fn decode(from: &mut Decoder<'a>) -> xdr::Result<Self> {
+        Ok(match Status::decode(from)? {
+            Status::Ok => Res::Ok(T::decode(from)?),
+            status => Res::Fail(status),
+        })
+    }
+}

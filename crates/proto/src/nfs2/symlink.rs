@@ -1,0 +1,31 @@
+//! SYMLINK makes a symbolic link (RFC 1094 §2.2.14).
+
+use xdr::{Decode, Encode};
+
+use super::{DirOp, MAX_PATH_BYTES, PROGRAM, Res, Sattr, VERSION};
+use crate::Operation;
+
+/// What SYMLINK needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct SymlinkArgs<'a> {
+    /// Where to make it.
+    pub place: DirOp<'a>,
+    /// Its target.
+    #[xdr(max = MAX_PATH_BYTES)]
+    pub target: &'a [u8],
+    /// Its first attributes, which UNIX servers ignore.
+    pub attributes: Sattr,
+}
+
+/// SYMLINK makes a symbolic link.
+#[derive(Debug, Clone, Copy)]
+pub struct Symlink;
+
+impl Operation for Symlink {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 13;
+    const NAME: &'static str = "SYMLINK";
+    type Arguments<'a> = SymlinkArgs<'a>;
+    type Reply<'a> = Res<()>;
+}
