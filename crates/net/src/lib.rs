@@ -3,7 +3,34 @@
 //! One loop per core; a connection belongs to one loop; a message is answered where it was received unless its answer
 //! has to wait, in which case the service says so and is asked again from a thread that may wait. This crate knows
 //! neither RPC nor NFS: the service says where a message ends and what to answer.
+//!
+//! What a loop decides (when to read, what to answer, what to send next, when to close) is in modules that make no
+//! system call; `epoll` drives them, and another way to wait for sockets would be a second driver beside it.
 
+mod activation;
+mod answer;
+mod bind;
+mod blocking;
+mod connection;
+mod counters;
+mod epoll;
+mod error;
+mod handle;
+mod hub;
+mod limits;
+mod mailbox;
+mod outbox;
+mod server;
 mod service;
+mod slots;
+mod spare;
+mod sys;
 
+pub use activation::inherited_sockets;
+pub use connection::CloseReason;
+pub use counters::Counters;
+pub use error::NetError;
+pub use handle::Handle;
+pub use limits::Limits;
+pub use server::{Bound, Server};
 pub use service::{Call, Frame, FrameError, Peer, Service, Transport, Verdict};

@@ -1,0 +1,180 @@
+//! The threads that answer calls that have to wait.
+//!
+//! They are few and start when they are first needed. Their queue needs no limit of its own: each connection and each
+//! loop's datagrams have one for what they put in.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use buffer::{Buffer, Output};
+
+use crate::answer::{Asked, ask};
+use crate::hub::Engine;
+use crate::mailbox::Letter;
+use crate::slots::Key;
+use crate::sys::Source;
+use crate::{Call, Peer, Service};
+
+/// A message that a loop could not answer without waiting.
+pub(crate) struct Job {
+    /// The loop that it belongs to.
+    pub(crate) loop_index: usize,
+    pub(crate) origin: Origin,
+    pub(crate) peer: Peer,
+    pub(crate) message: Buffer,
+    pub(crate) received: Instant,
+    /// Where the answer goes; empty.
+    pub(crate) output: Output,
+}
+
+/// What a job's answer goes out through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// A connection of the loop.
+    Connection(Key),
+    /// One of the server's datagram sockets.
+    Datagram {
+        /// Which one.
+        socket: usize,
+        /// From which address of ours the answer has to come.
+        source: Option<Source>,
+    },
+}
+
+/// A job that was done.
+pub(crate) struct Done {
+    pub(crate) origin: Origin,
+    pub(crate) peer: Peer,
+    /// The message, for its memory to be used again.
+    pub(crate) message: Buffer,
+    pub(crate) output: Output,
+    pub(crate) asked: Asked,
+}
+
+/// The jobs that no thread has taken yet, and the state of the threads.
+pub(crate) struct JobQueue {
+    state: Mutex<State>,
+    changed: Condvar,
+    max_threads: usize,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    started: usize,
+    idle: usize,
+    ended: usize,
+    closed: bool,
+}
+
+impl JobQueue {
+    /// Makes an empty queue for up to `max_threads` threads.
+    pub(crate) fn new(max_threads: usize) -> JobQueue {
+        JobQueue { state: Mutex::default(), changed: Condvar::new(), max_threads }
+    }
+
+    /// Lets no further job in, drops those that no thread has taken and lets the threads end.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let dropped = state.jobs.len();
+        state.jobs.clear();
+        drop(state);
+        self.changed.notify_all();
+        if dropped > 0 {
+            tracing::warn!(dropped, "calls were dropped because the server ended before they were answered");
+        }
+    }
+
+    /// Waits until every thread has ended, no longer than until `deadline`; says how many are left.
+    pub(crate) fn wait_until_ended(&self, deadline: Instant) -> usize {
+        let mut state = self.lock();
+        loop {
+            let left = state.started - state.ended;
+            let wait = deadline.saturating_duration_since(Instant::now());
+            if left == 0 || wait.is_zero() {
+                return left;
+            }
+            (state, _) = self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a job in; says which thread has to be started for it, if one has.
+    fn push(&self, job: Job) -> Option<usize> {
+        let mut state = self.lock();
+        if state.closed {
+            return None;
+        }
+        state.jobs.push_back(job);
+        if state.idle >= state.jobs.len() || state.started == self.max_threads {
+            drop(state);
+            self.changed.notify_one();
+            return None;
+        }
+        state.started += 1;
+        Some(state.started - 1)
+    }
+
+    /// Takes the next job, waiting for it; nothing when the queue is closed.
+    fn take(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            if state.closed {
+                return None;
+            }
+            state.idle += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+
+    fn thread_ended(&self) {
+        self.lock().ended += 1;
+        self.changed.notify_all();
+    }
+
+    fn thread_not_started(&self) {
+        self.lock().started -= 1;
+    }
+}
+
+/// Hands a job to the blocking threads of `engine`, starting one more when all are busy and more are allowed.
+pub(crate) fn submit<S: Service + ?Sized>(engine: &Arc<Engine<S>>, job: Job) {
+    let Some(number) = engine.hub.jobs.push(job) else { return };
+    if let Err(error) = start_thread(engine, number) {
+        // The job stays in the queue: a thread that runs already takes it, or the next job tries to start one again.
+        engine.hub.jobs.thread_not_started();
+        tracing::error!(%error, "cannot start a blocking thread");
+    }
+}
+
+fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> io::Result<()> {
+    let engine = Arc::clone(engine);
+    let worker = engine.hub.loops.len() + number;
+    thread::Builder::new().name(format!("blocking-{number}")).spawn(move || {
+        while let Some(job) = engine.hub.jobs.take() {
+            let loop_index = job.loop_index;
+            let done = perform(&engine, worker, job);
+            engine.hub.loops[loop_index].mailbox.post(Letter::Done(done));
+        }
+        engine.hub.jobs.thread_ended();
+    })?;
+    Ok(())
+}
+
+fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: Job) -> Done {
+    let Job { origin, peer, message, received, mut output, .. } = job;
+    let call = Call { message: message.as_slice(), peer, worker, may_block: true, now: received };
+    let asked = ask(&*engine.service, &call, &mut output);
+    Done { origin, peer, message, output, asked }
+}

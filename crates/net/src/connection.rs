@@ -1,0 +1,281 @@
+//! The state of one connection.
+//!
+//! It makes no system call: it says whether the socket is to be read, whether it is to be written, and whether the
+//! connection is over, from what it is told.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::mem;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+
+use buffer::Buffer;
+
+use crate::outbox::Outbox;
+use crate::spare::SpareBuffers;
+use crate::{Limits, Peer};
+
+/// Why a connection was closed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// The peer closed it.
+    Peer,
+    /// It broke.
+    Broken(io::Error),
+    /// The peer's bytes make no sense as messages.
+    BadFrame(String),
+    /// The service asked for it.
+    Service(String),
+    /// It was silent for too long.
+    Idle,
+    /// A file whose bytes were announced to the peer could not be read.
+    File(io::Error),
+    /// The service panicked on a message of it.
+    Panic,
+    /// The server was shut down.
+    Shutdown,
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CloseReason::Peer => f.write_str("the peer closed it"),
+            CloseReason::Broken(error) => write!(f, "it broke: {error}"),
+            CloseReason::BadFrame(why) => write!(f, "no message can begin like this: {why}"),
+            CloseReason::Service(why) => f.write_str(why),
+            CloseReason::Idle => f.write_str("it was silent for too long"),
+            CloseReason::File(error) => write!(f, "a file cannot be read: {error}"),
+            CloseReason::Panic => f.write_str("the service panicked"),
+            CloseReason::Shutdown => f.write_str("the server was shut down"),
+        }
+    }
+}
+
+/// One connection.
+pub(crate) struct Connection {
+    pub(crate) peer: Peer,
+    /// The socket; gone when the connection was closed while calls of it were still being answered.
+    pub(crate) socket: Option<OwnedFd>,
+    pub(crate) unread: Unread,
+    pub(crate) outbox: Outbox,
+    pub(crate) calls: CallsInFlight,
+    /// What the poller was last asked to watch for.
+    pub(crate) interest: Interest,
+    /// Whether the connection is in the list of those that have something to do without an event of their socket.
+    pub(crate) queued: bool,
+    /// Whether the peer has sent its last byte.
+    pub(crate) ended_by_peer: bool,
+    /// When bytes last went in or out, or a call came back.
+    pub(crate) last_active: Instant,
+}
+
+/// What a socket is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Interest {
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+/// What has to happen with a connection after its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// It waits for its socket.
+    Wait(Interest),
+    /// It has whole messages left and may answer them: it is to have another turn soon, whatever its socket does.
+    TurnAgain(Interest),
+    /// There is nothing left to do for it.
+    Over,
+}
+
+impl Connection {
+    /// Makes the state of a connection whose socket is not watched yet.
+    pub(crate) fn new(socket: OwnedFd, peer: Peer, now: Instant) -> Connection {
+        Connection {
+            peer,
+            socket: Some(socket),
+            unread: Unread::default(),
+            outbox: Outbox::default(),
+            calls: CallsInFlight::default(),
+            interest: Interest { readable: false, writable: false },
+            queued: false,
+            ended_by_peer: false,
+            last_active: now,
+        }
+    }
+
+    /// Whether messages may be answered now.
+    pub(crate) fn may_answer(&self, limits: &Limits) -> bool {
+        self.outbox.unsent_bytes() <= limits.max_unsent_bytes && self.calls.have_room(limits)
+    }
+
+    /// Whether the socket may be read now.
+    pub(crate) fn may_receive(&self, limits: &Limits) -> bool {
+        !self.ended_by_peer && !self.unread.whole_left && self.may_answer(limits)
+    }
+
+    /// What has to happen next; `draining` when no new message is to be read.
+    pub(crate) fn course(&self, limits: &Limits, draining: bool) -> Course {
+        let writable = !self.outbox.is_empty();
+        if self.unread.whole_left && self.may_answer(limits) {
+            return Course::TurnAgain(Interest { readable: self.interest.readable, writable });
+        }
+        let last_message_read = draining || self.ended_by_peer;
+        if last_message_read && !self.unread.whole_left && self.calls.is_empty() && !writable {
+            return Course::Over;
+        }
+        Course::Wait(Interest { readable: !draining && self.may_receive(limits), writable })
+    }
+}
+
+/// Bytes that were received and not made into messages yet. An idle connection holds none and has no memory for any.
+#[derive(Default)]
+pub(crate) struct Unread {
+    buffer: Buffer,
+    start: usize,
+    /// How many bytes there must be before the next message can be whole.
+    pub(crate) needed: usize,
+    /// Whether there may be whole messages among the bytes, because a limit ended the last turn.
+    pub(crate) whole_left: bool,
+}
+
+impl Unread {
+    /// Up to this size, unread bytes are copied to the front of the loop's receive buffer so that the next receive can
+    /// bring many messages; larger ones stay where they are until their message is whole.
+    const COPY_MAX_BYTES: usize = 16 << 10;
+
+    /// How many times as much memory as was received is taken for a message whose announced size is larger still.
+    const GROWTH: usize = 4;
+
+    /// The bytes.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.buffer.as_mut_slice()[self.start..]
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
+    /// Whether there are no bytes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the next message is small enough to be completed in a receive buffer of `capacity` bytes.
+    pub(crate) fn fits_shared(&self, capacity: usize) -> bool {
+        self.len() <= Self::COPY_MAX_BYTES && self.needed <= capacity
+    }
+
+    /// Moves the bytes to `buffer`, which is empty, and gives the memory back.
+    pub(crate) fn move_to(&mut self, buffer: &mut Buffer, spare: &mut SpareBuffers) {
+        buffer.put(&self.buffer.as_slice()[self.start..]);
+        self.release(spare);
+    }
+
+    /// Keeps `rest` of a shared buffer's bytes. Until they are needed in one piece they take memory in proportion to
+    /// what was received, never to what was announced.
+    pub(crate) fn keep(&mut self, rest: &[u8], needed: usize, spare: &mut SpareBuffers) {
+        self.needed = needed;
+        self.start = 0;
+        self.buffer = spare.take(needed.min(rest.len() * Self::GROWTH).max(rest.len()));
+        self.buffer.put(rest);
+    }
+
+    /// Memory for what is missing of the next message, as far as what was received justifies it.
+    pub(crate) fn space(&mut self, spare: &mut SpareBuffers) -> &mut [u8] {
+        self.buffer.consume(self.start);
+        self.start = 0;
+        let length = self.buffer.len();
+        if length == self.buffer.capacity() {
+            let mut larger = spare.take(self.needed.min(length * Self::GROWTH).max(length + 1));
+            larger.put(self.buffer.as_slice());
+            spare.give(mem::replace(&mut self.buffer, larger));
+        }
+        let room = self.buffer.capacity().min(self.needed.max(length + 1)) - length;
+        self.buffer.space(room)
+    }
+
+    /// Counts bytes that were put into [`Unread::space`].
+    pub(crate) fn received(&mut self, count: usize) {
+        self.buffer.advance(count);
+    }
+
+    /// Forgets the first `count` bytes; without any left, the memory goes.
+    pub(crate) fn consume(&mut self, count: usize, spare: &mut SpareBuffers) {
+        self.start += count;
+        if self.is_empty() {
+            self.release(spare);
+        }
+    }
+
+    /// Forgets everything and gives the memory back.
+    pub(crate) fn release(&mut self, spare: &mut SpareBuffers) {
+        spare.give(mem::take(&mut self.buffer));
+        self.start = 0;
+        self.needed = 0;
+    }
+}
+
+/// The calls of a connection that have to wait: those that no blocking thread was given yet, and how many were.
+#[derive(Default)]
+pub(crate) struct CallsInFlight {
+    waiting: VecDeque<WaitingCall>,
+    given: usize,
+    bytes: usize,
+}
+
+/// A call that no blocking thread was given yet.
+pub(crate) struct WaitingCall {
+    pub(crate) message: Buffer,
+    pub(crate) received: Instant,
+}
+
+impl CallsInFlight {
+    /// Whether one more may be added.
+    pub(crate) fn have_room(&self, limits: &Limits) -> bool {
+        self.waiting.len() + self.given < limits.max_in_flight && self.bytes < limits.max_in_flight_bytes
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.given == 0
+    }
+
+    /// How many were given to blocking threads and are not back.
+    pub(crate) fn given(&self) -> usize {
+        self.given
+    }
+
+    /// Adds a copy of `message`.
+    pub(crate) fn add(&mut self, message: &[u8], received: Instant, spare: &mut SpareBuffers) {
+        let mut copy = spare.take(message.len());
+        copy.put(message);
+        self.bytes += message.len();
+        self.waiting.push_back(WaitingCall { message: copy, received });
+    }
+
+    /// Takes the oldest to give it to a blocking thread, unless `max_given` are there already.
+    pub(crate) fn give(&mut self, max_given: usize) -> Option<WaitingCall> {
+        if self.given >= max_given {
+            return None;
+        }
+        let call = self.waiting.pop_front()?;
+        self.given += 1;
+        Some(call)
+    }
+
+    /// Takes note that a call with a message of `bytes` bytes has come back.
+    pub(crate) fn came_back(&mut self, bytes: usize) {
+        self.given -= 1;
+        self.bytes -= bytes;
+    }
+
+    /// Forgets those that no blocking thread was given.
+    pub(crate) fn forget_waiting(&mut self) {
+        while let Some(call) = self.waiting.pop_front() {
+            self.bytes -= call.message.len();
+        }
+    }
+}

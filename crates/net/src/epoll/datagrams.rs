@@ -1,0 +1,364 @@
+//! Datagrams: received, answered and sent in batches.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use buffer::{Buffer, Output};
+use rustix::io::Errno;
+
+use super::Loop;
+use super::poller::{Ready, Token};
+use crate::answer::{Asked, ask};
+use crate::bind::DatagramSocket;
+use crate::blocking::{self, Job, Origin};
+use crate::connection::Interest;
+use crate::hub::{Engine, LoopDesk};
+use crate::spare::SpareBuffers;
+use crate::sys::{DatagramCalls, Outgoing, Source};
+use crate::{Call, Peer, Service, Transport, Verdict};
+
+/// The largest payload of a UDP datagram over IPv4: 65 535 bytes less the headers of IP and UDP.
+const MAX_REPLY_BYTES: usize = 65_507;
+
+/// A loop's view of the UDP sockets.
+pub(super) struct Datagrams {
+    sockets: Arc<[DatagramSocket]>,
+    views: Vec<View>,
+    /// Absent when there is no UDP socket.
+    calls: Option<DatagramCalls>,
+    /// How many datagrams are with blocking threads.
+    in_flight: usize,
+    draining: bool,
+}
+
+/// What a loop knows of one UDP socket.
+struct View {
+    batch: Batch,
+    interest: Interest,
+}
+
+/// Answers that go out together.
+#[derive(Default)]
+struct Batch {
+    output: Output,
+    /// Answers with parts of files in them, put together.
+    assembled: Buffer,
+    replies: Vec<Reply>,
+    sent: usize,
+}
+
+struct Reply {
+    to: SocketAddr,
+    from: Option<Source>,
+    place: Place,
+}
+
+/// Where the bytes of an answer are.
+enum Place {
+    Output(Range<usize>),
+    Assembled(Range<usize>),
+}
+
+/// The answer of a blocking thread.
+pub(super) struct Late<'a> {
+    pub(super) socket: usize,
+    pub(super) source: Option<Source>,
+    pub(super) to: SocketAddr,
+    pub(super) output: &'a Output,
+}
+
+/// Where an answer in an output begins.
+struct Start {
+    bytes: usize,
+    files: usize,
+}
+
+impl Datagrams {
+    /// Takes UDP sockets that the loop's poller watches already for reading.
+    pub(super) fn new(sockets: Arc<[DatagramSocket]>) -> Datagrams {
+        let view = |_| View { batch: Batch::default(), interest: Interest { readable: true, writable: false } };
+        Datagrams {
+            views: (0..sockets.len()).map(view).collect(),
+            calls: (!sockets.is_empty()).then(DatagramCalls::new),
+            sockets,
+            in_flight: 0,
+            draining: false,
+        }
+    }
+
+    /// Whether no answer is missing and none has to be sent.
+    pub(super) fn are_finished(&self) -> bool {
+        self.in_flight == 0 && self.views.iter().all(|view| view.batch.replies.is_empty())
+    }
+
+    /// Receives one batch and answers it.
+    fn receive<S: Service + ?Sized>(&mut self, index: usize, asker: &mut Asker<'_, S>) -> Result<(), Errno> {
+        let Some(calls) = &mut self.calls else { return Ok(()) };
+        let socket = &self.sockets[index];
+        let count =
+            calls.receive(socket.socket.as_fd()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let counters = &asker.desk.counters;
+        counters.datagrams.add(count as u64);
+        let batch = &mut self.views[index].batch;
+        for datagram in (0..count).map(|number| calls.datagram(number)) {
+            counters.bytes_in.add(datagram.bytes.len() as u64);
+            let Some(address) = datagram.from else { continue };
+            let local = datagram.to.map_or(socket.local, |to| SocketAddr::new(to.address, socket.local.port()));
+            let peer = Peer { address, local, transport: Transport::Udp, connection: 0 };
+            let arrived = Arrived { bytes: datagram.bytes, peer, socket: index, source: datagram.to };
+            self.in_flight += usize::from(asker.answer(&arrived, batch));
+        }
+        counters.messages.add(count as u64);
+        Ok(())
+    }
+
+    /// Takes an answer back from a blocking thread.
+    pub(super) fn take_back(&mut self, late: &Late<'_>, asked: &Asked, desk: &LoopDesk) {
+        self.in_flight -= 1;
+        let batch = &mut self.views[late.socket].batch;
+        match asked {
+            Asked::Verdict(Verdict::Answered) => {
+                let start = Start { bytes: 0, files: 0 };
+                match assemble(late.output, &start, &mut batch.assembled) {
+                    Some(range) => batch.add(late.to, late.source, Place::Assembled(range)),
+                    None => desk.counters.datagrams_dropped.add(1),
+                }
+            }
+            Asked::Verdict(Verdict::Silent) => {}
+            Asked::Verdict(Verdict::WouldBlock | Verdict::Close(_)) | Asked::Panicked => {
+                desk.counters.datagrams_dropped.add(1);
+            }
+        }
+    }
+
+    /// Sends a batch as far as the socket takes it.
+    fn send(&mut self, index: usize, desk: &LoopDesk) {
+        let Some(calls) = &mut self.calls else { return };
+        let batch = &mut self.views[index].batch;
+        while batch.sent < batch.replies.len() {
+            let outgoing = batch.replies[batch.sent..].iter().map(|reply| batch.outgoing(reply));
+            match calls.send(self.sockets[index].socket.as_fd(), outgoing) {
+                Ok(count) => {
+                    desk.counters.bytes_out.add(batch.bytes_of_next(count));
+                    batch.sent += count.max(1);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    // Only the first of them is meant; the others may have better luck.
+                    tracing::debug!(to = %batch.replies[batch.sent].to, %error, "a datagram cannot be sent");
+                    desk.counters.datagrams_dropped.add(1);
+                    batch.sent += 1;
+                }
+            }
+        }
+        batch.clear();
+    }
+
+    /// What a socket has to be watched for.
+    fn wanted(&self, index: usize, max_in_flight: usize) -> Interest {
+        let writable = !self.views[index].batch.replies.is_empty();
+        Interest { readable: !self.draining && !writable && self.in_flight < max_in_flight, writable }
+    }
+}
+
+impl<S: Service + ?Sized> Loop<S> {
+    /// Receives, answers and sends one batch of one socket.
+    pub(super) fn datagram_turn(&mut self, index: usize, ready: Ready) {
+        let engine = &self.bench.engine;
+        let desk = &engine.hub.loops[self.bench.loop_index];
+        let unsent = !self.datagrams.views[index].batch.replies.is_empty();
+        if ready.readable && !unsent && !self.datagrams.draining {
+            let mut asker = Asker {
+                engine,
+                desk,
+                loop_index: self.bench.loop_index,
+                spare: &mut self.bench.spare,
+                now: Instant::now(),
+            };
+            match self.datagrams.receive(index, &mut asker) {
+                // Another loop was faster.
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => tracing::debug!(%error, "cannot receive datagrams"),
+            }
+        }
+        self.datagrams.send(index, &self.bench.engine.hub.loops[self.bench.loop_index]);
+        self.watch_datagrams(index);
+    }
+
+    /// Sends the answers of blocking threads.
+    pub(super) fn send_datagrams(&mut self) {
+        for index in 0..self.datagrams.views.len() {
+            if !self.datagrams.views[index].interest.writable {
+                self.datagrams.send(index, &self.bench.engine.hub.loops[self.bench.loop_index]);
+            }
+            self.watch_datagrams(index);
+        }
+    }
+
+    /// Receives no more datagrams.
+    pub(super) fn stop_reading_datagrams(&mut self) {
+        self.datagrams.draining = true;
+        for index in 0..self.datagrams.views.len() {
+            self.watch_datagrams(index);
+        }
+    }
+
+    fn watch_datagrams(&mut self, index: usize) {
+        let wanted = self.datagrams.wanted(index, self.bench.engine.hub.limits.max_datagrams_in_flight);
+        let view = &mut self.datagrams.views[index];
+        if view.interest == wanted {
+            return;
+        }
+        let socket = &self.datagrams.sockets[index].socket;
+        let nothing = Interest { readable: false, writable: false };
+        let mut result = Ok(());
+        if view.interest != nothing {
+            result = self.poller.remove(socket);
+        }
+        if result.is_ok() && wanted != nothing {
+            result = self.poller.add_shared(socket, Token::Datagrams(index), wanted);
+        }
+        match result {
+            Ok(()) => view.interest = wanted,
+            Err(error) => tracing::error!(%error, "cannot change the watch of a UDP socket"),
+        }
+    }
+}
+
+/// Who asks the service about datagrams.
+struct Asker<'a, S: ?Sized> {
+    engine: &'a Arc<Engine<S>>,
+    desk: &'a LoopDesk,
+    loop_index: usize,
+    spare: &'a mut SpareBuffers,
+    now: Instant,
+}
+
+/// A datagram to answer.
+struct Arrived<'a> {
+    bytes: &'a [u8],
+    peer: Peer,
+    socket: usize,
+    source: Option<Source>,
+}
+
+impl<S: Service + ?Sized> Asker<'_, S> {
+    /// Answers one datagram into `batch`; says whether it was given to the blocking threads instead.
+    fn answer(&mut self, arrived: &Arrived<'_>, batch: &mut Batch) -> bool {
+        let Arrived { bytes: message, peer, .. } = *arrived;
+        let mark = batch.output.mark();
+        let start = Start { bytes: batch.output.bytes.len(), files: batch.output.files().len() };
+        let call = Call { message, peer, worker: self.loop_index, may_block: false, now: self.now };
+        match ask(&*self.engine.service, &call, &mut batch.output) {
+            Asked::Verdict(Verdict::Answered) => {
+                if !batch.add_answer(arrived, &start) {
+                    batch.output.rewind(&mark);
+                    self.desk.counters.datagrams_dropped.add(1);
+                }
+            }
+            Asked::Verdict(Verdict::Silent) => {}
+            Asked::Verdict(Verdict::WouldBlock) => {
+                self.defer(arrived);
+                return true;
+            }
+            Asked::Verdict(Verdict::Close(why)) => {
+                tracing::debug!(peer = %peer.address, why, "datagram dropped");
+                self.desk.counters.datagrams_dropped.add(1);
+            }
+            Asked::Panicked => self.desk.counters.datagrams_dropped.add(1),
+        }
+        false
+    }
+
+    fn defer(&mut self, arrived: &Arrived<'_>) {
+        let mut message = self.spare.take(arrived.bytes.len());
+        message.put(arrived.bytes);
+        let origin = Origin::Datagram { socket: arrived.socket, source: arrived.source };
+        let (peer, received, output) = (arrived.peer, self.now, Output::new());
+        blocking::submit(self.engine, Job { loop_index: self.loop_index, origin, peer, message, received, output });
+    }
+}
+
+impl Batch {
+    /// Adds the answer that the output ends with; says whether it fits a datagram and its files could be read.
+    fn add_answer(&mut self, arrived: &Arrived<'_>, start: &Start) -> bool {
+        let place = if self.output.files().len() == start.files {
+            Some(start.bytes..self.output.bytes.len()).filter(|range| range.len() <= MAX_REPLY_BYTES).map(Place::Output)
+        } else {
+            assemble(&self.output, start, &mut self.assembled).map(Place::Assembled)
+        };
+        let Some(place) = place else { return false };
+        self.add(arrived.peer.address, arrived.source, place);
+        true
+    }
+
+    fn add(&mut self, to: SocketAddr, from: Option<Source>, place: Place) {
+        self.replies.push(Reply { to, from, place });
+    }
+
+    fn bytes(&self, place: &Place) -> &[u8] {
+        match place {
+            Place::Output(range) => &self.output.bytes.as_slice()[range.clone()],
+            Place::Assembled(range) => &self.assembled.as_slice()[range.clone()],
+        }
+    }
+
+    fn outgoing(&self, reply: &Reply) -> Outgoing<'_> {
+        Outgoing { bytes: self.bytes(&reply.place), to: reply.to, from: reply.from }
+    }
+
+    fn bytes_of_next(&self, count: usize) -> u64 {
+        self.replies[self.sent..][..count].iter().map(|reply| self.bytes(&reply.place).len() as u64).sum()
+    }
+
+    fn clear(&mut self) {
+        self.output.clear();
+        self.assembled.clear();
+        self.replies.clear();
+        self.sent = 0;
+    }
+}
+
+/// Puts the answer that `output` ends with together with its parts of files, in `assembled`; says where it is there.
+/// What is missing of a file that has become shorter is zeros. There is no answer when it is too large for a datagram
+/// or a file cannot be read.
+fn assemble(output: &Output, start: &Start, assembled: &mut Buffer) -> Option<Range<usize>> {
+    let files = &output.files()[start.files..];
+    let length = output.bytes.len() - start.bytes + files.iter().map(|piece| piece.length).sum::<usize>();
+    if length > MAX_REPLY_BYTES {
+        return None;
+    }
+    let begin = assembled.len();
+    let mut bytes_done = start.bytes;
+    for piece in files {
+        assembled.put(&output.bytes.as_slice()[bytes_done..piece.after]);
+        bytes_done = piece.after;
+        let place = assembled.space(piece.length);
+        if let Err(error) = read_or_zeros(piece.file.as_fd(), place, piece.offset_bytes) {
+            tracing::warn!(%error, "a file cannot be read for a datagram");
+            assembled.truncate(begin);
+            return None;
+        }
+        assembled.advance(piece.length);
+    }
+    assembled.put(&output.bytes.as_slice()[bytes_done..]);
+    Some(begin..assembled.len())
+}
+
+fn read_or_zeros(file: impl AsFd, place: &mut [u8], offset_bytes: u64) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < place.len() {
+        match rustix::io::pread(&file, &mut place[done..], offset_bytes + done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    place[done..].fill(0);
+    Ok(())
+}

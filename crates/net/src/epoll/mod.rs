@@ -1,0 +1,261 @@
+//! A loop that waits for its sockets with epoll.
+
+mod accept;
+mod datagrams;
+mod ending;
+mod poller;
+mod stream;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accept::Acceptor;
+use datagrams::Datagrams;
+use ending::Ending;
+use poller::{Events, Poller, Ready, Token};
+use stream::Bench;
+
+use crate::answer::Asked;
+use crate::bind::{DatagramSocket, Listener};
+use crate::blocking::{Done, Origin};
+use crate::connection::{CloseReason, Connection, Course, Interest};
+use crate::hub::Engine;
+use crate::mailbox::{Accepted, Letter};
+use crate::slots::{Key, Slots};
+use crate::{Service, Verdict};
+
+/// The sockets that all loops serve.
+#[derive(Clone)]
+pub(crate) struct Sockets {
+    pub(crate) listeners: Arc<[Listener]>,
+    pub(crate) datagrams: Arc<[DatagramSocket]>,
+}
+
+/// What a loop needs of the kernel, made before its thread is.
+pub(crate) struct Prepared(Poller);
+
+/// Makes what a loop needs of the kernel, so that a lack of it is known when the server starts.
+pub(crate) fn prepare<S: ?Sized>(engine: &Engine<S>, index: usize, sockets: &Sockets) -> io::Result<Prepared> {
+    let poller = Poller::new()?;
+    let reading = Interest { readable: true, writable: false };
+    poller.add(engine.hub.loops[index].mailbox.wake_fd(), Token::Mailbox, reading)?;
+    for (number, datagrams) in sockets.datagrams.iter().enumerate() {
+        poller.add_shared(&datagrams.socket, Token::Datagrams(number), reading)?;
+    }
+    for (number, listener) in sockets.listeners.iter().enumerate() {
+        poller.add_shared(&listener.socket, Token::Listener(number), reading)?;
+    }
+    Ok(Prepared(poller))
+}
+
+/// Runs the loop `index` on this thread until the server ends.
+pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, sockets: Sockets, prepared: Prepared) {
+    let mut the_loop = Loop {
+        poller: prepared.0,
+        events: Events::new(),
+        connections: Slots::new(),
+        queued: VecDeque::new(),
+        letters: Vec::new(),
+        acceptor: Acceptor::new(sockets.listeners),
+        datagrams: Datagrams::new(sockets.datagrams),
+        ending: Ending::new(engine.hub.limits.idle_timeout),
+        bench: Bench::new(engine, index),
+    };
+    while !the_loop.is_over() {
+        if let Err(error) = the_loop.turn() {
+            tracing::error!(%error, "an event loop cannot wait for its sockets and ends");
+            break;
+        }
+    }
+    the_loop.close_all();
+}
+
+struct Loop<S: ?Sized> {
+    poller: Poller,
+    events: Events,
+    connections: Slots<Connection>,
+    /// Connections that have something to do though their sockets may be quiet.
+    queued: VecDeque<Key>,
+    letters: Vec<Letter>,
+    acceptor: Acceptor,
+    datagrams: Datagrams,
+    ending: Ending,
+    bench: Bench<S>,
+}
+
+impl<S: Service + ?Sized> Loop<S> {
+    /// Waits once and does everything that is due, each connection once.
+    fn turn(&mut self) -> io::Result<()> {
+        let timeout = if self.queued.is_empty() { self.timeout() } else { Some(Duration::ZERO) };
+        let count = self.poller.wait(&mut self.events, timeout)?;
+        for index in 0..count {
+            let (token, ready) = self.events.get(index);
+            match token {
+                Token::Connection(key) => self.connection_turn(key, ready),
+                Token::Datagrams(socket) => self.datagram_turn(socket, ready),
+                Token::Listener(listener) => self.accept(listener),
+                Token::Mailbox => self.read_letters(),
+            }
+        }
+        for _ in 0..self.queued.len() {
+            self.queued_turn();
+        }
+        self.timers();
+        Ok(())
+    }
+
+    fn queued_turn(&mut self) {
+        let Some(key) = self.queued.pop_front() else { return };
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.queued = false;
+            self.connection_turn(key, Ready::default());
+        }
+    }
+
+    fn connection_turn(&mut self, key: Key, ready: Ready) {
+        let Some(connection) = self.connections.get_mut(key).filter(|connection| connection.socket.is_some()) else {
+            return;
+        };
+        match self.bench.turn(connection, key, ready) {
+            Ok(()) => self.settle(key),
+            Err(reason) => self.close(key, reason),
+        }
+    }
+
+    /// Sees to it that the connection has its next turn when it needs one, or closes it.
+    fn settle(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        match connection.course(&self.bench.engine.hub.limits, self.bench.draining) {
+            Course::Wait(interest) => self.watch(key, interest),
+            Course::TurnAgain(interest) => {
+                self.watch(key, interest);
+                self.enqueue(key);
+            }
+            Course::Over if connection.ended_by_peer => self.close(key, CloseReason::Peer),
+            Course::Over => self.close_acknowledged(key),
+        }
+    }
+
+    fn enqueue(&mut self, key: Key) {
+        if let Some(connection) = self.connections.get_mut(key)
+            && !connection.queued
+        {
+            connection.queued = true;
+            self.queued.push_back(key);
+        }
+    }
+
+    fn watch(&mut self, key: Key, interest: Interest) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let Some(socket) = connection.socket.as_ref().filter(|_| connection.interest != interest) else { return };
+        match self.poller.modify(socket, Token::Connection(key), interest) {
+            Ok(()) => connection.interest = interest,
+            Err(error) => self.close(key, CloseReason::Broken(error)),
+        }
+    }
+
+    /// Begins to serve an accepted connection.
+    fn adopt(&mut self, accepted: Accepted) {
+        let interest = Interest { readable: !self.bench.draining, writable: false };
+        let mut connection = Connection::new(accepted.socket, accepted.peer, Instant::now());
+        connection.interest = interest;
+        let key = self.connections.insert(connection);
+        self.bench.desk().counters.accepted.add(1);
+        let Some(socket) = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref()) else {
+            return;
+        };
+        match self.poller.add(socket, Token::Connection(key), interest) {
+            Ok(()) => self.settle(key),
+            Err(error) => self.close(key, CloseReason::Broken(error)),
+        }
+    }
+
+    /// Closes a connection; it is forgotten as soon as none of its calls is with a blocking thread.
+    fn close(&mut self, key: Key, reason: CloseReason) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.socket.take().is_none() {
+            return;
+        }
+        log_close(connection, &reason);
+        connection.unread.release(&mut self.bench.spare);
+        connection.unread.whole_left = false;
+        connection.outbox.clear();
+        connection.calls.forget_waiting();
+        self.bench.desk().counters.closed(&reason);
+        self.bench.engine.hub.leave(self.bench.loop_index);
+        self.forget_if_done(key);
+    }
+
+    fn forget_if_done(&mut self, key: Key) {
+        let done = |connection: &mut Connection| connection.socket.is_none() && connection.calls.given() == 0;
+        if self.connections.get_mut(key).is_some_and(done)
+            && let Some(connection) = self.connections.remove(key)
+        {
+            self.bench.engine.service.disconnected(&connection.peer);
+        }
+    }
+
+    fn read_letters(&mut self) {
+        let mut letters = std::mem::take(&mut self.letters);
+        self.bench.desk().mailbox.take(&mut letters);
+        for letter in letters.drain(..) {
+            match letter {
+                Letter::Accepted(accepted) => self.adopt(accepted),
+                Letter::Done(done) => self.take_back(done),
+                Letter::Shutdown { deadline } => self.begin_to_end(deadline),
+            }
+        }
+        self.letters = letters;
+        self.send_datagrams();
+    }
+
+    /// Takes a call back from a blocking thread.
+    fn take_back(&mut self, done: Done) {
+        self.bench.desk().counters.deferred.add(1);
+        match done.origin {
+            Origin::Connection(key) => self.take_back_call(key, done),
+            Origin::Datagram { socket, source } => {
+                let reply = datagrams::Late { socket, source, to: done.peer.address, output: &done.output };
+                self.datagrams.take_back(&reply, &done.asked, &self.bench.engine.hub.loops[self.bench.loop_index]);
+                self.bench.spare.give(done.message);
+                self.bench.outputs.give(done.output);
+            }
+        }
+    }
+
+    fn take_back_call(&mut self, key: Key, done: Done) {
+        // The connection's slot stays until all its calls are back.
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.calls.came_back(done.message.len());
+        self.bench.spare.give(done.message);
+        if connection.socket.is_none() {
+            self.bench.outputs.give(done.output);
+            return self.forget_if_done(key);
+        }
+        connection.last_active = Instant::now();
+        connection.outbox.push(done.output, &mut self.bench.outputs);
+        match done.asked {
+            Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key),
+            Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
+            Asked::Verdict(Verdict::WouldBlock) => {
+                let why = "the service would not wait where it may".to_owned();
+                self.close(key, CloseReason::Service(why));
+            }
+            Asked::Panicked => self.close(key, CloseReason::Panic),
+        }
+    }
+}
+
+fn log_close(connection: &Connection, reason: &CloseReason) {
+    let peer = connection.peer.address;
+    match reason {
+        CloseReason::BadFrame(_) | CloseReason::Service(_) | CloseReason::File(_) | CloseReason::Panic => {
+            tracing::warn!(%peer, %reason, "connection closed");
+        }
+        CloseReason::Peer | CloseReason::Broken(_) | CloseReason::Idle | CloseReason::Shutdown => {
+            tracing::debug!(%peer, %reason, "connection closed");
+        }
+    }
+}

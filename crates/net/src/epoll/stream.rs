@@ -1,0 +1,348 @@
+//! One turn of one connection: one receive, all its messages answered, one send.
+
+use std::io::IoSlice;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use buffer::{Buffer, Output, Pool};
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
+
+use super::poller::Ready;
+use crate::answer::{Deferring, Progress, Stop, Turn};
+use crate::blocking::{self, Job, Origin};
+use crate::connection::{CloseReason, Connection};
+use crate::hub::{Engine, LoopDesk};
+use crate::outbox::{FileWay, MAX_SLICES, Next};
+use crate::slots::Key;
+use crate::spare::SpareBuffers;
+use crate::{Peer, Service};
+
+/// How many bytes one receive brings at most.
+const RECEIVE_BYTES: usize = 256 << 10;
+
+/// How many bytes one turn of a connection sends before it is the next connection's turn; one send may go beyond it.
+const TURN_SEND_BYTES: usize = 2 << 20;
+
+/// How many bytes of a file without `sendfile` are read for one send, and how many zeros take the place of missing ones.
+const FILE_READ_BYTES: usize = 64 << 10;
+
+/// How many free outputs a loop keeps, and how much memory each may have.
+const POOLED_OUTPUTS: usize = 8;
+const POOLED_OUTPUT_BYTES: usize = 2 << 20;
+
+static ZEROS: [u8; FILE_READ_BYTES] = [0; FILE_READ_BYTES];
+
+/// The tools that a loop uses on one connection after the other.
+pub(super) struct Bench<S: ?Sized> {
+    pub(super) engine: Arc<Engine<S>>,
+    pub(super) loop_index: usize,
+    /// Whether the server ends, so that no socket is to be read.
+    pub(super) draining: bool,
+    pub(super) outputs: Pool,
+    pub(super) spare: SpareBuffers,
+    /// Where receives go; only what is left of a message stays with its connection.
+    receive: Buffer,
+    max_given: usize,
+}
+
+/// How far a send has come.
+enum Sent {
+    /// So many bytes went out, and more may.
+    Bytes(usize),
+    /// So many went out, and the socket takes no more now.
+    Blocked(usize),
+}
+
+impl<S: Service + ?Sized> Bench<S> {
+    pub(super) fn new(engine: Arc<Engine<S>>, loop_index: usize) -> Bench<S> {
+        Bench {
+            // Enough for no thread to run out of work while the loop is busy, few enough for other connections.
+            max_given: engine.hub.limits.blocking_threads * 2,
+            engine,
+            loop_index,
+            draining: false,
+            outputs: Pool::new(POOLED_OUTPUTS, POOLED_OUTPUT_BYTES),
+            spare: SpareBuffers::default(),
+            receive: Buffer::with_capacity(RECEIVE_BYTES),
+        }
+    }
+
+    pub(super) fn desk(&self) -> &LoopDesk {
+        &self.engine.hub.loops[self.loop_index]
+    }
+
+    /// Does what the connection can do now. An error means that it has to be closed.
+    pub(super) fn turn(&mut self, connection: &mut Connection, key: Key, ready: Ready) -> Result<(), CloseReason> {
+        let result = self.take_in(connection, ready);
+        // While an earlier send waits for room, another one would only be told so again.
+        if ready.writable || !connection.interest.writable {
+            self.flush(connection)?;
+        }
+        result?;
+        self.give_calls(connection, key);
+        Ok(())
+    }
+
+    fn take_in(&mut self, connection: &mut Connection, ready: Ready) -> Result<(), CloseReason> {
+        let limits = &self.engine.hub.limits;
+        let may_receive = !self.draining && connection.may_receive(limits);
+        if connection.unread.whole_left && connection.may_answer(limits) {
+            self.answer_left(connection, Instant::now())
+        } else if may_receive && (ready.readable || ready.hangup) {
+            self.receive(connection)
+        } else if ready.hangup {
+            // It can neither be read, which would show the error, nor be answered any more.
+            Err(CloseReason::Broken(Errno::CONNRESET.into()))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn receive(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        let unread = &mut connection.unread;
+        if !unread.is_empty() && !unread.fits_shared(RECEIVE_BYTES) {
+            return self.receive_rest(connection);
+        }
+        let needed = unread.needed;
+        self.receive.clear();
+        if !unread.is_empty() {
+            unread.move_to(&mut self.receive, &mut self.spare);
+        }
+        let room = self.receive.capacity() - self.receive.len();
+        let count = receive_once(connection, self.receive.space(room));
+        self.receive.advance(*count.as_ref().unwrap_or(&0));
+        if !self.note_received(connection, count)? || self.receive.len() < needed {
+            if !self.receive.is_empty() {
+                connection.unread.keep(self.receive.as_slice(), needed, &mut self.spare);
+            }
+            return Ok(());
+        }
+        self.answer_received(connection)
+    }
+
+    /// Receives more of a large message into the connection's own buffer.
+    fn receive_rest(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        let Connection { unread, socket, .. } = connection;
+        let Some(socket) = socket else { return Ok(()) };
+        let count = receive(socket, unread.space(&mut self.spare));
+        unread.received(*count.as_ref().unwrap_or(&0));
+        if self.note_received(connection, count)? && connection.unread.len() >= connection.unread.needed {
+            return self.answer_left(connection, connection.last_active);
+        }
+        Ok(())
+    }
+
+    /// Takes note of a receive; says whether it brought anything.
+    fn note_received(&self, connection: &mut Connection, count: Result<usize, Errno>) -> Result<bool, CloseReason> {
+        match count {
+            Ok(0) => {
+                connection.ended_by_peer = true;
+                Ok(false)
+            }
+            Ok(count) => {
+                connection.last_active = Instant::now();
+                self.desk().counters.bytes_in.add(count as u64);
+                Ok(true)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(error) => Err(CloseReason::Broken(error.into())),
+        }
+    }
+
+    /// Answers what is in the loop's receive buffer; what is left stays with the connection.
+    fn answer_received(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        let mut output = self.outputs.take();
+        let Connection { peer, last_active, calls, unread, outbox, .. } = &mut *connection;
+        let turn = self.engine.turn(self.loop_index, *peer, *last_active, outbox.unsent_bytes());
+        let mut deferring = Deferring { calls, spare: &mut self.spare };
+        let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
+        let rest = &self.receive.as_slice()[progress.consumed..];
+        if !rest.is_empty() && !matches!(progress.stop, Stop::Close(_)) {
+            unread.keep(rest, progress.needed(), &mut self.spare);
+        }
+        self.finish_turn(connection, output, progress)
+    }
+
+    /// Answers what is in the connection's own buffer.
+    fn answer_left(&mut self, connection: &mut Connection, now: Instant) -> Result<(), CloseReason> {
+        let mut output = self.outputs.take();
+        let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
+        let turn = self.engine.turn(self.loop_index, *peer, now, outbox.unsent_bytes());
+        let mut deferring = Deferring { calls, spare: &mut self.spare };
+        let progress = turn.answer(unread.as_mut_slice(), &mut output, &mut deferring);
+        unread.consume(progress.consumed, &mut self.spare);
+        unread.needed = progress.needed();
+        self.finish_turn(connection, output, progress)
+    }
+
+    fn finish_turn(
+        &mut self,
+        connection: &mut Connection,
+        output: Output,
+        progress: Progress,
+    ) -> Result<(), CloseReason> {
+        connection.outbox.push(output, &mut self.outputs);
+        self.desk().counters.messages.add(progress.messages);
+        connection.unread.whole_left = matches!(progress.stop, Stop::Limit) && !connection.unread.is_empty();
+        match progress.stop {
+            Stop::Close(reason) => Err(reason),
+            Stop::Needs(_) | Stop::Limit => Ok(()),
+        }
+    }
+
+    /// Gives waiting calls to the blocking threads, as long as the peer takes the answers.
+    fn give_calls(&mut self, connection: &mut Connection, key: Key) {
+        while connection.outbox.unsent_bytes() <= self.engine.hub.limits.max_unsent_bytes
+            && let Some(call) = connection.calls.give(self.max_given)
+        {
+            let job = Job {
+                loop_index: self.loop_index,
+                origin: Origin::Connection(key),
+                peer: connection.peer,
+                message: call.message,
+                received: call.received,
+                output: self.outputs.take(),
+            };
+            blocking::submit(&self.engine, job);
+        }
+    }
+
+    /// Sends what the socket takes.
+    fn flush(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        let mut total = 0;
+        while total < TURN_SEND_BYTES && !connection.outbox.is_empty() {
+            match self.send_next(connection)? {
+                Sent::Bytes(count) => total += count,
+                Sent::Blocked(count) => {
+                    total += count;
+                    connection.outbox.slim(&mut self.outputs);
+                    break;
+                }
+            }
+        }
+        if total > 0 {
+            connection.last_active = Instant::now();
+            self.desk().counters.bytes_out.add(total as u64);
+        }
+        Ok(())
+    }
+
+    fn send_next(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
+        match connection.outbox.next() {
+            None => Ok(Sent::Bytes(0)),
+            Some(Next::Bytes) => self.send_bytes(connection),
+            Some(Next::File { way: FileWay::Sendfile, .. }) => self.send_file(connection),
+            Some(Next::File { way: FileWay::Read, .. }) => self.send_read_file(connection),
+            Some(Next::File { way: FileWay::Zeros, length, more, .. }) => {
+                let zeros = &ZEROS[..length.min(FILE_READ_BYTES)];
+                let sent = send(connection, zeros, more)?;
+                Ok(self.note_file_sent(connection, sent))
+            }
+        }
+    }
+
+    fn send_bytes(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
+        let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+        let (filled, more) = connection.outbox.gather(&mut slices);
+        let slices = &slices[..filled];
+        let sent =
+            if let [only] = slices { send(connection, only, more)? } else { send_all(connection, slices, more)? };
+        let (Sent::Bytes(count) | Sent::Blocked(count)) = sent;
+        connection.outbox.sent_bytes(count, &mut self.outputs);
+        Ok(sent)
+    }
+
+    fn send_file(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
+        let (Some(socket), Some(Next::File { file, offset_bytes, length, .. })) =
+            (&connection.socket, connection.outbox.next())
+        else {
+            return Ok(Sent::Bytes(0));
+        };
+        let mut offset = offset_bytes;
+        match rustix::fs::sendfile(socket, file.as_fd(), Some(&mut offset), length) {
+            Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
+            Ok(count) => return Ok(self.note_file_sent(connection, Sent::Bytes(count))),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(Sent::Blocked(0)),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => connection.outbox.set_file_way(FileWay::Read),
+            Err(error @ (Errno::PIPE | Errno::CONNRESET | Errno::TIMEDOUT | Errno::HOSTUNREACH | Errno::NOTCONN)) => {
+                return Err(CloseReason::Broken(error.into()));
+            }
+            Err(error) => return Err(CloseReason::File(error.into())),
+        }
+        Ok(Sent::Bytes(0))
+    }
+
+    fn send_read_file(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
+        let Some(Next::File { file, offset_bytes, length, more, .. }) = connection.outbox.next() else {
+            return Ok(Sent::Bytes(0));
+        };
+        self.receive.clear();
+        let place = self.receive.space(length.min(FILE_READ_BYTES));
+        match rustix::io::pread(file.as_fd(), &mut *place, offset_bytes) {
+            Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
+            Ok(count) => {
+                let sent = send(connection, &place[..count], more || count < length)?;
+                return Ok(self.note_file_sent(connection, sent));
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(CloseReason::File(error.into())),
+        }
+        Ok(Sent::Bytes(0))
+    }
+
+    fn note_file_sent(&mut self, connection: &mut Connection, sent: Sent) -> Sent {
+        let (Sent::Bytes(count) | Sent::Blocked(count)) = sent;
+        connection.outbox.sent_file(count, &mut self.outputs);
+        sent
+    }
+}
+
+impl<S: Service + ?Sized> Engine<S> {
+    fn turn(&self, worker: usize, peer: Peer, now: Instant, unsent_bytes: usize) -> Turn<'_, S> {
+        Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes }
+    }
+}
+
+impl Progress {
+    fn needed(&self) -> usize {
+        if let Stop::Needs(needed) = self.stop { needed } else { 0 }
+    }
+}
+
+fn receive(socket: impl AsFd, place: &mut [u8]) -> Result<usize, Errno> {
+    net::recv(socket, place, RecvFlags::DONTWAIT).map(|(count, _)| count)
+}
+
+fn receive_once(connection: &Connection, place: &mut [u8]) -> Result<usize, Errno> {
+    connection.socket.as_ref().map_or(Err(Errno::AGAIN), |socket| receive(socket, place))
+}
+
+fn send(connection: &Connection, bytes: &[u8], more: bool) -> Result<Sent, CloseReason> {
+    let Some(socket) = &connection.socket else { return Ok(Sent::Blocked(0)) };
+    outcome(net::send(socket, bytes, flags(more)), bytes.len())
+}
+
+fn send_all(connection: &Connection, slices: &[IoSlice<'_>], more: bool) -> Result<Sent, CloseReason> {
+    let Some(socket) = &connection.socket else { return Ok(Sent::Blocked(0)) };
+    let wanted = slices.iter().map(|slice| slice.len()).sum();
+    outcome(net::sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), flags(more)), wanted)
+}
+
+/// A closed peer is an error here, never a signal.
+fn flags(more: bool) -> SendFlags {
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    if more { flags | SendFlags::MORE } else { flags }
+}
+
+fn outcome(result: Result<usize, Errno>, wanted: usize) -> Result<Sent, CloseReason> {
+    match result {
+        Ok(count) if count < wanted => Ok(Sent::Blocked(count)),
+        Ok(count) => Ok(Sent::Bytes(count)),
+        Err(Errno::AGAIN) => Ok(Sent::Blocked(0)),
+        Err(Errno::INTR) => Ok(Sent::Bytes(0)),
+        Err(error) => Err(CloseReason::Broken(error.into())),
+    }
+}

@@ -1,0 +1,91 @@
+//! What all loops and blocking threads of a server share.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use crate::blocking::JobQueue;
+use crate::counters::LoopCounters;
+use crate::mailbox::Mailbox;
+use crate::{Bound, Counters, Limits};
+
+/// What is shared and does not depend on the service's type.
+pub(crate) struct Hub {
+    pub(crate) limits: Limits,
+    pub(crate) bound: Vec<Bound>,
+    pub(crate) loops: Box<[LoopDesk]>,
+    pub(crate) jobs: JobQueue,
+    pub(crate) loop_threads: Mutex<Vec<JoinHandle<()>>>,
+    running_loops: AtomicUsize,
+    open: AtomicUsize,
+}
+
+/// What others see of one loop. The alignment keeps the loops' counters off each other's cache lines.
+#[repr(align(128))]
+pub(crate) struct LoopDesk {
+    pub(crate) counters: LoopCounters,
+    pub(crate) mailbox: Mailbox,
+    open: AtomicUsize,
+}
+
+/// A hub with the service that answers.
+pub(crate) struct Engine<S: ?Sized> {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) service: Arc<S>,
+}
+
+impl Hub {
+    /// Makes the hub of `loops` loops, which count as running from now on.
+    pub(crate) fn new(limits: Limits, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
+        let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
+        Ok(Hub {
+            jobs: JobQueue::new(limits.blocking_threads),
+            limits,
+            bound,
+            loops: desks?,
+            loop_threads: Mutex::new(Vec::new()),
+            running_loops: AtomicUsize::new(loops),
+            open: AtomicUsize::new(0),
+        })
+    }
+
+    /// Finds a loop for one more connection, the one with the fewest, or nothing when there are too many connections.
+    pub(crate) fn admit(&self) -> Option<usize> {
+        if self.open.fetch_add(1, Ordering::Relaxed) >= self.limits.max_connections {
+            self.open.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        let (index, desk) = self.loops.iter().enumerate().min_by_key(|(_, desk)| desk.open.load(Ordering::Relaxed))?;
+        desk.open.fetch_add(1, Ordering::Relaxed);
+        Some(index)
+    }
+
+    /// Takes note that a connection of the loop `index` is closed.
+    pub(crate) fn leave(&self, index: usize) {
+        self.loops[index].open.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes note that a loop has ended; the last one sends the blocking threads home.
+    pub(crate) fn loop_ended(&self) {
+        if self.running_loops.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.jobs.close();
+        }
+    }
+
+    /// The sum of all loops' counters.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        for desk in &self.loops {
+            sum += &desk.counters;
+        }
+        sum
+    }
+}
+
+impl LoopDesk {
+    fn new() -> io::Result<LoopDesk> {
+        Ok(LoopDesk { counters: LoopCounters::default(), mailbox: Mailbox::new()?, open: AtomicUsize::new(0) })
+    }
+}

@@ -1,0 +1,74 @@
+//! What other threads tell a loop.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::Peer;
+use crate::blocking::Done;
+
+/// One piece of news for a loop.
+pub(crate) enum Letter {
+    /// A connection was accepted and is now the loop's.
+    Accepted(Accepted),
+    /// A blocking thread has finished a job of the loop.
+    Done(Done),
+    /// The server is to finish what it has begun and to end by `deadline`.
+    Shutdown {
+        /// When whatever is left is dropped.
+        deadline: Instant,
+    },
+}
+
+/// A connection on its way to its loop.
+pub(crate) struct Accepted {
+    pub(crate) socket: OwnedFd,
+    pub(crate) peer: Peer,
+}
+
+/// A loop's letters, with a file descriptor that becomes readable when there are some.
+///
+/// Whoever puts the first letter into an empty box wakes the loop; the loop takes all letters at once after it has
+/// silenced the descriptor, so no letter is left behind without a wake-up to come.
+pub(crate) struct Mailbox {
+    letters: Mutex<Vec<Letter>>,
+    wake: OwnedFd,
+}
+
+impl Mailbox {
+    /// Makes an empty mailbox.
+    pub(crate) fn new() -> io::Result<Mailbox> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Mailbox { letters: Mutex::new(Vec::new()), wake })
+    }
+
+    /// The descriptor that becomes readable when there are letters.
+    pub(crate) fn wake_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// Puts a letter in.
+    pub(crate) fn post(&self, letter: Letter) {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_empty = letters.is_empty();
+        letters.push(letter);
+        drop(letters);
+        if was_empty {
+            // The only failure of this write is a counter that is full, and then the loop is about to wake up anyway.
+            let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Takes all letters in exchange for an empty list, whose memory is used for the next ones.
+    pub(crate) fn take(&self, empty: &mut Vec<Letter>) {
+        let mut count = [0; 8];
+        // Nothing to read only means that the letters were taken before their wake-up arrived.
+        let _ = rustix::io::read(&self.wake, &mut count);
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::swap(&mut *letters, empty);
+    }
+}

@@ -1,0 +1,225 @@
+//! What a connection still has to send.
+//!
+//! Outputs go out in the order in which they came in; within an output, parts of files go out between its bytes. The
+//! outbox makes no system call: it says what is to be sent next and is told how much of it was.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::mem;
+
+use buffer::{Buffer, Output, Pool, SharedFile};
+
+/// How many pieces one vectored send takes at most.
+pub(crate) const MAX_SLICES: usize = 32;
+
+/// Outputs up to this size are copied behind one that is waiting already, so that many small answers to a peer that
+/// does not read them do not take a buffer each.
+const COALESCE_BYTES: usize = 16 << 10;
+
+/// An output that has grown to this size takes no further ones in.
+const COALESCED_MAX_BYTES: usize = 256 << 10;
+
+/// An output with less memory than this stays where it is though it needs less.
+const SLIM_BYTES: usize = 16 << 10;
+
+/// Outputs on their way out.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    queue: VecDeque<Sending>,
+    unsent_bytes: usize,
+}
+
+/// An output of which a part may have gone out. What comes next is the bytes up to the next file part, or this part.
+struct Sending {
+    output: Output,
+    bytes_sent: usize,
+    files_sent: usize,
+    file_bytes_sent: usize,
+    file_way: FileWay,
+}
+
+/// How the bytes of the present file part can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileWay {
+    /// By `sendfile`.
+    Sendfile,
+    /// By reading them, since the file's file system does not support `sendfile`.
+    Read,
+    /// Not at all, since the file has become shorter; zeros take their place.
+    Zeros,
+}
+
+/// What has to go out next.
+pub(crate) enum Next<'a> {
+    /// The bytes that [`Outbox::gather`] finds.
+    Bytes,
+    /// This part of a file.
+    File {
+        file: &'a SharedFile,
+        offset_bytes: u64,
+        length: usize,
+        way: FileWay,
+        /// Whether something is known to follow it.
+        more: bool,
+    },
+}
+
+impl Outbox {
+    /// Whether nothing is left to send.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// How many bytes are left to send, parts of files included.
+    pub(crate) fn unsent_bytes(&self) -> usize {
+        self.unsent_bytes
+    }
+
+    /// Puts an output behind the others; its memory goes to `pool` in the end.
+    pub(crate) fn push(&mut self, output: Output, pool: &mut Pool) {
+        self.unsent_bytes += output.len();
+        if output.is_empty() {
+            return pool.give(output);
+        }
+        if let Some(last) = self.queue.back_mut().filter(|last| last.takes_in(&output)) {
+            last.output.bytes.put(output.bytes.as_slice());
+            return pool.give(output);
+        }
+        self.queue.push_back(Sending::new(output));
+    }
+
+    /// What has to go out next, or nothing when all is sent.
+    pub(crate) fn next(&self) -> Option<Next<'_>> {
+        let first = self.queue.front()?;
+        if first.bytes_sent < first.bytes_end() {
+            return Some(Next::Bytes);
+        }
+        let piece = &first.output.files()[first.files_sent];
+        let length = piece.length - first.file_bytes_sent;
+        Some(Next::File {
+            file: &piece.file,
+            offset_bytes: piece.offset_bytes + first.file_bytes_sent as u64,
+            length,
+            way: first.file_way,
+            more: length < self.unsent_bytes,
+        })
+    }
+
+    /// Collects bytes that can go out in one send, up to the next part of a file. Returns how many slices it filled and
+    /// whether something follows them.
+    pub(crate) fn gather<'a>(&'a self, slices: &mut [IoSlice<'a>; MAX_SLICES]) -> (usize, bool) {
+        let mut count = 0;
+        for sending in &self.queue {
+            let end = sending.bytes_end();
+            if sending.bytes_sent < end {
+                if count == MAX_SLICES {
+                    return (count, true);
+                }
+                slices[count] = IoSlice::new(&sending.output.bytes.as_slice()[sending.bytes_sent..end]);
+                count += 1;
+            }
+            if sending.files_sent < sending.output.files().len() {
+                return (count, true);
+            }
+        }
+        (count, false)
+    }
+
+    /// Takes note that `count` bytes of what [`Outbox::gather`] found have gone out.
+    pub(crate) fn sent_bytes(&mut self, mut count: usize, pool: &mut Pool) {
+        self.unsent_bytes -= count;
+        while count > 0 {
+            let first = self.queue.front_mut().expect("more bytes sent than were queued");
+            let part = count.min(first.bytes_end() - first.bytes_sent);
+            first.bytes_sent += part;
+            count -= part;
+            self.drop_finished(pool);
+        }
+    }
+
+    /// Takes note that `count` bytes of the present file part have gone out.
+    pub(crate) fn sent_file(&mut self, count: usize, pool: &mut Pool) {
+        self.unsent_bytes -= count;
+        let first = self.queue.front_mut().expect("a file part sent that was not queued");
+        first.file_bytes_sent += count;
+        first.skip_finished_files();
+        self.drop_finished(pool);
+    }
+
+    /// Moves the last output to memory of its own size if it has much more than it needs, since it will stay for a while.
+    pub(crate) fn slim(&mut self, pool: &mut Pool) {
+        let Some(last) = self.queue.back_mut() else { return };
+        let bytes = &last.output.bytes;
+        if bytes.capacity() > SLIM_BYTES && bytes.capacity() / 2 > bytes.len() {
+            let slim = copy_of(&last.output);
+            pool.give(mem::replace(&mut last.output, slim));
+        }
+    }
+
+    /// Decides how the rest of the present file part is had.
+    pub(crate) fn set_file_way(&mut self, way: FileWay) {
+        if let Some(first) = self.queue.front_mut() {
+            first.file_way = way;
+        }
+    }
+
+    /// Gives up whatever is left.
+    pub(crate) fn clear(&mut self) {
+        *self = Outbox::default();
+    }
+
+    fn drop_finished(&mut self, pool: &mut Pool) {
+        if self.queue.front().is_some_and(Sending::is_finished)
+            && let Some(finished) = self.queue.pop_front()
+        {
+            pool.give(finished.output);
+        }
+    }
+}
+
+impl Sending {
+    fn new(output: Output) -> Sending {
+        let mut sending =
+            Sending { output, bytes_sent: 0, files_sent: 0, file_bytes_sent: 0, file_way: FileWay::Sendfile };
+        sending.skip_finished_files();
+        sending
+    }
+
+    /// Where the bytes before the next file part end.
+    fn bytes_end(&self) -> usize {
+        self.output.files().get(self.files_sent).map_or(self.output.bytes.len(), |piece| piece.after)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.bytes_sent == self.output.bytes.len() && self.files_sent == self.output.files().len()
+    }
+
+    /// Goes past the present file part if all of it is sent, and past empty ones.
+    fn skip_finished_files(&mut self) {
+        while let Some(piece) = self.output.files().get(self.files_sent)
+            && piece.length == self.file_bytes_sent
+        {
+            self.files_sent += 1;
+            self.file_bytes_sent = 0;
+            self.file_way = FileWay::Sendfile;
+        }
+    }
+
+    fn takes_in(&self, output: &Output) -> bool {
+        output.files().is_empty() && output.len() <= COALESCE_BYTES && self.output.bytes.len() < COALESCED_MAX_BYTES
+    }
+}
+
+/// A copy of `output` in memory of its own size.
+fn copy_of(output: &Output) -> Output {
+    let mut copy = Output::new();
+    copy.bytes = Buffer::with_capacity(output.bytes.len());
+    let mut copied = 0;
+    for piece in output.files() {
+        copy.bytes.put(&output.bytes.as_slice()[copied..piece.after]);
+        copied = piece.after;
+        copy.put_file(SharedFile::clone(&piece.file), piece.offset_bytes, piece.length);
+    }
+    copy.bytes.put(&output.bytes.as_slice()[copied..]);
+    copy
+}

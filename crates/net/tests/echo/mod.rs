@@ -1,0 +1,188 @@
+//! A service for tests: messages are a big-endian u32 length and that many bytes, of which the first says what to do.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use buffer::{Output, SharedFile};
+use wharf_net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, Server, Service, Transport, Verdict};
+
+/// The largest message that the service takes.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// How long tests wait for what must happen.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Answers messages by their first byte:
+/// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open; `x` answers with as many bytes as the u32
+/// after it says; `f` answers with the file, of the length that the u32 after it says; `l` tells the local and the
+/// peer's address; `s` stays silent; `c` closes; `p` panics; `q` panics on a
+/// blocking thread.
+#[derive(Default)]
+pub struct Echo {
+    pub gate: AtomicBool,
+    pub file: Mutex<Option<SharedFile>>,
+    pub calls: AtomicU64,
+    pub disconnected: Mutex<Vec<Peer>>,
+    pub workers: Mutex<Vec<usize>>,
+}
+
+impl Service for Echo {
+    fn frame(&self, unread: &mut [u8]) -> Result<Frame, FrameError> {
+        let Some((length, _)) = unread.split_first_chunk::<4>() else { return Ok(Frame::Partial(4)) };
+        let end = 4 + u32::from_be_bytes(*length) as usize;
+        if end > MAX_BYTES {
+            return Err(FrameError(format!("{end} bytes")));
+        }
+        Ok(if unread.len() < end { Frame::Partial(end) } else { Frame::Message { body: 4..end, consumed: end } })
+    }
+
+    fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let mark = call.peer.transport == Transport::Tcp;
+        match call.message.first() {
+            Some(b'd') if !call.may_block => return Verdict::WouldBlock,
+            Some(b'd') => {
+                self.workers.lock().unwrap().push(call.worker);
+                wait_until("the gate opens", || self.gate.load(Ordering::Acquire));
+                put(output, call.message, mark);
+            }
+            Some(b'x') => {
+                let bytes = pattern(argument(call.message));
+                put(output, &bytes, mark);
+            }
+            Some(b'f') => {
+                let length = argument(call.message);
+                if mark {
+                    output.bytes.put(&(length as u32 + 2).to_be_bytes());
+                }
+                output.bytes.put(b"<");
+                output.put_file(self.file.lock().unwrap().clone().unwrap(), 0, length);
+                output.bytes.put(b">");
+            }
+            Some(b'l') => put(output, format!("{} {}", call.peer.local, call.peer.address).as_bytes(), mark),
+            Some(b's') => return Verdict::Silent,
+            Some(b'c') => return Verdict::Close("it was asked for".to_owned()),
+            Some(b'q') if !call.may_block => return Verdict::WouldBlock,
+            Some(b'p' | b'q') => panic!("it was asked for"),
+            _ => put(output, call.message, mark),
+        }
+        Verdict::Answered
+    }
+
+    fn disconnected(&self, peer: &Peer) {
+        self.disconnected.lock().unwrap().push(*peer);
+    }
+}
+
+fn put(output: &mut Output, bytes: &[u8], mark: bool) {
+    if mark {
+        output.bytes.put(&(bytes.len() as u32).to_be_bytes());
+    }
+    output.bytes.put(bytes);
+}
+
+fn argument(message: &[u8]) -> usize {
+    u32::from_be_bytes(message[1..5].try_into().unwrap()) as usize
+}
+
+/// The bytes that `x` answers with: no two neighbouring stretches are alike.
+pub fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|index| (index ^ (index >> 8) ^ (index >> 16)) as u8).collect()
+}
+
+/// A message with its length before it.
+pub fn framed(body: &[u8]) -> Vec<u8> {
+    let mut bytes = (body.len() as u32).to_be_bytes().to_vec();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// A message with a number after its first byte.
+pub fn framed_with(kind: u8, argument: usize) -> Vec<u8> {
+    let mut body = vec![kind];
+    body.extend_from_slice(&(argument as u32).to_be_bytes());
+    framed(&body)
+}
+
+/// Reads one answer.
+pub fn read_answer(stream: &mut TcpStream) -> Vec<u8> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).expect("an answer's length");
+    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut body).expect("an answer's bytes");
+    body
+}
+
+/// Sends one message and reads one answer.
+pub fn exchange(stream: &mut TcpStream, body: &[u8]) -> Vec<u8> {
+    stream.write_all(&framed(body)).unwrap();
+    read_answer(stream)
+}
+
+/// Waits until something has happened.
+pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A server of [`Echo`] on one loopback port; it ends with the test.
+pub struct TestServer {
+    pub echo: Arc<Echo>,
+    pub handle: Handle,
+    pub address: SocketAddr,
+}
+
+impl TestServer {
+    pub fn start(limits: Limits, loops: usize) -> TestServer {
+        TestServer::start_on("127.0.0.1:0", limits, loops)
+    }
+
+    pub fn start_on(address: &str, limits: Limits, loops: usize) -> TestServer {
+        let mut server = Server::new(limits).loops(loops);
+        let address = server.listen(address.parse().unwrap()).unwrap();
+        let echo = Arc::new(Echo::default());
+        let handle = server.start(Arc::clone(&echo)).unwrap();
+        TestServer { echo, handle, address }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.handle.counters()
+    }
+
+    pub fn open_gate(&self) {
+        self.echo.gate.store(true, Ordering::Release);
+    }
+
+    /// Sets the file that `f` answers with.
+    pub fn serve_file(&self, file: File) {
+        *self.echo.file.lock().unwrap() = Some(Arc::new(file));
+    }
+
+    pub fn disconnected(&self) -> usize {
+        self.echo.disconnected.lock().unwrap().len()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.open_gate();
+        self.handle.shutdown(Duration::from_secs(5));
+        self.handle.join();
+    }
+}
