@@ -1,1 +1,39 @@
+//! The protocol programs of the server, over any [`vfs::FileSystem`]: NFS, MOUNT and rpcbind.
 //!
+//! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: both are passed
+//! in, so that whatever carries messages, a test included, drives the same code.
+//!
+//! A call flows one way: message → RPC header ([`rpc::Call`]) → who calls ([`identity`]) → the replay cache, for calls
+//! that must not happen twice → one module per procedure (`v3/read.rs` …) → the file system → the reply.
+#![forbid(unsafe_code)]
+
+mod change;
+mod counters;
+mod dispatch;
+mod exports;
+mod fault;
+mod handle;
+mod identity;
+mod link;
+mod listing;
+mod mount;
+mod node;
+mod open_files;
+mod replay;
+mod request;
+mod rpcbind;
+mod server;
+mod set_attributes;
+mod transfer;
+mod unlink;
+mod v2;
+mod v3;
+
+pub use counters::{Counters, ProcedureCount};
+pub use exports::{
+    AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
+};
+pub use handle::HandleKey;
+pub use request::{Answer, Peer, Request, Transport};
+pub use rpcbind::Registry;
+pub use server::{Server, Settings};

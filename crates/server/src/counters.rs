@@ -1,0 +1,144 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many procedures of one version are counted one by one.
+const MAX_PROCEDURES: usize = 32;
+
+/// The programs and versions that are counted, in the order of the tables below.
+const VERSIONS: [(&str, u32, u32); 7] = [
+    ("nfs", 100_003, 2),
+    ("nfs", 100_003, 3),
+    ("mount", 100_005, 1),
+    ("mount", 100_005, 2),
+    ("mount", 100_005, 3),
+    ("rpcbind", 100_000, 2),
+    ("rpcbind", 100_000, 4),
+];
+
+/// What one worker has counted; only that worker writes it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct WorkerCounters {
+    calls: [[AtomicU64; MAX_PROCEDURES]; VERSIONS.len()],
+    rejected: AtomicU64,
+    not_calls: AtomicU64,
+    replayed: AtomicU64,
+    dropped: AtomicU64,
+    deferred: AtomicU64,
+}
+
+/// What the server has done since it began. Each worker counts for itself; reading adds up.
+#[derive(Debug)]
+pub struct Counters {
+    workers: Box<[WorkerCounters]>,
+}
+
+/// How often one procedure was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcedureCount {
+    /// The program's name.
+    pub program: &'static str,
+    /// Its version.
+    pub version: u32,
+    /// The procedure's number.
+    pub procedure: u32,
+    /// How many calls were answered.
+    pub calls: u64,
+}
+
+/// Things that are counted besides calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A call was rejected on the RPC level.
+    Rejected,
+    /// A message was no call.
+    NotACall,
+    /// A call was answered from the replay cache.
+    Replayed,
+    /// A call was dropped because the same one is under way.
+    Dropped,
+    /// A call was put off to a thread that may wait.
+    Deferred,
+}
+
+impl Counters {
+    pub(crate) fn new(workers: usize) -> Counters {
+        Counters { workers: (0..workers.max(1)).map(|_| WorkerCounters::default()).collect() }
+    }
+
+    fn worker(&self, worker: usize) -> &WorkerCounters {
+        &self.workers[worker % self.workers.len()]
+    }
+
+    pub(crate) fn count_call(&self, worker: usize, procedure: &rpc::Procedure) {
+        let is_version =
+            |(_, program, version): &(_, u32, u32)| (*program, *version) == (procedure.program, procedure.version);
+        let Some(version) = VERSIONS.iter().position(is_version) else { return };
+        if let Some(count) = self.worker(worker).calls[version].get(procedure.number as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn count(&self, worker: usize, event: Event) {
+        let worker = self.worker(worker);
+        worker.event(event).fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn sum(&self, event: Event) -> u64 {
+        self.workers.iter().map(|worker| worker.event(event).load(Ordering::Relaxed)).sum()
+    }
+
+    /// Calls that were rejected on the RPC level: unknown programs, versions and procedures, arguments and credentials
+    /// that make no sense.
+    pub fn rejected(&self) -> u64 {
+        self.sum(Event::Rejected)
+    }
+
+    /// Messages that were no calls.
+    pub fn not_calls(&self) -> u64 {
+        self.sum(Event::NotACall)
+    }
+
+    /// Calls that were answered from the replay cache.
+    pub fn replayed(&self) -> u64 {
+        self.sum(Event::Replayed)
+    }
+
+    /// Calls that were dropped because the same one was under way.
+    pub fn dropped(&self) -> u64 {
+        self.sum(Event::Dropped)
+    }
+
+    /// Calls that were put off to a thread that may wait.
+    pub fn deferred(&self) -> u64 {
+        self.sum(Event::Deferred)
+    }
+
+    /// The procedures that were called at all, with how often.
+    pub fn procedures(&self) -> Vec<ProcedureCount> {
+        let of = |version: usize, procedure: usize| -> u64 {
+            self.workers.iter().map(|worker| worker.calls[version][procedure].load(Ordering::Relaxed)).sum()
+        };
+        let mut counts = Vec::new();
+        for (index, (program, _, version)) in VERSIONS.iter().enumerate() {
+            for procedure in 0..MAX_PROCEDURES {
+                let calls = of(index, procedure);
+                if calls > 0 {
+                    counts.push(ProcedureCount { program, version: *version, procedure: procedure as u32, calls });
+                }
+            }
+        }
+        counts
+    }
+}
+
+impl WorkerCounters {
+    fn event(&self, event: Event) -> &AtomicU64 {
+        match event {
+            Event::Rejected => &self.rejected,
+            Event::NotACall => &self.not_calls,
+            Event::Replayed => &self.replayed,
+            Event::Dropped => &self.dropped,
+            Event::Deferred => &self.deferred,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! From a message to the procedure that it calls, and back to a reply.
+
+use buffer::Output;
+use rpc::{Call, CallError, Rejection, Reply, Xid};
+use xdr::Encoder;
+
+const RPCBIND: u32 = 100_000;
+use crate::counters::Event;
+use crate::fault::Stop;
+use crate::identity::Identity;
+use crate::node::CallContext;
+use crate::replay::Seen;
+use crate::request::{Answer, Request};
+use crate::server::Server;
+use crate::{mount, rpcbind, v2, v3};
+
+/// A version of a program: what carries out its procedures.
+struct Program {
+    /// Carries out one procedure and appends its results.
+    run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>,
+    /// Whether a procedure must not happen twice for one call.
+    happens_once: fn(u32) -> bool,
+}
+
+/// The program that a call is for.
+fn program(program: u32, version: u32) -> Result<Program, Rejection> {
+    let never = |_| false;
+    match (program, version) {
+        (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program { run: v3::run, happens_once: v3::happens_once }),
+        (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program { run: v2::run, happens_once: v2::happens_once }),
+        (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 3 }),
+        (proto::mount::PROGRAM, 1..=3) => Ok(Program { run: mount::run, happens_once: never }),
+        (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
+        (RPCBIND, 2..=4) => Ok(Program { run: rpcbind::run, happens_once: never }),
+        (RPCBIND, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
+        _ => Err(Rejection::ProgramUnavailable),
+    }
+}
+
+/// Answers one message.
+pub(crate) fn answer(server: &Server, request: &Request<'_>, output: &mut Output) -> Answer {
+    match Call::parse(request.message) {
+        Ok(call) => answer_call(server, request, &call, output),
+        Err(CallError::WrongVersion { xid, .. }) => {
+            server.counters.count(request.worker, Event::Rejected);
+            Reply::encode_wrong_version(xid, &mut Encoder::new(&mut output.bytes));
+            Answer::Reply
+        }
+        Err(CallError::Broken { xid, .. }) => reject(server, request, xid, Rejection::GarbageArguments, output),
+        Err(error @ CallError::NotACall(_)) => {
+            server.counters.count(request.worker, Event::NotACall);
+            Answer::NotACall(error)
+        }
+    }
+}
+
+fn reject(server: &Server, request: &Request<'_>, xid: Xid, why: Rejection, output: &mut Output) -> Answer {
+    server.counters.count(request.worker, Event::Rejected);
+    tracing::debug!(client = %request.peer.address, %xid, %why, "call rejected");
+    Reply::encode_rejection(xid, why, &mut Encoder::new(&mut output.bytes));
+    Answer::Reply
+}
+
+fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: &mut Output) -> Answer {
+    let program = match program(call.procedure.program, call.procedure.version) {
+        Ok(program) => program,
+        Err(why) => return reject(server, request, call.xid, why, output),
+    };
+    if (program.happens_once)(call.procedure.number) {
+        answer_once(server, request, &program, call, output)
+    } else {
+        carry_out(server, request, &program, call, output)
+    }
+}
+
+/// Carries out a call that must not happen twice, unless it has happened already.
+fn answer_once(
+    server: &Server,
+    request: &Request<'_>,
+    program: &Program,
+    call: &Call<'_>,
+    output: &mut Output,
+) -> Answer {
+    let key = server.replay.key(request.peer.address.ip(), call.xid.0, request.message);
+    match server.replay.begin(&key, request.now) {
+        Seen::New => {}
+        Seen::UnderWay => {
+            server.counters.count(request.worker, Event::Dropped);
+            return Answer::Silent;
+        }
+        Seen::Answered(reply) => {
+            server.counters.count(request.worker, Event::Replayed);
+            output.bytes.put(&reply);
+            return Answer::Reply;
+        }
+    }
+    let start = output.bytes.len();
+    let answer = carry_out(server, request, program, call, output);
+    match answer {
+        Answer::Reply => server.replay.finish(&key, &output.bytes.as_slice()[start..], request.now),
+        _ => server.replay.cancel(&key),
+    }
+    answer
+}
+
+fn carry_out(
+    server: &Server,
+    request: &Request<'_>,
+    program: &Program,
+    call: &Call<'_>,
+    output: &mut Output,
+) -> Answer {
+    let identity = match Identity::of(call) {
+        Ok(identity) => identity,
+        // The NULL procedure is for everybody: clients probe with flavours that they may not use otherwise.
+        Err(_) if call.procedure.number == 0 => Identity::NOBODY,
+        Err(stat) => return reject(server, request, call.xid, Rejection::AuthError(stat), output),
+    };
+    let exports = server.exports.load();
+    let context = CallContext { server, request, exports: &exports, identity };
+    let mark = output.mark();
+    Reply::encode_success(call.xid, &mut Encoder::new(&mut output.bytes));
+    let stop = match (program.run)(&context, call, output) {
+        Ok(()) => {
+            server.counters.count_call(request.worker, &call.procedure);
+            return Answer::Reply;
+        }
+        Err(stop) => stop,
+    };
+    output.rewind(&mark);
+    match stop {
+        Stop::Defer => {
+            server.counters.count(request.worker, Event::Deferred);
+            Answer::WouldBlock
+        }
+        Stop::Garbage(error) => {
+            tracing::debug!(client = %request.peer.address, xid = %call.xid, procedure = ?call.procedure, %error, "arguments make no sense");
+            reject(server, request, call.xid, Rejection::GarbageArguments, output)
+        }
+        Stop::NoProcedure => reject(server, request, call.xid, Rejection::ProcedureUnavailable, output),
+    }
+}

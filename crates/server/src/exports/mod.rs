@@ -1,0 +1,12 @@
+//! What is exported, to whom, and how.
+
+mod clients;
+mod export;
+mod options;
+mod table;
+
+pub use clients::{ClientPattern, ClientPatternError};
+pub use export::{AccessRule, Export};
+pub use options::{ExportOptions, Squash};
+pub(crate) use table::Exported;
+pub use table::{ExportTable, ExportTableError};

@@ -1,0 +1,128 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use vfs::Handle;
+
+use super::Export;
+use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
+
+/// All exports at one time. A reload makes a new table; requests that are under way keep the one they began with.
+#[derive(Debug)]
+pub struct ExportTable {
+    exports: Vec<Arc<Exported>>,
+    by_name: HashMap<String, usize>,
+    by_tag: HashMap<ExportTag, Vec<usize>>,
+    key: HandleKey,
+}
+
+/// An export with what its handles carry.
+#[derive(Debug)]
+pub(crate) struct Exported {
+    pub(crate) export: Export,
+    pub(crate) tag: ExportTag,
+    /// The export's own key, made of the server's key and the export's identity.
+    key: HandleKey,
+    /// What files of this export say their file system is, mixed with what the file system says.
+    pub(crate) fsid: u64,
+}
+
+impl Exported {
+    /// A number that no other export has, now or after a restart, but by a chance of 2⁻⁶⁴.
+    pub(crate) fn id(&self) -> u64 {
+        self.fsid
+    }
+}
+
+/// Why some exports make no table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExportTableError {
+    /// Two exports have one name.
+    #[error("{0} is exported twice; each export needs a name of its own")]
+    DuplicateName(String),
+    /// Two exports have one fsid.
+    #[error("{first} and {second} have the same fsid; give each its own")]
+    DuplicateFsid {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+impl ExportTable {
+    /// Makes a table of `exports`, whose handles are checked with `key`.
+    ///
+    /// # Errors
+    /// When two exports cannot be told apart.
+    pub fn new(exports: Vec<Export>, key: HandleKey) -> Result<ExportTable, ExportTableError> {
+        let mut table = ExportTable { exports: Vec::new(), by_name: HashMap::new(), by_tag: HashMap::new(), key };
+        for export in exports {
+            table.add(export)?;
+        }
+        Ok(table)
+    }
+
+    fn add(&mut self, export: Export) -> Result<(), ExportTableError> {
+        let identity = export.identity();
+        if let Some(other) = self.exports.iter().find(|other| other.export.identity() == identity) {
+            return Err(match export.fsid {
+                Some(_) => ExportTableError::DuplicateFsid { first: other.export.name.clone(), second: export.name },
+                None => ExportTableError::DuplicateName(export.name),
+            });
+        }
+        let index = self.exports.len();
+        if self.by_name.insert(export.name.clone(), index).is_some() {
+            return Err(ExportTableError::DuplicateName(export.name));
+        }
+        let key = self.key.derive(&identity);
+        let fsid = key.checksum(b"fsid");
+        let tag = ExportTag::of(&identity);
+        self.by_tag.entry(tag).or_default().push(index);
+        self.exports.push(Arc::new(Exported { export, tag, key, fsid }));
+        Ok(())
+    }
+
+    /// Whether an export of this table has the number `id`.
+    pub(crate) fn has_id(&self, id: u64) -> bool {
+        self.exports.iter().any(|exported| exported.id() == id)
+    }
+
+    /// All exports, in the order in which they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &Export> {
+        self.exports.iter().map(|exported| &exported.export)
+    }
+
+    /// The export that `path` is, or is below, with the rest of the path. A single export is also reached as `/`.
+    pub(crate) fn by_path<'p>(&self, path: &'p str) -> Option<(&Arc<Exported>, &'p str)> {
+        let path = path.trim_end_matches('/');
+        if path.is_empty() && self.exports.len() == 1 {
+            return Some((&self.exports[0], ""));
+        }
+        let mut end = path.len();
+        loop {
+            let name = if end == 0 { "/" } else { &path[..end] };
+            if let Some(index) = self.by_name.get(name) {
+                return Some((&self.exports[*index], path[end..].trim_start_matches('/')));
+            }
+            end = path[..end].rfind('/')?;
+        }
+    }
+
+    /// The handle that clients get for a file of `exported`.
+    pub(crate) fn wire_handle(exported: &Exported, node: &Handle) -> WireHandle {
+        WireHandle::new(exported.tag, node, &exported.key)
+    }
+
+    /// The export and the file that `bytes` name.
+    ///
+    /// # Errors
+    /// [`HandleError::Malformed`] for what was never a handle, [`HandleError::Unknown`] for one of an export that is gone
+    /// or one that was altered.
+    pub(crate) fn resolve(&self, bytes: &[u8]) -> Result<(&Arc<Exported>, Handle), HandleError> {
+        let handle = WireHandle::parse(bytes)?;
+        let candidates = self.by_tag.get(&handle.tag()).ok_or(HandleError::Unknown)?;
+        let mut exports = candidates.iter().map(|index| &self.exports[*index]);
+        let exported = exports.find(|exported| handle.is_made_with(&exported.key)).ok_or(HandleError::Unknown)?;
+        Ok((exported, handle.node()))
+    }
+}

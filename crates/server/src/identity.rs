@@ -1,0 +1,84 @@
+//! Who a caller is, after squashing.
+
+use rpc::{AuthStat, Call, Credential};
+use vfs::Caller;
+
+use crate::exports::{ExportOptions, Squash};
+
+/// The user and the groups that a credential names, or nobody for AUTH_NONE.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity<'a>(Credential<'a>);
+
+impl Identity<'static> {
+    /// Nobody in particular.
+    pub(crate) const NOBODY: Identity<'static> = Identity(Credential::None);
+}
+
+impl<'a> Identity<'a> {
+    /// Reads the credential of `call`.
+    ///
+    /// # Errors
+    /// What to answer when the flavour is not spoken here, or its body makes no sense (RFC 5531 §8.2).
+    pub(crate) fn of(call: &Call<'a>) -> Result<Identity<'a>, AuthStat> {
+        match Credential::parse(&call.credential) {
+            None => Err(AuthStat::TooWeak),
+            Some(Err(_)) => Err(AuthStat::BadCredential),
+            Some(Ok(credential)) => Ok(Identity(credential)),
+        }
+    }
+
+    /// The caller as an export with `options` sees it.
+    pub(crate) fn squashed<'s>(&'s self, options: &ExportOptions) -> Caller<'s> {
+        let anonymous = Caller { uid: options.anonymous_uid, gid: options.anonymous_gid, groups: &[] };
+        let Credential::Sys(sys) = &self.0 else { return anonymous };
+        match options.squash {
+            Squash::All => anonymous,
+            // The groups of a squashed superuser are the superuser's too: none of them is kept.
+            Squash::Root if sys.uid == 0 => anonymous,
+            Squash::Root if sys.gid == 0 => {
+                Caller { uid: sys.uid, gid: options.anonymous_gid, groups: without_root(sys.groups()) }
+            }
+            Squash::Root => Caller { uid: sys.uid, gid: sys.gid, groups: without_root(sys.groups()) },
+            Squash::None => Caller { uid: sys.uid, gid: sys.gid, groups: sys.groups() },
+        }
+    }
+}
+
+/// The groups in front of the superuser's group: a list that has it is cut there, since keeping what comes behind would
+/// need a list of our own for something that no honest client sends.
+fn without_root(groups: &[u32]) -> &[u32] {
+    let end = groups.iter().position(|group| *group == 0).unwrap_or(groups.len());
+    &groups[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rpc::AuthSys;
+
+    fn squashed(squash: Squash, uid: u32, gid: u32, groups: &[u32]) -> (u32, u32, Vec<u32>) {
+        let options = ExportOptions { squash, anonymous_uid: 77, anonymous_gid: 88, ..ExportOptions::default() };
+        let identity = Identity(Credential::Sys(AuthSys::new(b"", uid, gid, groups)));
+        let caller = identity.squashed(&options);
+        (caller.uid, caller.gid, caller.groups.to_vec())
+    }
+
+    #[test]
+    fn root_squash_takes_every_trace_of_the_superuser() {
+        assert_eq!(squashed(Squash::Root, 0, 0, &[0, 5]), (77, 88, vec![]));
+        assert_eq!(squashed(Squash::Root, 1000, 0, &[5, 0, 6]), (1000, 88, vec![5]));
+        assert_eq!(squashed(Squash::Root, 1000, 100, &[5]), (1000, 100, vec![5]));
+    }
+
+    #[test]
+    fn all_squash_makes_everybody_anonymous_and_no_squash_nobody() {
+        assert_eq!(squashed(Squash::All, 1000, 100, &[5]), (77, 88, vec![]));
+        assert_eq!(squashed(Squash::None, 0, 0, &[0, 5]), (0, 0, vec![0, 5]));
+    }
+
+    #[test]
+    fn caller_without_a_credential_is_anonymous_even_without_squashing() {
+        let options = ExportOptions { squash: Squash::None, ..ExportOptions::default() };
+        assert_eq!(Identity(Credential::None).squashed(&options).uid, ExportOptions::NOBODY);
+    }
+}

@@ -1,0 +1,21 @@
+//! Giving a file one more name (all versions of the protocol).
+
+use vfs::{Error, FileKind};
+
+use crate::fault::Fault;
+use crate::node::Node;
+
+/// Gives `file` the further name `name` in `dir`.
+pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
+    if !file.shares_export(dir) {
+        return Err(Error::CrossDevice.into());
+    }
+    dir.require_changeable_dir()?;
+    // A second name for a directory would make a circle (RFC 1813 §3.3.15: INVAL or ISDIR).
+    if file.attributes()?.kind == FileKind::Directory {
+        return Err(Error::IsDirectory.into());
+    }
+    let place = dir.place(name)?;
+    dir.fs().link(&dir.context, &file.handle, place)?;
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Listing a directory (all versions of the protocol): `.` and `..`, cookies, and the place where a reply is full.
+//!
+//! Cookies on the wire are those of the file system moved up by two: 1 stands for `.` and 2 for `..`, as 0 means the start.
+
+use std::ops::ControlFlow;
+
+use vfs::{Access, Attributes, Detail, DirEntry, Entry, Error, FileKind, Listing, ReadDir};
+
+use crate::fault::Fault;
+use crate::node::Node;
+
+const COOKIE_OF_SELF: u64 = 1;
+const COOKIE_OF_PARENT: u64 = 2;
+
+/// Which part of a directory is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// The cookie of the last entry that is there already, or 0.
+    pub(crate) cookie: u64,
+    /// How much to say of each entry.
+    pub(crate) detail: Detail,
+}
+
+/// Gives the entries of `dir` after a cookie to `each`, with cookies as they go over the wire, until it breaks. Returns
+/// whether there are no more.
+pub(crate) fn list(
+    dir: &Node<'_>,
+    attributes: &Attributes,
+    part: Part,
+    each: &mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>,
+) -> Result<bool, Fault> {
+    if attributes.kind != FileKind::Directory {
+        return Err(Error::NotDirectory.into());
+    }
+    dir.require(attributes, Access::READ)?;
+    if part.cookie < COOKIE_OF_PARENT && give_dots(dir, attributes, part, each)?.is_break() {
+        return Ok(false);
+    }
+    let after = part.cookie.saturating_sub(COOKIE_OF_PARENT);
+    let list = ReadDir { dir: &dir.handle, after, detail: part.detail };
+    let listing = dir.fs().read_dir(&dir.context, list, &mut |entry| {
+        each(DirEntry { cookie: entry.cookie.saturating_add(COOKIE_OF_PARENT), ..entry })
+    })?;
+    Ok(listing == Listing::Complete)
+}
+
+fn give_dots(
+    dir: &Node<'_>,
+    attributes: &Attributes,
+    part: Part,
+    each: &mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, Fault> {
+    let parent = dir.fs().parent(&dir.context, &dir.handle)?;
+    let itself = Entry { handle: dir.handle, attributes: *attributes };
+    let dots = [(&b"."[..], COOKIE_OF_SELF, itself), (b"..", COOKIE_OF_PARENT, parent)];
+    for (name, cookie, entry) in dots {
+        if cookie <= part.cookie {
+            continue;
+        }
+        let fileid = entry.attributes.fileid;
+        let entry = (part.detail == Detail::Entries).then_some(entry);
+        if each(DirEntry { name, fileid, cookie, entry }).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -1,0 +1,159 @@
+//! One file of one export, as one caller sees it: the way from a call to the file system.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use vfs::{Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Place, permission};
+
+use crate::exports::{ExportOptions, ExportTable, Exported};
+use crate::fault::Fault;
+use crate::handle::WireHandle;
+use crate::identity::Identity;
+use crate::open_files::OpenKey;
+use crate::request::Request;
+use crate::server::Server;
+
+/// One call, with everything that its procedure needs.
+pub(crate) struct CallContext<'s> {
+    pub(crate) server: &'s Server,
+    pub(crate) request: &'s Request<'s>,
+    pub(crate) exports: &'s ExportTable,
+    pub(crate) identity: Identity<'s>,
+}
+
+impl CallContext<'_> {
+    /// The file that a handle's bytes name, if it is exported to the caller.
+    pub(crate) fn node(&self, handle: &[u8]) -> Result<Node<'_>, Fault> {
+        let (exported, node) = self.exports.resolve(handle)?;
+        self.node_of(exported, node)
+    }
+
+    /// A file of an export, if that is exported to the caller.
+    pub(crate) fn node_of<'c>(&'c self, exported: &'c Arc<Exported>, handle: Handle) -> Result<Node<'c>, Fault> {
+        let options = exported.export.options_for(self.client()).ok_or(Fault::NotExported)?;
+        if !self.request.may_block && exported.export.file_system.blocking() == vfs::Blocking::Always {
+            return Err(Fault::Defer);
+        }
+        let caller = self.identity.squashed(options);
+        Ok(Node { server: self.server, exported, options, handle, context: self.context(caller) })
+    }
+
+    fn context<'c>(&self, caller: Caller<'c>) -> Context<'c> {
+        Context { caller, worker: self.request.worker, may_block: self.request.may_block }
+    }
+
+    /// Where the call came from.
+    pub(crate) fn client(&self) -> SocketAddr {
+        self.request.peer.address
+    }
+}
+
+/// A file that is exported to the caller.
+#[derive(Clone, Copy)]
+pub(crate) struct Node<'c> {
+    pub(crate) server: &'c Server,
+    pub(crate) exported: &'c Arc<Exported>,
+    pub(crate) options: &'c ExportOptions,
+    pub(crate) handle: Handle,
+    pub(crate) context: Context<'c>,
+}
+
+impl<'c> Node<'c> {
+    /// The file system that the file is in.
+    pub(crate) fn fs(&self) -> &'c dyn FileSystem {
+        &*self.exported.export.file_system
+    }
+
+    /// Another file of the same export.
+    pub(crate) fn sibling(&self, handle: Handle) -> Node<'c> {
+        Node { handle, ..*self }
+    }
+
+    /// The handle of this file as clients get it.
+    pub(crate) fn wire_handle(&self) -> WireHandle {
+        ExportTable::wire_handle(self.exported, &self.handle)
+    }
+
+    /// Whether `other` is in the same export.
+    pub(crate) fn shares_export(&self, other: &Node<'_>) -> bool {
+        Arc::ptr_eq(self.exported, other.exported)
+    }
+
+    /// The attributes as they are now.
+    pub(crate) fn attributes(&self) -> vfs::Result<Attributes> {
+        self.fs().attributes(&self.context, &self.handle)
+    }
+
+    /// Refuses when the caller lacks one of the `wanted` ways to use the file.
+    pub(crate) fn require(&self, attributes: &Attributes, wanted: Access) -> vfs::Result<()> {
+        let granted = self.fs().access(&self.context, &self.handle, attributes, wanted)?;
+        if granted.contains(wanted) { Ok(()) } else { Err(vfs::Error::AccessDenied) }
+    }
+
+    /// Like [`Node::require`], but the owner always may: who opened a file for writing and then took the permission away
+    /// goes on writing, and the server sees no open (RFC 1813 §4.4).
+    pub(crate) fn require_or_own(&self, attributes: &Attributes, wanted: Access) -> vfs::Result<()> {
+        if permission::is_owner(attributes, &self.context.caller) {
+            return Ok(());
+        }
+        self.require(attributes, wanted)
+    }
+
+    /// Refuses on an export that is read-only for this client.
+    pub(crate) fn require_writable(&self) -> vfs::Result<()> {
+        if self.options.read_only { Err(vfs::Error::ReadOnly) } else { Ok(()) }
+    }
+
+    /// Refuses unless the caller may add names to this directory and take them away, and returns its attributes.
+    pub(crate) fn require_changeable_dir(&self) -> vfs::Result<Attributes> {
+        self.require_writable()?;
+        let attributes = self.attributes()?;
+        if attributes.kind != vfs::FileKind::Directory {
+            return Err(vfs::Error::NotDirectory);
+        }
+        self.require(&attributes, Access::WRITE | Access::EXECUTE)?;
+        Ok(attributes)
+    }
+
+    /// The place that `name` has in this directory.
+    pub(crate) fn place<'n>(&self, name: &'n [u8]) -> Result<Place<'n>, vfs::NameError> {
+        Ok(Place { dir: self.handle, name: vfs::Name::new(name)? })
+    }
+
+    /// The file called `name` in this directory, `.` and `..` included; what permission that needs is not checked here.
+    pub(crate) fn lookup(&self, name: &[u8]) -> Result<Entry, Fault> {
+        match name {
+            b"." => Ok(Entry { handle: self.handle, attributes: self.attributes()? }),
+            b".." => Ok(self.fs().parent(&self.context, &self.handle)?),
+            _ => {
+                let name = vfs::Name::new(name).map_err(Fault::from)?;
+                Ok(self.fs().lookup(&self.context, Place { dir: self.handle, name })?)
+            }
+        }
+    }
+
+    fn open_key(&self, mode: OpenMode) -> OpenKey {
+        OpenKey { export: self.exported.id(), node: self.handle, mode }
+    }
+
+    /// The open file; its permissions are the caller's business. When descriptors have run out, files that nobody uses
+    /// are closed first.
+    pub(crate) fn open(&self, mode: OpenMode) -> vfs::Result<Arc<dyn OpenFile>> {
+        let open = || self.fs().open(&self.context, &self.handle, mode);
+        let (files, worker) = (&self.server.files, self.context.worker);
+        match files.get(worker, &self.open_key(mode), open) {
+            Err(vfs::Error::TryLater(_)) => {
+                files.release(worker);
+                files.get(worker, &self.open_key(mode), open)
+            }
+            result => result,
+        }
+    }
+
+    /// Closes the cached open files of `entry`, whose last name may have been removed just now.
+    pub(crate) fn forget_if_unlinked(&self, entry: &Entry) {
+        if entry.attributes.kind == vfs::FileKind::Regular && entry.attributes.links <= 1 {
+            self.server.files.purge(self.exported.id(), &entry.handle);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Replies to calls that must not happen twice, kept so that a call that is sent again gets the first one's reply
+//! (RFC 1813 §4.5, "duplicate request cache").
+//!
+//! A call is known by its sender's address, its xid and all of its bytes. The port does not count: a client that lost its
+//! connection sends the call again over another one. Each kept reply is small, since only calls that change names and
+//! attributes are kept, never data.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many parts the cache has, each behind a lock of its own.
+const SHARDS: usize = 16;
+
+/// The largest reply that is kept, in bytes; the largest that these calls make is far below it.
+const MAX_REPLY_BYTES: usize = 1024;
+
+/// What tells one call from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ReplayKey {
+    sender: IpAddr,
+    xid: u32,
+    /// Two independent hashes of the message, so that different calls meet with a chance of 2⁻¹²⁸ only.
+    message: [u64; 2],
+}
+
+#[derive(Debug)]
+enum Entry {
+    UnderWay,
+    Done { reply: Box<[u8]>, at: Duration },
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    entries: HashMap<ReplayKey, Entry>,
+    /// Finished calls, oldest first.
+    order: VecDeque<ReplayKey>,
+}
+
+/// The cache: bounded in entries and in age.
+#[derive(Debug)]
+pub(crate) struct ReplayCache {
+    shards: Box<[Mutex<Shard>]>,
+    hashers: [RandomState; 2],
+    entries_per_shard: usize,
+    max_age: Duration,
+}
+
+/// What is known of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It is new, and from now on under way.
+    New,
+    /// It is under way: its reply will go out, so nothing is to be said now.
+    UnderWay,
+    /// It was answered; this is the reply.
+    Answered(Box<[u8]>),
+}
+
+impl ReplayCache {
+    /// Makes a cache of about `max_entries` replies, each kept for `max_age` at the most.
+    pub(crate) fn new(max_entries: usize, max_age: Duration) -> ReplayCache {
+        ReplayCache {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hashers: [RandomState::new(), RandomState::new()],
+            entries_per_shard: max_entries.div_ceil(SHARDS),
+            max_age,
+        }
+    }
+
+    pub(crate) fn key(&self, sender: IpAddr, xid: u32, message: &[u8]) -> ReplayKey {
+        let message = [self.hashers[0].hash_one(message), self.hashers[1].hash_one(message)];
+        ReplayKey { sender: sender.to_canonical(), xid, message }
+    }
+
+    fn shard(&self, key: &ReplayKey) -> MutexGuard<'_, Shard> {
+        let shard = &self.shards[key.message[0] as usize % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks a call up, and notes it as under way when it is new.
+    pub(crate) fn begin(&self, key: &ReplayKey, now: Duration) -> Seen {
+        let mut shard = self.shard(key);
+        shard.expire(now.saturating_sub(self.max_age));
+        match shard.entries.get(key) {
+            Some(Entry::UnderWay) => Seen::UnderWay,
+            Some(Entry::Done { reply, .. }) => Seen::Answered(reply.clone()),
+            None => {
+                shard.entries.insert(*key, Entry::UnderWay);
+                Seen::New
+            }
+        }
+    }
+
+    /// Notes the reply of a call that was under way.
+    pub(crate) fn finish(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
+        debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
+        let mut shard = self.shard(key);
+        while shard.order.len() >= self.entries_per_shard {
+            shard.drop_oldest();
+        }
+        shard.entries.insert(*key, Entry::Done { reply: reply.into(), at: now });
+        shard.order.push_back(*key);
+    }
+
+    /// Forgets a call that was under way and did not happen.
+    pub(crate) fn cancel(&self, key: &ReplayKey) {
+        self.shard(key).entries.remove(key);
+    }
+
+    /// How many replies are kept.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().unwrap().order.len()).sum()
+    }
+}
+
+impl Shard {
+    fn expire(&mut self, oldest: Duration) {
+        while let Some(key) = self.order.front() {
+            match self.entries.get(key) {
+                Some(Entry::Done { at, .. }) if *at >= oldest => break,
+                _ => self.drop_oldest(),
+            }
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(key) = self.order.pop_front() {
+            self.entries.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn cache() -> ReplayCache {
+        ReplayCache::new(SHARDS * 4, 60 * SECOND)
+    }
+
+    fn key(cache: &ReplayCache, xid: u32) -> ReplayKey {
+        cache.key("192.0.2.1".parse().unwrap(), xid, &xid.to_be_bytes())
+    }
+
+    #[test]
+    fn call_sent_again_is_dropped_while_it_is_under_way_and_answered_afterwards() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        assert_eq!(cache.begin(&key, SECOND), Seen::New);
+        assert_eq!(cache.begin(&key, SECOND), Seen::UnderWay);
+        cache.finish(&key, b"reply", SECOND);
+        assert_eq!(cache.begin(&key, 2 * SECOND), Seen::Answered(b"reply".as_slice().into()));
+    }
+
+    #[test]
+    fn other_bytes_under_the_same_xid_are_another_call() {
+        let cache = cache();
+        let sender = "192.0.2.1".parse().unwrap();
+        assert_ne!(cache.key(sender, 1, b"remove a"), cache.key(sender, 1, b"remove b"));
+        assert_ne!(cache.key(sender, 1, b"remove a"), cache.key("192.0.2.2".parse().unwrap(), 1, b"remove a"));
+    }
+
+    #[test]
+    fn call_that_was_put_off_is_new_again() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        assert_eq!(cache.begin(&key, SECOND), Seen::New);
+        cache.cancel(&key);
+        assert_eq!(cache.begin(&key, SECOND), Seen::New);
+    }
+
+    #[test]
+    fn cache_holds_no_more_than_it_may() {
+        let cache = cache();
+        for xid in 0..10_000 {
+            let key = key(&cache, xid);
+            assert_eq!(cache.begin(&key, SECOND), Seen::New);
+            cache.finish(&key, b"reply", SECOND);
+        }
+        assert_eq!(cache.len(), SHARDS * 4);
+    }
+
+    #[test]
+    fn old_reply_is_not_given_to_a_new_call_that_looks_the_same() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        cache.begin(&key, SECOND);
+        cache.finish(&key, b"reply", SECOND);
+        assert_eq!(cache.begin(&key, 62 * SECOND), Seen::New);
+    }
+}

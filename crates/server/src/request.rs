@@ -1,0 +1,50 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// How a message came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// Over a stream.
+    Tcp,
+    /// As a datagram.
+    Udp,
+}
+
+/// Who sent a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    /// The sender's address.
+    pub address: SocketAddr,
+    /// The address of ours that it was sent to.
+    pub local: SocketAddr,
+    /// How it came.
+    pub transport: Transport,
+}
+
+/// One message to answer, and what the protocol programs need to know of the world.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The RPC message.
+    pub message: &'a [u8],
+    /// Who sent it.
+    pub peer: Peer,
+    /// Which thread asks, numbered from 0 to [`Settings::workers`](crate::Settings::workers) − 1.
+    pub worker: usize,
+    /// Whether this thread may wait.
+    pub may_block: bool,
+    /// The time since some moment before the server began; it never goes back.
+    pub now: Duration,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The reply was appended.
+    Reply,
+    /// There is no reply: the message was no call, or the call is being worked on already.
+    Silent,
+    /// The reply has to wait: ask again from a thread that may. Nothing was appended and nothing has happened.
+    WouldBlock,
+    /// The message was nothing that a client sends: whoever sent it on a stream cannot be understood any more.
+    NotACall(rpc::CallError),
+}

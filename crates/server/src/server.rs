@@ -1,0 +1,128 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use buffer::Output;
+
+use crate::change::Changes;
+use crate::counters::Counters;
+use crate::exports::{Export, ExportTable, ExportTableError};
+use crate::handle::HandleKey;
+use crate::mount::MountList;
+use crate::open_files::OpenFiles;
+use crate::replay::ReplayCache;
+use crate::request::{Answer, Request};
+use crate::rpcbind::Registry;
+use crate::v2::CookieJar;
+
+/// Sizes and limits of a [`Server`].
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How many threads call [`Server::answer`], loops and blocking threads together.
+    pub workers: usize,
+    /// The most bytes of a READ or a WRITE over TCP, up to 1 MiB.
+    pub max_transfer_bytes: u32,
+    /// How many replies to calls that must not happen twice are kept.
+    pub replay_entries: usize,
+    /// For how long they are kept.
+    pub replay_age: Duration,
+    /// How many open files each worker keeps; 0 opens and closes a file for each call.
+    pub open_files_per_worker: usize,
+    /// A number that is another one each time the server is started: the first write verifier.
+    pub instance: u64,
+    /// The secret that file handles are checked with.
+    pub handle_key: HandleKey,
+}
+
+impl Settings {
+    /// Settings with default limits for `workers` threads.
+    pub fn new(workers: usize, instance: u64, handle_key: HandleKey) -> Settings {
+        Settings {
+            workers,
+            max_transfer_bytes: 1 << 20,
+            replay_entries: 16_384,
+            replay_age: Duration::from_secs(120),
+            open_files_per_worker: 1024,
+            instance,
+            handle_key,
+        }
+    }
+}
+
+/// The protocol programs over a table of exports. One server is shared by all threads.
+pub struct Server {
+    pub(crate) settings: Settings,
+    pub(crate) exports: ArcSwap<ExportTable>,
+    pub(crate) replay: ReplayCache,
+    pub(crate) files: OpenFiles,
+    pub(crate) changes: Changes,
+    pub(crate) counters: Counters,
+    pub(crate) mounts: MountList,
+    pub(crate) registry: Registry,
+    pub(crate) cookies: CookieJar,
+    write_verifier: AtomicU64,
+}
+
+impl Server {
+    /// Makes a server of `exports`.
+    ///
+    /// # Errors
+    /// When two exports cannot be told apart.
+    pub fn new(settings: Settings, exports: Vec<Export>) -> Result<Server, ExportTableError> {
+        Ok(Server {
+            exports: ArcSwap::from_pointee(ExportTable::new(exports, settings.handle_key.clone())?),
+            replay: ReplayCache::new(settings.replay_entries, settings.replay_age),
+            files: OpenFiles::new(settings.workers, settings.open_files_per_worker),
+            changes: Changes::new(),
+            counters: Counters::new(settings.workers),
+            mounts: MountList::default(),
+            registry: Registry::default(),
+            cookies: CookieJar::default(),
+            write_verifier: AtomicU64::new(settings.instance),
+            settings,
+        })
+    }
+
+    /// Answers one message by appending its reply, without a record mark, to `output`.
+    pub fn answer(&self, request: &Request<'_>, output: &mut Output) -> Answer {
+        crate::dispatch::answer(self, request, output)
+    }
+
+    /// Puts other exports in force. Calls that are under way finish with the old ones; clients of exports that are in both
+    /// notice nothing; handles of those that are gone become stale.
+    ///
+    /// # Errors
+    /// When two exports cannot be told apart; the old ones stay in force.
+    pub fn reload(&self, exports: Vec<Export>) -> Result<(), ExportTableError> {
+        let table = Arc::new(ExportTable::new(exports, self.settings.handle_key.clone())?);
+        self.exports.store(table.clone());
+        self.files.retain_exports(|id| table.has_id(id));
+        Ok(())
+    }
+
+    /// The exports in force.
+    pub fn exports(&self) -> Arc<ExportTable> {
+        self.exports.load_full()
+    }
+
+    /// What the server has done since it began.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The services that the built-in rpcbind tells of; whoever opens sockets fills it.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// What goes with unstable writes: another value once some may have been lost (RFC 1813 §3.3.7).
+    pub(crate) fn write_verifier(&self) -> [u8; 8] {
+        self.write_verifier.load(Ordering::Acquire).to_be_bytes()
+    }
+
+    /// Notes that unstable writes may have been lost: every client then sends again what it has not committed.
+    pub(crate) fn renew_write_verifier(&self) {
+        self.write_verifier.fetch_add(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,67 @@
+//! Setting attributes, with the permissions that POSIX asks for (chmod(2), chown(2), utimensat(2), truncate(2)).
+
+use vfs::{Access, Attributes, Caller, Error, FileKind, SetAttributes, SetTime, permission};
+
+use crate::node::Node;
+
+/// Sets attributes of `node`, whose attributes are `before`, if the caller may.
+pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> vfs::Result<Attributes> {
+    if set.is_empty() {
+        return Ok(*before);
+    }
+    node.require_writable()?;
+    check_owner_rules(before, set, &node.context.caller)?;
+    if let Some(size_bytes) = set.size_bytes {
+        check_size(before, size_bytes)?;
+        node.require_or_own(before, Access::WRITE)?;
+    }
+    check_times(node, before, set)?;
+    node.fs().set_attributes(&node.context, &node.handle, set)
+}
+
+/// Mode, owner and group: only the owner sets them, and an owner gives the file away to nobody but his own groups.
+fn check_owner_rules(before: &Attributes, set: &SetAttributes, caller: &Caller<'_>) -> vfs::Result<()> {
+    let changes_owner = set.uid.is_some_and(|uid| uid != before.uid);
+    let changes_group = set.gid.is_some_and(|gid| gid != before.gid);
+    let needs_owner = set.mode.is_some() || set.uid.is_some() || set.gid.is_some();
+    if needs_owner && !permission::is_owner(before, caller) {
+        return Err(Error::NotPermitted);
+    }
+    check_gift(changes_owner.then_some(set.uid).flatten(), changes_group.then_some(set.gid).flatten(), caller)
+}
+
+/// Whether `caller` may make a file belong to another user or group.
+fn check_gift(uid: Option<u32>, gid: Option<u32>, caller: &Caller<'_>) -> vfs::Result<()> {
+    let keeps_owner = uid.is_none_or(|uid| uid == caller.uid);
+    let is_own_group = gid.is_none_or(|gid| caller.is_in_group(gid));
+    if caller.is_root() || (keeps_owner && is_own_group) { Ok(()) } else { Err(Error::NotPermitted) }
+}
+
+fn check_size(before: &Attributes, size_bytes: u64) -> vfs::Result<()> {
+    match before.kind {
+        FileKind::Regular if i64::try_from(size_bytes).is_ok() => Ok(()),
+        FileKind::Regular => Err(Error::FileTooBig),
+        FileKind::Directory => Err(Error::IsDirectory),
+        _ => Err(Error::Invalid),
+    }
+}
+
+/// Times: the owner sets any; who may write sets them to now.
+fn check_times(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> vfs::Result<()> {
+    let times = [set.accessed, set.modified];
+    if times.iter().flatten().count() == 0 || permission::is_owner(before, &node.context.caller) {
+        return Ok(());
+    }
+    if times.iter().flatten().any(|time| matches!(time, SetTime::To(_))) {
+        return Err(Error::NotPermitted);
+    }
+    node.require(before, Access::WRITE)
+}
+
+/// Whether the caller may make a new file with these attributes.
+pub(crate) fn check_new(set: &SetAttributes, caller: &Caller<'_>) -> vfs::Result<()> {
+    if set.size_bytes.is_some_and(|size_bytes| i64::try_from(size_bytes).is_err()) {
+        return Err(Error::FileTooBig);
+    }
+    check_gift(set.uid, set.gid, caller)
+}

@@ -1,0 +1,116 @@
+//! What READ and WRITE of all versions share: open files, permissions and sizes.
+
+use std::sync::Arc;
+
+use vfs::{Access, Attributes, Error, FileKind, OpenFile, OpenMode, Stability, Written, permission};
+
+use crate::fault::Fault;
+use crate::node::{CallContext, Node};
+use crate::request::Transport;
+
+/// The most data of one READ or WRITE over UDP, in bytes: with its header it fits into a datagram of 64 KiB.
+const MAX_UDP_BYTES: u32 = 32 << 10;
+
+/// The most data of one READ or WRITE of this call, in bytes.
+pub(crate) fn max_bytes(cx: &CallContext<'_>) -> u32 {
+    match cx.request.peer.transport {
+        Transport::Tcp => cx.server.settings.max_transfer_bytes,
+        Transport::Udp => cx.server.settings.max_transfer_bytes.min(MAX_UDP_BYTES),
+    }
+}
+
+/// A file that the caller may read, and its attributes when that was found out.
+pub(crate) struct Readable {
+    pub(crate) file: Arc<dyn OpenFile>,
+    pub(crate) attributes: Attributes,
+}
+
+/// Opens a file to read it, if the caller may: now, whatever was allowed when it was last opened.
+pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
+    let file = node.open(OpenMode::Read)?;
+    let attributes = file.attributes(&node.context)?;
+    require_readable(node, &attributes)?;
+    Ok(Readable { file, attributes })
+}
+
+/// Who may run a file may read it too, since running it means reading it and the server cannot tell which
+/// (RFC 1813 §4.4).
+fn require_readable(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<()> {
+    if permission::is_owner(attributes, &node.context.caller) {
+        return Ok(());
+    }
+    let granted = node.fs().access(&node.context, &node.handle, attributes, Access::READ | Access::EXECUTE)?;
+    if granted == Access::NONE { Err(Error::AccessDenied) } else { Ok(()) }
+}
+
+/// Reads from an open file. Past the largest offset that a file can have there are no bytes.
+pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, into: &mut [u8]) -> vfs::Result<usize> {
+    if i64::try_from(offset_bytes.saturating_add(into.len() as u64)).is_err() {
+        return Ok(0);
+    }
+    file.read_at(&node.context, offset_bytes, into)
+}
+
+/// The attributes for the reply: those from before the read, unless the file was cut or grew meanwhile so that they would
+/// belie the count.
+pub(crate) fn attributes_after_read(
+    node: &Node<'_>,
+    open: &Readable,
+    offset_bytes: u64,
+    (count, wanted): (usize, usize),
+) -> vfs::Result<Attributes> {
+    let end = offset_bytes.saturating_add(count as u64);
+    let size_bytes = open.attributes.size_bytes;
+    let fits = if count < wanted { end == size_bytes || size_bytes <= offset_bytes } else { end <= size_bytes };
+    if fits { Ok(open.attributes) } else { open.file.attributes(&node.context) }
+}
+
+/// Opens a file to write to it, if the caller may: now, whatever was allowed when it was last opened.
+pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result<Arc<dyn OpenFile>, Fault> {
+    node.require_writable()?;
+    match attributes.kind {
+        FileKind::Regular => {}
+        FileKind::Directory => return Err(Error::IsDirectory.into()),
+        _ => return Err(Error::WrongKind.into()),
+    }
+    node.require_or_own(attributes, Access::WRITE)?;
+    Ok(node.open(OpenMode::Write)?)
+}
+
+/// Writes all of `data`, going on after short writes, at least as safely as `stability`. A failure that may have lost
+/// earlier unstable writes of other calls makes a new write verifier.
+pub(crate) fn write_at(
+    node: &Node<'_>,
+    file: &dyn OpenFile,
+    offset_bytes: u64,
+    (data, stability): (&[u8], Stability),
+) -> vfs::Result<Written> {
+    let end = offset_bytes.checked_add(data.len() as u64);
+    if end.is_none_or(|end| i64::try_from(end).is_err()) {
+        return Err(Error::FileTooBig);
+    }
+    match file.write_at(&node.context, offset_bytes, data, stability) {
+        Err(error) if stability != Stability::Unstable && is_lost(&error) => {
+            node.server.renew_write_verifier();
+            Err(error)
+        }
+        result => result,
+    }
+}
+
+/// Brings a file to stable storage. When that fails, unstable writes may be lost: a new write verifier says so.
+pub(crate) fn sync(node: &Node<'_>, file: &dyn OpenFile) -> vfs::Result<()> {
+    let result = file.sync(&node.context);
+    if let Err(error) = &result
+        && is_lost(error)
+    {
+        tracing::error!(export = node.exported.export.name, file = ?node.handle, %error, "flush failed: clients are told to write again");
+        node.server.renew_write_verifier();
+    }
+    result
+}
+
+/// Whether a failed flush may have lost data: not when it only was put off.
+fn is_lost(error: &Error) -> bool {
+    !matches!(error, Error::WouldBlock | Error::TryLater(_))
+}

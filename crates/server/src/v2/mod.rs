@@ -1,0 +1,10 @@
+use crate::fault::Stop;
+use crate::node::CallContext;
+pub(crate) fn run(_: &CallContext<'_>, _: &rpc::Call<'_>, _: &mut buffer::Output) -> Result<(), Stop> {
+    Err(Stop::NoProcedure)
+}
+pub(crate) fn happens_once(_: u32) -> bool {
+    false
+}
+#[derive(Debug, Default)]
+pub(crate) struct CookieJar;

@@ -1,0 +1,12 @@
+//! GETATTR (RFC 1813 §3.3.1).
+
+use proto::nfs3::{GetattrArgs, GetattrOk};
+
+use super::{Outcome, convert};
+use crate::node::CallContext;
+
+pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Outcome<GetattrOk, ()> {
+    let node = cx.node(args.object.as_bytes())?;
+    let attributes = node.attributes()?;
+    Ok(GetattrOk { attributes: convert::fattr(&node, &attributes) })
+}

@@ -1,0 +1,97 @@
+//! NFS version 3 (RFC 1813), one module per procedure.
+
+mod access;
+
+mod commit;
+mod convert;
+mod create;
+mod fsinfo;
+mod fsstat;
+mod getattr;
+mod link;
+mod lookup;
+mod make;
+mod mkdir;
+mod mknod;
+mod pathconf;
+mod read;
+mod readdir;
+mod readdirplus;
+mod readlink;
+mod remove;
+mod rename;
+mod rmdir;
+mod setattr;
+mod status;
+mod symlink;
+mod wcc;
+mod write;
+
+use buffer::Output;
+use proto::nfs3::Res;
+use rpc::Call;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use crate::fault::{Failed, Fault, Stop};
+use crate::node::CallContext;
+
+/// What a procedure returns: its results, or why there are none and what goes with that.
+type Outcome<T, F> = Result<T, Failed<F>>;
+
+/// Carries out one procedure and appends its results.
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+    let from = call.arguments.clone();
+    match call.procedure.number {
+        0 => Ok(()),
+        1 => answer(cx, from, output, getattr::getattr),
+        2 => answer(cx, from, output, setattr::setattr),
+        3 => answer(cx, from, output, lookup::lookup),
+        4 => answer(cx, from, output, access::access),
+        5 => readlink::run(cx, from, output),
+        6 => read::run(cx, from, output),
+        7 => answer(cx, from, output, write::write),
+        8 => answer(cx, from, output, create::create),
+        9 => answer(cx, from, output, mkdir::mkdir),
+        10 => answer(cx, from, output, symlink::symlink),
+        11 => answer(cx, from, output, mknod::mknod),
+        12 => answer(cx, from, output, remove::remove),
+        13 => answer(cx, from, output, rmdir::rmdir),
+        14 => answer(cx, from, output, rename::rename),
+        15 => answer(cx, from, output, link::link),
+        16 => readdir::run(cx, from, output),
+        17 => readdirplus::run(cx, from, output),
+        18 => answer(cx, from, output, fsstat::fsstat),
+        19 => answer(cx, from, output, fsinfo::fsinfo),
+        20 => answer(cx, from, output, pathconf::pathconf),
+        21 => answer(cx, from, output, commit::commit),
+        _ => Err(Stop::NoProcedure),
+    }
+}
+
+/// Whether the procedure changes names or attributes in a way that must not happen twice (RFC 1813 §4.5). WRITE and COMMIT
+/// may: the same bytes go to the same place.
+pub(crate) fn happens_once(procedure: u32) -> bool {
+    matches!(procedure, 2 | 8..=15)
+}
+
+/// Decodes the arguments, carries the procedure out and appends what came of it.
+fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
+    cx: &CallContext<'_>,
+    mut from: Decoder<'a>,
+    output: &mut Output,
+    procedure: impl FnOnce(&CallContext<'_>, &A) -> Outcome<T, F>,
+) -> Result<(), Stop> {
+    let outcome = procedure(cx, &A::decode(&mut from)?);
+    finish(outcome, output)
+}
+
+/// Appends what came of a procedure.
+fn finish<T: Encode, F: Encode>(outcome: Outcome<T, F>, output: &mut Output) -> Result<(), Stop> {
+    let reply = match outcome {
+        Ok(ok) => Res::Ok(ok),
+        Err(Failed { fault: Fault::Defer, .. }) => return Err(Stop::Defer),
+        Err(Failed { fault, body }) => Res::Fail(status::of(&fault), body),
+    };
+    reply.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! READ (RFC 1813 §3.3.6): the file is read right behind the place where the reply's head will stand.
+
+use buffer::Output;
+use proto::nfs3::{PostOpAttr, ReadArgs, ReadHead, Status};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::{Outcome, convert, finish};
+use crate::fault::{Fault, Stop};
+use crate::node::{CallContext, Node};
+use crate::transfer;
+
+/// Status, attributes (a boolean and 84 bytes), count, eof, and the length of the data.
+const HEAD_BYTES: usize = 4 + 4 + 84 + 4 + 4 + 4;
+
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+    let args = ReadArgs::decode(&mut from)?;
+    match read(cx, &args, output) {
+        Ok(()) => Ok(()),
+        Err(failed) => finish(Outcome::<(), PostOpAttr>::Err(failed), output),
+    }
+}
+
+fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
+    let node = cx.node(args.file.as_bytes())?;
+    let file = transfer::open_for_read(&node).map_err(|fault| fault.with(|| convert::post_op(&node)))?;
+    let wanted = args.count.min(transfer::max_bytes(cx)) as usize;
+    read_open(&node, &file, args.offset, wanted, output).map_err(|fault| fault.with(|| convert::post_op(&node)))
+}
+
+fn read_open(
+    node: &Node<'_>,
+    open: &transfer::Readable,
+    offset_bytes: u64,
+    wanted: usize,
+    output: &mut Output,
+) -> Result<(), Fault> {
+    let space = output.bytes.space(HEAD_BYTES + xdr::padded(wanted));
+    let into = &mut space[HEAD_BYTES..HEAD_BYTES + wanted];
+    let count = transfer::read_at(node, &*open.file, offset_bytes, into)?;
+    let attributes = transfer::attributes_after_read(node, open, offset_bytes, (count, wanted))?;
+    let eof = count < wanted || offset_bytes.saturating_add(count as u64) >= attributes.size_bytes;
+    let mut to = Encoder::new(&mut output.bytes);
+    Status::Ok.encode(&mut to);
+    ReadHead { attributes: Some(convert::fattr(node, &attributes)), count: count as u32, eof }.encode(&mut to);
+    to.count(count);
+    to.buffer().advance(count);
+    to.pad(count);
+    Ok(())
+}

@@ -1,0 +1,17 @@
+//! REMOVE (RFC 1813 §3.3.12).
+
+use proto::nfs3::{RemoveArgs, WccData};
+
+use super::Outcome;
+use super::wcc::Wcc;
+use crate::node::CallContext;
+use crate::unlink;
+
+pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Outcome<WccData, WccData> {
+    let dir = cx.node(args.object.dir.as_bytes())?;
+    let wcc = Wcc::begin(&dir);
+    match unlink::remove(&dir, args.object.name) {
+        Ok(()) => Ok(wcc.data()),
+        Err(fault) => Err(fault.with(|| wcc.data())),
+    }
+}

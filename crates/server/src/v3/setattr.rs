@@ -1,0 +1,30 @@
+//! SETATTR (RFC 1813 §3.3.2).
+
+use proto::nfs3::{SetattrArgs, Time, WccData};
+use vfs::SetAttributes;
+
+use super::wcc::Wcc;
+use super::{Outcome, convert};
+use crate::fault::Fault;
+use crate::node::{CallContext, Node};
+use crate::set_attributes;
+
+pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<WccData, WccData> {
+    let node = cx.node(args.object.as_bytes())?;
+    let wcc = Wcc::begin(&node);
+    let result = convert::set_attributes(&args.attributes)
+        .map_err(Fault::from)
+        .and_then(|set| set_guarded(&node, &set, args.guard));
+    match result {
+        Ok(after) => Ok(wcc.data_with(Some(after))),
+        Err(fault) => Err(fault.with(|| wcc.data())),
+    }
+}
+
+fn set_guarded(node: &Node<'_>, set: &SetAttributes, guard: Option<Time>) -> Result<vfs::Attributes, Fault> {
+    let before = node.attributes()?;
+    if guard.is_some_and(|guard| guard != convert::time(before.changed)) {
+        return Err(Fault::NotSync);
+    }
+    Ok(set_attributes::set(node, &before, set)?)
+}

@@ -1,0 +1,38 @@
+//! Weak cache consistency data: attributes before and after a change (RFC 1813 §2.6, `wcc_data`).
+
+use proto::nfs3::WccData;
+use vfs::Attributes;
+
+use super::convert;
+use crate::change::Change;
+use crate::node::Node;
+
+/// A change of one file under way, with the attributes before it.
+pub(super) struct Wcc<'c> {
+    node: Node<'c>,
+    change: Change<'c>,
+    before: Option<Attributes>,
+}
+
+impl<'c> Wcc<'c> {
+    /// Announces the change and takes the attributes before it.
+    pub(super) fn begin(node: &Node<'c>) -> Wcc<'c> {
+        let change = node.server.changes.begin(&node.handle);
+        Wcc { node: *node, change, before: node.attributes().ok() }
+    }
+
+    /// Takes the attributes after the change. Those before are left out when another change overlapped, since a client would
+    /// then take that one for its own.
+    pub(super) fn data(&self) -> WccData {
+        self.data_with(self.node.attributes().ok())
+    }
+
+    /// Like [`Wcc::data`], with attributes that were taken after the change.
+    pub(super) fn data_with(&self, after: Option<Attributes>) -> WccData {
+        let before = self.before.as_ref().filter(|_| self.change.was_alone());
+        WccData {
+            before: before.map(convert::wcc_attr),
+            after: after.map(|attributes| convert::fattr(&self.node, &attributes)),
+        }
+    }
+}

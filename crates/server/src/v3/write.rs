@@ -1,0 +1,50 @@
+//! WRITE (RFC 1813 §3.3.7).
+
+use proto::nfs3::{StableHow, WccData, WriteArgs, WriteOk};
+use vfs::{Stability, Written};
+
+use super::Outcome;
+use super::wcc::Wcc;
+use crate::fault::Fault;
+use crate::node::{CallContext, Node};
+use crate::transfer;
+
+pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk, WccData> {
+    let node = cx.node(args.file.as_bytes())?;
+    let wcc = Wcc::begin(&node);
+    // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
+    // were written under the new one.
+    let verifier = cx.server.write_verifier();
+    let written = write_bytes(&node, args).map_err(|fault| fault.with(|| wcc.data()))?;
+    Ok(WriteOk {
+        file_wcc: wcc.data(),
+        count: written.count as u32,
+        committed: stable_how(written.stability),
+        verifier,
+    })
+}
+
+fn write_bytes(node: &Node<'_>, args: &WriteArgs<'_>) -> Result<Written, Fault> {
+    if args.count as usize != args.data.len() {
+        return Err(vfs::Error::Invalid.into());
+    }
+    let attributes = node.attributes()?;
+    let file = transfer::open_for_write(node, &attributes)?;
+    Ok(transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?)
+}
+
+fn stability(stable: StableHow) -> Stability {
+    match stable {
+        StableHow::Unstable => Stability::Unstable,
+        StableHow::DataSync => Stability::Data,
+        StableHow::FileSync => Stability::File,
+    }
+}
+
+fn stable_how(stability: Stability) -> StableHow {
+    match stability {
+        Stability::Unstable => StableHow::Unstable,
+        Stability::Data => StableHow::DataSync,
+        Stability::File => StableHow::FileSync,
+    }
+}
