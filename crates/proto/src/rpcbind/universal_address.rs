@@ -1,0 +1,103 @@
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// An address and a port as text that no transport is needed to understand (RFC 5665 §5.2.3): the address as usual, then
+/// the port's two bytes as decimal numbers, such as `127.0.0.1.8.1` or `::1.8.1` for port 2049.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UniversalAddress(pub SocketAddr);
+
+/// A text is not a universal address of IPv4 or IPv6.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UniversalAddressError {
+    /// There are no two numbers behind the address, or they are not ports' bytes.
+    #[error("a universal address ends in two numbers from 0 to 255")]
+    Port,
+    /// What goes before the port is no address.
+    #[error("a universal address begins with an IPv4 or an IPv6 address")]
+    Address(#[source] std::net::AddrParseError),
+    /// It is not ASCII.
+    #[error("a universal address is ASCII text")]
+    Text(#[source] std::str::Utf8Error),
+}
+
+impl UniversalAddress {
+    /// Reads a universal address.
+    ///
+    /// # Errors
+    /// When `text` is none. The empty text, by which GETADDR says that it found nothing, is none either.
+    pub fn parse(text: &[u8]) -> Result<UniversalAddress, UniversalAddressError> {
+        let text = str::from_utf8(text).map_err(UniversalAddressError::Text)?;
+        let mut parts = text.rsplitn(3, '.');
+        let (low, high) = (port_byte(parts.next())?, port_byte(parts.next())?);
+        let address: IpAddr =
+            parts.next().ok_or(UniversalAddressError::Port)?.parse().map_err(UniversalAddressError::Address)?;
+        Ok(UniversalAddress(SocketAddr::new(address, u16::from_be_bytes([high, low]))))
+    }
+}
+
+impl fmt::Display for UniversalAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [high, low] = self.0.port().to_be_bytes();
+        write!(f, "{}.{high}.{low}", self.0.ip())
+    }
+}
+
+/// A byte of a port in decimal. A sign, which Rust's own parser takes, is not one.
+fn port_byte(text: Option<&str>) -> Result<u8, UniversalAddressError> {
+    text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .ok_or(UniversalAddressError::Port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn socket(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn addresses_of_both_families_are_read_and_written() {
+        let pairs = [
+            ("127.0.0.1.8.1", "127.0.0.1:2049"),
+            ("0.0.0.0.0.111", "0.0.0.0:111"),
+            ("255.255.255.255.255.255", "255.255.255.255:65535"),
+            ("::1.8.1", "[::1]:2049"),
+            ("::.0.111", "[::]:111"),
+            ("2001:db8::7.3.5", "[2001:db8::7]:773"),
+            ("::ffff:10.0.0.1.8.1", "[::ffff:10.0.0.1]:2049"),
+        ];
+        for (text, address) in pairs {
+            assert_eq!(UniversalAddress::parse(text.as_bytes()), Ok(UniversalAddress(socket(address))), "{text}");
+            assert_eq!(UniversalAddress(socket(address)).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn texts_that_are_no_address_are_refused() {
+        let texts = [
+            "",
+            ".",
+            "...",
+            "8.1",
+            "127.0.0.1",
+            "127.0.0.1.8",
+            "127.0.0.1.8.256",
+            "127.0.0.1.+8.1",
+            "127.0.0.1.8.-1",
+            "127.0.0.1.8.",
+            "127.0.0.1..1",
+            "127.0.0.1.8.1.",
+            " 127.0.0.1.8.1",
+            "[::1].8.1",
+            "::1%lo.8.1",
+            "localhost.8.1",
+            "/run/rpcbind.sock",
+        ];
+        for text in texts {
+            assert!(UniversalAddress::parse(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(matches!(UniversalAddress::parse(b"\xff.8.1"), Err(UniversalAddressError::Text(_))));
+    }
+}
