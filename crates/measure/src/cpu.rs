@@ -1,0 +1,94 @@
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// What processors spent on something: of a whole process since its start, or the difference of two such readings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuUse {
+    /// Time in the program.
+    pub user: Duration,
+    /// Time in the kernel for it.
+    pub system: Duration,
+    /// How often it gave the processor away to wait, or had it taken away.
+    pub context_switches: u64,
+    /// How often a page had to be read from storage.
+    pub major_faults: u64,
+    /// How often a page had to be mapped.
+    pub minor_faults: u64,
+}
+
+impl CpuUse {
+    /// Time in program and kernel together.
+    pub fn total(&self) -> Duration {
+        self.user + self.system
+    }
+
+    /// Time in the program as a share of `elapsed`, in percent: more than 100 with several threads.
+    pub fn user_percent(&self, elapsed: Duration) -> f64 {
+        percent(self.user, elapsed)
+    }
+
+    /// Time in the kernel as a share of `elapsed`, in percent.
+    pub fn system_percent(&self, elapsed: Duration) -> f64 {
+        percent(self.system, elapsed)
+    }
+
+    /// Time per operation, in nanoseconds; `None` without operations.
+    pub fn ns_per_operation(&self, operations: u64) -> Option<f64> {
+        (operations > 0).then(|| self.total().as_nanos() as f64 / operations as f64)
+    }
+}
+
+/// Two processes together.
+impl Add for CpuUse {
+    type Output = CpuUse;
+    fn add(self, other: CpuUse) -> CpuUse {
+        CpuUse {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            context_switches: self.context_switches + other.context_switches,
+            major_faults: self.major_faults + other.major_faults,
+            minor_faults: self.minor_faults + other.minor_faults,
+        }
+    }
+}
+
+/// What was spent between an earlier reading and this one; nothing where the earlier one is higher.
+impl Sub for CpuUse {
+    type Output = CpuUse;
+    fn sub(self, earlier: CpuUse) -> CpuUse {
+        CpuUse {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+            context_switches: self.context_switches.saturating_sub(earlier.context_switches),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+        }
+    }
+}
+
+fn percent(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() { 0.0 } else { part.as_secs_f64() / whole.as_secs_f64() * 100.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_of_an_operation_is_what_was_spent_between_two_readings() {
+        let reading = |ms: u64| CpuUse {
+            user: Duration::from_millis(ms),
+            system: Duration::from_millis(3 * ms),
+            context_switches: ms,
+            ..CpuUse::default()
+        };
+        let spent = reading(150) - reading(50);
+        assert_eq!(spent, reading(100));
+        assert_eq!(spent.ns_per_operation(100_000), Some(4000.0));
+        assert_eq!(spent.ns_per_operation(0), None);
+        assert_eq!(spent.user_percent(Duration::from_secs(1)), 10.0);
+        assert!((spent.system_percent(Duration::from_millis(200)) - 150.0).abs() < 1e-9);
+        assert_eq!(reading(1) + reading(2), reading(3));
+        assert_eq!(reading(1) - reading(2), CpuUse::default());
+    }
+}

@@ -1,0 +1,39 @@
+/// Why figures cannot be worked with.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// There are fewer figures than the question needs.
+    #[error("{got} samples are too few: this needs {needed}")]
+    TooFew {
+        /// How many there are.
+        got: usize,
+        /// How many there have to be.
+        needed: usize,
+    },
+    /// A figure is infinite or not a number.
+    #[error("sample {index} is {value}, which is no finite number")]
+    NotFinite {
+        /// Where it is, from 0.
+        index: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// A figure that something is divided by, or whose logarithm is taken, is not above 0.
+    #[error("sample {index} is {value}: only figures above 0 have a ratio")]
+    NotPositive {
+        /// Where it is, from 0.
+        index: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// Two series that belong together pairwise are not of one length.
+    #[error("{baseline} and {candidate} samples do not make pairs")]
+    Unpaired {
+        /// The length of the one.
+        baseline: usize,
+        /// The length of the other.
+        candidate: usize,
+    },
+    /// A level of confidence is not between 0 and 1.
+    #[error("{0} is not a level of confidence between 0 and 1")]
+    Level(f64),
+}

@@ -1,0 +1,53 @@
+use std::ops::{Add, AddAssign};
+use std::time::Duration;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// How many operations.
+    pub operations: u64,
+    /// How many bytes they moved.
+    pub bytes: u64,
+}
+
+impl Work {
+    /// Operations per second, 0 when no time went by.
+    pub fn operations_per_second(&self, elapsed: Duration) -> f64 {
+        per_second(self.operations, elapsed)
+    }
+
+    /// Bytes per second, 0 when no time went by.
+    pub fn bytes_per_second(&self, elapsed: Duration) -> f64 {
+        per_second(self.bytes, elapsed)
+    }
+}
+
+impl Add for Work {
+    type Output = Work;
+    fn add(self, other: Work) -> Work {
+        Work { operations: self.operations + other.operations, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        *self = *self + other;
+    }
+}
+
+fn per_second(amount: u64, elapsed: Duration) -> f64 {
+    if elapsed.is_zero() { 0.0 } else { amount as f64 / elapsed.as_secs_f64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_per_second_and_none_without_time() {
+        let work = Work { operations: 500, bytes: 500 * 4096 } + Work { operations: 500, bytes: 0 };
+        assert_eq!(work.operations_per_second(Duration::from_millis(500)), 2000.0);
+        assert_eq!(work.bytes_per_second(Duration::from_millis(500)), 4_096_000.0);
+        assert_eq!(work.operations_per_second(Duration::ZERO), 0.0);
+    }
+}
