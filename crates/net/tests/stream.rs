@@ -1,5 +1,7 @@
 //! Messages over TCP.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod echo;
 
 use std::io::{Read, Write};
