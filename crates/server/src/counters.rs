@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MAX_PROCEDURES: usize = 32;
 
 /// The programs and versions that are counted, in the order of the tables below.
-const VERSIONS: [(&str, u32, u32); 7] = [
+const VERSIONS: [(&str, u32, u32); 8] = [
     ("nfs", 100_003, 2),
     ("nfs", 100_003, 3),
     ("mount", 100_005, 1),
     ("mount", 100_005, 2),
     ("mount", 100_005, 3),
     ("rpcbind", 100_000, 2),
+    ("rpcbind", 100_000, 3),
     ("rpcbind", 100_000, 4),
 ];
 

@@ -4,7 +4,6 @@ use buffer::Output;
 use rpc::{Call, CallError, Rejection, Reply, Xid};
 use xdr::Encoder;
 
-const RPCBIND: u32 = 100_000;
 use crate::counters::Event;
 use crate::fault::Stop;
 use crate::identity::Identity;
@@ -31,8 +30,8 @@ fn program(program: u32, version: u32) -> Result<Program, Rejection> {
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 3 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program { run: mount::run, happens_once: never }),
         (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
-        (RPCBIND, 2..=4) => Ok(Program { run: rpcbind::run, happens_once: never }),
-        (RPCBIND, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
+        (proto::rpcbind::PROGRAM, 2..=4) => Ok(Program { run: rpcbind::run, happens_once: never }),
+        (proto::rpcbind::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         _ => Err(Rejection::ProgramUnavailable),
     }
 }

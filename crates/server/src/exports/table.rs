@@ -10,7 +10,7 @@ use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 #[derive(Debug)]
 pub struct ExportTable {
     exports: Vec<Arc<Exported>>,
-    by_name: HashMap<String, usize>,
+    by_name: HashMap<Vec<u8>, usize>,
     by_tag: HashMap<ExportTag, Vec<usize>>,
     key: HandleKey,
 }
@@ -71,7 +71,8 @@ impl ExportTable {
             });
         }
         let index = self.exports.len();
-        if self.by_name.insert(export.name.clone(), index).is_some() {
+        let key = export.name.clone().into_bytes();
+        if self.by_name.insert(key, index).is_some() {
             return Err(ExportTableError::DuplicateName(export.name));
         }
         let key = self.key.derive(&identity);
@@ -93,18 +94,25 @@ impl ExportTable {
     }
 
     /// The export that `path` is, or is below, with the rest of the path. A single export is also reached as `/`.
-    pub(crate) fn by_path<'p>(&self, path: &'p str) -> Option<(&Arc<Exported>, &'p str)> {
-        let path = path.trim_end_matches('/');
-        if path.is_empty() && self.exports.len() == 1 {
-            return Some((&self.exports[0], ""));
+    pub(crate) fn by_path<'p>(&self, path: &'p [u8]) -> Option<(&Arc<Exported>, &'p [u8])> {
+        if let Some(found) = self.by_name_or_above(path) {
+            return Some(found);
         }
-        let mut end = path.len();
+        match &self.exports[..] {
+            [only] if path.is_empty() || path.starts_with(b"/") => Some((only, path)),
+            _ => None,
+        }
+    }
+
+    /// The export with the longest name that `path` is or begins with.
+    fn by_name_or_above<'p>(&self, path: &'p [u8]) -> Option<(&Arc<Exported>, &'p [u8])> {
+        let mut end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         loop {
-            let name = if end == 0 { "/" } else { &path[..end] };
+            let name = if end == 0 { b"/" } else { &path[..end] };
             if let Some(index) = self.by_name.get(name) {
-                return Some((&self.exports[*index], path[end..].trim_start_matches('/')));
+                return Some((&self.exports[*index], &path[end..]));
             }
-            end = path[..end].rfind('/')?;
+            end = path[..end].iter().rposition(|byte| *byte == b'/')?;
         }
     }
 

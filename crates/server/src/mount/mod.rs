@@ -1,7 +1,70 @@
-use crate::fault::Stop;
+//! MOUNT versions 1 and 2 (RFC 1094 Appendix A) and 3 (RFC 1813 §5), one module per procedure.
+//!
+//! The versions differ only in what MNT answers and in two procedures that version 3 has not.
+
+mod directory;
+mod dump;
+mod export;
+mod list;
+mod mnt;
+mod pathconf;
+mod status;
+mod umnt;
+mod umntall;
+
+use buffer::Output;
+use proto::mount::DirPath;
+use rpc::Call;
+use xdr::{Decode, Encode, Encoder};
+
+use crate::fault::{Fault, Stop};
 use crate::node::CallContext;
-pub(crate) fn run(_: &CallContext<'_>, _: &rpc::Call<'_>, _: &mut buffer::Output) -> Result<(), Stop> {
-    Err(Stop::NoProcedure)
+use crate::transfer;
+
+pub(crate) use list::MountList;
+
+/// Carries out one procedure and appends its results.
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+    let mut from = call.arguments.clone();
+    let to = &mut Encoder::new(&mut output.bytes);
+    match (call.procedure.version, call.procedure.number) {
+        (_, 0) => {}
+        (3, 1) => mnt::mnt3(cx, &DirPath::decode(&mut from)?)?.encode(to),
+        (_, 1) => mnt::mnt(cx, &DirPath::decode(&mut from)?)?.encode(to),
+        (_, 2) => dump::dump(cx, to),
+        (_, 3) => umnt::umnt(cx, &DirPath::decode(&mut from)?),
+        (_, 4) => umntall::umntall(cx),
+        (_, 5) | (1 | 2, 6) => export::export(cx, to),
+        (2, 7) => pathconf::pathconf(cx, &DirPath::decode(&mut from)?)?.encode(to),
+        _ => return Err(Stop::NoProcedure),
+    }
+    Ok(())
 }
-#[derive(Debug, Default)]
-pub(crate) struct MountList;
+
+/// A fault that is answered; a call that must wait stops here.
+fn answerable(fault: Fault) -> Result<Fault, Stop> {
+    if matches!(fault, Fault::Defer) { Err(Stop::Defer) } else { Ok(fault) }
+}
+
+/// What is left of the longest reply that this transport should carry: a list is cut where there is no room for more.
+struct Room {
+    left_bytes: usize,
+}
+
+impl Room {
+    fn of_reply(cx: &CallContext<'_>) -> Room {
+        Room { left_bytes: transfer::max_bytes(cx) as usize }
+    }
+
+    /// Takes room for `bytes`, or says that there is not enough.
+    fn take(&mut self, bytes: usize) -> bool {
+        let fits = bytes <= self.left_bytes;
+        self.left_bytes = self.left_bytes.saturating_sub(bytes);
+        fits
+    }
+}
+
+/// What a string takes in a reply.
+fn string_bytes(string: &[u8]) -> usize {
+    4 + xdr::padded(string.len())
+}

@@ -1,0 +1,42 @@
+//! EXPORT (RFC 1094 §A.5.6, RFC 1813 §5.2.5) and EXPORTALL, which says the same.
+
+use proto::mount::{ExportNode, ExportReply, Group, MAX_GROUPS, MAX_PATH_BYTES};
+use xdr::{Encode, Encoder};
+
+use super::{Room, string_bytes};
+use crate::exports::{AccessRule, ClientPattern, Export};
+use crate::node::CallContext;
+
+pub(super) fn export(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
+    let listed: Vec<(&Export, Vec<String>)> =
+        cx.exports.iter().filter(|export| is_listed(export)).map(|export| (export, groups(export))).collect();
+    let mut room = Room::of_reply(cx);
+    let exports = listed.iter().map(node).take_while(|node| room.take(node_bytes(node))).collect();
+    ExportReply { exports }.encode(to);
+}
+
+/// An export that nobody may have is left out, since no groups stand for everybody; so is a name that is longer than MNT
+/// takes.
+fn is_listed(export: &Export) -> bool {
+    !export.rules.is_empty() && export.name.len() <= MAX_PATH_BYTES
+}
+
+/// Who may mount it; empty for everybody.
+fn groups(export: &Export) -> Vec<String> {
+    let is_everyone = |rule: &AccessRule| matches!(rule.clients, ClientPattern::Everyone);
+    if export.rules.iter().any(is_everyone) {
+        return Vec::new();
+    }
+    export.rules.iter().take(MAX_GROUPS).map(|rule| rule.clients.to_string()).collect()
+}
+
+fn node<'e>((export, groups): &'e (&Export, Vec<String>)) -> ExportNode<'e> {
+    let groups = groups.iter().map(|group| Group { name: group.as_bytes() }).collect();
+    ExportNode { directory: export.name.as_bytes(), groups }
+}
+
+/// What a node takes in the reply: each member of a list has a word before it that says that it comes.
+fn node_bytes(node: &ExportNode<'_>) -> usize {
+    let groups: usize = node.groups.iter().map(|group| 4 + string_bytes(group.name)).sum();
+    4 + string_bytes(node.directory) + groups + 4
+}

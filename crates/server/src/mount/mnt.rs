@@ -1,0 +1,56 @@
+//! MNT (RFC 1094 §A.5.2, RFC 1813 §5.2.1).
+
+use proto::mount::{DirPath, Errno, Mnt3Ok, Mnt3Reply, MntReply, Status};
+use proto::{nfs2, nfs3};
+use rpc::Flavor;
+
+use super::{answerable, directory, status};
+use crate::exports::{ExportOptions, Squash};
+use crate::fault::Stop;
+use crate::handle::WireHandle;
+use crate::node::{CallContext, Node};
+
+/// What versions 1 and 2 answer: a handle of NFSv2.
+pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, Stop> {
+    match mount(cx, args.path)? {
+        Ok((_, handle)) => Ok(MntReply::Ok(nfs2::FileHandle(handle.padded()))),
+        Err(status) => Ok(MntReply::Fail(Errno(status::errno(status)))),
+    }
+}
+
+/// What version 3 answers: a handle of NFSv3, and how to authenticate.
+pub(super) fn mnt3(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Mnt3Reply, Stop> {
+    match mount(cx, args.path)? {
+        Ok((node, handle)) => {
+            let handle = nfs3::FileHandle::new(handle.as_bytes()).expect("our handles are shorter than 64 bytes");
+            Ok(Mnt3Reply::Ok(Mnt3Ok { handle, flavors: flavors(node.options) }))
+        }
+        Err(status) => Ok(Mnt3Reply::Fail(status)),
+    }
+}
+
+/// Finds the directory and notes the mount.
+fn mount<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Result<(Node<'c>, WireHandle), Status>, Stop> {
+    let client = cx.client();
+    match directory::find(cx, path) {
+        Ok(node) => {
+            cx.server.mounts.add(client.ip(), path);
+            tracing::info!(%client, path = %path.escape_ascii(), "mounted");
+            let handle = node.wire_handle();
+            Ok(Ok((node, handle)))
+        }
+        Err(fault) => {
+            let status = status::of(&answerable(fault)?);
+            tracing::info!(%client, path = %path.escape_ascii(), ?status, "mount refused");
+            Ok(Err(status))
+        }
+    }
+}
+
+/// The flavours that make sense here, the best first. Who is anonymous anyway need not say who they are.
+fn flavors(options: &ExportOptions) -> Vec<u32> {
+    match options.squash {
+        Squash::All => vec![Flavor::SYS.0, Flavor::NONE.0],
+        Squash::None | Squash::Root => vec![Flavor::SYS.0],
+    }
+}
