@@ -1,6 +1,5 @@
 //! Making regular files.
 
-use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -8,6 +7,7 @@ use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttribu
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
+use crate::handles::Site;
 use crate::host::HostFs;
 use crate::node::{CName, Node};
 use crate::set_attributes::apply;
@@ -24,41 +24,45 @@ impl HostFs {
         mode: CreateMode,
         set: &SetAttributes,
     ) -> Result<Entry> {
-        let dir = self.dir_to_change(cx, &place.dir)?;
+        let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
+        let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
         self.identity.assume(&cx.caller)?;
-        match self.with_room(cx, || make_file(&dir, name.as_c_str(), set)) {
-            Ok(file) => self.finish_new(&dir, name.as_c_str(), &New { file, mode, set }),
-            Err(Error::Exists) => self.take_existing(cx, &dir, name.as_c_str(), Asked { mode, set }),
+        match self.with_room(cx, || make_file(site, set)) {
+            Ok(file) => self.finish_new(site, &New { file, mode, set }),
+            Err(Error::Exists) => self.take_existing(cx, site, Asked { mode, set }),
             Err(error) => Err(error),
         }
     }
 
     /// Gives a new file what was asked for and brings it to storage; if that fails the file is not left behind.
-    fn finish_new(&self, dir: &Node, name: &CStr, new: &New<'_>) -> Result<Entry> {
-        let finished = self.furnish(dir, new);
+    fn finish_new(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
+        let finished = self.furnish(site, new);
         if finished.is_err() {
             // The reason why it failed says more than whether it could be taken back.
-            let _ = rustix::fs::unlinkat(dir.fd(), name, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(site.node.fd(), site.name, AtFlags::empty());
         }
         finished
     }
 
-    fn furnish(&self, dir: &Node, new: &New<'_>) -> Result<Entry> {
+    fn furnish(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
         let file = new.file.as_fd();
         apply(file, Some(file), &after_create(new.set))?;
         if let CreateMode::Exclusive(bytes) = new.mode {
             verifier::store(file, bytes)?;
         }
         self.settle(file)?;
-        self.settle_dir(dir)?;
-        self.identify(file)
+        self.settle_dir(site.node)?;
+        let entry = self.identify(site, &file)?;
+        self.handles.keep()?;
+        Ok(entry)
     }
 
     /// What to do with a file that is there already.
-    fn take_existing(&self, cx: &Context<'_>, dir: &Node, name: &CStr, asked: Asked<'_>) -> Result<Entry> {
+    fn take_existing(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Entry> {
         self.identity.own()?;
-        let found = self.find(cx, dir, name)?;
+        let found = self.find(cx, site)?;
+        self.handles.keep()?;
         if found.attributes.kind != FileKind::Regular {
             return Err(Error::Exists);
         }
@@ -69,7 +73,7 @@ impl HostFs {
                 let set = SetAttributes { size_bytes, ..SetAttributes::default() };
                 Ok(Entry { handle: found.handle, attributes: self.set(cx, &found.handle, &set)? })
             }
-            (CreateMode::Exclusive(bytes), _) => self.take_own(cx, dir, (found, bytes)),
+            (CreateMode::Exclusive(bytes), _) => self.take_own(cx, site.node, (found, bytes)),
         }
     }
 
@@ -103,10 +107,10 @@ struct New<'a> {
 }
 
 /// Makes the file and opens it; a name that is there already is not touched, whatever it is.
-fn make_file(dir: &Node, name: &CStr, set: &SetAttributes) -> Result<OwnedFd> {
+fn make_file(site: Site<'_>, set: &SetAttributes) -> Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode(set.mode.unwrap_or(DEFAULT_MODE) & 0o7777);
-    rustix::fs::openat(dir.fd(), name, flags, mode).map_err(failed)
+    rustix::fs::openat(site.node.fd(), site.name, flags, mode).map_err(failed)
 }
 
 /// The mode is there from the start, and a size of 0 too; set-id bits are set again if a change of owner took them.

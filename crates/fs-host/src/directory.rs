@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, Listing, ReadDir, Result};
 
 use crate::failure::failed;
+use crate::handles::Site;
 use crate::host::HostFs;
-use crate::node::Node;
 
 /// How much of a directory is taken from the kernel at once, in bytes: about what one reply holds, since the rest is asked
 /// for again with the next call.
@@ -41,17 +41,26 @@ impl HostFs {
             if is_dots(entry.file_name()) {
                 continue;
             }
-            if each(self.dir_entry(cx, &dir, list.detail, &entry)).is_break() || budget.is_spent() {
+            let site = Site { dir: list.dir, node: &dir, name: entry.file_name() };
+            if each(self.dir_entry(cx, site, list.detail, &entry)).is_break() || budget.is_spent() {
+                self.handles.keep()?;
                 return Ok(Listing::Stopped);
             }
         }
+        self.handles.keep()?;
         Ok(Listing::Complete)
     }
 
-    fn dir_entry<'e>(&self, cx: &Context<'_>, dir: &Node, detail: Detail, entry: &'e RawDirEntry<'_>) -> DirEntry<'e> {
+    fn dir_entry<'e>(
+        &self,
+        cx: &Context<'_>,
+        site: Site<'_>,
+        detail: Detail,
+        entry: &'e RawDirEntry<'_>,
+    ) -> DirEntry<'e> {
         let found = match detail {
             Detail::Names => None,
-            Detail::Entries => self.find(cx, dir, entry.file_name()).ok(),
+            Detail::Entries => self.find(cx, site).ok(),
         };
         DirEntry {
             name: entry.file_name().to_bytes(),

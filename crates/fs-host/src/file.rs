@@ -21,6 +21,9 @@ impl HostFs {
         self.stat_living(handle, &node)?;
         self.identity.own()?;
         let fd = self.with_room(cx, || open_bytes(&node, mode))?;
+        if mode == OpenMode::Write {
+            self.reaffirm(handle, &node)?;
+        }
         Ok(Arc::new(OpenHostFile {
             fd: Arc::new(fd),
             fsid: self.volume.device,

@@ -1,20 +1,24 @@
 use std::sync::Arc;
 
+use rustix::fs::AtFlags;
 use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, OpenFile,
-    OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
+    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
 };
 
 use crate::cache::NodeCache;
+use crate::find_stored::Lost;
+use crate::form::root_handle;
+use crate::handles::Handles;
 use crate::identity::Identity;
-use crate::kernel_handles::{self, KernelHandles};
 use crate::options::HostOptions;
 use crate::volume::Volume;
 
 /// A directory of the host, and what is below it.
 pub struct HostFs {
     pub(crate) volume: Volume,
-    pub(crate) handles: KernelHandles,
+    pub(crate) handles: Handles,
+    pub(crate) lost: Lost,
     pub(crate) nodes: NodeCache,
     pub(crate) identity: Identity,
     pub(crate) options: HostOptions,
@@ -22,7 +26,7 @@ pub struct HostFs {
 
 impl FileSystem for HostFs {
     fn root(&self) -> Handle {
-        kernel_handles::root_handle()
+        root_handle()
     }
 
     fn blocking(&self) -> Blocking {
@@ -67,6 +71,26 @@ impl FileSystem for HostFs {
 
     fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         self.create_regular(cx, place, mode, set)
+    }
+
+    fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
+        self.make(cx, place, node, set)
+    }
+
+    fn link(&self, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
+        self.add_name(cx, node, place)
+    }
+
+    fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.remove_name(cx, place, AtFlags::empty())
+    }
+
+    fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.remove_name(cx, place, AtFlags::REMOVEDIR)
+    }
+
+    fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        self.move_name(cx, from, to)
     }
 
     fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {

@@ -8,8 +8,9 @@ use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
 
 use crate::attributes::{from_statx, stat_fd, stat_name};
 use crate::failure::failed;
+use crate::handles::{Handles, Site, Subject};
 use crate::host::HostFs;
-use crate::node::{CName, Node};
+use crate::node::CName;
 
 /// How far up a directory is followed to see whether it is still inside of the export: deeper than any path that a
 /// program can name in one call (`PATH_MAX` / 2).
@@ -20,27 +21,32 @@ impl HostFs {
         let dir = self.dir_node(cx, &place.dir)?;
         self.identity.own()?;
         let name = CName::new(place.name);
-        self.find(cx, &dir, name.as_c_str())
+        let entry = self.find(cx, Site { dir: &place.dir, node: &dir, name: name.as_c_str() })?;
+        self.handles.keep()?;
+        Ok(entry)
     }
 
-    /// What `name` in `dir` is now.
-    pub(crate) fn find(&self, cx: &Context<'_>, dir: &Node, name: &CStr) -> Result<Entry> {
-        let stat = stat_name(dir.fd(), name)?;
-        self.volume.check(&stat)?;
-        let handle = self.handles.make(dir.fd(), name)?;
-        if shows_fileid(&handle, stat.stx_ino) {
-            return Ok(self.entry(handle, &stat));
+    /// What a name stands for now.
+    pub(crate) fn find(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
+        if let Handles::Kernel(kernel) = &self.handles {
+            let stat = stat_name(site.node.fd(), site.name)?;
+            self.volume.check(&stat)?;
+            let handle = kernel.make(site.node.fd(), site.name)?;
+            if shows_fileid(&handle, stat.stx_ino) {
+                return Ok(self.entry(handle, &stat));
+            }
         }
-        // The two answers may be about two files, if the name has passed to another one in between.
-        let fd = self.with_room(cx, || open_path(dir.fd(), name))?;
-        self.identify(fd.as_fd())
+        // Two answers about a name may be about two files, if the name passes to another one in between; a descriptor's
+        // are about one.
+        let fd = self.with_room(cx, || open_path(site.node.fd(), site.name))?;
+        self.identify(site, &fd)
     }
 
-    /// The handle and attributes of what a descriptor stands for.
-    pub(crate) fn identify(&self, fd: BorrowedFd<'_>) -> Result<Entry> {
-        let stat = stat_fd(fd)?;
+    /// The handle and attributes of what a descriptor, opened at this site, stands for.
+    pub(crate) fn identify(&self, site: Site<'_>, fd: &impl AsFd) -> Result<Entry> {
+        let stat = stat_fd(fd.as_fd())?;
         self.volume.check(&stat)?;
-        Ok(self.entry(self.handles.make(fd, c"")?, &stat))
+        Ok(self.entry(self.handles.make(site, Subject::of_fd(fd, &stat))?, &stat))
     }
 
     pub(crate) fn entry(&self, handle: Handle, stat: &Statx) -> Entry {
@@ -60,7 +66,12 @@ impl HostFs {
             return Ok(self.entry(vfs::FileSystem::root(self), &stat));
         }
         self.check_inside(parent.as_fd())?;
-        self.identify(parent.as_fd())
+        let handle = match &self.handles {
+            Handles::Kernel(kernel) => kernel.make(parent.as_fd(), c"")?,
+            Handles::Stored(stored) => self.adopt(stored, parent.as_fd(), 0)?,
+        };
+        self.handles.keep()?;
+        Ok(self.entry(handle, &stat))
     }
 
     /// Refuses a directory that the export's root is not above: somebody on the host has moved it out, and its parents are

@@ -1,15 +1,21 @@
 //! How an export begins: open the directory, find out what the process and the file system can do, choose handles.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit};
 
 use crate::cache::NodeCache;
+use crate::find_stored::Lost;
+use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::kernel_handles::KernelHandles;
-use crate::options::HostOptions;
+use crate::options::{HandleForm, HostOptions};
+use crate::store::{Store, StoreError, fnv};
 use crate::volume::Volume;
 
 /// Where the kernel shows a process its own descriptors.
@@ -18,6 +24,9 @@ const PROC_DESCRIPTORS: &str = "/proc/self/fd";
 /// A node is one descriptor, a directory two, and half of the limit is for everything else of the process: connections
 /// and open files.
 const LIMIT_SHARE: u64 = 4;
+
+/// The store tells names of files: its directory is its owner's alone.
+const STATE_DIR_MODE: u32 = 0o700;
 
 /// Why a directory cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +46,61 @@ pub enum OpenError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// A store is needed and there is no place for it.
+    #[error(
+        "serving {path} needs a state directory, because kernel file handles do not work here (they need \
+         CAP_DAC_READ_SEARCH and a file system that can be exported): name one outside of the export",
+        path = path.display()
+    )]
+    NoStateDir {
+        /// The directory that was asked for.
+        path: PathBuf,
+    },
+    /// The state directory cannot be made or used.
+    #[error("cannot use the state directory {}: {source}; name one that this user may write", state_dir.display())]
+    StateDir {
+        /// The state directory.
+        state_dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Clients could read and change the server's state.
+    #[error(
+        "the state directory {} is inside of the export {}; name one outside of it",
+        state_dir.display(),
+        path.display()
+    )]
+    StateInside {
+        /// The exported directory.
+        path: PathBuf,
+        /// The state directory.
+        state_dir: PathBuf,
+    },
+    /// The store's file cannot be read or written.
+    #[error(
+        "cannot use the store of file handles {}: {source}; if it is damaged, remove it (clients must mount again)",
+        file.display()
+    )]
+    StateFile {
+        /// The store's file.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another server has the store open.
+    #[error("the store of file handles {} is in use: another server serves this directory with it", file.display())]
+    StateInUse {
+        /// The store's file.
+        file: PathBuf,
+    },
+    /// The store is another export's.
+    #[error("the store of file handles {} belongs to the export {owner}; name another state directory", file.display())]
+    ForeignState {
+        /// The store's file.
+        file: PathBuf,
+        /// The path of the export that it belongs to.
+        owner: String,
     },
     /// Kernel handles were asked for and do not work.
     #[error(
@@ -74,11 +138,45 @@ impl HostFs {
         let path = || dir.to_path_buf();
         let volume = Volume::open(dir).map_err(|error| OpenError::Directory { path: path(), source: error.into() })?;
         std::fs::metadata(PROC_DESCRIPTORS).map_err(|source| OpenError::NoProc { path: path(), source })?;
-        let handles = KernelHandles::probe(volume.root());
-        let handles = handles.map_err(|source| OpenError::KernelHandles { path: path(), source })?;
+        let handles = choose_handles(dir, &volume, &options)?;
         let nodes = NodeCache::new(options.workers, max_nodes(&options));
-        Ok(HostFs { volume, handles, nodes, identity: Identity::probe(), options })
+        Ok(HostFs { volume, handles, lost: Lost::default(), nodes, identity: Identity::probe(), options })
     }
+}
+
+fn choose_handles(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Handles, OpenError> {
+    let path = || dir.to_path_buf();
+    let kernel = match options.handle_form {
+        HandleForm::Store => None,
+        HandleForm::Auto => KernelHandles::probe(volume.root()).ok(),
+        HandleForm::Kernel => {
+            let probed = KernelHandles::probe(volume.root());
+            Some(probed.map_err(|source| OpenError::KernelHandles { path: path(), source })?)
+        }
+    };
+    if let Some(kernel) = kernel {
+        return Ok(Handles::Kernel(kernel));
+    }
+    let state_dir = options.state_dir.as_deref().ok_or_else(|| OpenError::NoStateDir { path: path() })?;
+    let store = open_store(dir, state_dir)?;
+    Ok(Handles::Stored(Box::new(StoredHandles::new(store, volume.root(), volume.device))))
+}
+
+/// The log of an export is named after a hash of its path, so that one state directory serves several exports.
+fn open_store(dir: &Path, state_dir: &Path) -> Result<Store, OpenError> {
+    let failed = |source| OpenError::StateDir { state_dir: state_dir.to_path_buf(), source };
+    let export = dir.canonicalize().map_err(|source| OpenError::Directory { path: dir.to_path_buf(), source })?;
+    DirBuilder::new().recursive(true).mode(STATE_DIR_MODE).create(state_dir).map_err(failed)?;
+    if state_dir.canonicalize().map_err(failed)?.starts_with(&export) {
+        return Err(OpenError::StateInside { path: export, state_dir: state_dir.to_path_buf() });
+    }
+    let export = export.as_os_str().as_bytes();
+    let file = state_dir.join(format!("export-{:016x}.handles", fnv(export)));
+    Store::open(&file, export).map_err(|error| match error {
+        StoreError::Foreign(owner) => OpenError::ForeignState { file, owner },
+        StoreError::Io(source) if source.kind() == io::ErrorKind::WouldBlock => OpenError::StateInUse { file },
+        StoreError::Io(source) => OpenError::StateFile { file, source },
+    })
 }
 
 /// Modes come out as callers ask, and as many files can be kept at hand as the administrator allows.

@@ -8,8 +8,9 @@ use vfs::{Attributes, Context, Error, FileKind, Handle, Result};
 
 use crate::attributes::{from_statx, kind, stat_fd};
 use crate::failure::{failed, is_out_of_descriptors};
+use crate::form::{Named, decode, root_handle};
+use crate::handles::{Handles, Subject};
 use crate::host::HostFs;
-use crate::kernel_handles::Named;
 use crate::node::Node;
 
 impl HostFs {
@@ -21,11 +22,16 @@ impl HostFs {
 
     /// The file that a handle names, from the worker's shelf or opened anew.
     pub(crate) fn node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
+        self.node_at(cx, handle, 0)
+    }
+
+    /// The same, on the way to a file that is `depth` levels below.
+    pub(crate) fn node_at(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<Arc<Node>> {
         if let Some(node) = self.nodes.get(cx.worker, handle) {
             return Ok(node);
         }
         self.identity.own()?;
-        let node = Arc::new(self.with_room(cx, || self.open_node(handle))?);
+        let node = Arc::new(self.with_room(cx, || self.open_node(cx, handle, depth))?);
         self.nodes.put(cx.worker, *handle, Arc::clone(&node));
         Ok(node)
     }
@@ -66,18 +72,34 @@ impl HostFs {
         self.nodes.retain_living(|node| stat_fd(node.fd()).is_ok_and(|stat| stat.stx_nlink == 0));
     }
 
-    fn open_node(&self, handle: &Handle) -> Result<Node> {
-        let fd = match self.handles.decode(handle)? {
-            Named::Root => self.open_root()?,
-            Named::Kernel(kernel) => self.handles.open(self.volume.root(), &kernel)?,
-            Named::Stored(_) => return Err(Error::Stale),
+    /// Writes down what a file is recognised by, after a change that can make another file of it on an overlay.
+    pub(crate) fn reaffirm(&self, handle: &Handle, node: &Node) -> Result<()> {
+        match self.handles.stored() {
+            Some(stored) if *handle != root_handle() => {
+                stored.reaffirm(handle, Subject::of_fd(&node.fd(), &stat_fd(node.fd())?))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn open_node(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<Node> {
+        let root = self.volume.root();
+        let fd = match (decode(handle)?, &self.handles) {
+            (Named::Root, _) => self.open_root()?,
+            (Named::Kernel(kind, bytes), Handles::Kernel(kernel)) => kernel.open(root, kind, bytes)?,
+            (Named::Btrfs(object, generation), Handles::Kernel(kernel)) => {
+                kernel.open_btrfs(root, object, generation)?
+            }
+            (Named::Stored(id), Handles::Stored(stored)) => self.open_stored(cx, stored, id, depth)?,
+            // Given out when the export named its files in the other way.
+            _ => return Err(Error::Stale),
         };
         let stat = stat_fd(fd.as_fd())?;
         // An inode that only an open descriptor keeps alive can still be opened by its handle.
         if stat.stx_nlink == 0 { Err(Error::Stale) } else { Ok(Node::new(fd, kind(&stat))) }
     }
 
-    fn open_root(&self) -> Result<OwnedFd> {
+    pub(crate) fn open_root(&self) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(self.volume.root(), c".", flags, Mode::empty()).map_err(failed)
     }

@@ -28,6 +28,7 @@ impl HostFs {
         self.identity.assume(&cx.caller)?;
         apply(node.fd(), opened.as_ref().map(AsFd::as_fd), set)?;
         self.settle_attributes(opened)?;
+        self.reaffirm(handle, &node)?;
         Ok(from_statx(&stat_fd(node.fd())?, self.volume.device))
     }
 

@@ -1,5 +1,6 @@
 //! What the tests of this crate share: directories that clean up after themselves, and short ways to call.
 #![allow(dead_code, reason = "every test program uses another part of this")]
+#![allow(clippy::unwrap_used, reason = "this is test code, but outside of test functions")]
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ impl Drop for Export {
 /// The forms that work here. Kernel handles need root; without it that half is skipped and says so.
 pub fn forms() -> Vec<HandleForm> {
     if is_root() {
-        vec![HandleForm::Kernel]
+        vec![HandleForm::Kernel, HandleForm::Store]
     } else {
         eprintln!("skipped for kernel handles: they need root");
         vec![HandleForm::Store]

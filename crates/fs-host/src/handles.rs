@@ -1,0 +1,179 @@
+//! Which handle a file gets: the kernel's, or a number of the store.
+
+use std::ffi::CStr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::fs::{Statx, StatxFlags};
+use vfs::{Error, FileKind, Handle, Result};
+
+use crate::attributes::{device, kind};
+use crate::form::{Named, decode, root_handle, stored_handle};
+use crate::kernel_handles::KernelHandles;
+use crate::node::Node;
+use crate::store::{Fingerprint, ROOT_ID, Record, Store};
+use crate::sys;
+
+/// The longest evidence that is kept: a kernel handle's type and bytes.
+const MAX_EVIDENCE_BYTES: usize = 4 + sys::MAX_KERNEL_HANDLE_BYTES;
+
+/// The ways in which an export names its files.
+pub(crate) enum Handles {
+    /// By the kernel's handles.
+    Kernel(KernelHandles),
+    /// By numbers.
+    Stored(Box<StoredHandles>),
+}
+
+/// Where a file was seen.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    /// The directory's handle.
+    pub(crate) dir: &'a Handle,
+    /// The directory.
+    pub(crate) node: &'a Node,
+    /// The name in it.
+    pub(crate) name: &'a CStr,
+}
+
+/// A file that is named by a descriptor and a path from there, which is empty when it is the descriptor's own file.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) fd: BorrowedFd<'a>,
+    pub(crate) path: &'a CStr,
+    pub(crate) stat: &'a Statx,
+}
+
+impl<'a> Subject<'a> {
+    /// The file of a descriptor.
+    pub(crate) fn of_fd(fd: &'a impl AsFd, stat: &'a Statx) -> Subject<'a> {
+        Subject { fd: fd.as_fd(), path: c"", stat }
+    }
+}
+
+impl Handles {
+    /// The handle of a file that was seen somewhere.
+    pub(crate) fn make(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Handle> {
+        match self {
+            Handles::Kernel(kernel) => kernel.make(subject.fd, subject.path),
+            Handles::Stored(stored) => stored.make(site, subject),
+        }
+    }
+
+    /// The store, when numbers are given out.
+    pub(crate) fn stored(&self) -> Option<&StoredHandles> {
+        match self {
+            Handles::Kernel(_) => None,
+            Handles::Stored(stored) => Some(stored),
+        }
+    }
+
+    /// Makes every handle that was made so far survive the end of this process.
+    pub(crate) fn keep(&self) -> Result<()> {
+        self.stored().map_or(Ok(()), |stored| stored.store.flush().map_err(Error::Io))
+    }
+}
+
+/// Numbers from a store, and how files are recognised.
+pub(crate) struct StoredHandles {
+    pub(crate) store: Store,
+    evidence: Evidence,
+    device: u64,
+}
+
+/// What shows that a file is not a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// The kernel's handle, which has the inode's generation in it. Asking for it needs no privilege.
+    Handle,
+    /// A handle that only identifies (Linux 6.6): for file systems that cannot open by handle, such as overlays.
+    Identifier,
+    /// The time when the file was made.
+    Created,
+}
+
+impl StoredHandles {
+    /// Finds out what there is to recognise files by.
+    pub(crate) fn new(store: Store, root: BorrowedFd<'_>, device: u64) -> StoredHandles {
+        let evidence = if sys::name_to_handle(root, c"", sys::EMPTY_PATH).is_ok() {
+            Evidence::Handle
+        } else if sys::name_to_handle(root, c"", sys::EMPTY_PATH | sys::IDENTIFY_ONLY).is_ok() {
+            Evidence::Identifier
+        } else {
+            Evidence::Created
+        };
+        StoredHandles { store, evidence, device }
+    }
+
+    /// What a file is recognised by.
+    pub(crate) fn fingerprint(&self, subject: Subject<'_>) -> Result<Fingerprint> {
+        let device = device(subject.stat);
+        let evidence = match self.evidence {
+            Evidence::Handle => handle_evidence(subject, 0)?,
+            Evidence::Identifier => handle_evidence(subject, sys::IDENTIFY_ONLY)?,
+            Evidence::Created => created_evidence(subject.stat),
+        };
+        Ok(Fingerprint {
+            fileid: subject.stat.stx_ino,
+            device: if device == self.device { 0 } else { device },
+            evidence,
+        })
+    }
+
+    /// The number of a directory in records.
+    pub(crate) fn id_of(handle: &Handle) -> Result<u64> {
+        match decode(handle)? {
+            Named::Root => Ok(ROOT_ID),
+            Named::Stored(id) => Ok(id),
+            Named::Kernel(..) | Named::Btrfs(..) => Err(Error::Stale),
+        }
+    }
+
+    /// The handle of a number in records.
+    pub(crate) fn handle_of(id: u64) -> Handle {
+        if id == ROOT_ID { root_handle() } else { stored_handle(id) }
+    }
+
+    /// Writes down where a file is, when it was moved.
+    pub(crate) fn moved(&self, handle: &Handle, to: Site<'_>) -> Result<()> {
+        if let Some(known) = self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
+            self.store.put(Record { parent: Self::id_of(to.dir)?, name: to.name.to_bytes().to_vec(), ..known });
+        }
+        Ok(())
+    }
+
+    /// Writes down what a file at hand is recognised by now: an overlay makes another file of it when it is first changed.
+    pub(crate) fn reaffirm(&self, handle: &Handle, subject: Subject<'_>) -> Result<()> {
+        let fingerprint = self.fingerprint(subject)?;
+        match self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
+            Some(known) if known.fingerprint != fingerprint => self.store.put(Record { fingerprint, ..known }),
+            _ => {}
+        }
+        self.store.flush().map_err(Error::Io)
+    }
+
+    fn make(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Handle> {
+        let (parent, name) = (Self::id_of(site.dir)?, site.name.to_bytes().to_vec());
+        let seen = Record { id: 0, parent, name, fingerprint: self.fingerprint(subject)? };
+        let is_only_name = subject.stat.stx_nlink == 1 || kind(subject.stat) == FileKind::Directory;
+        self.store.id(&seen, is_only_name).map(stored_handle).map_err(Error::Io)
+    }
+}
+
+fn handle_evidence(subject: Subject<'_>, flags: i32) -> Result<Vec<u8>> {
+    let empty = if subject.path.is_empty() { sys::EMPTY_PATH } else { 0 };
+    let handle = sys::name_to_handle(subject.fd, subject.path, flags | empty)?;
+    let mut evidence = Vec::with_capacity(MAX_EVIDENCE_BYTES);
+    evidence.extend_from_slice(&handle.kind().to_le_bytes());
+    evidence.extend_from_slice(handle.as_bytes());
+    Ok(evidence)
+}
+
+/// A file system that keeps no such time gives no evidence: there a number that is used again goes unnoticed.
+fn created_evidence(stat: &Statx) -> Vec<u8> {
+    if stat.stx_mask & StatxFlags::BTIME.bits() == 0 {
+        return Vec::new();
+    }
+    let mut evidence = stat.stx_btime.tv_sec.to_le_bytes().to_vec();
+    evidence.extend_from_slice(&stat.stx_btime.tv_nsec.to_le_bytes());
+    evidence
+}

@@ -1,0 +1,56 @@
+//! Removing names, and letting go of files whose last name is gone.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::AtFlags;
+use vfs::{Context, Error, Handle, Place, Result};
+
+use crate::attributes::stat_fd;
+use crate::failure::failed;
+use crate::handles::{Site, StoredHandles};
+use crate::host::HostFs;
+use crate::lookup::open_path;
+use crate::node::CName;
+
+/// A file that is about to lose a name, held so that nothing else can take its number meanwhile.
+pub(crate) struct Victim {
+    handle: Handle,
+    fd: OwnedFd,
+}
+
+impl HostFs {
+    /// Removes a name; `flags` say whether it must be a directory's or must not.
+    pub(crate) fn remove_name(&self, cx: &Context<'_>, place: Place<'_>, flags: AtFlags) -> Result<()> {
+        let node = self.dir_to_change(cx, &place.dir)?;
+        let name = CName::new(place.name);
+        let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
+        self.identity.own()?;
+        let victim = self.with_room(cx, || self.victim(site))?;
+        self.identity.assume(&cx.caller)?;
+        rustix::fs::unlinkat(node.fd(), site.name, flags).map_err(failed)?;
+        self.settle_dir(&node)?;
+        self.bury(victim)
+    }
+
+    /// The file that a name stands for and that may lose it.
+    pub(crate) fn victim(&self, site: Site<'_>) -> Result<Victim> {
+        let fd = open_path(site.node.fd(), site.name)?;
+        let handle = self.identify(site, &fd)?.handle;
+        Ok(Victim { handle, fd })
+    }
+
+    /// Lets go of a file everywhere if it has no name left: the descriptors at hand would keep its space.
+    pub(crate) fn bury(&self, victim: Victim) -> Result<()> {
+        if stat_fd(victim.fd.as_fd())?.stx_nlink > 0 {
+            return self.handles.keep();
+        }
+        self.nodes.forget(&victim.handle);
+        if let Some(stored) = self.handles.stored() {
+            stored.store.forget(StoredHandles::id_of(&victim.handle)?).map_err(Error::Io)?;
+        }
+        if let Some(heard) = &self.options.on_gone {
+            heard(&victim.handle);
+        }
+        self.handles.keep()
+    }
+}

@@ -1,0 +1,36 @@
+//! Moving names.
+
+use vfs::{Context, Error, Place, Result};
+
+use crate::failure::failed;
+use crate::handles::Site;
+use crate::host::HostFs;
+use crate::node::CName;
+
+impl HostFs {
+    pub(crate) fn move_name(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        let from_dir = self.dir_to_change(cx, &from.dir)?;
+        let to_dir = self.dir_to_change(cx, &to.dir)?;
+        let (from_name, to_name) = (CName::new(from.name), CName::new(to.name));
+        let from_site = Site { dir: &from.dir, node: &from_dir, name: from_name.as_c_str() };
+        let to_site = Site { dir: &to.dir, node: &to_dir, name: to_name.as_c_str() };
+        self.identity.own()?;
+        let moved = self.find(cx, from_site)?;
+        let victim = match self.with_room(cx, || self.victim(to_site)) {
+            Ok(victim) => Some(victim),
+            Err(Error::NoEntry) => None,
+            Err(error) => return Err(error),
+        };
+        self.identity.assume(&cx.caller)?;
+        rustix::fs::renameat(from_dir.fd(), from_site.name, to_dir.fd(), to_site.name).map_err(failed)?;
+        // The new name first: after a crash between the two there are two names and not none.
+        self.settle_dir(&to_dir)?;
+        if from.dir != to.dir {
+            self.settle_dir(&from_dir)?;
+        }
+        if let Some(stored) = self.handles.stored() {
+            stored.moved(&moved.handle, to_site)?;
+        }
+        victim.map_or_else(|| self.handles.keep(), |victim| self.bury(victim))
+    }
+}
