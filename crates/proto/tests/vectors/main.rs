@@ -1,0 +1,7 @@
+//! Byte vectors of every operation's arguments and replies, put together by hand from the RFCs and not by the encoder.
+
+mod mount;
+mod nfs2;
+mod nfs3;
+mod rpcbind;
+mod vector;
