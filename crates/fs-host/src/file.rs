@@ -13,6 +13,9 @@ use crate::failure::failed;
 use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::node::Node;
+use crate::set_attributes::set_mode;
+
+const OWNER_READS_AND_WRITES: u32 = 0o600;
 
 impl HostFs {
     pub(crate) fn open_regular(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
@@ -20,7 +23,7 @@ impl HostFs {
         check_regular(node.kind())?;
         self.stat_living(handle, &node)?;
         self.identity.own()?;
-        let fd = self.with_room(cx, || open_bytes(&node, mode))?;
+        let fd = self.with_room(cx, || self.open_bytes(&node, mode))?;
         if mode == OpenMode::Write {
             self.reaffirm(handle, &node)?;
         }
@@ -32,6 +35,27 @@ impl HostFs {
             identity: self.identity,
         }))
     }
+
+    fn open_bytes(&self, node: &Node, mode: OpenMode) -> Result<OwnedFd> {
+        let flags = match mode {
+            OpenMode::Read => OFlags::RDONLY,
+            OpenMode::Write => OFlags::RDWR,
+        };
+        match node.reopen(flags) {
+            Err(Error::AccessDenied) if !self.identity.switches() => open_against_mode(node, flags),
+            done => done,
+        }
+    }
+}
+
+/// Opens a file whose mode keeps its owner out, when this process is the owner: an owner may always change the mode, and a
+/// client that made a file without write permission goes on writing it (RFC 1813 §4.4). Root has no need of this.
+fn open_against_mode(node: &Node, flags: OFlags) -> Result<OwnedFd> {
+    let mode = u32::from(stat_fd(node.fd())?.stx_mode) & 0o7777;
+    set_mode(node.fd(), mode | OWNER_READS_AND_WRITES).map_err(|_| Error::AccessDenied)?;
+    let opened = node.reopen(flags);
+    set_mode(node.fd(), mode)?;
+    opened
 }
 
 /// Only a regular file has bytes.
@@ -41,13 +65,6 @@ pub(crate) fn check_regular(kind: FileKind) -> Result<()> {
         FileKind::Directory => Err(Error::IsDirectory),
         _ => Err(Error::WrongKind),
     }
-}
-
-fn open_bytes(node: &Node, mode: OpenMode) -> Result<OwnedFd> {
-    node.reopen(match mode {
-        OpenMode::Read => OFlags::RDONLY,
-        OpenMode::Write => OFlags::RDWR,
-    })
 }
 
 /// A regular file, open for its bytes.

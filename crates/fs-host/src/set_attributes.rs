@@ -77,8 +77,7 @@ pub(crate) fn apply(named: BorrowedFd<'_>, opened: Option<BorrowedFd<'_>>, set: 
     }
     // After the owner, because a change of owner takes the set-id bits away.
     if let Some(mode) = set.mode {
-        let mode = Mode::from_raw_mode(mode & 0o7777);
-        rustix::fs::chmodat(CWD, proc_path(named).as_c_str(), mode, AtFlags::empty()).map_err(failed)?;
+        set_mode(named, mode)?;
     }
     // Last, because a change of size is a modification.
     if set.accessed.is_some() || set.modified.is_some() {
@@ -86,6 +85,12 @@ pub(crate) fn apply(named: BorrowedFd<'_>, opened: Option<BorrowedFd<'_>>, set: 
         rustix::fs::utimensat(named, c"", &times, AtFlags::EMPTY_PATH).map_err(failed)?;
     }
     Ok(())
+}
+
+/// Sets the permission bits of what a descriptor stands for.
+pub(crate) fn set_mode(named: BorrowedFd<'_>, mode: u32) -> Result<()> {
+    let mode = Mode::from_raw_mode(mode & 0o7777);
+    rustix::fs::chmodat(CWD, proc_path(named).as_c_str(), mode, AtFlags::empty()).map_err(failed)
 }
 
 /// Mode, owner, group and explicit times are the owner's to change; a group that the owner gives must be one of their own.

@@ -26,14 +26,25 @@ impl HostFs {
         let dir = self.dir_node(cx, handle)?;
         if self.syncs() {
             self.identity.own()?;
-            self.with_room(cx, || dir.listing().map(drop))?;
+            match self.with_room(cx, || dir.listing().map(drop)) {
+                // A directory that may be written and not read: see `settle_dir`.
+                Ok(()) | Err(Error::AccessDenied) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(dir)
     }
 
-    /// Brings the names of a directory to storage.
+    /// Brings the names of a directory to storage; one that cannot be opened, with everything else of the file system.
     pub(crate) fn settle_dir(&self, dir: &Node) -> Result<()> {
-        if self.syncs() { rustix::fs::fsync(dir.listing()?).map_err(failed) } else { Ok(()) }
+        if !self.syncs() {
+            return Ok(());
+        }
+        match dir.listing() {
+            Ok(opened) => rustix::fs::fsync(opened),
+            Err(_) => rustix::fs::syncfs(self.volume.root()),
+        }
+        .map_err(failed)
     }
 
     /// Brings a file and its attributes to storage.

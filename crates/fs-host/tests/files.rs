@@ -1,30 +1,134 @@
-//! Files: bytes, sizes, modes, and the errors of what is no file.
+//! Bytes of files.
 
 mod support;
 
+use std::os::fd::AsFd;
+
 use support::*;
-use vfs::{CreateMode, Error, FileSystem, SetAttributes};
+use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
+use wharf_fs_host::HandleForm;
+
+const GIB: u64 = 1 << 30;
 
 #[test]
-fn written_bytes_are_read_back() {
+fn written_bytes_are_read_back_and_the_end_is_met() {
     for export in [Export::on_disk(), Export::in_memory()] {
         for form in forms() {
             let fs = export.open(form);
-            let file = fs.create(&CX, at(&fs.root(), "a"), CreateMode::Unchecked, &SetAttributes::default()).unwrap();
+            let file = touch(&fs, &format!("{form:?}"));
             write(&fs, &file.handle, b"hello");
-            assert_eq!(read(&fs, &file.handle), b"hello");
-            assert_eq!(fs.lookup(&CX, at(&fs.root(), "a")).unwrap().handle, file.handle);
+            let opened = fs.open(&CX, &file.handle, OpenMode::Read).unwrap();
+            let mut into = [0; 8];
+            assert_eq!(opened.read_at(&CX, 0, &mut into[..4]).unwrap(), 4);
+            assert_eq!(opened.read_at(&CX, 1, &mut into).unwrap(), 4);
+            assert_eq!(&into[..4], b"ello");
+            assert_eq!(opened.read_at(&CX, 5, &mut into).unwrap(), 0);
+            assert_eq!(opened.read_at(&CX, 1 << 40, &mut into).unwrap(), 0);
+            assert!(opened.write_at(&CX, 0, b"x", Stability::Unstable).is_err());
+            assert!(opened.host_file().unwrap().as_fd().try_clone_to_owned().is_ok());
             assert_eq!(fs.attributes(&CX, &file.handle).unwrap().size_bytes, 5);
-            assert_eq!(list_all(&fs, &fs.root()).len(), 1);
         }
     }
 }
 
 #[test]
-fn directory_is_not_opened_as_a_file() {
+fn five_gib_file_is_sparse_and_whole() {
     let export = Export::on_disk();
-    for form in forms() {
-        let fs = export.open(form);
-        assert!(matches!(fs.open(&CX, &fs.root(), vfs::OpenMode::Read), Err(Error::IsDirectory)));
+    let fs = export.open(HandleForm::Auto);
+    let file = touch(&fs, "big").handle;
+    let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+    let written = opened.write_at(&CX, 5 * GIB, b"end", Stability::File).unwrap();
+    assert_eq!((written.count, written.stability), (3, Stability::File));
+    let attributes = opened.attributes(&CX).unwrap();
+    assert_eq!(attributes.size_bytes, 5 * GIB + 3);
+    assert!(attributes.used_bytes < 1 << 20);
+    let mut into = [1; 6];
+    assert_eq!(opened.read_at(&CX, 5 * GIB - 3, &mut into).unwrap(), 6);
+    assert_eq!(&into, b"\0\0\0end");
+    let set = SetAttributes { size_bytes: Some(4 * GIB), ..SetAttributes::default() };
+    assert_eq!(fs.set_attributes(&CX, &file, &set).unwrap().size_bytes, 4 * GIB);
+    let set = SetAttributes { size_bytes: Some(u64::MAX), ..SetAttributes::default() };
+    assert!(matches!(fs.set_attributes(&CX, &file, &set), Err(Error::FileTooBig)));
+}
+
+#[test]
+fn cold_bytes_would_block_and_warm_ones_come_whole() {
+    let export = Export::on_disk();
+    let fs = export.open(HandleForm::Auto);
+    let file = touch(&fs, "f").handle;
+    let data = vec![7; 1 << 20];
+    let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+    opened.write_at(&CX, 0, &data, Stability::File).unwrap();
+    let loop_cx = Context { may_block: false, ..CX };
+    let mut into = vec![0; data.len()];
+    assert_eq!(opened.read_at(&loop_cx, 0, &mut into).unwrap(), data.len());
+    let host = opened.host_file().unwrap();
+    rustix::fs::fadvise(host.as_fd(), 1 << 19, None, rustix::fs::Advice::DontNeed).unwrap();
+    match opened.read_at(&loop_cx, 0, &mut into) {
+        Err(Error::WouldBlock) => {}
+        Ok(count) => eprintln!("skipped: the page cache kept all {count} bytes"),
+        Err(error) => panic!("{error}"),
     }
+    assert_eq!(opened.read_at(&CX, 0, &mut into).unwrap(), data.len());
+    assert_eq!(into, data);
+}
+
+#[test]
+fn thread_that_may_not_block_writes_to_memory_only() {
+    let export = Export::on_disk();
+    let fs = export.open(HandleForm::Auto);
+    let file = touch(&fs, "f").handle;
+    let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+    let cx = Context { may_block: false, ..CX };
+    assert_eq!(opened.write_at(&cx, 0, b"abc", Stability::Unstable).unwrap().count, 3);
+    assert!(matches!(opened.write_at(&cx, 0, b"abc", Stability::Data), Err(Error::WouldBlock)));
+    assert!(matches!(opened.sync(&cx), Err(Error::WouldBlock)));
+    assert!(opened.sync(&CX).is_ok());
+}
+
+#[test]
+fn file_made_without_write_permission_can_still_be_written() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let file = fs.create(&CX, at(&fs.root(), "f"), vfs::CreateMode::Guarded, &mode(0o400)).unwrap().handle;
+        write(&fs, &file, b"x");
+        assert_eq!(fs.attributes(&CX, &file).unwrap().mode, 0o400);
+    }
+}
+
+#[test]
+fn every_change_of_a_file_changes_its_change_number() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        let fs = export.open(HandleForm::Auto);
+        let file = touch(&fs, "f").handle;
+        let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+        let mut seen = std::collections::HashSet::new();
+        for length in 1..200 {
+            opened.write_at(&CX, length, b"x", Stability::Unstable).unwrap();
+            assert!(seen.insert(opened.attributes(&CX).unwrap().change), "write {length}");
+        }
+    }
+}
+
+#[test]
+fn full_file_system_says_so_and_keeps_what_was_written() {
+    let export = Export::on_disk();
+    let none: Option<&std::ffi::CStr> = None;
+    let options = Some(c"size=256k").or(none);
+    let flags = rustix::mount::MountFlags::empty();
+    if let Err(error) = rustix::mount::mount("none", export.path(), "tmpfs", flags, options) {
+        eprintln!("skipped: cannot mount here: {error}");
+        return;
+    }
+    let fs = export.open(HandleForm::Auto);
+    let file = touch(&fs, "f").handle;
+    let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+    let written = opened.write_at(&CX, 0, &[1; 1 << 20], Stability::Unstable).unwrap();
+    assert!(written.count < 1 << 20);
+    let more = opened.write_at(&CX, written.count as u64, &[1; 4096], Stability::Unstable);
+    assert!(matches!(more, Err(Error::NoSpace)), "{more:?}");
+    assert_eq!(fs.space(&CX, &file).unwrap().available_bytes, 0);
+    drop((opened, fs));
+    rustix::mount::unmount(export.path(), rustix::mount::UnmountFlags::DETACH).unwrap();
 }

@@ -1,0 +1,135 @@
+//! Creating, exclusive creating, and everything that is not a regular file.
+
+mod support;
+
+use support::*;
+use vfs::{Context, CreateMode, Error, FileKind, FileSystem, NewNode, SetAttributes};
+use wharf_fs_host::{HandleForm, HostOptions};
+
+const VERIFIERS: [[u8; 8]; 4] = [[0; 8], [0xff; 8], [0x80, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff], *b"verifier"];
+
+#[test]
+fn exclusive_create_that_is_repeated_after_a_restart_finds_its_file() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        for form in forms() {
+            for (number, verifier) in VERIFIERS.into_iter().enumerate() {
+                let name = format!("{form:?}-{number}");
+                let create = |verifier| {
+                    let fs = export.open(form);
+                    fs.create(&CX, at(&fs.root(), &name), CreateMode::Exclusive(verifier), &SetAttributes::default())
+                };
+                let made = create(verifier).unwrap();
+                assert_eq!(create(verifier).unwrap().handle, made.handle, "{verifier:?}");
+                for bit in 0..64 {
+                    let mut other = verifier;
+                    other[bit / 8] ^= 1 << (bit % 8);
+                    assert!(matches!(create(other), Err(Error::Exists)), "{verifier:?} bit {bit}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn guarded_create_refuses_and_unchecked_cuts_what_is_there() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let file = touch(&fs, "f");
+        write(&fs, &file.handle, b"some bytes");
+        let create = |mode, size_bytes| {
+            let set = SetAttributes { size_bytes, ..SetAttributes::default() };
+            fs.create(&CX, at(&fs.root(), "f"), mode, &set)
+        };
+        assert!(matches!(create(CreateMode::Guarded, None), Err(Error::Exists)));
+        assert_eq!(create(CreateMode::Unchecked, None).unwrap().attributes.size_bytes, 10);
+        let cut = create(CreateMode::Unchecked, Some(4)).unwrap();
+        assert_eq!((cut.handle, cut.attributes.size_bytes), (file.handle, 4));
+        assert_eq!(read(&fs, &file.handle), b"some");
+    }
+}
+
+#[test]
+fn special_files_and_links_are_made_and_never_opened() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let longest = [b'x'; 4095];
+        let nodes = [
+            ("dir", NewNode::Directory, FileKind::Directory),
+            ("fifo", NewNode::Fifo, FileKind::Fifo),
+            ("socket", NewNode::Socket, FileKind::Socket),
+            ("link", NewNode::Symlink(&longest), FileKind::Symlink),
+        ];
+        for (name, node, kind) in nodes {
+            let made = fs.make_node(&CX, at(&fs.root(), name), node, &SetAttributes::default()).unwrap();
+            assert_eq!(made.attributes.kind, kind);
+            assert_eq!(fs.lookup(&CX, at(&fs.root(), name)).unwrap(), made);
+            assert!(matches!(
+                fs.open(&CX, &made.handle, vfs::OpenMode::Write),
+                Err(Error::WrongKind | Error::IsDirectory)
+            ));
+            let again = fs.make_node(&CX, at(&fs.root(), name), node, &SetAttributes::default());
+            assert!(matches!(again, Err(Error::Exists)));
+        }
+        let link = fs.lookup(&CX, at(&fs.root(), "link")).unwrap().handle;
+        assert_eq!(fs.read_link(&CX, &link).unwrap(), longest);
+        let fifo = fs.lookup(&CX, at(&fs.root(), "fifo")).unwrap().handle;
+        assert!(matches!(fs.read_link(&CX, &fifo), Err(Error::WrongKind)));
+        let times = SetAttributes { modified: Some(vfs::SetTime::Now), ..mode(0o600) };
+        assert_eq!(fs.set_attributes(&CX, &fifo, &times).unwrap().mode, 0o600);
+        assert_eq!(fs.link(&CX, &link, at(&fs.root(), "second")).unwrap().links, 2);
+    }
+}
+
+#[test]
+fn removing_and_renaming_keep_to_the_kinds() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let root = fs.root();
+        touch(&fs, "file");
+        let dir = fs.make_node(&CX, at(&root, "dir"), NewNode::Directory, &SetAttributes::default()).unwrap().handle;
+        fs.create(&CX, at(&dir, "in"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+        assert!(matches!(fs.remove(&CX, at(&root, "dir")), Err(Error::IsDirectory)));
+        assert!(matches!(fs.remove_dir(&CX, at(&root, "file")), Err(Error::NotDirectory)));
+        assert!(matches!(fs.remove_dir(&CX, at(&root, "dir")), Err(Error::NotEmpty)));
+        assert!(matches!(fs.remove(&CX, at(&root, "none")), Err(Error::NoEntry)));
+        assert!(matches!(fs.rename(&CX, at(&root, "dir"), at(&dir, "in-itself")), Err(Error::Invalid)));
+        assert!(matches!(fs.rename(&CX, at(&root, "file"), at(&root, "dir")), Err(Error::IsDirectory)));
+        assert!(matches!(fs.link(&CX, &dir, at(&root, "second")), Err(Error::IsDirectory)));
+        fs.remove(&CX, at(&dir, "in")).unwrap();
+        fs.remove_dir(&CX, at(&root, "dir")).unwrap();
+        assert!(matches!(fs.attributes(&CX, &dir), Err(Error::Stale)));
+    }
+}
+
+#[test]
+fn thread_that_may_not_block_changes_nothing_that_needs_a_sync() {
+    let export = Export::on_disk();
+    let fs = export.open(HandleForm::Auto);
+    let file = touch(&fs, "f").handle;
+    let cx = Context { may_block: false, ..CX };
+    let (root, set) = (fs.root(), SetAttributes::default());
+    assert!(matches!(fs.create(&cx, at(&root, "g"), CreateMode::Guarded, &set), Err(Error::WouldBlock)));
+    assert!(matches!(fs.make_node(&cx, at(&root, "d"), NewNode::Directory, &set), Err(Error::WouldBlock)));
+    assert!(matches!(fs.remove(&cx, at(&root, "f")), Err(Error::WouldBlock)));
+    assert!(matches!(fs.rename(&cx, at(&root, "f"), at(&root, "g")), Err(Error::WouldBlock)));
+    assert!(matches!(fs.link(&cx, &file, at(&root, "g")), Err(Error::WouldBlock)));
+    assert!(matches!(fs.set_attributes(&cx, &file, &mode(0)), Err(Error::WouldBlock)));
+    assert_eq!(list_all(&fs, &root).len(), 1);
+}
+
+#[test]
+fn changes_run_at_once_in_memory_and_where_they_need_no_sync() {
+    let (disk, memory) = (Export::on_disk(), Export::in_memory());
+    let unsynced = HostOptions { sync_metadata: false, ..disk.options(HandleForm::Auto) };
+    let unsynced = wharf_fs_host::HostFs::open(&disk.path(), unsynced).unwrap();
+    let cx = Context { may_block: false, ..CX };
+    for fs in [unsynced, memory.open(HandleForm::Auto)] {
+        let root = fs.root();
+        fs.create(&cx, at(&root, "f"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+        fs.rename(&cx, at(&root, "f"), at(&root, "g")).unwrap();
+        fs.remove(&cx, at(&root, "g")).unwrap();
+    }
+}

@@ -1,0 +1,123 @@
+//! Descriptors: bounded, given back, and none kept of what is gone. One test at a time, since they count those of the process.
+
+mod support;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use support::*;
+use vfs::{Context, Error, FileSystem, OpenMode, SetAttributes, Stability};
+use wharf_fs_host::{HandleForm, HostFs, HostOptions};
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn open_descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[test]
+fn nothing_stays_open_when_the_export_is_closed() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let before = open_descriptors();
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        for number in 0..100 {
+            let file = touch(&fs, &number.to_string()).handle;
+            write(&fs, &file, b"x");
+            let _ = fs.create(&CX, at(&fs.root(), "0"), vfs::CreateMode::Guarded, &SetAttributes::default());
+            let _ = fs.lookup(&CX, at(&file, "none"));
+        }
+        list_all(&fs, &fs.root());
+        assert!(open_descriptors() > before + 100, "the files are at hand");
+        drop(fs);
+        assert_eq!(open_descriptors(), before, "{form:?}");
+    }
+}
+
+#[test]
+fn shelf_holds_no_more_than_it_may() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let export = Export::on_disk();
+    let options = HostOptions { max_nodes_per_worker: 10, ..export.options(HandleForm::Auto) };
+    let fs = HostFs::open(&export.path(), options).unwrap();
+    let before = open_descriptors();
+    let files: Vec<_> = (0..100).map(|n| touch(&fs, &n.to_string()).handle).collect();
+    for file in files.iter().chain(&files) {
+        fs.attributes(&CX, file).unwrap();
+    }
+    assert!(open_descriptors() <= before + 11, "{} more", open_descriptors() - before);
+}
+
+#[test]
+fn space_of_a_removed_file_is_freed_though_several_workers_had_it_at_hand() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let export = Export::in_memory();
+        let gone = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&gone);
+        let on_gone: wharf_fs_host::GoneListener = Arc::new(move |handle| heard.lock().unwrap().push(*handle));
+        let fs = HostFs::open(&export.path(), HostOptions { on_gone: Some(on_gone), ..export.options(form) }).unwrap();
+        let file = touch(&fs, "f").handle;
+        let opened = fs.open(&CX, &file, OpenMode::Write).unwrap();
+        opened.write_at(&CX, 0, &[1; 1 << 20], Stability::Unstable).unwrap();
+        drop(opened);
+        fs.attributes(&Context { worker: 1, ..CX }, &file).unwrap();
+        assert_eq!(held_inodes(&export), 1);
+        fs.remove(&CX, at(&fs.root(), "f")).unwrap();
+        assert_eq!(held_inodes(&export), 0, "{form:?}");
+        assert_eq!(*gone.lock().unwrap(), [file]);
+        // Somebody else's removal is noticed when the server asks for it.
+        let file = touch(&fs, "g").handle;
+        fs.attributes(&CX, &file).unwrap();
+        std::fs::remove_file(export.path().join("g")).unwrap();
+        fs.release_removed();
+        assert_eq!(held_inodes(&export), 0, "{form:?}");
+    }
+}
+
+/// How many files of the export this process holds open, by whatever descriptor; directories are not counted.
+fn held_inodes(export: &Export) -> usize {
+    let mut held: Vec<_> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+        .filter(|path| path.starts_with(export.path()) && *path != export.path())
+        .collect();
+    held.dedup();
+    held.len().min(1)
+}
+
+#[test]
+fn running_out_of_descriptors_is_survived_and_otherwise_temporary() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        let files: Vec<_> = (0..64).map(|n| touch(&fs, &n.to_string()).handle).collect();
+        assert!(files.iter().all(|file| fs.attributes(&CX, file).is_ok()));
+        let unseen = touch(&fs, "unseen").handle;
+        let usual = getrlimit(Resource::Nofile);
+        let hogs = with_descriptors_left(0);
+        // The 64 files at hand make room.
+        let survived = (fs.attributes(&CX, &unseen), fs.open(&CX, &unseen, OpenMode::Read).map(drop));
+        let worker = Context { worker: 1, ..CX };
+        let hogs = (hogs, with_descriptors_left(0));
+        // The other worker has nothing to give.
+        let refused = fs.attributes(&worker, &files[0]);
+        drop(hogs);
+        setrlimit(Resource::Nofile, usual).unwrap();
+        assert!(survived.0.is_ok() && survived.1.is_ok(), "{form:?}: {survived:?}");
+        assert!(matches!(refused, Err(Error::TryLater(_))), "{form:?}: {refused:?}");
+        assert!(fs.attributes(&worker, &files[0]).is_ok());
+    }
+}
+
+/// Opens files until only `left` more can be opened.
+fn with_descriptors_left(left: usize) -> Vec<std::fs::File> {
+    let most = 4096;
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: limit.maximum }).unwrap();
+    let mut hogs: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
+    hogs.truncate(hogs.len() - left);
+    hogs
+}
