@@ -1,1 +1,17 @@
+//! How figures are shown; nothing here measures, reads a clock or writes to a file.
 //!
+//! - [`Run`] and [`JobSummary`] say what a benchmark found; [`Run::to_text`] shows it in the words of fio's terminal
+//!   output, [`Run::to_json`] with the field names of fio's JSON.
+//! - [`Table`] shows rows for terminals, in Markdown and as CSV.
+//! - [`units`] shows single figures.
+#![forbid(unsafe_code)]
+
+mod job;
+mod json;
+mod percentiles;
+mod table;
+mod text;
+pub mod units;
+
+pub use job::{Direction, DirectionSummary, JobSummary, Run};
+pub use table::{Align, Column, Table};

@@ -1,0 +1,134 @@
+use std::time::{Duration, SystemTime};
+
+use measure::{CpuUse, Histogram, Work};
+
+/// What the operations of a job do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// They bring bytes from the server.
+    Read,
+    /// They bring bytes to the server.
+    Write,
+    /// They ask for stable storage.
+    Sync,
+    /// They move no bytes of files: lookups, attributes, null calls.
+    Metadata,
+}
+
+impl Direction {
+    /// The name in reports: fio's, where fio has one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Sync => "sync",
+            Direction::Metadata => "metadata",
+        }
+    }
+}
+
+/// What a job found for one direction.
+#[derive(Debug, Clone)]
+pub struct DirectionSummary {
+    /// The direction.
+    pub direction: Direction,
+    /// How many operations succeeded, and how many bytes they moved.
+    pub work: Work,
+    /// How many operations failed.
+    pub errors: u64,
+    /// How many operations moved fewer bytes than they asked for.
+    pub short: u64,
+    /// From the first request to the last reply.
+    pub runtime: Duration,
+    /// From request to reply of each operation, in nanoseconds.
+    pub latency_ns: Histogram,
+}
+
+/// What one job of a benchmark was, and what it found.
+#[derive(Debug, Clone)]
+pub struct JobSummary {
+    /// What the user calls it.
+    pub name: String,
+    /// What it did, in fio's words: `read`, `write`, `randread`, `randwrite`, `randrw`, or the name of an operation.
+    pub workload: String,
+    /// Against which server and file: a URL.
+    pub target: String,
+    /// The bytes of one operation.
+    pub block_bytes: u64,
+    /// How many operations were outstanding at once on each connection.
+    pub depth: u32,
+    /// How many connections there were.
+    pub connections: u32,
+    /// How long it took altogether.
+    pub runtime: Duration,
+    /// What was found for each direction that the job had; no direction comes twice.
+    pub directions: Vec<DirectionSummary>,
+    /// What the client's process spent.
+    pub client_cpu: CpuUse,
+    /// What the server's process spent, where that could be seen.
+    pub server_cpu: Option<CpuUse>,
+}
+
+impl JobSummary {
+    /// The operations of all directions together.
+    pub fn total(&self) -> Work {
+        self.directions.iter().fold(Work::default(), |sum, direction| sum + direction.work)
+    }
+
+    /// The failures of all directions together.
+    pub fn errors(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.errors).sum()
+    }
+}
+
+/// A benchmark: jobs that were run one after the other.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// What measured: the program's version.
+    pub version: String,
+    /// When it was.
+    pub at: SystemTime,
+    /// The jobs.
+    pub jobs: Vec<JobSummary>,
+}
+
+#[cfg(test)]
+pub(crate) mod examples {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    pub(crate) fn direction(direction: Direction, latencies_us: impl Iterator<Item = u64>) -> DirectionSummary {
+        let mut latency_ns = Histogram::new();
+        latencies_us.for_each(|us| latency_ns.record(us * 1000));
+        let work = Work { operations: latency_ns.count(), bytes: latency_ns.count() * 4096 };
+        DirectionSummary { direction, work, errors: 0, short: 0, runtime: Duration::from_millis(10_000), latency_ns }
+    }
+
+    /// A job of 100 000 reads of 4 KiB in 10 s, of which each takes another time from 51 µs to 150 µs.
+    pub(crate) fn run() -> Run {
+        let job = JobSummary {
+            name: "small".to_owned(),
+            workload: "randread".to_owned(),
+            target: "nfs://[::1]/export/file".to_owned(),
+            block_bytes: 4096,
+            depth: 64,
+            connections: 4,
+            runtime: Duration::from_millis(10_000),
+            directions: vec![direction(Direction::Read, (0..100_000).map(|number| 51 + number % 100))],
+            client_cpu: CpuUse {
+                user: Duration::from_millis(500),
+                system: Duration::from_millis(1_250),
+                context_switches: 4321,
+                major_faults: 0,
+                minor_faults: 57,
+            },
+            server_cpu: None,
+        };
+        Run {
+            version: "wharf-0.1.0".to_owned(),
+            at: UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
+            jobs: vec![job],
+        }
+    }
+}

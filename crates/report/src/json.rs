@@ -1,0 +1,273 @@
+//! The field names of fio's JSON, so that what reads fio's files reads these.
+//!
+//! What fio has and Wharf does not measure is left out. There is no time between a request's submission and its sending
+//! here, so that fio's completion latency (`clat_ns`) and total latency (`lat_ns`) are the same figures. Added to fio's
+//! fields are `wharf version` in the place of `fio version`, `errors` of each direction, and `server_cpu`.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use measure::{CpuUse, Histogram};
+use serde::{Serialize, Serializer};
+
+use crate::{DirectionSummary, JobSummary, Run, percentiles};
+
+impl Run {
+    /// Shows the run as a JSON object over several lines.
+    ///
+    /// # Errors
+    /// None that a run could cause; they are those of [`serde_json`].
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(&RunFields::from(self))
+    }
+}
+
+#[derive(Serialize)]
+struct RunFields<'a> {
+    #[serde(rename = "wharf version")]
+    version: &'a str,
+    timestamp: u64,
+    timestamp_ms: u64,
+    jobs: Vec<JobFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct JobFields<'a> {
+    jobname: &'a str,
+    groupid: usize,
+    error: u64,
+    #[serde(rename = "job options")]
+    options: OptionFields<'a>,
+    #[serde(flatten)]
+    directions: BTreeMap<&'static str, DirectionFields>,
+    job_runtime: u64,
+    #[serde(flatten)]
+    cpu: CpuFields,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_cpu: Option<CpuFields>,
+}
+
+/// fio gives all options as text.
+#[derive(Serialize)]
+struct OptionFields<'a> {
+    name: &'a str,
+    rw: &'a str,
+    bs: String,
+    iodepth: String,
+    connections: String,
+    target: &'a str,
+}
+
+#[derive(Serialize)]
+struct DirectionFields {
+    io_bytes: u64,
+    io_kbytes: u64,
+    bw_bytes: u64,
+    bw: u64,
+    iops: f64,
+    runtime: u64,
+    total_ios: u64,
+    short_ios: u64,
+    errors: u64,
+    clat_ns: LatencyFields,
+    lat_ns: LatencyFields,
+}
+
+#[derive(Serialize, Clone)]
+struct LatencyFields {
+    min: u64,
+    max: u64,
+    mean: f64,
+    stddev: f64,
+    #[serde(rename = "N")]
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    percentile: Option<PercentileFields>,
+}
+
+/// An object whose keys are the percentiles with six decimals, as fio's are, in their order as numbers.
+#[derive(Clone)]
+struct PercentileFields(Vec<(f64, u64)>);
+
+impl Serialize for PercentileFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(percent, ns)| (format!("{percent:.6}"), ns)))
+    }
+}
+
+#[derive(Serialize)]
+struct CpuFields {
+    usr_cpu: f64,
+    sys_cpu: f64,
+    ctx: u64,
+    majf: u64,
+    minf: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_ns_per_op: Option<f64>,
+}
+
+impl<'a> From<&'a Run> for RunFields<'a> {
+    fn from(run: &'a Run) -> Self {
+        let since = since_epoch(run.at);
+        RunFields {
+            version: &run.version,
+            timestamp: since.as_secs(),
+            timestamp_ms: milliseconds(since),
+            jobs: run.jobs.iter().enumerate().map(|(group, job)| JobFields::new(job, group)).collect(),
+        }
+    }
+}
+
+impl<'a> JobFields<'a> {
+    fn new(job: &'a JobSummary, groupid: usize) -> Self {
+        let fields = |direction: &DirectionSummary| (direction.direction.name(), DirectionFields::from(direction));
+        JobFields {
+            jobname: &job.name,
+            groupid,
+            error: job.errors(),
+            options: OptionFields::from(job),
+            directions: job.directions.iter().map(fields).collect(),
+            job_runtime: milliseconds(job.runtime),
+            cpu: CpuFields::new(&job.client_cpu, job),
+            server_cpu: job.server_cpu.as_ref().map(|cpu| CpuFields::new(cpu, job)),
+        }
+    }
+}
+
+impl<'a> From<&'a JobSummary> for OptionFields<'a> {
+    fn from(job: &'a JobSummary) -> Self {
+        OptionFields {
+            name: &job.name,
+            rw: &job.workload,
+            bs: job.block_bytes.to_string(),
+            iodepth: job.depth.to_string(),
+            connections: job.connections.to_string(),
+            target: &job.target,
+        }
+    }
+}
+
+impl From<&DirectionSummary> for DirectionFields {
+    fn from(direction: &DirectionSummary) -> Self {
+        let bytes_per_second = direction.work.bytes_per_second(direction.runtime) as u64;
+        let total = LatencyFields::new(&direction.latency_ns);
+        DirectionFields {
+            io_bytes: direction.work.bytes,
+            io_kbytes: direction.work.bytes / 1024,
+            bw_bytes: bytes_per_second,
+            bw: bytes_per_second / 1024,
+            iops: direction.work.operations_per_second(direction.runtime),
+            runtime: milliseconds(direction.runtime),
+            total_ios: direction.work.operations,
+            short_ios: direction.short,
+            errors: direction.errors,
+            clat_ns: total.clone().with_percentiles(&direction.latency_ns),
+            lat_ns: total,
+        }
+    }
+}
+
+impl LatencyFields {
+    fn new(latency_ns: &Histogram) -> Self {
+        LatencyFields {
+            min: latency_ns.min(),
+            max: latency_ns.max(),
+            mean: latency_ns.mean(),
+            stddev: latency_ns.stdev(),
+            count: latency_ns.count(),
+            percentile: None,
+        }
+    }
+
+    fn with_percentiles(self, latency_ns: &Histogram) -> Self {
+        let percentile = Some(PercentileFields(percentiles::of(latency_ns).collect()));
+        LatencyFields { percentile, ..self }
+    }
+}
+
+impl CpuFields {
+    fn new(cpu: &CpuUse, job: &JobSummary) -> Self {
+        CpuFields {
+            usr_cpu: cpu.user_percent(job.runtime),
+            sys_cpu: cpu.system_percent(job.runtime),
+            ctx: cpu.context_switches,
+            majf: cpu.major_faults,
+            minf: cpu.minor_faults,
+            cpu_ns_per_op: cpu.ns_per_operation(job.total().operations),
+        }
+    }
+}
+
+fn since_epoch(at: SystemTime) -> Duration {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::Direction;
+    use crate::job::examples;
+
+    fn parsed(run: &Run) -> Value {
+        serde_json::from_str(&run.to_json().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn figures_are_where_a_reader_of_fios_json_looks_for_them() {
+        let json = parsed(&examples::run());
+        let job = &json["jobs"][0];
+        let read = &job["read"];
+        assert_eq!((&json["timestamp"], &json["timestamp_ms"]), (&1_700_000_000.into(), &1_700_000_000_123_u64.into()));
+        assert_eq!((&job["jobname"], &job["error"], &job["job_runtime"]), (&"small".into(), &0.into(), &10_000.into()));
+        assert_eq!((&job["job options"]["bs"], &job["job options"]["iodepth"]), (&"4096".into(), &"64".into()));
+        assert_eq!((&read["io_bytes"], &read["io_kbytes"]), (&409_600_000.into(), &400_000.into()));
+        assert_eq!((&read["bw_bytes"], &read["bw"]), (&40_960_000.into(), &40_000.into()));
+        assert_eq!(
+            (&read["iops"], &read["runtime"], &read["total_ios"]),
+            (&10_000.0.into(), &10_000.into(), &100_000.into())
+        );
+        assert_eq!((&read["lat_ns"]["min"], &read["lat_ns"]["N"]), (&51_000.into(), &100_000.into()));
+        assert_eq!(read["lat_ns"]["mean"], 100_500.0);
+        let median = read["clat_ns"]["percentile"]["50.000000"].as_f64().unwrap();
+        assert!((median - 100_000.0).abs() < 400.0, "{median}");
+        assert_eq!(read["clat_ns"]["percentile"].as_object().unwrap().len(), 17);
+        assert_eq!((&job["usr_cpu"], &job["ctx"], &job["minf"]), (&5.0.into(), &4321.into(), &57.into()));
+        assert!(job.get("write").is_none() && job.get("server_cpu").is_none());
+    }
+
+    #[test]
+    fn percentiles_come_in_their_order() {
+        let text = examples::run().to_json().unwrap();
+        let places: Vec<usize> =
+            percentiles::PERCENTILES.iter().map(|percent| text.find(&format!("\"{percent:.6}\"")).unwrap()).collect();
+        assert!(places.is_sorted());
+    }
+
+    #[test]
+    fn every_direction_and_the_server_have_their_place() {
+        let mut run = examples::run();
+        let job = &mut run.jobs[0];
+        job.directions.push(DirectionSummary { errors: 2, ..examples::direction(Direction::Write, 1..=10) });
+        job.server_cpu = Some(CpuUse { user: Duration::from_millis(100), ..CpuUse::default() });
+        let json = parsed(&run);
+        let job = &json["jobs"][0];
+        assert_eq!(
+            (&job["write"]["total_ios"], &job["write"]["errors"], &job["error"]),
+            (&10.into(), &2.into(), &2.into())
+        );
+        assert_eq!(job["server_cpu"]["usr_cpu"], 1.0);
+    }
+
+    #[test]
+    fn name_with_quotes_and_control_characters_comes_back() {
+        let mut run = examples::run();
+        run.jobs[0].name = "a \"b\"\n\u{1}".to_owned();
+        assert_eq!(parsed(&run)["jobs"][0]["jobname"], "a \"b\"\n\u{1}");
+    }
+}

@@ -1,0 +1,166 @@
+//! The words of fio's terminal output.
+
+use std::fmt::{self, Write};
+
+use measure::{CpuUse, Histogram};
+
+use crate::units::{self, LatencyUnit};
+use crate::{DirectionSummary, JobSummary, Run, percentiles};
+
+/// How many percentiles fit in a line of a terminal.
+const PERCENTILES_PER_LINE: usize = 4;
+
+impl Run {
+    /// Shows the run as fio would: one block for each job, and a line for each direction of each job at the end.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string does not fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        for (group, job) in self.jobs.iter().enumerate() {
+            job.write(out, group)?;
+        }
+        for (group, job) in self.jobs.iter().enumerate() {
+            writeln!(out, "\nRun status group {group} (all jobs):")?;
+            job.directions.iter().try_for_each(|direction| direction.write_status(out))?;
+        }
+        Ok(())
+    }
+}
+
+impl JobSummary {
+    fn write(&self, out: &mut String, group: usize) -> fmt::Result {
+        let JobSummary { name, workload, block_bytes, depth, connections, .. } = self;
+        writeln!(
+            out,
+            "{name}: (g={group}): rw={workload}, bs={block_bytes}B, ioengine=wharf, iodepth={depth}, \
+             connections={connections}, target={}",
+            self.target
+        )?;
+        writeln!(out, "{name}: (groupid={group}, jobs=1): err={:2}", self.errors())?;
+        self.directions.iter().try_for_each(|direction| direction.write(out))?;
+        self.write_cpu(out, "cpu", &self.client_cpu)?;
+        if let Some(server_cpu) = &self.server_cpu {
+            self.write_cpu(out, "server cpu", server_cpu)?;
+        }
+        Ok(())
+    }
+
+    fn write_cpu(&self, out: &mut String, whose: &str, cpu: &CpuUse) -> fmt::Result {
+        let (user, system) = (cpu.user_percent(self.runtime), cpu.system_percent(self.runtime));
+        write!(out, "  {whose:<13}: usr={user:.2}%, sys={system:.2}%, ctx={}", cpu.context_switches)?;
+        write!(out, ", majf={}, minf={}", cpu.major_faults, cpu.minor_faults)?;
+        match cpu.ns_per_operation(self.total().operations) {
+            Some(ns) => writeln!(out, ", {:.2}us/op", ns / 1000.0),
+            None => writeln!(out),
+        }
+    }
+}
+
+impl DirectionSummary {
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let iops = units::count(self.work.operations_per_second(self.runtime));
+        let bandwidth = units::bandwidth(self.work.bytes_per_second(self.runtime));
+        let total = units::binary_bytes(self.work.bytes as f64);
+        let name = self.direction.name();
+        writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{}msec)", self.runtime.as_millis())?;
+        if !self.latency_ns.is_empty() {
+            write_latency(out, &self.latency_ns)?;
+            write_percentiles(out, &self.latency_ns)?;
+        }
+        let operations = self.work.operations;
+        writeln!(out, "     issued: total={operations}, short={}, errors={}", self.short, self.errors)
+    }
+
+    fn write_status(&self, out: &mut String) -> fmt::Result {
+        let name = self.direction.name().to_uppercase();
+        let bandwidth = units::bandwidth(self.work.bytes_per_second(self.runtime));
+        let (binary, decimal) =
+            (units::binary_bytes(self.work.bytes as f64), units::decimal_bytes(self.work.bytes as f64));
+        writeln!(out, "{name:>8}: bw={bandwidth}, io={binary} ({decimal}), run={}msec", self.runtime.as_millis())
+    }
+}
+
+fn write_latency(out: &mut String, latency_ns: &Histogram) -> fmt::Result {
+    let unit = LatencyUnit::for_range(latency_ns.min(), latency_ns.max());
+    let scaled = |ns: f64| ns / unit.ns() as f64;
+    writeln!(
+        out,
+        "     lat ({}): min={}, max={}, avg={:.2}, stdev={:.2}",
+        unit.name(),
+        units::count(scaled(latency_ns.min() as f64)),
+        units::count(scaled(latency_ns.max() as f64)),
+        scaled(latency_ns.mean()),
+        scaled(latency_ns.stdev())
+    )
+}
+
+fn write_percentiles(out: &mut String, latency_ns: &Histogram) -> fmt::Result {
+    let values: Vec<(f64, u64)> = percentiles::of(latency_ns).collect();
+    let (least, greatest) = (values[0].1, values[values.len() - 1].1);
+    let unit = LatencyUnit::for_range(least, greatest);
+    writeln!(out, "    lat percentiles ({}):", unit.name())?;
+    for line in values.chunks(PERCENTILES_PER_LINE) {
+        let cells: Vec<String> = line
+            .iter()
+            .map(|(percent, ns)| format!(" {percent:5.2}th=[{:5}]", (ns + unit.ns() / 2) / unit.ns()))
+            .collect();
+        let is_last = line.as_ptr_range().end == values.as_ptr_range().end;
+        writeln!(out, "     |{}{}", cells.join(","), if is_last { "" } else { "," })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Direction;
+    use crate::job::examples;
+
+    #[test]
+    fn job_reads_as_fio_writes_it() {
+        let expected = "\
+small: (g=0): rw=randread, bs=4096B, ioengine=wharf, iodepth=64, connections=4, target=nfs://[::1]/export/file
+small: (groupid=0, jobs=1): err= 0
+  read: IOPS=10.0k, BW=39.1MiB/s (41.0MB/s)(391MiB/10000msec)
+     lat (usec): min=51, max=150, avg=100.50, stdev=28.87
+    lat percentiles (usec):
+     |  1.00th=[   51],  5.00th=[   55], 10.00th=[   60], 20.00th=[   70],
+     | 30.00th=[   80], 40.00th=[   90], 50.00th=[  100], 60.00th=[  110],
+     | 70.00th=[  120], 80.00th=[  130], 90.00th=[  140], 95.00th=[  145],
+     | 99.00th=[  149], 99.50th=[  150], 99.90th=[  150], 99.95th=[  150],
+     | 99.99th=[  150]
+     issued: total=100000, short=0, errors=0
+  cpu          : usr=5.00%, sys=12.50%, ctx=4321, majf=0, minf=57, 17.50us/op
+
+Run status group 0 (all jobs):
+    READ: bw=39.1MiB/s (41.0MB/s), io=391MiB (410MB), run=10000msec
+";
+        assert_eq!(examples::run().to_text(), expected);
+    }
+
+    #[test]
+    fn direction_without_a_single_reply_is_shown_without_latencies() {
+        let mut run = examples::run();
+        run.jobs[0].directions = vec![DirectionSummary {
+            errors: 3,
+            runtime: Duration::ZERO,
+            ..examples::direction(Direction::Write, std::iter::empty())
+        }];
+        let text = run.to_text();
+        assert!(text.contains("err= 3\n  write: IOPS=0, BW=0B/s (0B/s)(0B/0msec)\n     issued: total=0"), "{text}");
+        assert!(!text.contains("lat"), "{text}");
+    }
+
+    #[test]
+    fn processor_time_of_the_server_has_its_own_line() {
+        let mut run = examples::run();
+        run.jobs[0].server_cpu = Some(CpuUse { user: Duration::from_millis(230), ..CpuUse::default() });
+        assert!(run.to_text().contains("  server cpu   : usr=2.30%, sys=0.00%, ctx=0, majf=0, minf=0, 2.30us/op\n"));
+    }
+}
