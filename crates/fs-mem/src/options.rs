@@ -37,7 +37,8 @@ impl fmt::Debug for Clock {
 pub struct MemOptions {
     /// The most bytes that all pages of files and targets of symbolic links may take together.
     pub capacity_bytes: u64,
-    /// The most files, where every further hard link counts as one too: names take memory as well.
+    /// The most files, where every further hard link counts as one too. Each takes about half a KiB of memory, which is
+    /// not counted in `capacity_bytes`.
     pub max_files: u64,
     /// The twelve permission bits of the root.
     pub root_mode: u32,
