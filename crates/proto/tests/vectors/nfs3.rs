@@ -72,7 +72,7 @@ const NO_SATTR_VALUE: Sattr = Sattr {
 };
 
 fn handle() -> FileHandle {
-    FileHandle::new(b"abcde").unwrap()
+    FileHandle::new(b"abcde").expect("five bytes are no more than 64")
 }
 
 fn etc() -> DirOp<'static> {
