@@ -38,6 +38,8 @@ pub struct Counters {
 pub struct ProcedureCount {
     /// The program's name.
     pub program: &'static str,
+    /// The program's number.
+    pub number: u32,
     /// Its version.
     pub version: u32,
     /// The procedure's number.
@@ -120,11 +122,12 @@ impl Counters {
             self.workers.iter().map(|worker| worker.calls[version][procedure].load(Ordering::Relaxed)).sum()
         };
         let mut counts = Vec::new();
-        for (index, (program, _, version)) in VERSIONS.iter().enumerate() {
+        for (index, (program, number, version)) in VERSIONS.iter().enumerate() {
             for procedure in 0..MAX_PROCEDURES {
                 let calls = of(index, procedure);
                 if calls > 0 {
-                    counts.push(ProcedureCount { program, version: *version, procedure: procedure as u32, calls });
+                    let (number, version, procedure) = (*number, *version, procedure as u32);
+                    counts.push(ProcedureCount { program, number, version, procedure, calls });
                 }
             }
         }

@@ -137,5 +137,9 @@ fn carry_out(
             reject(server, request, call.xid, Rejection::GarbageArguments, output)
         }
         Stop::NoProcedure => reject(server, request, call.xid, Rejection::ProcedureUnavailable, output),
+        Stop::Silent => {
+            server.counters.count(request.worker, Event::Rejected);
+            Answer::Silent
+        }
     }
 }

@@ -74,6 +74,8 @@ pub(crate) enum Stop {
     Garbage(xdr::Error),
     /// The version has no such procedure.
     NoProcedure,
+    /// The protocol wants no reply at all.
+    Silent,
 }
 
 impl From<xdr::Error> for Stop {

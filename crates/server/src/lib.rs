@@ -35,5 +35,5 @@ pub use exports::{
 };
 pub use handle::HandleKey;
 pub use request::{Answer, Peer, Request, Transport};
-pub use rpcbind::Registry;
+pub use rpcbind::{Registry, Service};
 pub use server::{Server, Settings};

@@ -41,7 +41,7 @@ pub struct Request<'a> {
 pub enum Answer {
     /// The reply was appended.
     Reply,
-    /// There is no reply: the message was no call, or the call is being worked on already.
+    /// There is no reply: the call is being worked on already, or its protocol wants none.
     Silent,
     /// The reply has to wait: ask again from a thread that may. Nothing was appended and nothing has happened.
     WouldBlock,

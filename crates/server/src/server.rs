@@ -1,6 +1,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use buffer::Output;
@@ -33,6 +33,8 @@ pub struct Settings {
     pub instance: u64,
     /// The secret that file handles are checked with.
     pub handle_key: HandleKey,
+    /// The time of day, which only rpcbind's GETTIME asks for.
+    pub wall_clock: fn() -> SystemTime,
 }
 
 impl Settings {
@@ -46,6 +48,7 @@ impl Settings {
             open_files_per_worker: 1024,
             instance,
             handle_key,
+            wall_clock: SystemTime::now,
         }
     }
 }

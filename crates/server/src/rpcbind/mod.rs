@@ -1,8 +1,79 @@
+//! The built-in rpcbind: the port mapper of version 2 (RFC 1833 §3) and versions 3 and 4 (§2), one module per procedure.
+//!
+//! It tells of the services in its [`Registry`]. It passes no calls on: CALLIT, BCAST and INDIRECT are refused, since who
+//! sends them under a false address would have the answers of all services sent there (the rpcbind of Linux refuses them
+//! too, unless it is told otherwise).
+
+mod callit;
+mod dump;
+mod getaddr;
+mod getaddrlist;
+mod getstat;
+mod gettime;
+mod registry;
+mod set;
+mod taddr;
+mod unset;
+
+use buffer::Output;
+use proto::rpcbind::Rpcb;
+use proto::rpcbind::portmap::Mapping;
+use rpc::Call;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
 use crate::fault::Stop;
 use crate::node::CallContext;
-pub(crate) fn run(_: &CallContext<'_>, _: &rpc::Call<'_>, _: &mut buffer::Output) -> Result<(), Stop> {
-    Err(Stop::NoProcedure)
+
+pub use registry::{Registry, Service};
+
+/// Carries out one procedure and appends its results.
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+    let from = &mut call.arguments.clone();
+    let to = &mut Encoder::new(&mut output.bytes);
+    match call.procedure.version {
+        2 => run_portmap(cx, call.procedure.number, from, to),
+        version => run_rpcbind(cx, (version, call.procedure.number), from, to),
+    }
 }
-/// Services.
-#[derive(Debug, Default)]
-pub struct Registry;
+
+fn run_portmap(cx: &CallContext<'_>, number: u32, from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> Result<(), Stop> {
+    match number {
+        0 => {}
+        1 => set::set_mapping(cx, &Mapping::decode(from)?).encode(to),
+        2 => unset::unset_mapping(cx, &Mapping::decode(from)?).encode(to),
+        3 => getaddr::getport(cx, &Mapping::decode(from)?).encode(to),
+        4 => dump::dump_mappings(cx).encode(to),
+        5 => return Err(callit::refuse(cx)),
+        _ => return Err(Stop::NoProcedure),
+    }
+    Ok(())
+}
+
+fn run_rpcbind(
+    cx: &CallContext<'_>,
+    (version, number): (u32, u32),
+    from: &mut Decoder<'_>,
+    to: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    match (version, number) {
+        (_, 0) => {}
+        (_, 1) => set::set(cx, version, &Rpcb::decode(from)?).encode(to),
+        (_, 2) => unset::unset(cx, version, &Rpcb::decode(from)?).encode(to),
+        (_, 3) => getaddr::getaddr(cx, &Rpcb::decode(from)?, to),
+        (_, 4) => dump::dump(cx, to),
+        (_, 5) => return Err(callit::refuse(cx)),
+        (_, 6) => gettime::gettime(cx).encode(to),
+        (_, 7) => taddr::uaddr2taddr(from, to)?,
+        (_, 8) => taddr::taddr2uaddr(from, to)?,
+        (4, 9) => getaddr::getversaddr(cx, &Rpcb::decode(from)?, to),
+        // INDIRECT answers failures; that there is no such procedure is one.
+        (4, 10) => return Err(Stop::NoProcedure),
+        (4, 11) => getaddrlist::getaddrlist(cx, &Rpcb::decode(from)?, to),
+        (4, 12) => getstat::getstat(cx).encode(to),
+        _ => return Err(Stop::NoProcedure),
+    }
+    Ok(())
+}
+
+/// The owner that services are shown with: who can register here is the superuser of this machine.
+const OWNER: &[u8] = b"superuser";

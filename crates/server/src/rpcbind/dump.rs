@@ -1,0 +1,55 @@
+//! DUMP (RFC 1833 §2.2.1, §3.2).
+
+use proto::rpcbind::portmap::{self, Mapping};
+use proto::rpcbind::{DumpReply, Rpcb, UniversalAddress};
+use xdr::{Encode, Encoder};
+
+use super::OWNER;
+use super::registry::Service;
+use crate::node::CallContext;
+use crate::request::Transport;
+use crate::transfer;
+
+/// The most that one service takes in a reply: with the longest address of IPv6 it is less.
+const MAX_SERVICE_BYTES: usize = 128;
+
+/// DUMP of version 2, which knows only IPv4.
+pub(super) fn dump_mappings(cx: &CallContext<'_>) -> portmap::DumpReply {
+    portmap::DumpReply {
+        mappings: fitting(cx).iter().filter(|service| service.address.is_ipv4()).map(mapping).collect(),
+    }
+}
+
+fn mapping(service: &Service) -> Mapping {
+    let protocol = match service.transport {
+        Transport::Tcp => Mapping::TCP,
+        Transport::Udp => Mapping::UDP,
+    };
+    let port = u32::from(service.address.port());
+    Mapping { program: service.program, version: service.version, protocol, port }
+}
+
+/// DUMP of versions 3 and 4.
+pub(super) fn dump(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
+    let services = fitting(cx);
+    let addresses: Vec<_> = services.iter().map(|service| UniversalAddress(service.address).to_string()).collect();
+    let services = services.iter().zip(&addresses).map(|(service, address)| rpcb(service, address)).collect();
+    DumpReply { services }.encode(to);
+}
+
+fn rpcb<'s>(service: &Service, address: &'s str) -> Rpcb<'s> {
+    Rpcb {
+        program: service.program,
+        version: service.version,
+        netid: service.netid(),
+        address: address.as_bytes(),
+        owner: OWNER,
+    }
+}
+
+/// The services, cut where a reply of this transport gets too long.
+fn fitting(cx: &CallContext<'_>) -> Vec<Service> {
+    let mut services = cx.server.registry.services();
+    services.truncate(transfer::max_bytes(cx) as usize / MAX_SERVICE_BYTES);
+    services
+}

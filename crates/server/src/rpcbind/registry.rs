@@ -1,0 +1,176 @@
+//! What services there are, and where.
+
+use std::cmp::Reverse;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use proto::rpcbind::netid;
+
+use crate::request::{Peer, Transport};
+
+/// The most services that there can be; further ones are refused.
+const MAX_SERVICES: usize = 1024;
+
+/// The versions of rpcbind, whose registrations are counted one by one.
+const VERSIONS: std::ops::RangeInclusive<u32> = 2..=4;
+
+/// A service at one address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Service {
+    /// The program.
+    pub program: u32,
+    /// Its version.
+    pub version: u32,
+    /// How it is reached.
+    pub transport: Transport,
+    /// Where; an unspecified address stands for all addresses of this machine.
+    pub address: SocketAddr,
+    /// Whether this server itself is the service: then no call takes it off.
+    pub is_own: bool,
+}
+
+/// The services that the built-in rpcbind tells of.
+#[derive(Debug, Default)]
+pub struct Registry {
+    services: Mutex<Vec<Service>>,
+    /// How many SETs and UNSETs of each version were carried out.
+    changes: [(AtomicU32, AtomicU32); 3],
+}
+
+impl Registry {
+    /// Enters a service of this server. Beyond 1024 services it does nothing.
+    pub fn set(&self, program: u32, version: u32, transport: Transport, address: SocketAddr) {
+        self.add(Service { program, version, transport, address, is_own: true });
+    }
+
+    /// All services, in the order in which they were entered.
+    pub fn services(&self) -> Vec<Service> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Service>> {
+        self.services.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a service, or says that it cannot: there is another one of the same program and version on the same
+    /// transport at this address, or the registry is full. The same one once more is fine (RFC 1833 §2.2.1, SET).
+    pub(super) fn add(&self, service: Service) -> bool {
+        let mut services = self.lock();
+        if let Some(other) = services.iter().find(|other| other.is_instead_of(&service)) {
+            return other.address == service.address;
+        }
+        let has_room = services.len() < MAX_SERVICES;
+        if has_room {
+            services.push(service);
+        }
+        has_room
+    }
+
+    /// Takes off what other servers registered and `is_meant`, or says that there is no such service.
+    pub(super) fn remove(&self, is_meant: impl Fn(&Service) -> bool) -> bool {
+        let mut services = self.lock();
+        let before = services.len();
+        services.retain(|service| service.is_own || !is_meant(service));
+        services.len() < before
+    }
+
+    /// The service of a program at the address that `peer` asked at, on a transport and in its family of addresses.
+    /// `version` is preferred, and any other will do when `any_version`.
+    pub(super) fn find(&self, wanted: &Wanted, peer: &Peer) -> Option<Service> {
+        let services = self.lock();
+        let suitable = services.iter().filter(|service| wanted.admits(service));
+        let best = suitable.max_by_key(|service| {
+            (
+                service.version == wanted.version,
+                service.is_at(peer.local.ip()),
+                service.is_own,
+                Reverse(service.version),
+            )
+        });
+        best.copied()
+    }
+
+    /// Counts a SET of one version of rpcbind that was carried out.
+    pub(super) fn count_set(&self, version: u32) {
+        self.changes_of(version).0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an UNSET of one version of rpcbind that was carried out.
+    pub(super) fn count_unset(&self, version: u32) {
+        self.changes_of(version).1.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many SETs and UNSETs of one version of rpcbind were carried out.
+    pub(super) fn count(&self, version: u32) -> (u32, u32) {
+        let (sets, unsets) = self.changes_of(version);
+        (sets.load(Ordering::Relaxed), unsets.load(Ordering::Relaxed))
+    }
+
+    fn changes_of(&self, version: u32) -> &(AtomicU32, AtomicU32) {
+        let version = version.clamp(*VERSIONS.start(), *VERSIONS.end());
+        &self.changes[(version - VERSIONS.start()) as usize]
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) program: u32,
+    pub(super) version: u32,
+    /// Whether another version will do.
+    pub(super) any_version: bool,
+    pub(super) transport: Transport,
+    pub(super) is_ipv6: bool,
+}
+
+impl Wanted {
+    fn admits(&self, service: &Service) -> bool {
+        service.program == self.program
+            && (self.any_version || service.version == self.version)
+            && service.transport == self.transport
+            && service.address.is_ipv6() == self.is_ipv6
+    }
+}
+
+impl Service {
+    /// The name of the transport with this service's family of addresses (RFC 5665 §5.1).
+    pub(super) fn netid(&self) -> &'static [u8] {
+        netid_of(self.transport, self.address.is_ipv6())
+    }
+
+    /// The address to tell `peer`: for a service at all addresses, the one that the question came to.
+    pub(super) fn address_for(&self, peer: &Peer) -> SocketAddr {
+        let asked_at = peer.local.ip().to_canonical();
+        if self.address.ip().is_unspecified() && asked_at.is_ipv6() == self.address.is_ipv6() {
+            return SocketAddr::new(asked_at, self.address.port());
+        }
+        self.address
+    }
+
+    fn is_at(&self, address: IpAddr) -> bool {
+        self.address.ip() == address.to_canonical() || self.address.ip().is_unspecified()
+    }
+
+    /// Whether there can be only one of the two.
+    fn is_instead_of(&self, other: &Service) -> bool {
+        (self.program, self.version, self.netid()) == (other.program, other.version, other.netid())
+            && self.address.ip() == other.address.ip()
+    }
+}
+
+/// The name of a transport (RFC 5665 §5.1).
+pub(super) fn netid_of(transport: Transport, is_ipv6: bool) -> &'static [u8] {
+    match (transport, is_ipv6) {
+        (Transport::Tcp, false) => netid::TCP,
+        (Transport::Udp, false) => netid::UDP,
+        (Transport::Tcp, true) => netid::TCP6,
+        (Transport::Udp, true) => netid::UDP6,
+    }
+}
+
+/// The transport that has this name, and whether its addresses are of IPv6.
+pub(super) fn transport_of(netid: &[u8]) -> Option<(Transport, bool)> {
+    let all = [(Transport::Tcp, false), (Transport::Udp, false), (Transport::Tcp, true), (Transport::Udp, true)];
+    all.into_iter().find(|(transport, is_ipv6)| netid_of(*transport, *is_ipv6) == netid)
+}

@@ -1,0 +1,59 @@
+//! SET (RFC 1833 §2.2.1, §3.2).
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use proto::rpcbind::portmap::{self, Mapping};
+use proto::rpcbind::{Rpcb, UniversalAddress};
+
+use super::registry::{Service, transport_of};
+use crate::node::CallContext;
+use crate::request::Transport;
+
+/// The lowest port that any user may send from.
+const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
+
+/// SET of version 2, which knows no addresses: the service is at all of them.
+pub(super) fn set_mapping(cx: &CallContext<'_>, mapping: &Mapping) -> bool {
+    let (Some(transport), Ok(port)) = (transport(mapping.protocol), u16::try_from(mapping.port)) else { return false };
+    let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    add(cx, portmap::VERSION, (mapping.program, mapping.version), (transport, address))
+}
+
+/// SET of versions 3 and 4.
+pub(super) fn set(cx: &CallContext<'_>, rpcbind_version: u32, args: &Rpcb<'_>) -> bool {
+    let (Some((transport, is_ipv6)), Ok(UniversalAddress(address))) =
+        (transport_of(args.netid), UniversalAddress::parse(args.address))
+    else {
+        return false;
+    };
+    address.is_ipv6() == is_ipv6 && add(cx, rpcbind_version, (args.program, args.version), (transport, address))
+}
+
+fn add(
+    cx: &CallContext<'_>,
+    rpcbind_version: u32,
+    (program, version): (u32, u32),
+    (transport, address): (Transport, SocketAddr),
+) -> bool {
+    let service = Service { program, version, transport, address, is_own: false };
+    let added = may_change(cx) && cx.server.registry.add(service);
+    if added {
+        cx.server.registry.count_set(rpcbind_version);
+    }
+    added
+}
+
+/// Only the superuser of this machine changes the registry: who calls from it, and from a port that nobody else may have.
+pub(super) fn may_change(cx: &CallContext<'_>) -> bool {
+    let client = cx.client();
+    client.ip().to_canonical().is_loopback() && client.port() < FIRST_UNPRIVILEGED_PORT
+}
+
+/// The transport that version 2 names by its protocol of IP.
+pub(super) fn transport(protocol: u32) -> Option<Transport> {
+    match protocol {
+        Mapping::TCP => Some(Transport::Tcp),
+        Mapping::UDP => Some(Transport::Udp),
+        _ => None,
+    }
+}
