@@ -1,1 +1,30 @@
+//! A running server: the protocol programs of [`server`] on the sockets of [`net`].
 //!
+//! This is what a program uses that serves a file system of its own:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! let files = Arc::new(fs_mem::MemFs::new(fs_mem::MemOptions::default()));
+//! let options = daemon::Options { listen: vec!["127.0.0.1:0".parse()?], ..daemon::Options::default() };
+//! let daemon = daemon::Daemon::start(options, vec![daemon::export_to_this_machine("/files", files)])?;
+//! println!("mount -t nfs -o vers=3,port={0},mountport={0} 127.0.0.1:/files /mnt", daemon.addresses()[0].port());
+//! daemon.shutdown(Duration::from_secs(1));
+//! daemon.wait();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod daemon;
+mod error;
+mod options;
+mod portmap;
+mod registration;
+mod service;
+mod state;
+
+pub use daemon::{Daemon, export_to_this_machine};
+pub use error::{ReloadError, StartError};
+pub use options::{Options, RpcbindMode};
+pub use state::{StateError, default_dir as default_state_dir};

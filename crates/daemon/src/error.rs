@@ -1,0 +1,41 @@
+use net::NetError;
+use server::ExportTableError;
+
+use crate::state::StateError;
+
+/// Why a daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The exports make no sense together.
+    #[error(transparent)]
+    Exports(#[from] ExportTableError),
+    /// An address cannot be served.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// The key of file handles cannot be read or made.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// There is no address and no inherited socket.
+    #[error("there is no address to listen on; name one, such as 127.0.0.1:2049")]
+    NowhereToListen,
+    /// The built-in rpcbind cannot have its port.
+    #[error(
+        "the built-in rpcbind cannot listen on {address}: {source}. Port 111 needs the superuser or CAP_NET_BIND_SERVICE, and no other rpcbind may run; without rpcbind, clients name the port themselves"
+    )]
+    Rpcbind {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system said.
+        source: NetError,
+    },
+    /// The running rpcbind did not take the registration.
+    #[error(
+        "cannot register with the rpcbind of this machine: {0}. Is it running, and is this the superuser? Without rpcbind, clients name the port themselves"
+    )]
+    Register(#[source] std::io::Error),
+}
+
+/// Why other exports were not put in force; the old ones stay.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct ReloadError(#[from] pub ExportTableError);

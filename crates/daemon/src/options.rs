@@ -1,0 +1,70 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::thread;
+
+use net::Limits;
+
+/// How clients find the ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RpcbindMode {
+    /// They are told them.
+    #[default]
+    Off,
+    /// The server answers for rpcbind itself, on port 111 of the addresses that it listens on.
+    Builtin,
+    /// The server registers with the rpcbind that runs on this machine, and takes itself off at the end.
+    Register,
+}
+
+/// What a [`Daemon`](crate::Daemon) is started with.
+#[derive(Debug)]
+pub struct Options {
+    /// The addresses to listen on, over TCP and UDP. Default: 127.0.0.1, port 2049.
+    pub listen: Vec<SocketAddr>,
+    /// Sockets that someone else has opened, such as systemd; they are served besides.
+    pub inherited: Vec<OwnedFd>,
+    /// How clients find the ports. Default: they are told them.
+    pub rpcbind: RpcbindMode,
+    /// How many event loops run. Default: one per processor.
+    pub loops: usize,
+    /// Whether each loop stays on a processor of its own. Default: no.
+    pub pin: bool,
+    /// What is taken from clients at the most.
+    pub limits: Limits,
+    /// Where the key of file handles is kept. Without it a new key is made each time, and handles do not survive a restart.
+    pub state_dir: Option<PathBuf>,
+    /// The most bytes of a READ or a WRITE, up to 1 MiB, which is the default.
+    pub max_transfer_bytes: u32,
+    /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
+    pub open_files_per_worker: usize,
+    /// How many replies to calls that must not happen twice are kept. Default 16 384.
+    pub replay_entries: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, Options::NFS_PORT))],
+            inherited: Vec::new(),
+            rpcbind: RpcbindMode::Off,
+            loops: thread::available_parallelism().map_or(1, usize::from),
+            pin: false,
+            limits: Limits::default(),
+            state_dir: None,
+            max_transfer_bytes: 1 << 20,
+            open_files_per_worker: 1024,
+            replay_entries: 16_384,
+        }
+    }
+}
+
+impl Options {
+    /// The port of NFS (RFC 1813 §1.6).
+    pub const NFS_PORT: u16 = 2049;
+
+    /// How many threads call the file systems: their [`vfs::Context::worker`] is below this.
+    pub fn workers(&self) -> usize {
+        self.loops.max(1) + self.limits.blocking_threads.max(1)
+    }
+}

@@ -1,0 +1,86 @@
+//! How clients find the server's ports: through the built-in rpcbind, or through the one of this machine.
+
+use std::io;
+use std::net::SocketAddr;
+
+use net::Bound;
+use proto::rpcbind::PORT;
+use server::{Registry, Transport};
+
+use crate::error::StartError;
+use crate::registration::Registrar;
+
+/// What is served on every NFS port: programs with their versions.
+const SERVICES: [(u32, &[u32]); 2] = [(proto::nfs3::PROGRAM, &[2, 3]), (proto::mount::PROGRAM, &[1, 2, 3])];
+
+/// The versions of rpcbind that the server speaks.
+const RPCBIND_VERSIONS: [u32; 3] = [2, 3, 4];
+
+/// Enters the NFS and MOUNT services at `bound` into the server's own registry, which answers on the NFS port in any case.
+pub(crate) fn announce(registry: &Registry, bound: &[Bound]) {
+    for (program, version, at) in services(bound) {
+        registry.set(program, version, transport(at.transport), at.address);
+    }
+}
+
+/// Listens on rpcbind's port too, on each address that NFS is served on.
+pub(crate) fn listen(sockets: &mut net::Server, registry: &Registry, bound: &[Bound]) -> Result<(), StartError> {
+    let mut addresses: Vec<_> = bound.iter().map(|at| SocketAddr::new(at.address.ip(), PORT)).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    for address in addresses {
+        sockets.listen(address).map_err(|source| StartError::Rpcbind { address, source })?;
+        for version in RPCBIND_VERSIONS {
+            registry.set(proto::rpcbind::PROGRAM, version, Transport::Tcp, address);
+            registry.set(proto::rpcbind::PROGRAM, version, Transport::Udp, address);
+        }
+    }
+    Ok(())
+}
+
+fn transport(transport: net::Transport) -> Transport {
+    match transport {
+        net::Transport::Tcp => Transport::Tcp,
+        net::Transport::Udp => Transport::Udp,
+    }
+}
+
+fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
+    let versions = |(program, versions): (u32, &'static [u32])| versions.iter().map(move |version| (program, *version));
+    let all: Vec<_> = SERVICES.into_iter().flat_map(versions).collect();
+    bound.iter().flat_map(move |at| all.clone().into_iter().map(|(program, version)| (program, version, *at)))
+}
+
+/// Services that were entered into the rpcbind of this machine.
+pub(crate) struct Registration {
+    services: Vec<(u32, u32, Bound)>,
+}
+
+impl Registration {
+    /// Registers the NFS and MOUNT services at `bound`. What a server that died left there is replaced.
+    pub(crate) fn new(bound: &[Bound]) -> io::Result<Registration> {
+        let registration = Registration { services: services(bound).collect() };
+        let mut registrar = Registrar::connect()?;
+        for service in &registration.services {
+            registrar.unset(service)?;
+        }
+        for service in &registration.services {
+            if !registrar.set(service)? {
+                let (program, version, at) = service;
+                let refusal = format!("it refused program {program} version {version} at {}", at.address);
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, refusal));
+            }
+        }
+        Ok(registration)
+    }
+
+    /// Takes the services off again. That rpcbind is gone meanwhile is no harm.
+    pub(crate) fn withdraw(&self) {
+        let result = Registrar::connect().and_then(|mut registrar| {
+            self.services.iter().try_for_each(|service| registrar.unset(service).map(|_| ()))
+        });
+        if let Err(error) = result {
+            tracing::warn!(%error, "cannot take the services off the rpcbind of this machine");
+        }
+    }
+}

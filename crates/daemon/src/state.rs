@@ -1,0 +1,105 @@
+//! What outlives the process: the key that file handles are checked with.
+
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use server::HandleKey;
+
+const KEY_FILE: &str = "handle-key";
+
+/// Why the state directory is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// It cannot be made, read or written.
+    #[error("cannot {action} {path}: {source}; name another state directory")]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The key is not one.
+    #[error("{path} holds {length} bytes instead of a key of 16; remove it, and clients mount again")]
+    BadKey {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        length: usize,
+    },
+    /// The kernel gives no random bytes.
+    #[error("cannot make a key for file handles: {0}")]
+    Random(getrandom::Error),
+}
+
+/// Where state is kept when nobody says: what systemd gives, else `/var/lib/wharf` for the superuser, else the user's own
+/// state directory. `None` when there is no home either.
+pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(given) = absolute("STATE_DIRECTORY") {
+        return Some(given);
+    }
+    if is_superuser {
+        return Some(PathBuf::from("/var/lib/wharf"));
+    }
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .map(|state| state.join("wharf"))
+}
+
+/// The key in `dir`, made there if there is none yet; without a directory, a new one.
+pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateError> {
+    let Some(dir) = dir else { return random_key().map(HandleKey::new) };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed("make the directory", dir))?;
+    let path = dir.join(KEY_FILE);
+    match File::open(&path) {
+        Ok(file) => read_key(file, &path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_key(&path),
+        Err(error) => Err(failed("open", &path)(error)),
+    }
+}
+
+fn random_key() -> Result<[u8; HandleKey::BYTES], StateError> {
+    let mut key = [0; HandleKey::BYTES];
+    getrandom::fill(&mut key).map_err(StateError::Random)?;
+    Ok(key)
+}
+
+fn read_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
+    let mut bytes = Vec::new();
+    file.take(HandleKey::BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    let length = bytes.len();
+    let key = bytes.try_into().map_err(|_| StateError::BadKey { path: path.to_owned(), length })?;
+    Ok(HandleKey::new(key))
+}
+
+/// Writes a new key beside its place and links it there, so that of two servers that start at once both get the same one,
+/// and none ever reads half a key.
+fn make_key(path: &Path) -> Result<HandleKey, StateError> {
+    let draft = path.with_extension(format!("new-{}", std::process::id()));
+    let key = random_key()?;
+    let write = || -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        file.write_all(&key)?;
+        file.sync_all()
+    };
+    write().map_err(failed("write", &draft))?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft).map_err(failed("remove", &draft))?;
+    match linked {
+        Ok(()) => Ok(HandleKey::new(key)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            read_key(File::open(path).map_err(failed("open", path))?, path)
+        }
+        Err(error) => Err(failed("write", path)(error)),
+    }
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
+    let path = path.to_owned();
+    move |source| StateError::File { action, path, source }
+}
