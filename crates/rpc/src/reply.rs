@@ -26,6 +26,20 @@ pub enum AuthStat {
     InvalidResponse = 6,
     /// Nobody knows.
     Failed = 7,
+    /// Kerberos failed, in a way of its own.
+    KerberosGeneric = 8,
+    /// The credential's time is over.
+    TimeExpired = 9,
+    /// The ticket file is broken.
+    TicketFile = 10,
+    /// The authenticator cannot be decoded.
+    Undecodable = 11,
+    /// The ticket is of another network address.
+    NetAddress = 12,
+    /// There are no credentials for this user any more (RPCSEC_GSS).
+    NoGssCredentials = 13,
+    /// The context is gone (RPCSEC_GSS).
+    NoGssContext = 14,
 }
 
 /// Why a call was not carried out (RFC 5531 §9, `accept_stat` and `reject_stat`).
