@@ -279,3 +279,52 @@ impl CallsInFlight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_a_message_follows_what_was_received_not_what_was_announced() {
+        let mut spare = SpareBuffers::default();
+        let mut unread = Unread::default();
+        unread.keep(&[1; 100], 1 << 20, &mut spare);
+        let (mut total, mut largest_share) = (100, 0);
+        while total < 1 << 20 {
+            let room = unread.space(&mut spare).len();
+            largest_share = largest_share.max((total + room) / total);
+            unread.received(room);
+            total += room;
+        }
+        assert_eq!((unread.len(), largest_share <= 6), (1 << 20, true));
+    }
+
+    #[test]
+    fn consumed_messages_leave_the_rest_and_then_no_memory() {
+        let mut spare = SpareBuffers::default();
+        let mut unread = Unread::default();
+        unread.keep(b"onetwo", 3, &mut spare);
+        unread.consume(3, &mut spare);
+        assert_eq!(unread.as_mut_slice(), b"two");
+        unread.consume(3, &mut spare);
+        assert_eq!((unread.is_empty(), unread.buffer.capacity()), (true, 0));
+    }
+
+    #[test]
+    fn calls_have_room_until_their_number_or_their_bytes_reach_the_limit() {
+        let mut spare = SpareBuffers::default();
+        let limits = Limits { max_in_flight: 2, max_in_flight_bytes: 100, ..Limits::default() };
+        let mut calls = CallsInFlight::default();
+        calls.add(&[0; 10], Instant::now(), &mut spare);
+        assert!(calls.have_room(&limits));
+        calls.add(&[0; 10], Instant::now(), &mut spare);
+        assert!(!calls.have_room(&limits));
+        assert!(calls.give(1).is_some() && calls.give(1).is_none());
+        calls.came_back(10);
+        assert!(calls.have_room(&limits));
+        calls.forget_waiting();
+        assert!(calls.is_empty());
+        calls.add(&[0; 100], Instant::now(), &mut spare);
+        assert!(!calls.have_room(&limits));
+    }
+}

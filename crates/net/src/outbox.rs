@@ -223,3 +223,93 @@ fn copy_of(output: &Output) -> Output {
     copy.bytes.put(&output.bytes.as_slice()[copied..]);
     copy
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn output(parts: &[(&[u8], usize)]) -> Output {
+        let mut output = Output::new();
+        for &(bytes, file_length) in parts {
+            output.bytes.put(bytes);
+            output.put_file(Arc::new(std::io::stdin()), 0, file_length);
+        }
+        output
+    }
+
+    /// What goes out when each send takes up to `step` bytes; file parts appear as `#`.
+    fn drain(outbox: &mut Outbox, pool: &mut Pool, step: usize) -> String {
+        let mut sent = String::new();
+        while let Some(next) = outbox.next() {
+            match next {
+                Next::Bytes => {
+                    let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+                    let (count, _) = outbox.gather(&mut slices);
+                    let gathered: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.to_vec()).collect();
+                    let part = &gathered[..step.min(gathered.len())];
+                    sent += std::str::from_utf8(part).unwrap();
+                    outbox.sent_bytes(part.len(), pool);
+                }
+                Next::File { length, .. } => {
+                    let part = step.min(length);
+                    sent += &"#".repeat(part);
+                    outbox.sent_file(part, pool);
+                }
+            }
+        }
+        assert_eq!((outbox.unsent_bytes(), outbox.is_empty()), (0, true));
+        sent
+    }
+
+    #[test]
+    fn order_is_kept_however_little_each_send_takes() {
+        for step in 1..20 {
+            let mut pool = Pool::new(4, 1 << 20);
+            let mut outbox = Outbox::default();
+            outbox.push(output(&[(b"ab", 3), (b"", 0), (b"", 2), (b"cd", 0)]), &mut pool);
+            outbox.push(output(&[(b"", 1)]), &mut pool);
+            let mut last = Output::new();
+            last.bytes.put(b"end");
+            outbox.push(last, &mut pool);
+            assert_eq!(drain(&mut outbox, &mut pool, step), "ab#####cd#end");
+        }
+    }
+
+    #[test]
+    fn more_is_announced_before_a_file_and_not_at_the_end() {
+        let mut pool = Pool::new(4, 1 << 20);
+        let mut outbox = Outbox::default();
+        outbox.push(output(&[(b"head", 5)]), &mut pool);
+        assert_eq!(outbox.gather(&mut [IoSlice::new(&[]); MAX_SLICES]), (1, true));
+        outbox.sent_bytes(4, &mut pool);
+        assert!(matches!(outbox.next(), Some(Next::File { length: 5, more: false, .. })));
+    }
+
+    #[test]
+    fn small_answers_behind_a_waiting_one_share_its_memory() {
+        let mut pool = Pool::new(4, 1 << 20);
+        let mut outbox = Outbox::default();
+        for _ in 0..1000 {
+            let mut output = pool.take();
+            output.bytes.put(&[b'x'; 100]);
+            outbox.push(output, &mut pool);
+        }
+        assert_eq!((outbox.queue.len(), outbox.unsent_bytes()), (1, 100_000));
+    }
+
+    #[test]
+    fn slimming_changes_memory_and_not_what_goes_out() {
+        let mut pool = Pool::new(4, 1 << 20);
+        let mut outbox = Outbox::default();
+        let mut wide = output(&[(b"ab", 2), (b"cd", 1)]);
+        wide.bytes.put(b"e");
+        wide.bytes.space(1 << 20);
+        outbox.push(wide, &mut pool);
+        outbox.sent_bytes(1, &mut pool);
+        outbox.slim(&mut pool);
+        assert!(outbox.queue[0].output.bytes.capacity() < 5000);
+        assert_eq!(drain(&mut outbox, &mut pool, 100), "b##cd#e");
+    }
+}

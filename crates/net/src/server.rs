@@ -29,7 +29,7 @@ pub struct Bound {
 /// use std::sync::Arc;
 /// use std::time::Duration;
 /// use buffer::Output;
-/// use wharf_net::{Call, Frame, FrameError, Limits, Server, Service, Verdict};
+/// use net::{Call, Frame, FrameError, Limits, Server, Service, Verdict};
 ///
 /// /// Sends every byte back.
 /// struct Echo;

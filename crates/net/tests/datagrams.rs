@@ -7,7 +7,7 @@ mod echo;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use echo::{PATIENCE, TestServer, framed_with, pattern, wait_until};
-use wharf_net::Limits;
+use net::Limits;
 
 fn socket_to(address: SocketAddr) -> UdpSocket {
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };

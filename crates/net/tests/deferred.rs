@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use echo::{TestServer, exchange, framed, read_answer, wait_until};
-use wharf_net::Limits;
+use net::Limits;
 
 #[test]
 fn deferred_call_stalls_neither_its_connection_nor_others() {

@@ -10,7 +10,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use echo::{PATIENCE, TestServer, framed, framed_with, pattern, read_answer};
-use wharf_net::Limits;
+use net::Limits;
 
 /// A file without a name that holds `bytes`.
 fn file_of(bytes: &[u8]) -> File {
@@ -64,6 +64,17 @@ fn file_that_became_shorter_is_filled_up_with_zeros() {
     expected.resize(200_000, 0);
     assert!(read_answer(&mut stream) == around(&expected));
     assert_eq!(read_answer(&mut stream), b"e in step");
+}
+
+#[test]
+fn file_without_sendfile_is_read() {
+    let server = TestServer::start(Limits::default(), 1);
+    let path = "/proc/self/environ";
+    let bytes = std::fs::read(path).unwrap();
+    server.serve_file(File::open(path).unwrap());
+    let mut stream = server.connect();
+    stream.write_all(&framed_with(b'f', bytes.len() + 100)).unwrap();
+    assert_eq!(read_answer(&mut stream), around(&[&bytes[..], &[0; 100]].concat()));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use echo::{Echo, PATIENCE, TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
-use wharf_net::{Limits, NetError, Server, Transport};
+use net::{Limits, NetError, Server, Transport};
 
 #[test]
 fn connection_beyond_the_limit_is_closed_and_the_next_after_a_close_is_served() {
@@ -124,7 +124,7 @@ fn inherited_sockets_are_served() {
     assert_eq!(server.workers(), 1 + Limits::default().blocking_threads);
     assert_eq!(server.inherit(listener.into()).unwrap().transport, Transport::Tcp);
     assert_eq!(server.inherit(datagrams.into()).unwrap().address, udp);
-    let service: Arc<dyn wharf_net::Service> = Arc::new(Echo::default());
+    let service: Arc<dyn net::Service> = Arc::new(Echo::default());
     let handle = server.start(service).unwrap();
     assert_eq!(exchange(&mut TcpStream::connect(tcp).unwrap(), b"e"), b"e");
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -8,8 +8,8 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use echo::{TestServer, exchange, framed, read_answer};
+use net::Limits;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use wharf_net::Limits;
 
 /// The memory of this process, in bytes.
 fn resident_bytes() -> usize {

@@ -9,7 +9,7 @@ use std::net::Shutdown;
 use std::time::Duration;
 
 use echo::{TestServer, exchange, framed, framed_with, pattern, read_answer, wait_until};
-use wharf_net::Limits;
+use net::Limits;
 
 #[test]
 fn message_split_at_any_byte_is_answered() {
@@ -160,7 +160,7 @@ fn silent_connection_is_closed_after_the_idle_timeout_and_a_busy_one_is_not() {
 
 #[test]
 fn ipv6_connection_is_served_from_its_own_address() {
-    let mut setup = wharf_net::Server::new(Limits::default()).loops(1);
+    let mut setup = net::Server::new(Limits::default()).loops(1);
     if let Err(error) = setup.listen_tcp("[::1]:0".parse().unwrap()) {
         eprintln!("SKIPPED ipv6_connection_is_served_from_its_own_address: {error}");
         return;

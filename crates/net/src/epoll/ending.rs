@@ -1,10 +1,11 @@
 //! Timers, silent connections, and the end of the server.
 
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use super::Loop;
 use crate::Service;
-use crate::connection::CloseReason;
+use crate::connection::{CloseReason, Interest};
 use crate::slots::Key;
 use crate::sys;
 
@@ -38,7 +39,7 @@ impl Ending {
 impl<S: Service + ?Sized> Loop<S> {
     /// How long the loop may wait for events; `None` means without end.
     pub(super) fn timeout(&self) -> Option<Duration> {
-        let now = Instant::now();
+        let now = self.bench.now;
         let tick = self.ending.deadline.map(|deadline| deadline.min(now + ENDING_TICK));
         let times = [tick, self.ending.next_sweep, self.acceptor.paused_until()];
         let next = times.into_iter().flatten().min()?;
@@ -47,7 +48,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Does what is due by the clock.
     pub(super) fn timers(&mut self) {
-        let now = Instant::now();
+        let now = self.bench.now;
         if self.ending.next_sweep.is_some_and(|time| time <= now) {
             self.close_silent(now);
             self.ending.plan_sweep(now);
@@ -100,8 +101,8 @@ impl<S: Service + ?Sized> Loop<S> {
     /// unread input resets the connection, and a reset destroys what is still on its way.
     pub(super) fn close_acknowledged(&mut self, key: Key) {
         let socket = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref());
-        match socket.map(|socket| sys::unacknowledged_bytes(std::os::fd::AsFd::as_fd(socket))) {
-            Some(Ok(1..)) => self.watch(key, crate::connection::Interest { readable: false, writable: false }),
+        match socket.map(|socket| sys::unacknowledged_bytes(socket.as_fd())) {
+            Some(Ok(1..)) => self.watch(key, Interest { readable: false, writable: false }),
             _ => self.close(key, CloseReason::Shutdown),
         }
     }

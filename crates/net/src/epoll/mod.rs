@@ -90,6 +90,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn turn(&mut self) -> io::Result<()> {
         let timeout = if self.queued.is_empty() { self.timeout() } else { Some(Duration::ZERO) };
         let count = self.poller.wait(&mut self.events, timeout)?;
+        self.bench.now = Instant::now();
         for index in 0..count {
             let (token, ready) = self.events.get(index);
             match token {
@@ -159,7 +160,7 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Begins to serve an accepted connection.
     fn adopt(&mut self, accepted: Accepted) {
         let interest = Interest { readable: !self.bench.draining, writable: false };
-        let mut connection = Connection::new(accepted.socket, accepted.peer, Instant::now());
+        let mut connection = Connection::new(accepted.socket, accepted.peer, self.bench.now);
         connection.interest = interest;
         let key = self.connections.insert(connection);
         self.bench.desk().counters.accepted.add(1);
@@ -234,7 +235,7 @@ impl<S: Service + ?Sized> Loop<S> {
             self.bench.outputs.give(done.output);
             return self.forget_if_done(key);
         }
-        connection.last_active = Instant::now();
+        connection.last_active = self.bench.now;
         connection.outbox.push(done.output, &mut self.bench.outputs);
         match done.asked {
             Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key),

@@ -13,6 +13,9 @@ use crate::slots::Key;
 /// How many events one wait brings at most.
 const MAX_EVENTS: usize = 256;
 
+/// How long one wait lasts at most, in seconds; a longer one is made of several.
+const MAX_WAIT_SECONDS: u64 = 60;
+
 /// What a watched descriptor is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
@@ -136,8 +139,9 @@ fn flags(interest: Interest) -> epoll::EventFlags {
 
 /// Whole milliseconds, which is what plain `epoll_pwait` takes; rounded up, lest a timer fires early again and again.
 fn rounded_up(timeout: Duration) -> Timespec {
-    let ms = timeout.as_nanos().div_ceil(1_000_000).min(60_000) as i64;
-    Timespec { tv_sec: ms / 1000, tv_nsec: (ms % 1000) * 1_000_000 }
+    let ms = i64::from(timeout.subsec_nanos().div_ceil(1_000_000));
+    let seconds = timeout.as_secs().min(MAX_WAIT_SECONDS) as i64;
+    Timespec { tv_sec: seconds + ms / 1000, tv_nsec: (ms % 1000) * 1_000_000 }
 }
 
 #[cfg(test)]

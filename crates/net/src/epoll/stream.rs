@@ -40,6 +40,8 @@ pub(super) struct Bench<S: ?Sized> {
     pub(super) loop_index: usize,
     /// Whether the server ends, so that no socket is to be read.
     pub(super) draining: bool,
+    /// The time of the last wait or receive, whichever was later: the clock is read no more often than needed.
+    pub(super) now: Instant,
     pub(super) outputs: Pool,
     pub(super) spare: SpareBuffers,
     /// Where receives go; only what is left of a message stays with its connection.
@@ -63,6 +65,7 @@ impl<S: Service + ?Sized> Bench<S> {
             engine,
             loop_index,
             draining: false,
+            now: Instant::now(),
             outputs: Pool::new(POOLED_OUTPUTS, POOLED_OUTPUT_BYTES),
             spare: SpareBuffers::default(),
             receive: Buffer::with_capacity(RECEIVE_BYTES),
@@ -89,7 +92,7 @@ impl<S: Service + ?Sized> Bench<S> {
         let limits = &self.engine.hub.limits;
         let may_receive = !self.draining && connection.may_receive(limits);
         if connection.unread.whole_left && connection.may_answer(limits) {
-            self.answer_left(connection, Instant::now())
+            self.answer_left(connection)
         } else if may_receive && (ready.readable || ready.hangup) {
             self.receive(connection)
         } else if ready.hangup {
@@ -129,20 +132,21 @@ impl<S: Service + ?Sized> Bench<S> {
         let count = receive(socket, unread.space(&mut self.spare));
         unread.received(*count.as_ref().unwrap_or(&0));
         if self.note_received(connection, count)? && connection.unread.len() >= connection.unread.needed {
-            return self.answer_left(connection, connection.last_active);
+            return self.answer_left(connection);
         }
         Ok(())
     }
 
     /// Takes note of a receive; says whether it brought anything.
-    fn note_received(&self, connection: &mut Connection, count: Result<usize, Errno>) -> Result<bool, CloseReason> {
+    fn note_received(&mut self, connection: &mut Connection, count: Result<usize, Errno>) -> Result<bool, CloseReason> {
         match count {
             Ok(0) => {
                 connection.ended_by_peer = true;
                 Ok(false)
             }
             Ok(count) => {
-                connection.last_active = Instant::now();
+                self.now = Instant::now();
+                connection.last_active = self.now;
                 self.desk().counters.bytes_in.add(count as u64);
                 Ok(true)
             }
@@ -154,8 +158,8 @@ impl<S: Service + ?Sized> Bench<S> {
     /// Answers what is in the loop's receive buffer; what is left stays with the connection.
     fn answer_received(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
-        let Connection { peer, last_active, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(self.loop_index, *peer, *last_active, outbox.unsent_bytes());
+        let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
+        let turn = self.engine.turn(self.loop_index, *peer, self.now, outbox.unsent_bytes());
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
         let rest = &self.receive.as_slice()[progress.consumed..];
@@ -166,10 +170,10 @@ impl<S: Service + ?Sized> Bench<S> {
     }
 
     /// Answers what is in the connection's own buffer.
-    fn answer_left(&mut self, connection: &mut Connection, now: Instant) -> Result<(), CloseReason> {
+    fn answer_left(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
         let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(self.loop_index, *peer, now, outbox.unsent_bytes());
+        let turn = self.engine.turn(self.loop_index, *peer, self.now, outbox.unsent_bytes());
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(unread.as_mut_slice(), &mut output, &mut deferring);
         unread.consume(progress.consumed, &mut self.spare);
@@ -223,7 +227,7 @@ impl<S: Service + ?Sized> Bench<S> {
             }
         }
         if total > 0 {
-            connection.last_active = Instant::now();
+            connection.last_active = self.now;
             self.desk().counters.bytes_out.add(total as u64);
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use buffer::{Output, SharedFile};
-use wharf_net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, Server, Service, Transport, Verdict};
+use net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, Server, Service, Transport, Verdict};
 
 /// The largest message that the service takes.
 pub const MAX_BYTES: usize = 1 << 20;

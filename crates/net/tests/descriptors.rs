@@ -1,0 +1,35 @@
+//! A process without free file descriptors. The limit is the whole process's, so this program has one test only.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod echo;
+
+use std::time::Duration;
+
+use echo::{TestServer, exchange, wait_until};
+use net::Limits;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+#[test]
+fn lack_of_descriptors_pauses_accepting_without_spinning_and_ends() {
+    let server = TestServer::start(Limits::default(), 1);
+    let mut first = server.connect();
+    assert_eq!(exchange(&mut first, b"e"), b"e");
+    let limit = getrlimit(Resource::Nofile);
+    // Descriptors are numbered from below, so that the highest one is about how many there are.
+    let used = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64 - 1;
+    let mut low = limit;
+    low.current = Some(used + 1);
+    setrlimit(Resource::Nofile, low).unwrap();
+    let mut second = server.connect();
+    wait_until("accepting fails", || server.counters().accept_errors > 0);
+    let cpu = || clock_gettime(ClockId::ProcessCPUTime);
+    let (before, start) = (cpu(), server.counters().accept_errors);
+    std::thread::sleep(Duration::from_secs(1));
+    let used_ms = (cpu().tv_sec - before.tv_sec) * 1000 + (cpu().tv_nsec - before.tv_nsec) / 1_000_000;
+    assert!(used_ms < 300, "{used_ms} ms of processor time in a second of waiting");
+    assert!(server.counters().accept_errors - start <= 10);
+    assert_eq!(exchange(&mut first, b"e"), b"e");
+    setrlimit(Resource::Nofile, limit).unwrap();
+    assert_eq!(exchange(&mut second, b"e"), b"e");
+}
