@@ -1,0 +1,50 @@
+//! Which crate may depend on which: the house's plan as data.
+
+/// What one crate may depend on.
+pub struct Row {
+    /// The crate, without the `wharf-` in front.
+    pub name: &'static str,
+    /// What its program may use.
+    pub needs: &'static [&'static str],
+    /// What its tests, examples and benchmarks may use besides.
+    pub tests: &'static [&'static str],
+}
+
+/// One row per crate, from the bottom of the house to its top.
+pub const TABLE: &[Row] = &[
+    Row { name: "buffer", needs: &[], tests: &[] },
+    Row { name: "xdr-derive", needs: &[], tests: &[] },
+    Row { name: "vfs", needs: &[], tests: &[] },
+    Row { name: "measure", needs: &[], tests: &[] },
+    Row { name: "xdr", needs: &["buffer", "xdr-derive"], tests: &[] },
+    Row { name: "rpc", needs: &["buffer", "xdr"], tests: &[] },
+    Row { name: "proto", needs: &["buffer", "xdr"], tests: &[] },
+    Row { name: "net", needs: &["buffer"], tests: &[] },
+    Row { name: "fs-host", needs: &["vfs"], tests: &[] },
+    Row { name: "fs-mem", needs: &["vfs"], tests: &[] },
+    Row { name: "fs-fault", needs: &["vfs"], tests: &["fs-mem"] },
+    Row { name: "report", needs: &["measure"], tests: &[] },
+    Row { name: "server", needs: &["buffer", "proto", "rpc", "vfs", "xdr"], tests: &["fs-fault", "fs-host", "fs-mem"] },
+    Row { name: "config", needs: &["server", "vfs"], tests: &["fs-mem"] },
+    Row {
+        name: "client",
+        needs: &["buffer", "proto", "rpc", "vfs", "xdr"],
+        tests: &["daemon", "fs-fault", "fs-mem", "net", "server"],
+    },
+    Row {
+        name: "daemon",
+        needs: &["buffer", "net", "proto", "rpc", "server", "vfs", "xdr"],
+        tests: &["client", "fs-fault", "fs-host", "fs-mem"],
+    },
+    Row { name: "lab", needs: &["client", "measure", "report"], tests: &["daemon", "fs-mem", "server"] },
+    Row {
+        name: "cli",
+        needs: &[
+            "buffer", "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "net", "proto",
+            "report", "rpc", "server", "vfs", "xdr",
+        ],
+        tests: &[],
+    },
+    Row { name: "fuzz-properties", needs: &["buffer", "proto", "rpc", "xdr"], tests: &[] },
+    Row { name: "xtask", needs: &["measure", "report"], tests: &[] },
+];

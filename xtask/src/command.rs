@@ -1,0 +1,45 @@
+//! Programs that the commands run.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Failure, Outcome};
+
+/// The cargo that runs this program, working in the checkout.
+pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root);
+    command
+}
+
+/// Runs a command whose output goes to the terminal.
+pub fn run(mut command: Command) -> Outcome {
+    let shown = show(&command);
+    eprintln!("+ {shown}");
+    let status = command.status().map_err(|source| spawn_failure(&command, source))?;
+    if status.success() { Ok(()) } else { Err(Failure::Command(shown)) }
+}
+
+/// Runs a command and returns what it prints.
+pub fn output(mut command: Command) -> Outcome<Vec<u8>> {
+    command.stderr(std::process::Stdio::inherit());
+    let output = command.output().map_err(|source| spawn_failure(&command, source))?;
+    if output.status.success() { Ok(output.stdout) } else { Err(Failure::Command(show(&command))) }
+}
+
+/// Whether a program of this name is on the path.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+pub fn spawn_failure(command: &Command, source: std::io::Error) -> Failure {
+    Failure::Spawn { program: command.get_program().to_string_lossy().into_owned(), source }
+}
+
+fn show(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}

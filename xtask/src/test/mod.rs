@@ -1,0 +1,53 @@
+//! `cargo xtask test`: every test there is, and one line at the end that counts them.
+
+mod install;
+mod kernel;
+mod tally;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::{Failure, Outcome, command};
+use tally::{Counts, LibTest};
+
+/// Runs everything, also after something has failed. The last line says how many tests passed, failed and were skipped.
+pub fn run(root: &Path) -> Outcome {
+    install::foreign_programs();
+    let mut counts = rust_tests(root)?;
+    counts += kernel::run(root)?;
+    println!("{counts}");
+    if counts.failed == 0 { Ok(()) } else { Err(Failure::Tests) }
+}
+
+/// The tests that cargo knows, in all crates.
+fn rust_tests(root: &Path) -> Outcome<Counts> {
+    // What a test prints is shown also when it passes: that is how it says that it was skipped.
+    let arguments = ["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"];
+    let mut reader = LibTest::default();
+    let is_success = stream(command::cargo(root, &arguments), |line| reader.take(line))?;
+    let mut counts = reader.counts();
+    if !is_success && counts.failed == 0 {
+        // What does not compile, or dies, has no result line.
+        println!("FAILED: cargo test ended with an error that no test reported");
+        counts.failed += 1;
+    }
+    Ok(counts)
+}
+
+/// Runs a command and shows each line of its output that `is_shown` wants shown. Returns whether it succeeded.
+fn stream(mut command: Command, mut is_shown: impl FnMut(&str) -> bool) -> Outcome<bool> {
+    let failed = |command: &Command, source| command::spawn_failure(command, source);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|source| failed(&command, source))?;
+    if let Some(stdout) = child.stdout.take() {
+        // A test may print bytes that are no text, so lines are not taken for UTF-8.
+        for line in BufReader::new(stdout).split(b'\n') {
+            let line = line.map_err(|source| failed(&command, source))?;
+            let line = String::from_utf8_lossy(&line);
+            if is_shown(&line) {
+                println!("{line}");
+            }
+        }
+    }
+    Ok(child.wait().map_err(|source| failed(&command, source))?.success())
+}
