@@ -91,6 +91,32 @@ pub struct Attributes {
     pub change: u64,
 }
 
+impl Attributes {
+    /// Attributes of a file that belongs to the superuser, that everybody may read and nobody may change, with one name, no
+    /// bytes and all times at 1970.
+    pub fn new(kind: FileKind, fileid: u64) -> Attributes {
+        let mode = if kind == FileKind::Directory { 0o555 } else { 0o444 };
+        let epoch = Timestamp::default();
+        Attributes {
+            kind,
+            mode,
+            links: 1,
+            uid: 0,
+            gid: 0,
+            size_bytes: 0,
+            used_bytes: 0,
+            device: Device::default(),
+            fsid: 0,
+            fileid,
+            accessed: epoch,
+            modified: epoch,
+            changed: epoch,
+            created: None,
+            change: 0,
+        }
+    }
+}
+
 /// What to set a time to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetTime {

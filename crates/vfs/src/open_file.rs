@@ -1,7 +1,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use crate::{Attributes, Context, Result};
+use crate::{Attributes, Context, Error, Result};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,13 +50,21 @@ pub trait OpenFile: Send + Sync {
     ///
     /// # Errors
     /// An error means that nothing of `data` may be relied on; a part that was written is a success with a small count.
-    fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written>;
+    /// [`Error::ReadOnly`] without an override.
+    fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
+        let _ = (cx, offset_bytes, data, stability);
+        Err(Error::ReadOnly)
+    }
 
     /// Brings everything that was written to this file, by whomever, to stable storage.
     ///
     /// # Errors
-    /// An error means that earlier unstable writes may be lost: the server then changes its write verifier.
-    fn sync(&self, cx: &Context<'_>) -> Result<()>;
+    /// An error means that earlier unstable writes may be lost: the server then changes its write verifier. Without an
+    /// override there is nothing to bring anywhere, as nothing can be written.
+    fn sync(&self, cx: &Context<'_>) -> Result<()> {
+        let _ = cx;
+        Ok(())
+    }
 
     /// The attributes as they are now.
     ///

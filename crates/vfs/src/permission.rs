@@ -40,26 +40,9 @@ pub fn is_sticky_for(dir: &Attributes, victim: &Attributes, caller: &Caller<'_>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, Timestamp};
 
     fn file(mode: u32) -> Attributes {
-        Attributes {
-            kind: FileKind::Regular,
-            mode,
-            links: 1,
-            uid: 10,
-            gid: 20,
-            size_bytes: 0,
-            used_bytes: 0,
-            device: Device::default(),
-            fsid: 1,
-            fileid: 1,
-            accessed: Timestamp::default(),
-            modified: Timestamp::default(),
-            changed: Timestamp::default(),
-            created: None,
-            change: 0,
-        }
+        Attributes { mode, uid: 10, gid: 20, ..Attributes::new(FileKind::Regular, 1) }
     }
 
     fn caller(uid: u32, gid: u32, groups: &[u32]) -> Caller<'_> {
