@@ -1,12 +1,16 @@
 //! What a caller may do with a file, decided without asking the kernel.
 
 use std::sync::PoisonError;
+use std::time::{Duration, SystemTime};
 
-use vfs::{Access, Attributes, Context, FileKind, Handle, Result, permission};
+use vfs::{Access, Attributes, Context, FileKind, Handle, Result, Timestamp, permission};
 
 use crate::acl::{Acl, CachedAcl};
 use crate::host::HostFs;
 use crate::node::Node;
+
+/// How long after a change another one may carry the same time: one tick of the slowest kernel clock, and some more.
+const MAX_TICK: Duration = Duration::from_millis(20);
 
 impl HostFs {
     /// The ways to use a file that its access list gives to the caller, or its permission bits if it has none.
@@ -25,10 +29,19 @@ impl HostFs {
     fn by_acl(&self, cx: &Context<'_>, node: &Node, attributes: &Attributes) -> Result<Option<Access>> {
         let mut cached = node.acl.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.as_ref().is_none_or(|cached| cached.changed != attributes.changed) {
-            let acl = Acl::read(node.fd())?;
-            *cached = Some(CachedAcl { changed: attributes.changed, acl });
+            *cached = Some(CachedAcl { changed: attributes.changed, acl: Acl::read(node.fd())? });
         }
         let acl = cached.as_ref().and_then(|cached| cached.acl.as_ref());
-        Ok(acl.map(|acl| acl.evaluate(attributes, &cx.caller)))
+        let allowed = acl.map(|acl| acl.evaluate(attributes, &cx.caller));
+        if is_recent(attributes.changed) {
+            *cached = None;
+        }
+        Ok(allowed)
     }
+}
+
+/// Whether a list that was read now could be replaced without the change time showing it.
+fn is_recent(changed: Timestamp) -> bool {
+    let now = SystemTime::now();
+    changed >= Timestamp::from(now.checked_sub(MAX_TICK).unwrap_or(now))
 }

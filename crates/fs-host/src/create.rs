@@ -54,7 +54,7 @@ impl HostFs {
         self.settle(file)?;
         self.settle_dir(site.node)?;
         let entry = self.identify(site, &file)?;
-        self.handles.keep()?;
+        self.keep_handles()?;
         Ok(entry)
     }
 
@@ -62,7 +62,7 @@ impl HostFs {
     fn take_existing(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Entry> {
         self.identity.own()?;
         let found = self.find(cx, site)?;
-        self.handles.keep()?;
+        self.keep_handles()?;
         if found.attributes.kind != FileKind::Regular {
             return Err(Error::Exists);
         }

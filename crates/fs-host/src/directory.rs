@@ -43,11 +43,11 @@ impl HostFs {
             }
             let site = Site { dir: list.dir, node: &dir, name: entry.file_name() };
             if each(self.dir_entry(cx, site, list.detail, &entry)).is_break() || budget.is_spent() {
-                self.handles.keep()?;
+                self.keep_handles()?;
                 return Ok(Listing::Stopped);
             }
         }
-        self.handles.keep()?;
+        self.keep_handles()?;
         Ok(Listing::Complete)
     }
 

@@ -41,6 +41,11 @@ impl HostFs {
             OpenMode::Read => OFlags::RDONLY,
             OpenMode::Write => OFlags::RDWR,
         };
+        self.reopen_as_owner(node, flags)
+    }
+
+    /// Opens a regular file, against its mode where the server may do that and the caller therefore too.
+    pub(crate) fn reopen_as_owner(&self, node: &Node, flags: OFlags) -> Result<OwnedFd> {
         match node.reopen(flags) {
             Err(Error::AccessDenied) if !self.identity.switches() => open_against_mode(node, flags),
             done => done,

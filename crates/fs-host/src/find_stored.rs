@@ -71,9 +71,12 @@ impl HostFs {
             if let Some(fd) = self.open_if_same(stored, parent.fd(), &name, &record.fingerprint)? {
                 return Ok(fd);
             }
+            if !cx.may_block {
+                return Err(Error::WouldBlock);
+            }
             if let Some(found) = self.search_dir(stored, parent.fd(), &record.fingerprint)? {
                 stored.store.put(Record { name: found.name.into_bytes(), ..record });
-                stored.store.flush().map_err(Error::Io)?;
+                self.keep_handles()?;
                 return Ok(found.fd);
             }
         }
@@ -160,7 +163,7 @@ impl HostFs {
         let fd = self.open_if_same(stored, dir.as_fd(), name, &record.fingerprint)?.ok_or(Error::Stale)?;
         let parent = StoredHandles::id_of(&self.adopt(stored, dir.as_fd(), 0)?)?;
         stored.store.put(Record { parent, name: name.as_bytes().to_vec(), ..record.clone() });
-        stored.store.flush().map_err(Error::Io)?;
+        self.keep_handles()?;
         Ok(fd)
     }
 
@@ -228,7 +231,7 @@ struct Seen {
     may_be_directory: bool,
 }
 
-/// What a directory holds, `.` and `..` left out; nothing when it is none.
+/// What a directory holds, `.` and `..` left out, up to the limit of one search; nothing when it is none.
 fn entries(dir: BorrowedFd<'_>) -> Result<Vec<Seen>> {
     let opened = match reopen(dir, OFlags::RDONLY | OFlags::DIRECTORY) {
         Ok(opened) => opened,
@@ -238,7 +241,9 @@ fn entries(dir: BorrowedFd<'_>) -> Result<Vec<Seen>> {
     let mut buffer = [const { MaybeUninit::uninit() }; BATCH_BYTES];
     let mut listing = RawDir::new(&opened, &mut buffer);
     let mut seen = Vec::new();
-    while let Some(entry) = listing.next() {
+    while seen.len() < MAX_SEARCHED_ENTRIES
+        && let Some(entry) = listing.next()
+    {
         let entry = entry.map_err(failed)?;
         if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
             let may_be_directory = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);

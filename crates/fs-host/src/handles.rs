@@ -13,8 +13,11 @@ use crate::node::Node;
 use crate::store::{Fingerprint, ROOT_ID, Record, Store};
 use crate::sys;
 
+/// The bytes of a kernel handle's type, in front of its own in the evidence.
+const KIND_BYTES: usize = 4;
+
 /// The longest evidence that is kept: a kernel handle's type and bytes.
-const MAX_EVIDENCE_BYTES: usize = 4 + sys::MAX_KERNEL_HANDLE_BYTES;
+const MAX_EVIDENCE_BYTES: usize = KIND_BYTES + sys::MAX_KERNEL_HANDLE_BYTES;
 
 /// The ways in which an export names its files.
 pub(crate) enum Handles {
@@ -59,17 +62,25 @@ impl Handles {
         }
     }
 
+    /// The handle of what a name stands for, or `None` when that cannot be told from the name alone: `stat` is one answer
+    /// about the name and the handle another, and the name may have passed to another file in between.
+    pub(crate) fn make_by_name(&self, site: Site<'_>, stat: &Statx) -> Result<Option<Handle>> {
+        let subject = Subject { fd: site.node.fd(), path: site.name, stat };
+        match self {
+            Handles::Kernel(kernel) => {
+                let handle = kernel.make(subject.fd, subject.path)?;
+                Ok(shows_fileid(&handle.as_bytes()[1..], stat.stx_ino).then_some(handle))
+            }
+            Handles::Stored(stored) => stored.make_by_name(site, subject),
+        }
+    }
+
     /// The store, when numbers are given out.
     pub(crate) fn stored(&self) -> Option<&StoredHandles> {
         match self {
             Handles::Kernel(_) => None,
             Handles::Stored(stored) => Some(stored),
         }
-    }
-
-    /// Makes every handle that was made so far survive the end of this process.
-    pub(crate) fn keep(&self) -> Result<()> {
-        self.stored().map_or(Ok(()), |stored| stored.store.flush().map_err(Error::Io))
     }
 }
 
@@ -148,15 +159,36 @@ impl StoredHandles {
             Some(known) if known.fingerprint != fingerprint => self.store.put(Record { fingerprint, ..known }),
             _ => {}
         }
-        self.store.flush().map_err(Error::Io)
+        Ok(())
     }
 
     fn make(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Handle> {
+        self.number(site, subject, self.fingerprint(subject)?)
+    }
+
+    fn make_by_name(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Option<Handle>> {
+        if self.evidence == Evidence::Identifier {
+            return Ok(None);
+        }
+        let fingerprint = self.fingerprint(subject)?;
+        let handle_bytes = fingerprint.evidence.get(KIND_BYTES..).unwrap_or_default();
+        // The time when a file was made comes in one answer with its number.
+        let is_one_file = self.evidence == Evidence::Created || shows_fileid(handle_bytes, fingerprint.fileid);
+        if is_one_file { self.number(site, subject, fingerprint).map(Some) } else { Ok(None) }
+    }
+
+    fn number(&self, site: Site<'_>, subject: Subject<'_>, fingerprint: Fingerprint) -> Result<Handle> {
         let (parent, name) = (Self::id_of(site.dir)?, site.name.to_bytes().to_vec());
-        let seen = Record { id: 0, parent, name, fingerprint: self.fingerprint(subject)? };
+        let seen = Record { id: 0, parent, name, fingerprint };
         let is_only_name = subject.stat.stx_nlink == 1 || kind(subject.stat) == FileKind::Directory;
         self.store.id(&seen, is_only_name).map(stored_handle).map_err(Error::Io)
     }
+}
+
+/// Whether a kernel handle has the inode number where the common file systems have it: in the first or the second word.
+fn shows_fileid(handle: &[u8], fileid: u64) -> bool {
+    let low = (fileid as u32).to_ne_bytes();
+    handle.get(..4).is_some_and(|word| word == low) || handle.get(4..8).is_some_and(|word| word == low)
 }
 
 fn handle_evidence(subject: Subject<'_>, flags: i32) -> Result<Vec<u8>> {

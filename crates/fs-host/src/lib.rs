@@ -14,7 +14,8 @@
 //!   must not rely on being root.
 //! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes, syncs and
 //!   (with [`HostOptions::sync_metadata`]) all changes of the tree answer [`WouldBlock`](vfs::Error::WouldBlock), except on
-//!   memory file systems. Lookups, attributes and listings run right away, since Linux offers no way to try them: cold
+//!   memory file systems. Unstable writes go to the page cache right away; the kernel holds them up only when too much of it
+//!   is dirty. Lookups, attributes and listings run right away, since Linux offers no way to try them: cold
 //!   ones wait for the disk.
 //!
 //! Opening the first export sets the process's file creation mask to 0, so that modes come out as callers ask, and raises

@@ -22,22 +22,17 @@ impl HostFs {
         self.identity.own()?;
         let name = CName::new(place.name);
         let entry = self.find(cx, Site { dir: &place.dir, node: &dir, name: name.as_c_str() })?;
-        self.handles.keep()?;
+        self.keep_handles()?;
         Ok(entry)
     }
 
     /// What a name stands for now.
     pub(crate) fn find(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
-        if let Handles::Kernel(kernel) = &self.handles {
-            let stat = stat_name(site.node.fd(), site.name)?;
-            self.volume.check(&stat)?;
-            let handle = kernel.make(site.node.fd(), site.name)?;
-            if shows_fileid(&handle, stat.stx_ino) {
-                return Ok(self.entry(handle, &stat));
-            }
+        let stat = stat_name(site.node.fd(), site.name)?;
+        self.volume.check(&stat)?;
+        if let Some(handle) = self.handles.make_by_name(site, &stat)? {
+            return Ok(self.entry(handle, &stat));
         }
-        // Two answers about a name may be about two files, if the name passes to another one in between; a descriptor's
-        // are about one.
         let fd = self.with_room(cx, || open_path(site.node.fd(), site.name))?;
         self.identify(site, &fd)
     }
@@ -70,7 +65,7 @@ impl HostFs {
             Handles::Kernel(kernel) => kernel.make(parent.as_fd(), c"")?,
             Handles::Stored(stored) => self.adopt(stored, parent.as_fd(), 0)?,
         };
-        self.handles.keep()?;
+        self.keep_handles()?;
         Ok(self.entry(handle, &stat))
     }
 
@@ -107,11 +102,4 @@ impl HostFs {
 pub(crate) fn open_path(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(failed)
-}
-
-/// Whether a kernel handle has the inode number where the common file systems have it: in the first or the second word.
-fn shows_fileid(handle: &Handle, fileid: u64) -> bool {
-    let low = (fileid as u32).to_ne_bytes();
-    let bytes = handle.as_bytes();
-    bytes.get(1..5).is_some_and(|word| word == low) || bytes.get(5..9).is_some_and(|word| word == low)
 }

@@ -61,7 +61,7 @@ impl HostFs {
         }
         self.settle_dir(site.node)?;
         let entry = self.identify(site, &fd)?;
-        self.handles.keep()?;
+        self.keep_handles()?;
         Ok(entry)
     }
 }

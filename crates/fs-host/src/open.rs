@@ -134,13 +134,14 @@ impl HostFs {
     /// # Ok::<(), wharf_fs_host::OpenError>(())
     /// ```
     pub fn open(dir: &Path, options: HostOptions) -> Result<HostFs, OpenError> {
+        let identity = Identity::probe();
         prepare_process();
         let path = || dir.to_path_buf();
         let volume = Volume::open(dir).map_err(|error| OpenError::Directory { path: path(), source: error.into() })?;
         std::fs::metadata(PROC_DESCRIPTORS).map_err(|source| OpenError::NoProc { path: path(), source })?;
         let handles = choose_handles(dir, &volume, &options)?;
         let nodes = NodeCache::new(options.workers, max_nodes(&options));
-        Ok(HostFs { volume, handles, lost: Lost::default(), nodes, identity: Identity::probe(), options })
+        Ok(HostFs { volume, handles, lost: Lost::default(), nodes, identity, options })
     }
 }
 

@@ -42,7 +42,7 @@ impl HostFs {
     /// Lets go of a file everywhere if it has no name left: the descriptors at hand would keep its space.
     pub(crate) fn bury(&self, victim: Victim) -> Result<()> {
         if stat_fd(victim.fd.as_fd())?.stx_nlink > 0 {
-            return self.handles.keep();
+            return self.keep_handles();
         }
         self.nodes.forget(&victim.handle);
         if let Some(stored) = self.handles.stored() {
@@ -51,6 +51,6 @@ impl HostFs {
         if let Some(heard) = &self.options.on_gone {
             heard(&victim.handle);
         }
-        self.handles.keep()
+        self.keep_handles()
     }
 }

@@ -31,6 +31,6 @@ impl HostFs {
         if let Some(stored) = self.handles.stored() {
             stored.moved(&moved.handle, to_site)?;
         }
-        victim.map_or_else(|| self.handles.keep(), |victim| self.bury(victim))
+        victim.map_or_else(|| self.keep_handles(), |victim| self.bury(victim))
     }
 }

@@ -72,11 +72,20 @@ impl HostFs {
         self.nodes.retain_living(|node| stat_fd(node.fd()).is_ok_and(|stat| stat.stx_nlink == 0));
     }
 
+    /// Makes every handle that was made so far survive the end of this process.
+    pub(crate) fn keep_handles(&self) -> Result<()> {
+        let Some(stored) = self.handles.stored() else { return Ok(()) };
+        // The store's files are the server's own.
+        self.identity.own()?;
+        stored.store.flush().map_err(Error::Io)
+    }
+
     /// Writes down what a file is recognised by, after a change that can make another file of it on an overlay.
     pub(crate) fn reaffirm(&self, handle: &Handle, node: &Node) -> Result<()> {
         match self.handles.stored() {
             Some(stored) if *handle != root_handle() => {
-                stored.reaffirm(handle, Subject::of_fd(&node.fd(), &stat_fd(node.fd())?))
+                stored.reaffirm(handle, Subject::of_fd(&node.fd(), &stat_fd(node.fd())?))?;
+                self.keep_handles()
             }
             _ => Ok(()),
         }

@@ -49,7 +49,7 @@ impl HostFs {
     /// Opens a regular file whose size changes, and whatever can be opened when the change has to be synced.
     fn open_to_set(&self, node: &Node, set: &SetAttributes) -> Result<Option<OwnedFd>> {
         match node.kind() {
-            FileKind::Regular if set.size_bytes.is_some() => node.reopen(OFlags::WRONLY).map(Some),
+            FileKind::Regular if set.size_bytes.is_some() => self.reopen_as_owner(node, OFlags::WRONLY).map(Some),
             FileKind::Regular if self.syncs() => Ok(node.reopen(OFlags::RDONLY).ok()),
             FileKind::Directory if self.syncs() => node.reopen(OFlags::RDONLY | OFlags::DIRECTORY).map(Some),
             _ => Ok(None),

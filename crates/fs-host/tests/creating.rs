@@ -1,4 +1,5 @@
 //! Creating, exclusive creating, and everything that is not a regular file.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod support;
 

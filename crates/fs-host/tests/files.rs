@@ -1,4 +1,5 @@
 //! Bytes of files.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Handles: they follow their file, survive a restart, go stale with it, and lead nowhere else.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Listings: every name that stays is given exactly once, whatever comes and goes meanwhile.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Who owns what is made, what access lists allow, and what a caller may change. All of this needs root.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod support;
 

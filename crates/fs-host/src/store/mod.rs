@@ -43,6 +43,7 @@ struct Numbers {
     next: u64,
     reserved: u64,
     live_bytes: u64,
+    max_dead_bytes: u64,
 }
 
 /// Where a line is.
@@ -110,7 +111,10 @@ impl Store {
         let mut numbers = self.lock();
         numbers.log.flush()?;
         let dead_bytes = numbers.log.len() - numbers.live_bytes.min(numbers.log.len());
-        if dead_bytes > MAX_DEAD_BYTES.max(numbers.live_bytes) { numbers.rewrite() } else { Ok(()) }
+        if dead_bytes > numbers.max_dead_bytes.max(numbers.live_bytes) {
+            numbers.rewrite_or_wait(dead_bytes);
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbers> {
@@ -137,6 +141,7 @@ impl Numbers {
             next: ROOT_ID + 1,
             reserved: 0,
             live_bytes: 0,
+            max_dead_bytes: MAX_DEAD_BYTES,
         }
     }
 
@@ -225,6 +230,17 @@ impl Numbers {
         self.reserved = self.next + RESERVED_IDS;
         self.log.append(&Line::Reserved(self.reserved));
         self.log.sync()
+    }
+
+    /// A log that cannot be written anew is still good; it is tried again when twice as much is out of date.
+    fn rewrite_or_wait(&mut self, dead_bytes: u64) {
+        match self.rewrite() {
+            Ok(()) => self.max_dead_bytes = MAX_DEAD_BYTES,
+            Err(error) => {
+                tracing::warn!(%error, "cannot write the store of file handles anew, so it goes on growing");
+                self.max_dead_bytes = dead_bytes * 2;
+            }
+        }
     }
 
     /// Writes what is still true into a new log.
