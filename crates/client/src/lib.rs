@@ -1,1 +1,54 @@
+//! Wharf's NFS client: versions 2 and 3 over TCP and UDP, asynchronous and pipelined.
 //!
+//! A [`Mount`] is what applications use: it is made of a [`Url`] and [`Options`], and offers every operation whatever the
+//! version of NFS. A [`Connection`] below it carries typed calls of any program. [`core`] below that is the state of a
+//! connection without socket and clock. [`rpcbind`] and [`mountd`] ask a server what it has.
+//!
+//! Everything runs on a tokio runtime with timers and network (`enable_all`).
+//!
+//! ```no_run
+//! # async fn example() -> client::Result<()> {
+//! use client::{Detail, Follow, Mount, Options};
+//!
+//! let url = "nfs://localhost/export/dir?version=3".parse().unwrap();
+//! let mount = Mount::connect(&url, &Options::default()).await?;
+//! let dir = mount.walk(mount.path_below(), Follow::Links).await?;
+//! let mut listing = mount.read_dir(&dir.handle, Detail::Entries);
+//! while let Some(entry) = listing.next().await? {
+//!     let size = entry.entry.map(|file| file.attributes.size_bytes);
+//!     println!("{} {size:?}", entry.name.escape_ascii());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod connection;
+pub mod core;
+mod credentials;
+mod directory;
+mod error;
+mod handle;
+mod mount;
+pub mod mountd;
+mod options;
+pub mod rpcbind;
+mod status;
+mod types;
+mod url;
+mod v2;
+mod v3;
+
+pub use connection::{Connection, Response};
+pub use core::{Counters, Transport};
+pub use credentials::Credentials;
+pub use directory::Listing;
+pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
+pub use handle::Handle;
+pub use mount::{Follow, Mount, Sizes};
+pub use options::{Options, Version};
+pub use status::Status;
+pub use types::{
+    Data, Detail, DirEntry, Entry, FsInfo, PathLimits, ReadInto, Rights, SpecialFile, WriteVerifier, Written,
+};
+pub use url::{Parameters, Url, UrlError};

@@ -1,0 +1,119 @@
+//! The driver of a UDP socket: a message is a datagram, and what is lost is sent again by the core.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use tokio::net::UdpSocket;
+
+use super::shared::{Shared, wake_all};
+use super::timer::Timer;
+
+/// The largest datagram, in bytes.
+const MAX_DATAGRAM_BYTES: usize = 1 << 16;
+/// Memory that several replies share, in bytes.
+const BLOCK_BYTES: usize = 4 * MAX_DATAGRAM_BYTES;
+/// How many datagrams one turn receives before other tasks get their turn.
+const RECEIVES_PER_TURN: usize = 64;
+
+pub(super) struct Driver {
+    shared: Arc<Shared>,
+    socket: UdpSocket,
+    /// The datagram that the socket did not take yet, when it is not empty.
+    outgoing: BytesMut,
+    incoming: BytesMut,
+    timer: Timer,
+    wakers: Vec<Waker>,
+}
+
+impl Driver {
+    pub(super) fn new(shared: Arc<Shared>, socket: UdpSocket) -> Driver {
+        let (outgoing, incoming) = (BytesMut::new(), BytesMut::new());
+        Driver { shared, socket, outgoing, incoming, timer: Timer::new(), wakers: Vec::new() }
+    }
+
+    pub(super) async fn run(mut self) {
+        poll_fn(|cx| self.poll(cx)).await;
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // Replies first: they open the window for what is sent then.
+        self.receive(cx);
+        ready!(self.poll_state(cx));
+        Poll::Ready(())
+    }
+
+    /// Looks what the callers and the clock want; ready when nobody needs the socket any more.
+    fn poll_state(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let deadline = {
+                let mut state = self.shared.lock();
+                if state.is_closing {
+                    return Poll::Ready(());
+                }
+                match &mut state.driver {
+                    Some(waker) => waker.clone_from(cx.waker()),
+                    none => *none = Some(cx.waker().clone()),
+                }
+                state.core.poll_timeout()
+            };
+            self.send(cx);
+            let Some(deadline) = deadline else { return Poll::Pending };
+            ready!(self.timer.poll(deadline, cx));
+            self.shared.lock().core.handle_timeout(Instant::now(), &mut self.wakers);
+            wake_all(&mut self.wakers);
+        }
+    }
+
+    fn send(&mut self, cx: &mut Context<'_>) {
+        loop {
+            if self.outgoing.is_empty() && !self.shared.lock().core.fill_datagram(&mut self.outgoing) {
+                return;
+            }
+            match self.socket.poll_send(cx, &self.outgoing) {
+                Poll::Pending => return,
+                // What the socket refuses is as good as lost on the way, and is sent again in its time.
+                Poll::Ready(Err(error)) => self.note(&error),
+                Poll::Ready(Ok(_)) => {}
+            }
+            self.outgoing.clear();
+        }
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..RECEIVES_PER_TURN {
+            if !matches!(self.socket.poll_recv_ready(cx), Poll::Ready(Ok(()))) {
+                return;
+            }
+            if self.incoming.capacity() < MAX_DATAGRAM_BYTES {
+                self.incoming.reserve(BLOCK_BYTES);
+            }
+            match self.socket.try_recv_buf(&mut self.incoming) {
+                Ok(_) => self.take_message(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => self.note(&error),
+            }
+        }
+        cx.waker().wake_by_ref();
+    }
+
+    fn take_message(&mut self) {
+        let message = self.incoming.split().freeze();
+        self.shared.lock().core.handle_message(message, &mut self.wakers);
+        wake_all(&mut self.wakers);
+    }
+
+    /// A socket error is a server that is not there yet or a network that is full: retransmission deals with both.
+    fn note(&self, error: &io::Error) {
+        tracing::debug!(server = %self.shared.server, %error, "datagram socket");
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.end(&mut self.wakers);
+    }
+}

@@ -1,0 +1,209 @@
+//! A connection to one program of a server: callers on one side, a task that moves bytes on the other.
+
+mod datagram;
+mod dial;
+mod response;
+mod shared;
+mod stream;
+mod timer;
+
+use std::future::Future;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use buffer::Buffer;
+use bytes::Bytes;
+use proto::Operation;
+use rpc::Xid;
+use xdr::{Encode, Encoder};
+
+use crate::core::{Core, Counters, Failure, Transport};
+use crate::{Credentials, Error, Options, Reason, Result};
+use dial::Dial;
+pub use response::Response;
+use shared::Shared;
+
+/// What a reply may take besides 1 MiB of data, in bytes.
+const REPLY_HEADER_BYTES: usize = 64 * 1024;
+/// The most fragments of one reply.
+const MAX_REPLY_FRAGMENTS: usize = 1024;
+
+/// A connection to a server. Clones share it; it is closed when the last one is gone.
+///
+/// Many calls may be on their way at once, from as many tasks as you like. A call whose future is dropped is forgotten.
+///
+/// ```no_run
+/// # async fn example() -> client::Result<()> {
+/// use client::{Connection, Options};
+/// use proto::nfs3;
+///
+/// let connection = Connection::connect("[::1]:2049".parse().unwrap(), "localhost", &Options::default()).await?;
+/// connection.call::<nfs3::Null>(&()).await?.decode()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Connection(Arc<Closer>);
+
+/// Closes the connection when the last handle on it goes.
+#[derive(Debug)]
+struct Closer {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    credentials: Credentials,
+}
+
+impl Drop for Closer {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Connection {
+    /// Connects to `address`; `server` is the name that errors call it by. The task that moves the bytes runs on the
+    /// current runtime.
+    ///
+    /// # Errors
+    /// [`Reason::Connect`].
+    pub async fn connect(address: SocketAddr, server: &str, options: &Options) -> Result<Connection> {
+        let server: Arc<str> = server.into();
+        let failed = |source| Error::new(&server, "connect", Reason::Connect { address, source });
+        let use_privileged_port = options.use_privileged_port;
+        let dial = Dial { address, use_privileged_port, timeout: options.connect_timeout };
+        let config = options.core_config();
+        let core = Core::new(config, random(), Instant::now());
+        let header = options.credentials.header();
+        let shared = Arc::new(Shared::new(core, config.max_pending, Arc::clone(&server), header));
+        match config.transport {
+            Transport::Stream => {
+                let stream = dial.stream(None).await.map_err(failed)?;
+                tokio::spawn(stream::Driver::new(Arc::clone(&shared), dial, reply_limits()).run(stream));
+            }
+            Transport::Datagram => {
+                let socket = dial.datagram().await.map_err(failed)?;
+                tokio::spawn(datagram::Driver::new(Arc::clone(&shared), socket).run());
+            }
+        }
+        Ok(Connection(Arc::new(Closer { shared, address, credentials: options.credentials.resolve() })))
+    }
+
+    /// Calls a procedure and waits for the reply.
+    ///
+    /// # Errors
+    /// When there is no reply, or the server did not carry the call out. Statuses are in the reply.
+    pub async fn call<O: Operation>(&self, arguments: &O::Arguments<'_>) -> Result<Response<O>> {
+        self.call_with_data(arguments, None).await
+    }
+
+    /// Calls a procedure whose arguments end with opaque data, which is sent from where it lies.
+    pub(crate) async fn call_with_data<O: Operation>(
+        &self,
+        arguments: &impl Encode,
+        data: Option<Bytes>,
+    ) -> Result<Response<O>> {
+        let shared = &*self.0.shared;
+        let Ok(_permit) = shared.permits.acquire().await else { return Err(self.no_reply::<O>(Failure::Closed)) };
+        let xid = self.submit::<O>(arguments, data).map_err(|failure| self.no_reply::<O>(failure))?;
+        match (Reply { shared, xid, is_over: false }).await {
+            Ok(message) => Response::parse(message, &shared.server),
+            Err(failure) => Err(self.no_reply::<O>(failure)),
+        }
+    }
+
+    /// The address of the server.
+    pub fn address(&self) -> SocketAddr {
+        self.0.address
+    }
+
+    /// The name that errors call the server by.
+    pub(crate) fn server(&self) -> &Arc<str> {
+        &self.0.shared.server
+    }
+
+    /// Who the client says it is; never [`Credentials::Process`].
+    pub(crate) fn credentials(&self) -> &Credentials {
+        &self.0.credentials
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.0.shared.lock().core.counters()
+    }
+
+    fn no_reply<O: Operation>(&self, failure: Failure) -> Error {
+        Error::new(self.server(), O::NAME, Reason::NoReply(failure))
+    }
+
+    /// Encodes a call into the queue, and wakes the driver when nobody did since it looked last.
+    fn submit<O: Operation>(&self, arguments: &impl Encode, data: Option<Bytes>) -> std::result::Result<Xid, Failure> {
+        let shared = &*self.0.shared;
+        let now = Instant::now();
+        let (xid, driver) = {
+            let mut state = shared.lock();
+            if state.is_closing {
+                return Err(Failure::Closed);
+            }
+            let write = |xid, head: &mut Buffer| {
+                put_header::<O>(&shared.header, xid, head);
+                arguments.encode(&mut Encoder::new(head));
+            };
+            // The permits are as many as the core has places, so it is never full here.
+            let xid = state.core.submit(now, data, write).map_err(|_| Failure::Closed)?;
+            (xid, state.driver.take())
+        };
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        Ok(xid)
+    }
+}
+
+/// Puts the call's own numbers into the header that all calls share: xid, program, version and procedure are the first,
+/// fourth, fifth and sixth word (RFC 5531 §9).
+fn put_header<O: Operation>(template: &[u8], xid: Xid, head: &mut Buffer) {
+    head.put(template);
+    let words = head.as_mut_slice();
+    words[..4].copy_from_slice(&xid.0.to_be_bytes());
+    words[12..16].copy_from_slice(&O::PROGRAM.to_be_bytes());
+    words[16..20].copy_from_slice(&O::VERSION.to_be_bytes());
+    words[20..24].copy_from_slice(&O::PROCEDURE.to_be_bytes());
+}
+
+fn reply_limits() -> rpc::record::Limits {
+    let max_bytes = proto::nfs3::MAX_DATA_BYTES + REPLY_HEADER_BYTES;
+    rpc::record::Limits { max_bytes, max_fragments: MAX_REPLY_FRAGMENTS }
+}
+
+/// A number that is another one in each process and each time; the keys come from the system's randomness.
+pub(crate) fn random() -> u32 {
+    RandomState::new().build_hasher().finish() as u32
+}
+
+/// Waits for the reply to one call, and forgets the call when nobody waits any more.
+struct Reply<'a> {
+    shared: &'a Shared,
+    xid: Xid,
+    is_over: bool,
+}
+
+impl Future for Reply<'_> {
+    type Output = std::result::Result<Bytes, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let reply = self.shared.lock().core.poll_reply(self.xid, cx);
+        self.is_over = reply.is_ready();
+        reply
+    }
+}
+
+impl Drop for Reply<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.shared.lock().core.cancel(self.xid);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The driver of a TCP connection: moves bytes between the socket and the core, and connects anew when it is lost.
+
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
+
+use bytes::BufMut;
+use rpc::record;
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::dial::Dial;
+use super::shared::{Shared, wake_all};
+use super::timer::Timer;
+use crate::core::{Batch, Expired, Failure, Incoming};
+
+/// The shortest and the longest pause between two attempts to connect.
+const MIN_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// A connection that lived this long without trouble is replaced at once.
+const STEADY: Duration = Duration::from_secs(1);
+/// How many reads one turn makes before other tasks get theirs.
+const READS_PER_TURN: usize = 4;
+
+/// Why a stream is served no more.
+enum End {
+    /// Nobody needs it any more.
+    Closing,
+    /// The peer or the network ended it.
+    Lost(io::Error),
+    /// Replies do not come.
+    Silent,
+    /// What comes is not made of records.
+    Broken(record::Error),
+}
+
+pub(super) struct Driver {
+    shared: Arc<Shared>,
+    dial: Dial,
+    batch: Batch,
+    incoming: Incoming,
+    timer: Timer,
+    wakers: Vec<Waker>,
+    /// Whether this turn was put off already so that more calls can join the batch.
+    has_waited: bool,
+}
+
+impl Driver {
+    pub(super) fn new(shared: Arc<Shared>, dial: Dial, limits: record::Limits) -> Driver {
+        let (batch, incoming, timer) = (Batch::default(), Incoming::new(limits), Timer::new());
+        Driver { shared, dial, batch, incoming, timer, wakers: Vec::new(), has_waited: false }
+    }
+
+    pub(super) async fn run(mut self, mut stream: TcpStream) {
+        let mut pause = MIN_PAUSE;
+        loop {
+            let since = Instant::now();
+            match poll_fn(|cx| self.poll_serve(&mut stream, cx)).await {
+                End::Closing => return,
+                End::Lost(error) => tracing::debug!(server = %self.shared.server, %error, "connection lost"),
+                End::Silent => tracing::warn!(server = %self.shared.server, "server does not answer; connecting anew"),
+                End::Broken(error) => self.fail_all(Failure::BrokenStream(error)),
+            }
+            pause = if since.elapsed() > STEADY { MIN_PAUSE } else { (pause * 2).min(MAX_PAUSE) };
+            // The old socket is closed first, so that its port is free for the new one.
+            let port = stream.local_addr().ok().map(|address| address.port());
+            drop(stream);
+            match self.reconnect(port, pause).await {
+                Some(another) => stream = another,
+                None => return,
+            }
+        }
+    }
+
+    fn poll_serve(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+        if let Poll::Ready(end) = self.poll_state(cx) {
+            return Poll::Ready(end);
+        }
+        if let Err(error) = self.send(stream, cx) {
+            return Poll::Ready(End::Lost(error));
+        }
+        self.receive(stream, cx)
+    }
+
+    /// Looks what the callers and the clock want.
+    fn poll_state(&mut self, cx: &mut Context<'_>) -> Poll<End> {
+        loop {
+            let mut state = self.shared.lock();
+            if state.is_closing {
+                return Poll::Ready(End::Closing);
+            }
+            match &mut state.driver {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            let Some(deadline) = state.core.poll_timeout() else { return Poll::Pending };
+            drop(state);
+            ready!(self.timer.poll(deadline, cx));
+            let expired = self.shared.lock().core.handle_timeout(Instant::now(), &mut self.wakers);
+            wake_all(&mut self.wakers);
+            if expired == Expired::Reconnect {
+                return Poll::Ready(End::Silent);
+            }
+        }
+    }
+
+    /// Sends what is queued, as much as the socket takes.
+    fn send(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> io::Result<()> {
+        loop {
+            if self.batch.is_empty() && !self.gather(cx) {
+                return Ok(());
+            }
+            let mut slices = [IoSlice::new(&[]); Batch::MAX_SLICES];
+            let count = self.batch.slices(&mut slices);
+            match Pin::new(&mut *stream).poll_write_vectored(cx, &slices[..count]) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(sent)) => self.batch.advance(sent),
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Fills the batch, but only in the turn after the one that found something to send: the tasks that run in between
+    /// add their calls to it.
+    fn gather(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut state = self.shared.lock();
+        if !state.core.wants_to_send() {
+            self.has_waited = false;
+            return false;
+        }
+        if !self.has_waited {
+            self.has_waited = true;
+            // That turn comes by itself: callers need not wake the driver before.
+            state.driver = None;
+            drop(state);
+            let _ = pin!(tokio::task::yield_now()).poll(cx);
+            return false;
+        }
+        state.core.fill_batch(&mut self.batch);
+        true
+    }
+
+    /// Receives what has come and hands the replies on.
+    fn receive(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+        for _ in 0..READS_PER_TURN {
+            let (memory, room) = self.incoming.room();
+            let mut memory = memory.limit(room);
+            match ready!(pin!(stream.read_buf(&mut memory)).poll(cx)) {
+                Ok(0) => return Poll::Ready(End::Lost(io::ErrorKind::UnexpectedEof.into())),
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(End::Lost(error)),
+            }
+            if let Err(error) = self.take_messages() {
+                return Poll::Ready(End::Broken(error));
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn take_messages(&mut self) -> Result<(), record::Error> {
+        let result = {
+            let mut state = self.shared.lock();
+            loop {
+                match self.incoming.next_message() {
+                    Ok(Some(message)) => state.core.handle_message(message, &mut self.wakers),
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            }
+        };
+        wake_all(&mut self.wakers);
+        result
+    }
+
+    /// Connects again and again until it succeeds or nobody needs it any more. Time-outs go on meanwhile.
+    async fn reconnect(&mut self, port: Option<u16>, pause: Duration) -> Option<TcpStream> {
+        self.shared.lock().core.handle_lost();
+        self.batch.clear();
+        self.incoming.clear();
+        let mut attempt = pin!(connect_until_it_works(self.dial, port, pause));
+        let stream = poll_fn(|cx| match self.poll_state(cx) {
+            Poll::Ready(End::Closing) => Poll::Ready(None),
+            _ => attempt.as_mut().poll(cx).map(Some),
+        })
+        .await?;
+        self.shared.lock().core.handle_connected();
+        Some(stream)
+    }
+
+    fn fail_all(&mut self, failure: Failure) {
+        tracing::warn!(server = %self.shared.server, %failure, "closing the connection");
+        self.shared.lock().core.fail_all(failure, &mut self.wakers);
+        wake_all(&mut self.wakers);
+    }
+}
+
+impl Drop for Driver {
+    /// Ends the calls that are left when the runtime ends before them.
+    fn drop(&mut self) {
+        self.shared.end(&mut self.wakers);
+    }
+}
+
+async fn connect_until_it_works(dial: Dial, port: Option<u16>, mut pause: Duration) -> TcpStream {
+    loop {
+        match dial.stream(port).await {
+            Ok(stream) => return stream,
+            Err(error) => tracing::debug!(address = %dial.address, %error, "cannot connect"),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAX_PAUSE);
+    }
+}

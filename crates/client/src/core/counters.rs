@@ -1,0 +1,30 @@
+/// What a connection counted since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Calls made.
+    pub calls: u64,
+    /// Calls that got a reply.
+    pub replies: u64,
+    /// Sends of a call after its first.
+    pub retransmissions: u64,
+    /// Times that a call's time was up.
+    pub timeouts: u64,
+    /// Replies that no call waited for: late, doubled or never asked for.
+    pub unexpected: u64,
+    /// Messages that were no replies.
+    pub invalid: u64,
+    /// Times that a lost stream was replaced.
+    pub reconnects: u64,
+}
+
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.calls += other.calls;
+        self.replies += other.replies;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.unexpected += other.unexpected;
+        self.invalid += other.invalid;
+        self.reconnects += other.reconnects;
+    }
+}

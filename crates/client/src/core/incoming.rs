@@ -1,0 +1,100 @@
+use bytes::{Bytes, BytesMut};
+use rpc::record::{self, Limits, Scan};
+
+/// The bytes of a stream that were received and not handed on: records are taken out of it without a copy.
+#[derive(Debug)]
+pub struct Incoming {
+    bytes: BytesMut,
+    limits: Limits,
+    /// How many bytes the record at the front takes at least.
+    needed: usize,
+}
+
+impl Incoming {
+    /// Memory for small replies, in bytes: one read brings as many as fit.
+    const BLOCK_BYTES: usize = 256 * 1024;
+    /// With less room than this another block is taken, in bytes.
+    const MIN_ROOM_BYTES: usize = 16 * 1024;
+
+    /// Makes an empty one that refuses records over `limits`.
+    pub fn new(limits: Limits) -> Incoming {
+        Incoming { bytes: BytesMut::new(), limits, needed: 0 }
+    }
+
+    /// Memory to receive into, and how many bytes of it to use: not past the end of a record that fills a block by
+    /// itself, so that the next record need not be moved out of its way.
+    pub fn room(&mut self) -> (&mut BytesMut, usize) {
+        let missing = self.needed.saturating_sub(self.bytes.len());
+        if self.bytes.capacity() - self.bytes.len() < missing.max(Self::MIN_ROOM_BYTES) {
+            self.bytes.reserve(missing.max(Self::BLOCK_BYTES));
+        }
+        let is_large = self.needed > Self::BLOCK_BYTES;
+        let room = if is_large { missing } else { self.bytes.capacity() - self.bytes.len() };
+        (&mut self.bytes, room)
+    }
+
+    /// Takes the next whole record out.
+    ///
+    /// # Errors
+    /// When the stream is not made of records within the limits: no later byte of it can be understood.
+    pub fn next_message(&mut self) -> Result<Option<Bytes>, record::Error> {
+        match record::scan(&mut self.bytes, &self.limits)? {
+            Scan::Partial(needed) => {
+                self.needed = needed;
+                Ok(None)
+            }
+            Scan::Whole { message, consumed } => {
+                self.needed = 0;
+                Ok(Some(self.bytes.split_to(consumed).freeze().slice(message)))
+            }
+        }
+    }
+
+    /// Forgets everything: another stream begins.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.needed = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BufMut;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { max_bytes: 1 << 20, max_fragments: 4 };
+
+    fn record(bytes: &[u8]) -> Vec<u8> {
+        [&record::last_mark(bytes.len()).to_be_bytes()[..], bytes].concat()
+    }
+
+    fn receive(incoming: &mut Incoming, stream: &mut &[u8], most: usize) {
+        let (memory, room) = incoming.room();
+        let (now, later) = stream.split_at(room.min(most).min(stream.len()));
+        memory.put_slice(now);
+        *stream = later;
+    }
+
+    #[test]
+    fn records_come_out_whole_however_the_stream_is_cut() {
+        let records: Vec<Vec<u8>> = [0, 5, 300_000, 16, 700_000, 1].map(|length| vec![length as u8; length]).into();
+        let stream: Vec<u8> = records.iter().flat_map(|bytes| record(bytes)).collect();
+        for most in [3, 1000, 65_536, usize::MAX] {
+            let (mut incoming, mut rest, mut found) = (Incoming::new(LIMITS), &stream[..], Vec::new());
+            while !rest.is_empty() {
+                receive(&mut incoming, &mut rest, most);
+                found.extend(std::iter::from_fn(|| incoming.next_message().unwrap()));
+            }
+            assert!(found.iter().eq(&records), "cut at {most}");
+        }
+    }
+
+    #[test]
+    fn record_over_the_limit_takes_no_memory() {
+        let mut incoming = Incoming::new(LIMITS);
+        receive(&mut incoming, &mut &record::last_mark(1 << 30).to_be_bytes()[..], 4);
+        assert!(incoming.next_message().is_err());
+        assert!(incoming.bytes.capacity() <= 2 * Incoming::BLOCK_BYTES);
+    }
+}

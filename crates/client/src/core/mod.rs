@@ -1,0 +1,216 @@
+//! The core of a connection, without a socket and without a clock: the table of calls that wait for their replies.
+//!
+//! Time comes in as an argument; what to send goes out as a [`Batch`] or as datagrams; what was received comes in as
+//! whole messages. These hold always:
+//!
+//! - A call has one xid from its first send to its last, however often it is sent and over however many connections, so
+//!   that the server's replay cache knows it (RFC 5531 §4).
+//! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once.
+//! - A reply that no call waits for changes nothing but a counter.
+
+mod batch;
+mod config;
+mod counters;
+mod failure;
+mod incoming;
+mod receive;
+mod send;
+mod slot;
+mod stream;
+mod timers;
+mod window;
+
+use std::collections::VecDeque;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use buffer::Buffer;
+use bytes::Bytes;
+use rpc::Xid;
+
+pub use batch::Batch;
+pub use config::{Config, Retry, Transport};
+pub use counters::Counters;
+pub use failure::Failure;
+pub use incoming::Incoming;
+use slot::{Slot, State};
+pub use timers::Expired;
+use window::Window;
+
+/// The calls of one connection.
+#[derive(Debug)]
+pub struct Core {
+    config: Config,
+    /// A call's place is its xid modulo the length, which is a power of two; an xid whose place is taken is left out.
+    slots: Box<[Slot]>,
+    next_xid: u32,
+    /// Calls without a reply.
+    pending: usize,
+    /// Places that are not free: calls without a reply, and replies that were not looked at.
+    taken: usize,
+    queue: VecDeque<Xid>,
+    /// Calls sent over datagrams and not answered.
+    in_flight: usize,
+    window: Window,
+    is_connected: bool,
+    /// No deadline is earlier than this one.
+    earliest: Option<Instant>,
+    counters: Counters,
+}
+
+/// The table is full: wait until a call is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
+
+impl Core {
+    /// Makes a core whose first call gets `first_xid`, which should be random: a restarted client must not meet its own
+    /// old calls in the server's replay cache.
+    pub fn new(config: Config, first_xid: u32, now: Instant) -> Core {
+        let places = config.max_pending.clamp(1, Config::MOST_PENDING).next_power_of_two() * 2;
+        Core {
+            slots: (0..places).map(|_| Slot::new(now)).collect(),
+            next_xid: first_xid,
+            pending: 0,
+            taken: 0,
+            queue: VecDeque::new(),
+            in_flight: 0,
+            window: Window::new(),
+            is_connected: true,
+            earliest: None,
+            counters: Counters::default(),
+            config,
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// How many calls have no reply.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// Puts a call in the queue. `write` appends the whole message, whose first word is the xid; `data`, when there is
+    /// some, follows as an opaque.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn submit(
+        &mut self,
+        now: Instant,
+        data: Option<Bytes>,
+        write: impl FnOnce(Xid, &mut Buffer),
+    ) -> Result<Xid, Full> {
+        if self.taken >= self.config.max_pending {
+            return Err(Full);
+        }
+        let xid = self.free_xid();
+        let timeout = self.config.retry.first_timeout;
+        let slot = self.slot_mut(xid);
+        slot.xid = xid;
+        slot.state = State::Pending;
+        slot.head.clear();
+        write(xid, &mut slot.head);
+        if let Some(data) = data {
+            slot.head.put(&u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
+            slot.data = data;
+        }
+        (slot.sends, slot.expiries, slot.submitted, slot.timeout) = (0, 0, now, timeout);
+        slot.deadline = now + timeout;
+        slot.is_queued = true;
+        self.earliest = Some(self.earliest.map_or(now + timeout, |earliest| earliest.min(now + timeout)));
+        self.pending += 1;
+        self.taken += 1;
+        self.counters.calls += 1;
+        self.queue.push_back(xid);
+        Ok(xid)
+    }
+
+    /// Looks whether the call is over, and makes its place free if so.
+    pub fn poll_reply(&mut self, xid: Xid, cx: &Context<'_>) -> Poll<Result<Bytes, Failure>> {
+        let slot = self.slot_mut(xid);
+        if slot.xid != xid || slot.is_free() {
+            return Poll::Ready(Err(Failure::Closed));
+        }
+        if slot.is_pending() {
+            match &mut slot.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        }
+        let state = std::mem::take(&mut slot.state);
+        slot.release();
+        self.taken -= 1;
+        match state {
+            State::Done(result) => Poll::Ready(result),
+            State::Free | State::Pending => Poll::Ready(Err(Failure::Closed)),
+        }
+    }
+
+    /// Forgets a call whose caller waits no more. A reply that still comes is then one that nobody waits for.
+    pub fn cancel(&mut self, xid: Xid) {
+        let slot = self.slot_mut(xid);
+        if slot.xid != xid || slot.is_free() {
+            return;
+        }
+        let was_pending = slot.is_pending();
+        let was_queued = std::mem::take(&mut slot.is_queued);
+        slot.release();
+        self.taken -= 1;
+        if was_pending {
+            self.leave_table(xid, was_queued);
+        }
+    }
+
+    /// Ends every call without a reply.
+    pub fn fail_all(&mut self, failure: Failure, wakers: &mut Vec<Waker>) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_pending()) {
+            slot.is_queued = false;
+            wakers.extend(slot.finish(Err(failure)));
+        }
+        self.queue.clear();
+        (self.pending, self.in_flight, self.earliest) = (0, 0, None);
+    }
+
+    fn mask(&self) -> u32 {
+        (self.slots.len() - 1) as u32
+    }
+
+    fn slot_mut(&mut self, xid: Xid) -> &mut Slot {
+        let place = (xid.0 & self.mask()) as usize;
+        &mut self.slots[place]
+    }
+
+    /// The next xid whose place is free; there are twice as many places as can be taken.
+    fn free_xid(&mut self) -> Xid {
+        loop {
+            let xid = Xid(self.next_xid);
+            self.next_xid = self.next_xid.wrapping_add(1);
+            if self.slot_mut(xid).is_free() {
+                return xid;
+            }
+        }
+    }
+
+    /// Keeps the counts right when a call stops being pending, which is in flight when it is not in the queue.
+    fn leave_table(&mut self, xid: Xid, was_queued: bool) {
+        self.pending -= 1;
+        if was_queued {
+            self.queue.retain(|queued| *queued != xid);
+        } else {
+            self.leave_flight();
+        }
+    }
+
+    fn leave_flight(&mut self) {
+        if self.config.transport == Transport::Datagram {
+            self.in_flight -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! What comes from the socket.
+
+use std::task::Waker;
+
+use bytes::Bytes;
+use rpc::Xid;
+
+use super::Core;
+
+/// The message type of a reply (RFC 5531 §9), as it stands in the second word.
+const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
+
+impl Core {
+    /// Takes a whole message from the server. The waker of the call that it answers is put into `wakers`.
+    pub fn handle_message(&mut self, message: Bytes, wakers: &mut Vec<Waker>) {
+        let Some((xid, REPLY_WORD)) = first_words(&message) else {
+            self.counters.invalid += 1;
+            return;
+        };
+        let xid = Xid(u32::from_be_bytes(xid));
+        let slot = self.slot_mut(xid);
+        // A call that was never sent has no reply: what carries its xid was guessed.
+        if slot.xid != xid || !slot.is_pending() || slot.sends == 0 {
+            self.counters.unexpected += 1;
+            return;
+        }
+        let was_queued = std::mem::take(&mut slot.is_queued);
+        wakers.extend(slot.finish(Ok(message)));
+        self.leave_table(xid, was_queued);
+        self.counters.replies += 1;
+        self.window.on_reply();
+    }
+}
+
+/// The xid and the message type, as they stand in the message.
+fn first_words(message: &[u8]) -> Option<([u8; 4], [u8; 4])> {
+    let (xid, rest) = message.split_first_chunk()?;
+    Some((*xid, *rest.first_chunk()?))
+}

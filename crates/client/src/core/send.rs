@@ -1,0 +1,56 @@
+//! What goes to the socket.
+
+use bytes::{BufMut, BytesMut};
+
+use super::slot::{Slot, xdr_padded};
+use super::{Batch, Core, Transport};
+
+impl Core {
+    /// Whether there is something to send now.
+    pub fn wants_to_send(&self) -> bool {
+        !self.queue.is_empty()
+            && match self.config.transport {
+                Transport::Stream => self.is_connected,
+                Transport::Datagram => self.in_flight < self.window.limit(),
+            }
+    }
+
+    /// Moves calls from the queue into `batch` until it is full: for a stream.
+    pub fn fill_batch(&mut self, batch: &mut Batch) {
+        while self.wants_to_send() && !batch.is_full() {
+            let Some(slot) = self.next_to_send() else { break };
+            batch.put(&rpc::record::last_mark(slot.message_bytes()).to_be_bytes());
+            batch.put(slot.head.as_slice());
+            batch.put_shared(&slot.data);
+            batch.put(&[0; 3][..xdr_padded(slot.data.len()) - slot.data.len()]);
+        }
+        batch.close();
+    }
+
+    /// Puts the next call of the queue into `datagram`, and says whether there was one.
+    pub fn fill_datagram(&mut self, datagram: &mut BytesMut) -> bool {
+        datagram.clear();
+        if !self.wants_to_send() {
+            return false;
+        }
+        let Some(slot) = self.next_to_send() else { return false };
+        datagram.put_slice(slot.head.as_slice());
+        datagram.put_slice(&slot.data);
+        datagram.put_bytes(0, xdr_padded(slot.data.len()) - slot.data.len());
+        self.in_flight += 1;
+        true
+    }
+
+    /// Takes the first call from the queue and counts it as sent.
+    fn next_to_send(&mut self) -> Option<&Slot> {
+        let xid = self.queue.pop_front()?;
+        let place = (xid.0 & self.mask()) as usize;
+        let slot = &mut self.slots[place];
+        slot.is_queued = false;
+        slot.sends += 1;
+        if slot.sends > 1 {
+            self.counters.retransmissions += 1;
+        }
+        Some(&self.slots[place])
+    }
+}

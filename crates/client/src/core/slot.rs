@@ -1,0 +1,101 @@
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use buffer::Buffer;
+use bytes::Bytes;
+use rpc::Xid;
+
+use super::Failure;
+
+/// How a place in the table of calls is used.
+#[derive(Debug, Default)]
+pub(super) enum State {
+    /// By no call.
+    #[default]
+    Free,
+    /// By a call without a reply.
+    Pending,
+    /// By a call that is over and whose caller has not looked yet.
+    Done(Result<Bytes, Failure>),
+}
+
+/// One place in the table of calls. Its memory is used again by later calls.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) xid: Xid,
+    pub(super) state: State,
+    /// The call as it is sent, up to its data.
+    pub(super) head: Buffer,
+    /// The data at the end of the call, shared with the caller and not copied; the length before it is in `head`.
+    pub(super) data: Bytes,
+    pub(super) waker: Option<Waker>,
+    /// Whether the call is in the queue to the socket.
+    pub(super) is_queued: bool,
+    /// How often the call was sent.
+    pub(super) sends: u32,
+    /// How often its time was up.
+    pub(super) expiries: u32,
+    pub(super) submitted: Instant,
+    pub(super) deadline: Instant,
+    pub(super) timeout: Duration,
+}
+
+impl Slot {
+    /// Memory of a head that is kept for the next call, in bytes.
+    const MAX_KEPT_BYTES: usize = 16 * 1024;
+
+    pub(super) fn new(now: Instant) -> Slot {
+        Slot {
+            xid: Xid(0),
+            state: State::Free,
+            head: Buffer::new(),
+            data: Bytes::new(),
+            waker: None,
+            is_queued: false,
+            sends: 0,
+            expiries: 0,
+            submitted: now,
+            deadline: now,
+            timeout: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.state, State::Free)
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        matches!(self.state, State::Pending)
+    }
+
+    /// How long the call is when it is sent, in bytes, padding included.
+    pub(super) fn message_bytes(&self) -> usize {
+        self.head.len() + xdr_padded(self.data.len())
+    }
+
+    /// Ends the call and lets its memory go or be used again; the caller's waker is given back to be woken.
+    pub(super) fn finish(&mut self, result: Result<Bytes, Failure>) -> Option<Waker> {
+        self.state = State::Done(result);
+        self.forget_message();
+        self.waker.take()
+    }
+
+    /// Makes the place free.
+    pub(super) fn release(&mut self) {
+        self.state = State::Free;
+        self.waker = None;
+        self.forget_message();
+    }
+
+    fn forget_message(&mut self) {
+        self.data = Bytes::new();
+        if self.head.capacity() > Self::MAX_KEPT_BYTES {
+            self.head = Buffer::new();
+        }
+    }
+}
+
+/// The length of an opaque of `length` bytes with its padding (RFC 4506 §4.10).
+pub(super) fn xdr_padded(length: usize) -> usize {
+    length.next_multiple_of(4)
+}

@@ -1,0 +1,26 @@
+//! The loss of a stream, and its replacement.
+
+use rpc::Xid;
+
+use super::Core;
+
+impl Core {
+    /// Notes that the stream is gone. Nothing is sent until [`Core::handle_connected`].
+    pub fn handle_lost(&mut self) {
+        self.is_connected = false;
+    }
+
+    /// Notes that there is a new stream: every call without a reply is sent again, oldest first, with its own xid.
+    pub fn handle_connected(&mut self) {
+        self.is_connected = true;
+        self.counters.reconnects += 1;
+        self.queue.clear();
+        let (next, mask) = (self.next_xid, self.mask());
+        let mut waiting: Vec<Xid> = self.slots.iter().filter(|slot| slot.is_pending()).map(|slot| slot.xid).collect();
+        waiting.sort_unstable_by_key(|xid| std::cmp::Reverse(next.wrapping_sub(xid.0)));
+        for xid in &waiting {
+            self.slots[(xid.0 & mask) as usize].is_queued = true;
+        }
+        self.queue.extend(waiting);
+    }
+}

@@ -1,0 +1,251 @@
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use rpc::Xid;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Bench {
+    core: Core,
+    now: Instant,
+    wakers: Vec<Waker>,
+}
+
+impl Bench {
+    fn new(transport: Transport, retry: Retry) -> Bench {
+        let now = Instant::now();
+        Bench { core: Core::new(Config { transport, max_pending: 4, retry }, 7, now), now, wakers: Vec::new() }
+    }
+
+    fn soft(transport: Transport) -> Bench {
+        Bench::new(transport, Retry { first_timeout: SECOND, retransmissions: 2, is_hard: false })
+    }
+
+    fn submit(&mut self, text: &[u8]) -> Xid {
+        self.core
+            .submit(self.now, None, |xid, head| {
+                head.put(&xid.0.to_be_bytes());
+                head.put(text);
+            })
+            .unwrap()
+    }
+
+    fn datagrams(&mut self) -> Vec<Vec<u8>> {
+        let mut datagram = BytesMut::new();
+        std::iter::from_fn(|| self.core.fill_datagram(&mut datagram).then(|| datagram.to_vec())).collect()
+    }
+
+    fn stream(&mut self) -> Vec<u8> {
+        let mut batch = Batch::default();
+        self.core.fill_batch(&mut batch);
+        let mut slices = [std::io::IoSlice::new(&[]); Batch::MAX_SLICES];
+        let count = batch.slices(&mut slices);
+        slices[..count].iter().flat_map(|slice| slice.to_vec()).collect()
+    }
+
+    fn reply(&mut self, xid: Xid, text: &[u8]) {
+        self.core.handle_message(Bytes::from(reply(xid, text)), &mut self.wakers);
+    }
+
+    fn pass(&mut self, time: Duration) -> Expired {
+        self.now += time;
+        self.core.handle_timeout(self.now, &mut self.wakers)
+    }
+
+    fn poll(&mut self, xid: Xid) -> Poll<Result<Bytes, Failure>> {
+        self.core.poll_reply(xid, &Context::from_waker(Waker::noop()))
+    }
+}
+
+fn reply(xid: Xid, text: &[u8]) -> Vec<u8> {
+    [&xid.0.to_be_bytes()[..], &[0, 0, 0, 1], text].concat()
+}
+
+#[test]
+fn replies_in_any_order_reach_their_own_calls() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let calls = [bench.submit(b"aaaa"), bench.submit(b"bbbb"), bench.submit(b"cccc")];
+    bench.stream();
+    for (call, text) in [(calls[2], b"c"), (calls[0], b"a"), (calls[1], b"b")] {
+        bench.reply(call, text);
+    }
+    for (call, text) in [(calls[0], b"a"), (calls[1], b"b"), (calls[2], b"c")] {
+        assert!(matches!(bench.poll(call), Poll::Ready(Ok(message)) if message[8..] == text[..]));
+    }
+}
+
+#[test]
+fn calls_queued_together_go_out_in_one_batch_of_records() {
+    let mut bench = Bench::soft(Transport::Stream);
+    bench.submit(b"one!");
+    bench.submit(b"two!");
+    assert_eq!(bench.stream(), b"\x80\0\0\x08\0\0\0\x07one!\x80\0\0\x08\0\0\0\x08two!");
+}
+
+#[test]
+fn data_goes_out_behind_the_head_with_length_and_padding() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let data = Some(Bytes::from_static(b"abcde"));
+    bench.core.submit(bench.now, data, |_, head| head.put(b"head")).unwrap();
+    assert_eq!(bench.stream(), b"\x80\0\0\x10head\0\0\0\x05abcde\0\0\0");
+}
+
+#[test]
+fn lost_datagram_is_sent_again_with_its_xid_and_twice_the_time() {
+    let mut bench = Bench::soft(Transport::Datagram);
+    let call = bench.submit(b"call");
+    let first = bench.datagrams();
+    assert_eq!(first.len(), 1);
+    bench.pass(SECOND);
+    assert_eq!(bench.datagrams(), first, "the very same bytes, xid included");
+    bench.pass(SECOND);
+    assert_eq!(bench.datagrams().len(), 0, "the second send is given two seconds");
+    bench.pass(SECOND);
+    assert_eq!(bench.datagrams(), first);
+    bench.reply(call, b"late");
+    assert!(matches!(bench.poll(call), Poll::Ready(Ok(_))));
+    assert_eq!(bench.core.counters().retransmissions, 2);
+}
+
+#[test]
+fn soft_call_fails_after_its_retransmissions() {
+    let mut bench = Bench::soft(Transport::Datagram);
+    let call = bench.submit(b"call");
+    for seconds in [1, 2, 4] {
+        assert!(bench.poll(call).is_pending());
+        bench.datagrams();
+        bench.pass(SECOND * seconds);
+    }
+    let Poll::Ready(Err(failure)) = bench.poll(call) else { panic!("still waiting") };
+    assert_eq!(failure, Failure::TimedOut { sends: 3, waited: SECOND * 7 });
+    assert_eq!(bench.core.poll_timeout(), None);
+}
+
+#[test]
+fn hard_call_goes_on_for_ever() {
+    let retry = Retry { first_timeout: SECOND, retransmissions: 0, is_hard: true };
+    let mut bench = Bench::new(Transport::Datagram, retry);
+    let call = bench.submit(b"call");
+    for _ in 0..50 {
+        assert_eq!(bench.datagrams().len(), 1);
+        bench.pass(Retry::MAX_DATAGRAM_TIMEOUT);
+    }
+    assert!(bench.poll(call).is_pending());
+}
+
+#[test]
+fn doubled_and_late_replies_are_counted_and_change_nothing() {
+    let mut bench = Bench::soft(Transport::Datagram);
+    let call = bench.submit(b"call");
+    bench.datagrams();
+    bench.reply(call, b"one");
+    bench.reply(call, b"two");
+    assert!(matches!(bench.poll(call), Poll::Ready(Ok(message)) if message[8..] == b"one"[..]));
+    bench.reply(call, b"three");
+    bench.reply(Xid(999), b"who");
+    assert_eq!((bench.core.counters().replies, bench.core.counters().unexpected), (1, 3));
+}
+
+#[test]
+fn reply_to_a_call_that_was_not_sent_yet_is_not_believed() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let call = bench.submit(b"call");
+    bench.reply(call, b"guess");
+    assert!(bench.poll(call).is_pending());
+}
+
+#[test]
+fn message_that_is_no_reply_is_counted_as_invalid() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let call = bench.submit(b"call");
+    bench.stream();
+    bench.core.handle_message(Bytes::from_static(b"\0\0"), &mut bench.wakers);
+    bench.core.handle_message(Bytes::from_static(b"\0\0\0\x07\0\0\0\0"), &mut bench.wakers);
+    assert!(bench.poll(call).is_pending());
+    assert_eq!(bench.core.counters().invalid, 2);
+}
+
+#[test]
+fn new_stream_carries_every_unanswered_call_again_in_order() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let calls = [bench.submit(b"aaaa"), bench.submit(b"bbbb"), bench.submit(b"cccc")];
+    let first = bench.stream();
+    bench.reply(calls[1], b"");
+    bench.core.handle_lost();
+    bench.submit(b"dddd");
+    assert!(bench.stream().is_empty(), "nothing is sent without a stream");
+    bench.core.handle_connected();
+    let again = bench.stream();
+    assert_eq!(again[..12], first[..12]);
+    assert_eq!(again[12..24], first[24..]);
+    assert!(again[24..].ends_with(b"dddd"));
+    assert_eq!(again.len(), 36);
+}
+
+#[test]
+fn time_out_on_a_stream_asks_for_another_one() {
+    let mut bench = Bench::soft(Transport::Stream);
+    bench.submit(b"call");
+    bench.stream();
+    assert_eq!(bench.pass(SECOND / 2), Expired::Nothing);
+    assert_eq!(bench.pass(SECOND / 2), Expired::Reconnect);
+}
+
+#[test]
+fn table_takes_no_more_calls_than_it_was_given_places() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let first = bench.submit(b"1");
+    for _ in 0..3 {
+        bench.submit(b"n");
+    }
+    let now = bench.now;
+    assert_eq!(bench.core.submit(now, None, |_, _| {}), Err(Full));
+    bench.core.cancel(first);
+    bench.submit(b"5");
+}
+
+#[test]
+fn cancelled_call_leaves_the_queue_and_its_place() {
+    let mut bench = Bench::soft(Transport::Datagram);
+    let (queued, sent) = (bench.submit(b"a"), bench.submit(b"b"));
+    bench.core.cancel(queued);
+    assert_eq!(bench.datagrams().len(), 1);
+    bench.core.cancel(sent);
+    bench.reply(sent, b"late");
+    assert_eq!((bench.core.pending(), bench.core.counters().unexpected), (0, 1));
+    for _ in 0..4 {
+        bench.submit(b"n");
+    }
+    assert_eq!(bench.datagrams().len(), 4);
+}
+
+#[test]
+fn xids_go_on_past_places_that_are_taken() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let old = bench.submit(b"old");
+    bench.stream();
+    for _ in 0..40 {
+        let call = bench.submit(b"new");
+        assert_ne!(call, old);
+        bench.stream();
+        bench.reply(call, b"");
+        assert!(bench.poll(call).is_ready());
+    }
+    bench.reply(old, b"at last");
+    assert!(matches!(bench.poll(old), Poll::Ready(Ok(message)) if message[8..] == b"at last"[..]));
+}
+
+#[test]
+fn datagrams_in_flight_stay_within_the_window() {
+    let now = Instant::now();
+    let retry = Retry { first_timeout: SECOND, retransmissions: 2, is_hard: false };
+    let config = Config { transport: Transport::Datagram, max_pending: 64, retry };
+    let mut bench = Bench { core: Core::new(config, 1, now), now, wakers: Vec::new() };
+    let calls: Vec<Xid> = (0..64).map(|_| bench.submit(b"x")).collect();
+    assert_eq!(bench.datagrams().len(), 8);
+    bench.reply(calls[0], b"");
+    assert_eq!(bench.datagrams().len(), 1);
+}

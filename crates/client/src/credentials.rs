@@ -1,0 +1,55 @@
+use buffer::Buffer;
+use rpc::{AuthSys, Credential, Procedure, Xid};
+use xdr::Encoder;
+
+/// Who the client says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Credentials {
+    /// The user and groups of this process, by AUTH_SYS.
+    #[default]
+    Process,
+    /// These user and groups, by AUTH_SYS (RFC 5531 Appendix A). Groups past the sixteenth are left out.
+    Sys {
+        /// The user.
+        uid: u32,
+        /// The user's first group.
+        gid: u32,
+        /// The user's further groups.
+        groups: Vec<u32>,
+    },
+    /// Nobody, by AUTH_NONE.
+    None,
+}
+
+impl Credentials {
+    /// Looks up the numbers of this process where they are asked for.
+    pub(crate) fn resolve(&self) -> Credentials {
+        match self {
+            Credentials::Process => {
+                let groups = rustix::process::getgroups().unwrap_or_default();
+                Credentials::Sys {
+                    uid: rustix::process::geteuid().as_raw(),
+                    gid: rustix::process::getegid().as_raw(),
+                    groups: groups.into_iter().map(|group| group.as_raw()).collect(),
+                }
+            }
+            known => known.clone(),
+        }
+    }
+
+    /// The header of a call with this credential; the numbers in it are put in for each call.
+    pub(crate) fn header(&self) -> Vec<u8> {
+        let machine = rustix::system::uname();
+        let resolved = self.resolve();
+        let credential = match &resolved {
+            Credentials::Sys { uid, gid, groups } => {
+                Credential::Sys(AuthSys::new(machine.nodename().to_bytes(), *uid, *gid, groups))
+            }
+            Credentials::Process | Credentials::None => Credential::None,
+        };
+        let mut buffer = Buffer::new();
+        let any = Procedure { program: 0, version: 0, number: 0 };
+        any.encode_call(Xid(0), &credential, &mut Encoder::new(&mut buffer));
+        buffer.as_slice().to_vec()
+    }
+}

@@ -1,0 +1,271 @@
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::core::Failure;
+use crate::{Status, UrlError};
+
+/// What the operations of this crate return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Which operation failed, at which server, on which file, and why.
+///
+/// ```
+/// fn is_missing(error: &client::Error) -> bool {
+///     error.status() == Some(client::Status::NoEntry)
+/// }
+/// ```
+pub struct Error(Box<Parts>);
+
+struct Parts {
+    operation: &'static str,
+    server: Arc<str>,
+    file: Option<Vec<u8>>,
+    reason: Reason,
+}
+
+/// Why an operation failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The server carried the call out and says no.
+    #[error("{0}")]
+    Status(Status),
+    /// The server refuses to mount.
+    #[error("{0}")]
+    Mount(MountRefusal),
+    /// The server did not carry the call out.
+    #[error("{0}")]
+    Rejected(#[source] rpc::Rejection),
+    /// There was no reply.
+    #[error("{0}")]
+    NoReply(#[source] Failure),
+    /// The host's name means nothing.
+    #[error("cannot find the address of the host: {0}; check its name")]
+    Resolve(#[source] io::Error),
+    /// There is no connection.
+    #[error("cannot connect to {address}: {source}; check that the server runs and the port is right")]
+    Connect {
+        /// Where to.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The server's rpcbind knows no such program.
+    #[error("the server's rpcbind has no program {program} version {version}; name its port in the URL")]
+    NotRegistered {
+        /// The program.
+        program: u32,
+        /// The version.
+        version: u32,
+    },
+    /// The reply's header makes no sense.
+    #[error("{0}")]
+    NotAReply(#[source] rpc::ReplyError),
+    /// The reply is not made as its type is.
+    #[error("the server's reply makes no sense: {0}")]
+    BadReply(#[source] xdr::Error),
+    /// The reply is well made and cannot be true.
+    #[error("the server's reply cannot be right: {0}")]
+    Lie(#[source] Lie),
+    /// The protocol's version has no such operation.
+    #[error("NFS version {0} cannot do this")]
+    NotInVersion(u32),
+    /// The path cannot be followed.
+    #[error("{0}")]
+    Path(#[source] PathError),
+    /// A request is larger than its limit.
+    #[error("{bytes} bytes are over the limit of {max}")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The name cannot be one.
+    #[error("{0}")]
+    Name(#[source] vfs::NameError),
+    /// The URL cannot be one.
+    #[error("{0}")]
+    Url(#[source] UrlError),
+}
+
+/// What a server says that cannot be true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Lie {
+    /// A READ brought more bytes than were asked for.
+    #[error("{got} bytes of data where {asked} were asked for")]
+    TooMuchData {
+        /// What was asked for, in bytes.
+        asked: u32,
+        /// What came, in bytes.
+        got: usize,
+    },
+    /// A READ brought another number of bytes than it says.
+    #[error("{got} bytes of data where {said} are announced")]
+    WrongCount {
+        /// What the reply says, in bytes.
+        said: u32,
+        /// What came, in bytes.
+        got: usize,
+    },
+    /// A READ brought nothing although the file goes on.
+    #[error("no data before the end of the file")]
+    NoData,
+    /// A WRITE wrote nothing, or more than it was given.
+    #[error("{said} bytes written of {given}")]
+    WrongWrite {
+        /// What the reply says, in bytes.
+        said: u32,
+        /// What was given, in bytes.
+        given: usize,
+    },
+    /// A WRITE is less safe than it was asked to be.
+    #[error("the data is less safe than was asked for")]
+    LessStable,
+    /// A listing goes round in a circle.
+    #[error("the directory's cookies repeat: its listing has no end")]
+    CookieLoop,
+    /// A listing has more entries than can be.
+    #[error("the directory has more than {0} entries")]
+    TooManyEntries(u64),
+    /// A listing has an entry whose name cannot be one.
+    #[error("a directory entry is no name: {0}")]
+    BadName(vfs::NameError),
+    /// The transfer size is zero, or the like.
+    #[error("the server allows transfers of {0} bytes only")]
+    TransferSize(u32),
+    /// A handle is longer than its version allows.
+    #[error("a file handle of {0} bytes")]
+    HandleLength(usize),
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// Symbolic links lead to symbolic links without end.
+    #[error("more than {0} symbolic links on the way")]
+    TooManyLinks(usize),
+    /// A symbolic link's target is outside of what is mounted.
+    #[error("a symbolic link leads out of the export")]
+    LeavesExport,
+    /// The path has too many components.
+    #[error("the path has more than {0} components")]
+    TooLong(usize),
+}
+
+/// Why MOUNT was refused (RFC 1813 §5.1.5, `mountstat3`), and what may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MountRefusal {
+    /// Only the superuser may.
+    NotPermitted,
+    /// There is no such export.
+    NoEntry,
+    /// The storage failed.
+    Io,
+    /// The export is not for this client.
+    AccessDenied,
+    /// The path is not a directory.
+    NotDirectory,
+    /// The path makes no sense.
+    Invalid,
+    /// The path is too long.
+    NameTooLong,
+    /// The server cannot do it.
+    NotSupported,
+    /// The server failed.
+    ServerFault,
+    /// A number that MOUNT version 1 gives, from Unix.
+    Other(u32),
+}
+
+impl fmt::Display for MountRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MountRefusal::NotPermitted => "the server does not permit the mount; it may want a privileged port",
+            MountRefusal::NoEntry => "no such export; showmount lists those there are",
+            MountRefusal::Io => "input/output error on the server",
+            MountRefusal::AccessDenied => {
+                "the server refuses this client; check the export's client list and whether it wants a privileged port"
+            }
+            MountRefusal::NotDirectory => "not a directory",
+            MountRefusal::Invalid => "invalid argument",
+            MountRefusal::NameTooLong => "the path is too long",
+            MountRefusal::NotSupported => "the server does not support it",
+            MountRefusal::ServerFault => "server fault",
+            MountRefusal::Other(number) => return write!(f, "the server refuses the mount with error {number}"),
+        })
+    }
+}
+
+impl Error {
+    pub(crate) fn new(server: &Arc<str>, operation: &'static str, reason: Reason) -> Error {
+        Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason }))
+    }
+
+    /// Says which file the error is about, unless that is known already.
+    #[must_use]
+    pub fn about(mut self, file: &[u8]) -> Error {
+        self.0.file.get_or_insert_with(|| file.to_vec());
+        self
+    }
+
+    /// The operation, as the RFC writes its name.
+    pub fn operation(&self) -> &'static str {
+        self.0.operation
+    }
+
+    /// The server, as the URL names it.
+    pub fn server(&self) -> &str {
+        &self.0.server
+    }
+
+    /// The file's path or name, where it is known.
+    pub fn file(&self) -> Option<&[u8]> {
+        self.0.file.as_deref()
+    }
+
+    /// Why.
+    pub fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// The status, when the server carried the call out and says no.
+    pub fn status(&self) -> Option<Status> {
+        match self.0.reason {
+            Reason::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { operation, server, file, reason } = &*self.0;
+        match file {
+            Some(file) => write!(f, "{}: {reason} ({operation}, server {server})", file.escape_ascii()),
+            None => write!(f, "{reason} ({operation}, server {server})"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("operation", &self.0.operation)
+            .field("server", &self.0.server)
+            .field("file", &self.0.file.as_ref().map(|file| file.escape_ascii().to_string()))
+            .field("reason", &self.0.reason)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0.reason)
+    }
+}

@@ -1,0 +1,52 @@
+use std::fmt;
+
+use proto::{nfs2, nfs3};
+
+/// A server's name for a file, in whatever version: up to [`Handle::MAX_BYTES`] bytes that only the server understands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle {
+    length: u8,
+    bytes: [u8; Handle::MAX_BYTES],
+}
+
+impl Handle {
+    /// The longest handle of any version, in bytes (RFC 7530 §1.2, NFS4_FHSIZE).
+    pub const MAX_BYTES: usize = 128;
+
+    /// Makes a handle of `bytes`, or `None` when there are too many of them.
+    pub fn new(bytes: &[u8]) -> Option<Handle> {
+        let mut handle = Handle { length: u8::try_from(bytes.len()).ok()?, bytes: [0; Self::MAX_BYTES] };
+        handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(handle)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handle(")?;
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+impl From<nfs3::FileHandle> for Handle {
+    fn from(handle: nfs3::FileHandle) -> Handle {
+        let length = handle.as_bytes().len();
+        let mut bytes = [0; Self::MAX_BYTES];
+        bytes[..length].copy_from_slice(handle.as_bytes());
+        Handle { length: length as u8, bytes }
+    }
+}
+
+impl From<nfs2::FileHandle> for Handle {
+    fn from(handle: nfs2::FileHandle) -> Handle {
+        let mut bytes = [0; Self::MAX_BYTES];
+        bytes[..nfs2::FileHandle::BYTES].copy_from_slice(&handle.0);
+        Handle { length: nfs2::FileHandle::BYTES as u8, bytes }
+    }
+}

@@ -1,0 +1,237 @@
+//! From a URL to a mount: the host's address, the ports, the export's handle, the transfer sizes.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::{Mount, Mounted, Sizes};
+use crate::rpcbind::{self, Query};
+use crate::{Connection, Entry, Error, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3};
+
+/// The most components of a URL's path, each of which may cost one MNT.
+const MAX_COMPONENTS: usize = 256;
+
+impl Mount {
+    /// Mounts what the URL names. What the URL says goes before the options.
+    ///
+    /// The path's longest part that is an export is mounted, as the server lists them or as it lets them be mounted; the
+    /// rest is [`Mount::path_below`].
+    ///
+    /// # Errors
+    /// Each with what is wrong: the host, the port, the export, or the server.
+    pub async fn connect(url: &Url, options: &Options) -> Result<Mount> {
+        let options = url.over(options);
+        let server: Arc<str> = url.host.as_str().into();
+        let mut last = None;
+        for address in rpcbind::resolve(&url.host, &server).await? {
+            let dialer = Dialer { address, server: &server, options: &options };
+            match dialer.mount(&url.path).await {
+                // A host may have several addresses of which only some are served.
+                Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
+                other => return other,
+            }
+        }
+        let unknown = || Reason::Resolve(std::io::ErrorKind::NotFound.into());
+        Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
+    }
+
+    /// Tells the server that the mount is over, which some servers list.
+    ///
+    /// # Errors
+    /// What the server says, which can be ignored.
+    pub async fn unmount(self) -> Result<()> {
+        let address = self.connection().address().ip();
+        let dialer = Dialer { address, server: &self.0.server, options: &self.0.options };
+        let mountd = dialer.mountd().await?;
+        mountd::umnt(&mountd, self.version(), &self.0.export).await
+    }
+}
+
+/// Connects to the MOUNT program of the URL's server, for [`mountd::exports`] and [`mountd::dump`].
+///
+/// # Errors
+/// As those of [`Mount::connect`].
+pub(crate) async fn connect_mountd(url: &Url, options: &Options) -> Result<Connection> {
+    let options = url.over(options);
+    let server: Arc<str> = url.host.as_str().into();
+    let mut last = None;
+    for address in rpcbind::resolve(&url.host, &server).await? {
+        match (Dialer { address, server: &server, options: &options }).mountd().await {
+            Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
+            other => return other,
+        }
+    }
+    let unknown = || Reason::Resolve(std::io::ErrorKind::NotFound.into());
+    Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
+}
+
+/// An address of a server, and how to talk to it.
+struct Dialer<'a> {
+    address: IpAddr,
+    server: &'a Arc<str>,
+    options: &'a Options,
+}
+
+impl Dialer<'_> {
+    async fn mount(&self, path: &[u8]) -> Result<Mount> {
+        let mountd = self.mountd().await?;
+        let (root, export, below) = self.find_export(&mountd, path).await?;
+        let port = match self.options.nfs_port {
+            Some(port) => port,
+            None => self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await?,
+        };
+        let connections = self.connect_all(port).await?;
+        let version = self.options.version;
+        let (info, attributes) = match version {
+            Version::V3 => (v3::fsinfo(&connections[0], &root).await?, v3::getattr(&connections[0], &root).await?),
+            Version::V2 => (v2::fsinfo(&connections[0], &root).await?, v2::getattr(&connections[0], &root).await?),
+        };
+        let sizes = Sizes::choose(&info, self.options).map_err(|reason| Error::new(self.server, "FSINFO", reason))?;
+        Ok(Mount(Arc::new(Mounted {
+            connections,
+            turn: AtomicUsize::new(0),
+            options: self.options.clone(),
+            server: Arc::clone(self.server),
+            export,
+            below,
+            root: Entry { handle: root, attributes },
+            info,
+            sizes,
+        })))
+    }
+
+    async fn connect_all(&self, port: u16) -> Result<Box<[Connection]>> {
+        let count = self.options.connections.clamp(1, Options::MAX_CONNECTIONS);
+        let mut connections = Vec::with_capacity(count);
+        for _ in 0..count {
+            connections.push(self.dial(port).await?);
+        }
+        Ok(connections.into())
+    }
+
+    async fn dial(&self, port: u16) -> Result<Connection> {
+        Connection::connect(SocketAddr::new(self.address, port), self.server, self.options).await
+    }
+
+    async fn ask_rpcbind(&self, program: u32, version: u32) -> Result<u16> {
+        let connection = rpcbind::connect(self.address, self.server, self.options).await?;
+        rpcbind::getport(&connection, Query { program, version, transport: self.options.transport }).await
+    }
+
+    /// A connection to MOUNT: at its own port if that is named; else at NFS's port if that is named, where servers with
+    /// one port answer it; else where rpcbind says.
+    async fn mountd(&self) -> Result<Connection> {
+        if let Some(port) = self.options.mount_port {
+            return self.dial(port).await;
+        }
+        if let Some(port) = self.options.nfs_port {
+            let connection = self.dial(port).await?;
+            if self.has_mount(&connection).await? {
+                return Ok(connection);
+            }
+        }
+        let version = mountd::version_for(self.options.version);
+        let port = self.ask_rpcbind(proto::mount::PROGRAM, version).await?;
+        self.dial(port).await
+    }
+
+    async fn has_mount(&self, connection: &Connection) -> Result<bool> {
+        let answer = match self.options.version {
+            Version::V2 => connection.call::<proto::mount::Null<1>>(&()).await.map(drop),
+            Version::V3 => connection.call::<proto::mount::Null<3>>(&()).await.map(drop),
+        };
+        match answer {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.reason(), Reason::Rejected(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The handle of the export that `path` is in, its path, and the rest.
+    async fn find_export(&self, mountd: &Connection, path: &[u8]) -> Result<(Handle, Vec<u8>, Vec<u8>)> {
+        // A server that does not say what it exports may still let it be mounted.
+        let exports = mountd::exports(mountd).await.unwrap_or_default();
+        let listed = exports.iter().filter_map(|export| Some((&export.directory, below(&export.directory, path)?)));
+        if let Some((export, rest)) = listed.max_by_key(|(export, _)| export.len())
+            && let Ok(root) = mountd::mnt(mountd, self.options.version, export).await
+        {
+            return Ok((root, export.clone(), rest.to_vec()));
+        }
+        self.try_prefixes(mountd, path).await
+    }
+
+    /// Tries to mount the path, then what is above it, up to the root.
+    async fn try_prefixes(&self, mountd: &Connection, path: &[u8]) -> Result<(Handle, Vec<u8>, Vec<u8>)> {
+        let mut first = None;
+        for prefix in prefixes(path).take(MAX_COMPONENTS) {
+            match mountd::mnt(mountd, self.options.version, prefix).await {
+                Ok(root) => {
+                    let rest = below(prefix, path).unwrap_or_default().to_vec();
+                    return Ok((root, prefix.to_vec(), rest));
+                }
+                Err(error) if may_be_above(&error) => first = first.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        let none = || Error::new(self.server, "MNT", Reason::Mount(MountRefusal::NoEntry)).about(path);
+        Err(first.unwrap_or_else(none))
+    }
+}
+
+/// Whether a shorter path may be an export although this one is none.
+fn may_be_above(error: &Error) -> bool {
+    use MountRefusal::{AccessDenied, Invalid, NoEntry, NotDirectory, NotPermitted};
+    let Reason::Mount(refusal) = error.reason() else { return false };
+    matches!(refusal, NoEntry | NotDirectory | AccessDenied | NotPermitted | Invalid | MountRefusal::Other(_))
+}
+
+/// What `path` names below `directory`, or `None` when it is not in it.
+fn below<'p>(directory: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
+    let directory = trim_end(directory);
+    match path.strip_prefix(directory)? {
+        [] => Some(&[]),
+        [b'/', rest @ ..] => Some(trim_end(trim_start(rest))),
+        _ => None,
+    }
+}
+
+/// `path` and the directories above it, longest first; the last one is `/`.
+fn prefixes(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(trim_end(path));
+    std::iter::from_fn(move || {
+        let now = rest?;
+        rest = now.iter().rposition(|byte| *byte == b'/').map(|slash| trim_end(&now[..slash]));
+        Some(if now.is_empty() { b"/" } else { now })
+    })
+}
+
+fn trim_end(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    &path[..end]
+}
+
+fn trim_start(path: &[u8]) -> &[u8] {
+    let start = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
+    &path[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_is_below_whole_components_only() {
+        assert_eq!(below(b"/a", b"/a/b/c"), Some(&b"b/c"[..]));
+        assert_eq!(below(b"/a/", b"/a//b/"), Some(&b"b"[..]));
+        assert_eq!(below(b"/", b"/a/b"), Some(&b"a/b"[..]));
+        assert_eq!(below(b"/a", b"/a"), Some(&b""[..]));
+        assert_eq!(below(b"/a", b"/ab"), None);
+    }
+
+    #[test]
+    fn prefixes_go_up_to_the_root() {
+        let all: Vec<&[u8]> = prefixes(b"/a//b/c/").collect();
+        assert_eq!(all, [&b"/a//b/c"[..], b"/a//b", b"/a", b"/"]);
+        assert_eq!(prefixes(b"/").collect::<Vec<_>>(), [b"/"]);
+    }
+}

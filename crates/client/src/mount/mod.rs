@@ -1,0 +1,127 @@
+//! A mounted export: the API that applications use, whatever the version of NFS.
+
+mod connect;
+mod operations;
+mod path;
+mod sizes;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::core::Counters;
+use crate::{Connection, Entry, Error, FsInfo, Options, Reason, Version};
+pub(crate) use connect::connect_mountd;
+pub use path::Follow;
+pub use sizes::Sizes;
+
+/// A mounted export. Clones share its connections.
+///
+/// Operations are named as in the RFCs and take handles; [`Mount::walk`] makes a handle of a path. Any number of them may
+/// run at once, and one whose future is dropped is forgotten.
+///
+/// ```no_run
+/// # async fn example() -> client::Result<()> {
+/// use client::{Follow, Mount, Options};
+///
+/// let url = "nfs://localhost:2049/export/dir/file".parse().unwrap();
+/// let mount = Mount::connect(&url, &Options::default()).await?;
+/// let file = mount.walk(mount.path_below(), Follow::Links).await?;
+/// let mut buffer = vec![0; 4096];
+/// let read = mount.read_into(&file.handle, 0, &mut buffer).await?;
+/// println!("{} of {} bytes", read.count, file.attributes.size_bytes);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Mount(Arc<Mounted>);
+
+#[derive(Debug)]
+struct Mounted {
+    connections: Box<[Connection]>,
+    turn: AtomicUsize,
+    options: Options,
+    server: Arc<str>,
+    export: Vec<u8>,
+    below: Vec<u8>,
+    root: Entry,
+    info: FsInfo,
+    sizes: Sizes,
+}
+
+impl Mount {
+    /// The directory that is mounted, as it was when it was.
+    pub fn root(&self) -> &Entry {
+        &self.0.root
+    }
+
+    /// The path of the export on the server.
+    pub fn export(&self) -> &[u8] {
+        &self.0.export
+    }
+
+    /// What the URL's path names below the export: empty for the export itself.
+    pub fn path_below(&self) -> &[u8] {
+        &self.0.below
+    }
+
+    /// The version of NFS.
+    pub fn version(&self) -> Version {
+        self.0.options.version
+    }
+
+    /// The options, with what the URL says in them.
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
+    /// What the server said of itself and the file system when it was mounted.
+    pub fn info(&self) -> &FsInfo {
+        &self.0.info
+    }
+
+    /// How large READs, WRITEs and READDIRs are.
+    pub fn sizes(&self) -> Sizes {
+        self.0.sizes
+    }
+
+    /// The server, as the URL names it.
+    pub fn server(&self) -> &str {
+        &self.0.server
+    }
+
+    /// All connections, for calls that are not here (`connection.call::<nfs3::Getattr>(&arguments)`).
+    pub fn connections(&self) -> &[Connection] {
+        &self.0.connections
+    }
+
+    /// The connection whose turn it is.
+    pub fn connection(&self) -> &Connection {
+        match &*self.0.connections {
+            [only] => only,
+            several => &several[self.0.turn.fetch_add(1, Ordering::Relaxed) % several.len()],
+        }
+    }
+
+    /// What all connections counted so far.
+    pub fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        self.0.connections.iter().for_each(|connection| sum += connection.counters());
+        sum
+    }
+
+    pub(crate) fn server_name(&self) -> &Arc<str> {
+        &self.0.server
+    }
+
+    pub(crate) fn max_dir_entries(&self) -> u64 {
+        self.0.options.max_dir_entries
+    }
+
+    pub(crate) fn has_readdirplus(&self) -> bool {
+        self.version() != Version::V2
+    }
+
+    pub(crate) fn error(&self, operation: &'static str, reason: Reason) -> Error {
+        Error::new(&self.0.server, operation, reason)
+    }
+}

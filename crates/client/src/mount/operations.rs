@@ -1,0 +1,277 @@
+//! The operations, each handed to the version that is mounted.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use vfs::{Attributes, CreateMode, SetAttributes, Space, Stability};
+
+use super::Mount;
+use crate::directory::Listing;
+use crate::types::{DirPosition, Page};
+use crate::{
+    Data, Detail, Entry, Error, FsInfo, Handle, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Status,
+    Version, WriteVerifier, Written, v2, v3,
+};
+
+/// How long to wait before a server that is busy bringing a file from slow storage is asked again: first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How often it is asked again before the caller is told, unless the mount is hard.
+const MAX_ATTEMPTS: u32 = 20;
+
+/// Waits for servers that say "not now" (RFC 1813 §2.6, NFS3ERR_JUKEBOX).
+struct Patience {
+    is_hard: bool,
+    attempts: u32,
+    pause: Duration,
+}
+
+impl Patience {
+    fn new(mount: &Mount) -> Patience {
+        Patience { is_hard: mount.0.options.is_hard, attempts: 0, pause: FIRST_PAUSE }
+    }
+
+    fn allows(&self, error: &Error) -> bool {
+        error.status() == Some(Status::TryLater) && (self.is_hard || self.attempts < MAX_ATTEMPTS)
+    }
+
+    async fn wait(&mut self) {
+        tokio::time::sleep(self.pause).await;
+        self.attempts = self.attempts.saturating_add(1);
+        self.pause = (self.pause * 2).min(MAX_PAUSE);
+    }
+}
+
+/// Calls an operation of the mounted version, again while the server asks to try later.
+macro_rules! call {
+    ($mount:expr, $operation:ident($($argument:expr),*)) => {{
+        let mount: &Mount = $mount;
+        let mut patience = Patience::new(mount);
+        loop {
+            let connection = mount.connection();
+            let result = match mount.version() {
+                Version::V2 => v2::$operation(connection, $($argument),*).await,
+                Version::V3 => v3::$operation(connection, $($argument),*).await,
+            };
+            match result {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                result => break result,
+            }
+        }
+    }};
+}
+
+/// Reading and asking.
+impl Mount {
+    /// Shows that the server is there (NULL).
+    ///
+    /// # Errors
+    /// When there is no reply.
+    pub async fn null(&self) -> Result<()> {
+        call!(self, null())
+    }
+
+    /// Finds a name in a directory.
+    ///
+    /// # Errors
+    /// [`Status::NoEntry`], and whatever else the server says.
+    pub async fn lookup(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
+        call!(self, lookup(dir, name)).map_err(|error| error.about(name))
+    }
+
+    /// The attributes of a file.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn getattr(&self, file: &Handle) -> Result<Attributes> {
+        call!(self, getattr(file))
+    }
+
+    /// Which of the `wanted` things the caller may do. Version 2 has no such call: there the permission bits answer.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn access(&self, file: &Handle, wanted: Rights) -> Result<Rights> {
+        call!(self, access(file, wanted))
+    }
+
+    /// The target of a symbolic link.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn readlink(&self, link: &Handle) -> Result<Vec<u8>> {
+        call!(self, readlink(link))
+    }
+
+    /// Reads up to `count` bytes, at most [`Sizes::read`](super::Sizes::read) of them, without a copy.
+    ///
+    /// # Errors
+    /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
+    pub async fn read(&self, file: &Handle, offset: u64, count: u32) -> Result<Data> {
+        let count = count.min(self.0.sizes.read);
+        call!(self, read(file, offset, count))
+    }
+
+    /// Reads into `buffer`, at most [`Sizes::read`](super::Sizes::read) bytes; the data is copied once. When the future
+    /// is dropped the buffer is as it was.
+    ///
+    /// # Errors
+    /// As those of [`Mount::read`].
+    pub async fn read_into(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
+        let count = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+        let data = self.read(file, offset, count).await?;
+        let count = data.bytes.len();
+        buffer[..count].copy_from_slice(&data.bytes);
+        Ok(ReadInto { count, is_eof: data.is_eof })
+    }
+
+    /// Lists a directory.
+    pub fn read_dir(&self, dir: &Handle, detail: Detail) -> Listing<'_> {
+        Listing::new(self, dir, detail)
+    }
+
+    pub(crate) async fn readdir(&self, dir: &Handle, from: DirPosition) -> Result<Page> {
+        call!(self, readdir(dir, from, self.0.sizes.readdir))
+    }
+
+    pub(crate) async fn readdirplus(&self, dir: &Handle, from: DirPosition) -> Result<Page> {
+        call!(self, readdirplus(dir, from, self.0.sizes.readdir))
+    }
+
+    /// How full the file system around `file` is. Version 2 says nothing of the number of files.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn fsstat(&self, file: &Handle) -> Result<Space> {
+        call!(self, fsstat(file))
+    }
+
+    /// What the file system and the server can do. Version 2 says nothing but the transfer size.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn fsinfo(&self, file: &Handle) -> Result<FsInfo> {
+        call!(self, fsinfo(file))
+    }
+
+    /// The limits of names and links.
+    ///
+    /// # Errors
+    /// [`Reason::NotInVersion`] in version 2.
+    pub async fn pathconf(&self, file: &Handle) -> Result<PathLimits> {
+        call!(self, pathconf(file))
+    }
+}
+
+/// Changing.
+impl Mount {
+    /// Sets attributes, and tells what they all are then.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn setattr(&self, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        call!(self, setattr(file, set))
+    }
+
+    /// Writes `data`, which may be at most [`Sizes::write`](super::Sizes::write) bytes, at least as safely as
+    /// `stability`. The data is sent from where it lies.
+    ///
+    /// # Errors
+    /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
+    pub async fn write(&self, file: &Handle, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
+        let (bytes, max) = (data.len(), self.0.sizes.write as usize);
+        if bytes > max {
+            return Err(self.error("WRITE", Reason::TooLarge { bytes, max }));
+        }
+        call!(self, write(file, offset, data.clone(), stability))
+    }
+
+    /// Brings what was written to stable storage: `count` bytes, or all to the end when it is 0. In version 2 everything
+    /// is there already.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn commit(&self, file: &Handle, offset: u64, count: u32) -> Result<WriteVerifier> {
+        call!(self, commit(file, offset, count))
+    }
+
+    /// Makes a regular file. Version 2 has no exclusive creation: there it is an error.
+    ///
+    /// # Errors
+    /// [`Status::Exists`] as `mode` says; whatever else the server says.
+    pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
+        self.check_name("CREATE", name)?;
+        call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
+        self.check_name("MKDIR", name)?;
+        call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))
+    }
+
+    /// Makes a symbolic link to `target`.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
+        self.check_name("SYMLINK", name)?;
+        call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))
+    }
+
+    /// Makes a device, a socket or a FIFO.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
+        self.check_name("MKNOD", name)?;
+        call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))
+    }
+
+    /// Removes a name that is not a directory's.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
+        self.check_name("REMOVE", name)?;
+        call!(self, remove(dir, name)).map_err(|error| error.about(name))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// [`Status::NotEmpty`], and whatever else the server says.
+    pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
+        self.check_name("RMDIR", name)?;
+        call!(self, rmdir(dir, name)).map_err(|error| error.about(name))
+    }
+
+    /// Moves a file to another name, over what is there if that is of the same kind.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn rename(&self, from_dir: &Handle, from: &[u8], to_dir: &Handle, to: &[u8]) -> Result<()> {
+        self.check_name("RENAME", from)?;
+        self.check_name("RENAME", to)?;
+        call!(self, rename(from_dir, from, to_dir, to)).map_err(|error| error.about(from))
+    }
+
+    /// Gives `file` a further name.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn link(&self, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
+        self.check_name("LINK", name)?;
+        call!(self, link(file, dir, name)).map_err(|error| error.about(name))
+    }
+
+    fn check_name(&self, operation: &'static str, name: &[u8]) -> Result<()> {
+        match vfs::Name::new(name) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.error(operation, Reason::Name(error)).about(name)),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+use crate::core::Transport;
+use crate::{FsInfo, Lie, Options, Reason};
+
+/// How large transfers are, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// The most that one READ asks for.
+    pub read: u32,
+    /// The most that one WRITE carries.
+    pub write: u32,
+    /// How large the reply of one READDIR may be.
+    pub readdir: u32,
+}
+
+impl Sizes {
+    /// The most data over datagrams: with its header it fits in 64 KiB, and in half of it where that is the limit.
+    const MAX_DATAGRAM: u32 = 32 * 1024;
+    /// The most data of any version.
+    const MAX: u32 = proto::nfs3::MAX_DATA_BYTES as u32;
+    /// The least that a READDIR must ask for: less does not hold an entry of the longest name with its attributes.
+    const MIN_READDIR: u32 = 1024;
+
+    /// Chooses sizes: what the options name or the server prefers, within what the server allows.
+    pub(super) fn choose(info: &FsInfo, options: &Options) -> Result<Sizes, Reason> {
+        let most = match options.transport {
+            Transport::Stream => Self::MAX,
+            Transport::Datagram => Self::MAX_DATAGRAM,
+        };
+        let pick = |asked: Option<u32>, preferred: u32, max: u32| {
+            let wanted = asked.unwrap_or(preferred);
+            let chosen = if wanted == 0 { max } else { wanted.min(max) };
+            if max == 0 { Err(Reason::Lie(Lie::TransferSize(max))) } else { Ok(chosen.min(most)) }
+        };
+        Ok(Sizes {
+            read: pick(options.read_bytes, info.read_preferred, info.read_max)?,
+            write: pick(options.write_bytes, info.write_preferred, info.write_max)?,
+            readdir: options.readdir_bytes.clamp(Self::MIN_READDIR, most),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INFO: FsInfo = FsInfo {
+        read_max: 1 << 20,
+        read_preferred: 1 << 18,
+        write_max: 1 << 16,
+        write_preferred: 0,
+        readdir_preferred: 4096,
+        max_file_bytes: u64::MAX,
+        time_step_ns: 1,
+        has_hard_links: true,
+        has_symlinks: true,
+        is_homogeneous: true,
+        can_set_times: true,
+    };
+
+    #[test]
+    fn server_decides_the_most_and_the_options_what_is_used() {
+        let sizes = Sizes::choose(&INFO, &Options::default()).unwrap();
+        assert_eq!((sizes.read, sizes.write), (1 << 18, 1 << 16));
+        let options = Options { read_bytes: Some(1 << 30), write_bytes: Some(4096), ..Options::default() };
+        let sizes = Sizes::choose(&INFO, &options).unwrap();
+        assert_eq!((sizes.read, sizes.write), (1 << 20, 4096));
+    }
+
+    #[test]
+    fn datagrams_carry_32_kib_at_most() {
+        let options = Options { transport: Transport::Datagram, ..Options::default() };
+        let sizes = Sizes::choose(&INFO, &options).unwrap();
+        assert_eq!((sizes.read, sizes.write, sizes.readdir), (32_768, 32_768, 32_768));
+    }
+
+    #[test]
+    fn server_that_allows_no_transfer_is_not_believed() {
+        let info = FsInfo { read_max: 0, ..INFO };
+        assert!(matches!(Sizes::choose(&info, &Options::default()), Err(Reason::Lie(Lie::TransferSize(0)))));
+    }
+}

@@ -1,0 +1,117 @@
+use std::time::Duration;
+
+use crate::Credentials;
+use crate::core::{Config, Retry, Transport};
+
+/// A version of NFS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Version {
+    /// NFSv2 (RFC 1094).
+    V2,
+    /// NFSv3 (RFC 1813).
+    V3,
+}
+
+impl Version {
+    /// The number.
+    pub fn number(self) -> u32 {
+        match self {
+            Version::V2 => 2,
+            Version::V3 => 3,
+        }
+    }
+}
+
+/// How to mount and to talk to a server. What a [`Url`](crate::Url) says goes before what is said here.
+///
+/// ```
+/// use client::{Options, Transport};
+///
+/// let options = Options { transport: Transport::Datagram, connections: 2, ..Options::default() };
+/// assert_eq!(options.read_bytes, None);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The version of NFS.
+    pub version: Version,
+    /// What carries the calls.
+    pub transport: Transport,
+    /// The port of NFS, instead of asking rpcbind.
+    pub nfs_port: Option<u16>,
+    /// The port of MOUNT, instead of asking rpcbind.
+    pub mount_port: Option<u16>,
+    /// Who the client says it is.
+    pub credentials: Credentials,
+    /// The most bytes of a READ, instead of what the server prefers; clamped to what it allows.
+    pub read_bytes: Option<u32>,
+    /// The most bytes of a WRITE, instead of what the server prefers; clamped to what it allows.
+    pub write_bytes: Option<u32>,
+    /// The size of a READDIR's reply, in bytes.
+    pub readdir_bytes: u32,
+    /// How long a call waits before it is sent again: 1.1 s over UDP and 60 s over TCP when not named.
+    pub timeout: Option<Duration>,
+    /// How often a call is sent again before it fails: 5 over UDP and 2 over TCP when not named.
+    pub retransmissions: Option<u32>,
+    /// Whether calls wait for the server for ever instead of failing.
+    pub is_hard: bool,
+    /// How many connections there are (`nconnect`), 1 to [`Options::MAX_CONNECTIONS`]; calls take turns.
+    pub connections: usize,
+    /// The most calls without a reply per connection, 1 to 65 536; more wait before they are sent.
+    pub max_pending: usize,
+    /// Whether to send from a port below 1024 when the system permits it; servers may refuse others.
+    pub use_privileged_port: bool,
+    /// How long to try to connect at first.
+    pub connect_timeout: Duration,
+    /// The most entries of one directory; a listing with more fails.
+    pub max_dir_entries: u64,
+}
+
+impl Options {
+    /// The most connections of one mount.
+    pub const MAX_CONNECTIONS: usize = 64;
+    /// Time before the first retransmission over UDP, as nfs(5) has it.
+    const DATAGRAM_TIMEOUT: Duration = Duration::from_millis(1100);
+    /// Time before a call is sent again over TCP, as nfs(5) has it.
+    const STREAM_TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// How a connection of these options behaves.
+    pub(crate) fn core_config(&self) -> Config {
+        let (timeout, retransmissions) = match self.transport {
+            Transport::Datagram => (Self::DATAGRAM_TIMEOUT, 5),
+            Transport::Stream => (Self::STREAM_TIMEOUT, 2),
+        };
+        Config {
+            transport: self.transport,
+            max_pending: self.max_pending.clamp(1, Config::MOST_PENDING),
+            retry: Retry {
+                first_timeout: self.timeout.unwrap_or(timeout).clamp(Retry::MIN_TIMEOUT, Retry::MAX_TIMEOUT),
+                retransmissions: self.retransmissions.unwrap_or(retransmissions),
+                is_hard: self.is_hard,
+            },
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            version: Version::V3,
+            transport: Transport::Stream,
+            nfs_port: None,
+            mount_port: None,
+            credentials: Credentials::Process,
+            read_bytes: None,
+            write_bytes: None,
+            readdir_bytes: 64 * 1024,
+            timeout: None,
+            retransmissions: None,
+            is_hard: false,
+            connections: 1,
+            max_pending: 512,
+            use_privileged_port: true,
+            connect_timeout: Duration::from_secs(10),
+            max_dir_entries: 100_000_000,
+        }
+    }
+}

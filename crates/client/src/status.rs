@@ -1,0 +1,173 @@
+use std::fmt;
+
+use proto::{nfs2, nfs3};
+
+/// Why a server did not do what it was asked, whatever the version of NFS (RFC 1813 §2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// Only the owner may do it.
+    NotPermitted,
+    /// There is no such name.
+    NoEntry,
+    /// The storage failed.
+    Io,
+    /// There is no such device.
+    NoDevice,
+    /// The permissions refuse it.
+    AccessDenied,
+    /// There is such a name already.
+    Exists,
+    /// The places are on different file systems.
+    CrossDevice,
+    /// It is not a directory.
+    NotDirectory,
+    /// It is a directory.
+    IsDirectory,
+    /// An argument makes no sense.
+    Invalid,
+    /// The file would get too large.
+    FileTooBig,
+    /// The file system is full.
+    NoSpace,
+    /// The file system is read-only.
+    ReadOnly,
+    /// The file has too many names.
+    TooManyLinks,
+    /// The name is too long.
+    NameTooLong,
+    /// The directory is not empty.
+    NotEmpty,
+    /// The quota is used up.
+    Quota,
+    /// The file is gone.
+    Stale,
+    /// The path has a remote component.
+    Remote,
+    /// The handle was never one.
+    BadHandle,
+    /// The guard's time is not the file's.
+    NotSync,
+    /// The cookie is not understood any more.
+    BadCookie,
+    /// The server cannot do it.
+    NotSupported,
+    /// A size is too small.
+    TooSmall,
+    /// The server failed in a way that has no name.
+    ServerFault,
+    /// The server cannot make this kind of file.
+    BadType,
+    /// Not now; ask again later.
+    TryLater,
+    /// The server's write cache was lost (NFSERR_WFLUSH of version 2).
+    WriteFlush,
+    /// The server says OK where only an error can be.
+    Ok,
+}
+
+impl Status {
+    fn text(self) -> &'static str {
+        match self {
+            Status::NotPermitted => "operation not permitted",
+            Status::NoEntry => "no such file or directory",
+            Status::Io => "input/output error on the server",
+            Status::NoDevice => "no such device",
+            Status::AccessDenied => "permission denied",
+            Status::Exists => "file exists",
+            Status::CrossDevice => "not on the same file system",
+            Status::NotDirectory => "not a directory",
+            Status::IsDirectory => "is a directory",
+            Status::Invalid => "invalid argument",
+            Status::FileTooBig => "file too large",
+            Status::NoSpace => "no space left on the server's device",
+            Status::ReadOnly => "read-only file system",
+            Status::TooManyLinks => "too many links",
+            Status::NameTooLong => "file name too long",
+            Status::NotEmpty => "directory not empty",
+            Status::Quota => "disk quota exceeded",
+            Status::Stale => "stale file handle: the file is gone from the server",
+            Status::Remote => "too many levels of remote in path",
+            Status::BadHandle => "the server does not know the file handle",
+            Status::NotSync => "the file was changed by somebody else meanwhile",
+            Status::BadCookie => "the directory was changed and cannot be listed further",
+            Status::NotSupported => "operation not supported by the server",
+            Status::TooSmall => "buffer or request is too small",
+            Status::ServerFault => "server fault",
+            Status::BadType => "the server cannot make this kind of file",
+            Status::TryLater => "the server asks to try again later",
+            Status::WriteFlush => "the server lost its write cache",
+            Status::Ok => "the server reports success as an error",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl From<nfs3::Status> for Status {
+    fn from(status: nfs3::Status) -> Status {
+        match status {
+            nfs3::Status::Ok => Status::Ok,
+            nfs3::Status::Perm => Status::NotPermitted,
+            nfs3::Status::NoEnt => Status::NoEntry,
+            nfs3::Status::Io => Status::Io,
+            nfs3::Status::NxIo | nfs3::Status::NoDev => Status::NoDevice,
+            nfs3::Status::Acces => Status::AccessDenied,
+            nfs3::Status::Exist => Status::Exists,
+            nfs3::Status::XDev => Status::CrossDevice,
+            nfs3::Status::NotDir => Status::NotDirectory,
+            nfs3::Status::IsDir => Status::IsDirectory,
+            nfs3::Status::Inval => Status::Invalid,
+            nfs3::Status::FBig => Status::FileTooBig,
+            nfs3::Status::NoSpc => Status::NoSpace,
+            nfs3::Status::RoFs => Status::ReadOnly,
+            nfs3::Status::MLink => Status::TooManyLinks,
+            nfs3::Status::NameTooLong => Status::NameTooLong,
+            nfs3::Status::NotEmpty => Status::NotEmpty,
+            nfs3::Status::DQuot => Status::Quota,
+            nfs3::Status::Stale => Status::Stale,
+            nfs3::Status::Remote => Status::Remote,
+            nfs3::Status::BadHandle => Status::BadHandle,
+            nfs3::Status::NotSync => Status::NotSync,
+            nfs3::Status::BadCookie => Status::BadCookie,
+            nfs3::Status::NotSupp => Status::NotSupported,
+            nfs3::Status::TooSmall => Status::TooSmall,
+            nfs3::Status::ServerFault => Status::ServerFault,
+            nfs3::Status::BadType => Status::BadType,
+            nfs3::Status::Jukebox => Status::TryLater,
+        }
+    }
+}
+
+impl From<nfs2::Status> for Status {
+    fn from(status: nfs2::Status) -> Status {
+        match status {
+            nfs2::Status::Ok => Status::Ok,
+            nfs2::Status::Perm => Status::NotPermitted,
+            nfs2::Status::NoEnt => Status::NoEntry,
+            nfs2::Status::Io => Status::Io,
+            nfs2::Status::NxIo | nfs2::Status::NoDev => Status::NoDevice,
+            nfs2::Status::Acces => Status::AccessDenied,
+            nfs2::Status::Exist => Status::Exists,
+            nfs2::Status::XDev => Status::CrossDevice,
+            nfs2::Status::NotDir => Status::NotDirectory,
+            nfs2::Status::IsDir => Status::IsDirectory,
+            nfs2::Status::Inval => Status::Invalid,
+            nfs2::Status::FBig => Status::FileTooBig,
+            nfs2::Status::NoSpc => Status::NoSpace,
+            nfs2::Status::RoFs => Status::ReadOnly,
+            nfs2::Status::MLink => Status::TooManyLinks,
+            nfs2::Status::OpNotSupp => Status::NotSupported,
+            nfs2::Status::NameTooLong => Status::NameTooLong,
+            nfs2::Status::NotEmpty => Status::NotEmpty,
+            nfs2::Status::DQuot => Status::Quota,
+            nfs2::Status::Stale => Status::Stale,
+            nfs2::Status::Remote => Status::Remote,
+            nfs2::Status::WFlush => Status::WriteFlush,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! NFS version 2 (RFC 1094): each module is one procedure, from neutral arguments to neutral results. What version 2 has
+//! no procedure for is made of what it has, or refused.
+
+mod access;
+mod attributes;
+mod commit;
+mod create;
+mod fsinfo;
+mod fsstat;
+mod getattr;
+mod link;
+mod lookup;
+mod mkdir;
+mod mknod;
+mod null;
+mod pathconf;
+mod read;
+mod readdir;
+mod readlink;
+mod remove;
+mod rename;
+mod rmdir;
+mod setattr;
+mod symlink;
+mod write;
+
+use proto::Operation;
+use proto::nfs2::{DirOp, DirOpOk, FileHandle, Res};
+
+pub(crate) use access::access;
+pub(crate) use commit::commit;
+pub(crate) use create::create;
+pub(crate) use fsinfo::fsinfo;
+pub(crate) use fsstat::fsstat;
+pub(crate) use getattr::getattr;
+pub(crate) use link::link;
+pub(crate) use lookup::lookup;
+pub(crate) use mkdir::mkdir;
+pub(crate) use mknod::mknod;
+pub(crate) use null::null;
+pub(crate) use pathconf::pathconf;
+pub(crate) use read::read;
+pub(crate) use readdir::{readdir, readdirplus};
+pub(crate) use readlink::readlink;
+pub(crate) use remove::remove;
+pub(crate) use rename::rename;
+pub(crate) use rmdir::rmdir;
+pub(crate) use setattr::setattr;
+pub(crate) use symlink::symlink;
+pub(crate) use write::write;
+
+use crate::connection::{Connection, Response};
+use crate::{Entry, Error, Handle, Lie, Reason, Result};
+
+/// The handle as this version has it.
+fn handle<O: Operation>(connection: &Connection, handle: &Handle) -> Result<FileHandle> {
+    let bytes = handle.as_bytes();
+    let wrong = || Error::new(connection.server(), O::NAME, Reason::Lie(Lie::HandleLength(bytes.len())));
+    Ok(FileHandle(bytes.try_into().map_err(|_| wrong())?))
+}
+
+fn dir_op<'a, O: Operation>(connection: &Connection, dir: &Handle, name: &'a [u8]) -> Result<DirOp<'a>> {
+    Ok(DirOp { dir: handle::<O>(connection, dir)?, name })
+}
+
+/// The results of a call that was carried out.
+fn success<O: Operation, T>(response: &Response<O>, results: Res<T>) -> Result<T> {
+    match results {
+        Res::Ok(ok) => Ok(ok),
+        Res::Fail(status) => Err(response.error(Reason::Status(status.into()))),
+    }
+}
+
+fn entry(found: &DirOpOk) -> Entry {
+    Entry { handle: found.file.into(), attributes: attributes::neutral(&found.attributes) }
+}
+
+/// A number of 32 bits, which is all that version 2 has for offsets and lengths.
+fn word<O: Operation>(connection: &Connection, value: u64) -> Result<u32> {
+    let reason = || Reason::TooLarge { bytes: value as usize, max: u32::MAX as usize };
+    u32::try_from(value).map_err(|_| Error::new(connection.server(), O::NAME, reason()))
+}

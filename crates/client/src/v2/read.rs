@@ -1,0 +1,23 @@
+use proto::nfs2::{Read, ReadArgs};
+
+use super::{handle, success, word};
+use crate::connection::Connection;
+use crate::{Data, Handle, Lie, Reason, Result};
+
+/// Reads up to `count` bytes (RFC 1094 §2.2.7). The data stays where it was received.
+pub(crate) async fn read(connection: &Connection, file: &Handle, offset: u64, count: u32) -> Result<Data> {
+    let file = handle::<Read>(connection, file)?;
+    let arguments = ReadArgs { file, offset: word::<Read>(connection, offset)?, count, total_count: count };
+    let response = connection.call::<Read>(&arguments).await?;
+    let ok = success(&response, response.decode()?)?;
+    let got = ok.data.len();
+    if got > count as usize {
+        return Err(response.error(Reason::Lie(Lie::TooMuchData { asked: count, got })));
+    }
+    // The reply does not say whether the file ends; its length does.
+    let is_eof = offset + got as u64 >= u64::from(ok.head.attributes.size);
+    if got == 0 && !is_eof && count > 0 {
+        return Err(response.error(Reason::Lie(Lie::NoData)));
+    }
+    Ok(Data { bytes: response.share(ok.data), is_eof })
+}

@@ -1,0 +1,21 @@
+use proto::nfs2::{Symlink, SymlinkArgs};
+use vfs::SetAttributes;
+
+use super::{attributes, dir_op, lookup, success};
+use crate::connection::Connection;
+use crate::{Entry, Handle, Result};
+
+/// Makes a symbolic link to `target` and looks it up, since the reply says nothing of it (RFC 1094 §2.2.14).
+pub(crate) async fn symlink(
+    connection: &Connection,
+    dir: &Handle,
+    name: &[u8],
+    target: &[u8],
+    set: &SetAttributes,
+) -> Result<Entry> {
+    let place = dir_op::<Symlink>(connection, dir, name)?;
+    let arguments = SymlinkArgs { place, target, attributes: attributes::wire_set(set, None) };
+    let response = connection.call::<Symlink>(&arguments).await?;
+    success(&response, response.decode()?)?;
+    lookup(connection, dir, name).await
+}

@@ -1,0 +1,13 @@
+use proto::nfs3::{Commit, CommitArgs};
+
+use super::{handle, success};
+use crate::connection::Connection;
+use crate::{Handle, Result, WriteVerifier};
+
+/// Brings what was written to stable storage: `count` bytes, or all to the end when it is 0 (RFC 1813 §3.3.21).
+pub(crate) async fn commit(connection: &Connection, file: &Handle, offset: u64, count: u32) -> Result<WriteVerifier> {
+    let file = handle::<Commit>(connection, file)?;
+    let response = connection.call::<Commit>(&CommitArgs { file, offset, count }).await?;
+    let ok = success(&response, response.decode()?)?;
+    Ok(WriteVerifier(ok.verifier))
+}

@@ -1,0 +1,36 @@
+use proto::nfs3::{Create, CreateArgs, CreateHow};
+use vfs::{CreateMode, SetAttributes};
+
+use super::{attributes, dir_op, made, setattr, success};
+use crate::connection::Connection;
+use crate::{Entry, Handle, Result};
+
+/// Makes a regular file (RFC 1813 §3.3.8).
+pub(crate) async fn create(
+    connection: &Connection,
+    dir: &Handle,
+    name: &[u8],
+    mode: CreateMode,
+    set: &SetAttributes,
+) -> Result<Entry> {
+    let place = dir_op::<Create>(connection, dir, name)?;
+    let how = match mode {
+        CreateMode::Unchecked => CreateHow::Unchecked(attributes::wire_set(set)),
+        CreateMode::Guarded => CreateHow::Guarded(attributes::wire_set(set)),
+        CreateMode::Exclusive(verifier) => CreateHow::Exclusive(verifier),
+    };
+    let response = connection.call::<Create>(&CreateArgs { place, how }).await?;
+    let ok = success(&response, response.decode()?)?;
+    let entry = made(connection, dir, name, ok).await?;
+    // An exclusive CREATE carries no attributes, and the server may keep the verifier in the times: they are set now.
+    if matches!(mode, CreateMode::Exclusive(_)) {
+        let set = with_times(set);
+        return Ok(Entry { attributes: setattr(connection, &entry.handle, &set).await?, ..entry });
+    }
+    Ok(entry)
+}
+
+fn with_times(set: &SetAttributes) -> SetAttributes {
+    let now = Some(vfs::SetTime::Now);
+    SetAttributes { accessed: set.accessed.or(now), modified: set.modified.or(now), ..*set }
+}

@@ -1,0 +1,15 @@
+use proto::nfs3::{Mkdir, MkdirArgs};
+use vfs::SetAttributes;
+
+use super::{attributes, dir_op, made, success};
+use crate::connection::Connection;
+use crate::{Entry, Handle, Result};
+
+/// Makes a directory (RFC 1813 §3.3.9).
+pub(crate) async fn mkdir(connection: &Connection, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
+    let place = dir_op::<Mkdir>(connection, dir, name)?;
+    let arguments = MkdirArgs { place, attributes: attributes::wire_set(set) };
+    let response = connection.call::<Mkdir>(&arguments).await?;
+    let ok = success(&response, response.decode()?)?;
+    made(connection, dir, name, ok).await
+}

@@ -1,0 +1,23 @@
+use proto::nfs3::{Read, ReadArgs};
+
+use super::{handle, success};
+use crate::connection::Connection;
+use crate::{Data, Handle, Lie, Reason, Result};
+
+/// Reads up to `count` bytes (RFC 1813 §3.3.6). The data stays where it was received.
+pub(crate) async fn read(connection: &Connection, file: &Handle, offset: u64, count: u32) -> Result<Data> {
+    let file = handle::<Read>(connection, file)?;
+    let response = connection.call::<Read>(&ReadArgs { file, offset, count }).await?;
+    let ok = success(&response, response.decode()?)?;
+    let (said, got) = (ok.head.count, ok.data.len());
+    if got > count as usize {
+        return Err(response.error(Reason::Lie(Lie::TooMuchData { asked: count, got })));
+    }
+    if said as usize != got {
+        return Err(response.error(Reason::Lie(Lie::WrongCount { said, got })));
+    }
+    if got == 0 && !ok.head.eof && count > 0 {
+        return Err(response.error(Reason::Lie(Lie::NoData)));
+    }
+    Ok(Data { bytes: response.share(ok.data), is_eof: ok.head.eof })
+}

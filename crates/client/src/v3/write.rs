@@ -1,0 +1,56 @@
+use bytes::Bytes;
+use proto::nfs3::{FileHandle, StableHow, Write};
+use vfs::Stability;
+use xdr::Encode;
+
+use super::{handle, success};
+use crate::connection::Connection;
+use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
+
+/// The arguments of WRITE up to the data, which is not copied.
+#[derive(Encode)]
+struct WriteHead {
+    file: FileHandle,
+    offset: u64,
+    count: u32,
+    stable: StableHow,
+}
+
+/// Writes `data` (RFC 1813 §3.3.7).
+pub(crate) async fn write(
+    connection: &Connection,
+    file: &Handle,
+    offset: u64,
+    data: Bytes,
+    stability: Stability,
+) -> Result<Written> {
+    let given = data.len();
+    let count = u32::try_from(given).unwrap_or(u32::MAX);
+    let head = WriteHead { file: handle::<Write>(connection, file)?, offset, count, stable: wire(stability) };
+    let response = connection.call_with_data::<Write>(&head, Some(data)).await?;
+    let ok = success(&response, response.decode()?)?;
+    if ok.count > count || (ok.count == 0 && count > 0) {
+        return Err(response.error(Reason::Lie(Lie::WrongWrite { said: ok.count, given })));
+    }
+    let done = neutral(ok.committed);
+    if done < stability {
+        return Err(response.error(Reason::Lie(Lie::LessStable)));
+    }
+    Ok(Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) })
+}
+
+fn wire(stability: Stability) -> StableHow {
+    match stability {
+        Stability::Unstable => StableHow::Unstable,
+        Stability::Data => StableHow::DataSync,
+        Stability::File => StableHow::FileSync,
+    }
+}
+
+fn neutral(stable: StableHow) -> Stability {
+    match stable {
+        StableHow::Unstable => Stability::Unstable,
+        StableHow::DataSync => Stability::Data,
+        StableHow::FileSync => Stability::File,
+    }
+}
