@@ -11,12 +11,11 @@ use crate::transfer;
 pub(super) fn commit(cx: &CallContext<'_>, args: &CommitArgs) -> Outcome<CommitOk, WccData> {
     let node = cx.node(args.file.as_bytes())?;
     let wcc = Wcc::begin(&node);
-    sync(&node).map_err(|fault| fault.with(|| wcc.data()))?;
+    sync(&node, &wcc).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(CommitOk { file_wcc: wcc.data(), verifier: cx.server.write_verifier() })
 }
 
-fn sync(node: &Node<'_>) -> Result<(), Fault> {
-    let attributes = node.attributes()?;
-    let file = transfer::open_for_write(node, &attributes)?;
+fn sync(node: &Node<'_>, wcc: &Wcc<'_>) -> Result<(), Fault> {
+    let file = transfer::open_for_write(node, &wcc.before()?)?;
     Ok(transfer::sync(node, &*file)?)
 }

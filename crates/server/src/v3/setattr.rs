@@ -6,7 +6,7 @@ use vfs::SetAttributes;
 use super::wcc::Wcc;
 use super::{Outcome, convert};
 use crate::fault::Fault;
-use crate::node::{CallContext, Node};
+use crate::node::CallContext;
 use crate::set_attributes;
 
 pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<WccData, WccData> {
@@ -14,17 +14,17 @@ pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<WccDa
     let wcc = Wcc::begin(&node);
     let result = convert::set_attributes(&args.attributes)
         .map_err(Fault::from)
-        .and_then(|set| set_guarded(&node, &set, args.guard));
+        .and_then(|set| set_guarded(&wcc, &set, args.guard));
     match result {
         Ok(after) => Ok(wcc.data_with(Some(after))),
         Err(fault) => Err(fault.with(|| wcc.data())),
     }
 }
 
-fn set_guarded(node: &Node<'_>, set: &SetAttributes, guard: Option<Time>) -> Result<vfs::Attributes, Fault> {
-    let before = node.attributes()?;
+fn set_guarded(wcc: &Wcc<'_>, set: &SetAttributes, guard: Option<Time>) -> Result<vfs::Attributes, Fault> {
+    let before = wcc.before()?;
     if guard.is_some_and(|guard| guard != convert::time(before.changed)) {
         return Err(Fault::NotSync);
     }
-    Ok(set_attributes::set(node, &before, set)?)
+    Ok(set_attributes::set(wcc.node(), &before, set)?)
 }

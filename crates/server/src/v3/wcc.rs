@@ -21,6 +21,16 @@ impl<'c> Wcc<'c> {
         Wcc { node: *node, change, before: node.attributes().ok() }
     }
 
+    /// The file that is changed.
+    pub(super) fn node(&self) -> &Node<'c> {
+        &self.node
+    }
+
+    /// The attributes before the change, or why there are none.
+    pub(super) fn before(&self) -> vfs::Result<Attributes> {
+        self.before.map_or_else(|| self.node.attributes(), Ok)
+    }
+
     /// Takes the attributes after the change. Those before are left out when another change overlapped, since a client would
     /// then take that one for its own.
     pub(super) fn data(&self) -> WccData {

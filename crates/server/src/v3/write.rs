@@ -15,7 +15,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Write
     // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
     // were written under the new one.
     let verifier = cx.server.write_verifier();
-    let written = write_bytes(&node, args).map_err(|fault| fault.with(|| wcc.data()))?;
+    let written = write_bytes(&node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(WriteOk {
         file_wcc: wcc.data(),
         count: written.count as u32,
@@ -24,12 +24,11 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Write
     })
 }
 
-fn write_bytes(node: &Node<'_>, args: &WriteArgs<'_>) -> Result<Written, Fault> {
+fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<Written, Fault> {
     if args.count as usize != args.data.len() {
         return Err(vfs::Error::Invalid.into());
     }
-    let attributes = node.attributes()?;
-    let file = transfer::open_for_write(node, &attributes)?;
+    let file = transfer::open_for_write(node, &wcc.before()?)?;
     Ok(transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?)
 }
 
