@@ -1,1 +1,44 @@
+//! What to export and how to serve, from three sources into one neutral form.
 //!
+//! [`load`] reads the command line ([`ExportFlags`]), a TOML file and a file in exports(5) syntax, and gives the
+//! [`ExportSpec`]s of all three and the [`ServerSettings`] of the TOML file. What always holds:
+//!
+//! - A source is taken as a whole or not at all: the first mistake refuses it, with `FILE:LINE:COLUMN: reason`.
+//! - What is accepted and has no effect here is told as a [`Remark`]; nothing is skipped in silence.
+//! - An export whose clients nobody named is for this machine alone, and [`check_exposure`] refuses to offer it wider.
+//!
+//! Nothing here opens a socket or a directory; whether an exported directory exists is for whoever opens it to say.
+#![forbid(unsafe_code)]
+
+mod clients;
+mod command_line;
+mod defaults;
+mod duration;
+mod error;
+mod exports;
+mod exposure;
+mod file;
+mod load;
+mod origin;
+mod path;
+mod remark;
+mod settings;
+mod size;
+mod spec;
+mod suggestion;
+
+pub use clients::ClientsError;
+pub use command_line::ExportFlags;
+pub use defaults::Defaults;
+pub use duration::{DurationError, parse_timeout};
+pub use error::{ConfigError, Reason};
+pub use exports::parse_exports;
+pub use exposure::{check_exposure, is_exposed};
+pub use file::parse_toml;
+pub use load::{Loaded, Sources, load};
+pub use origin::{Origin, Position};
+pub use path::PathReason;
+pub use remark::{Remark, RemarkKind};
+pub use settings::{LimitSettings, LogFormat, LogLevel, LogSettings, Rpcbind, ServerSettings, parse_listen};
+pub use size::{SizeError, parse_size};
+pub use spec::{ExportSpec, Source};

@@ -1,0 +1,206 @@
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use server::{ClientPattern, ExportOptions};
+
+use crate::clients::parse_clients;
+use crate::defaults::IdentityWords;
+use crate::spec::rules_for;
+use crate::{ConfigError, Defaults, ExportSpec, Origin, Reason, SizeError, Source, parse_size, path};
+
+/// The exports that the command line names, and how they are offered.
+///
+/// An export is a directory, whose absolute path is its name, or `mem:SIZE`, whose name is `/mem` unless it is given as
+/// in `mem:4G=/scratch`. A directory whose name begins with `mem:` is written `./mem:…`.
+#[derive(Debug, Clone, Default)]
+pub struct ExportFlags {
+    /// What to export.
+    pub exports: Vec<OsString>,
+    /// Who may have it (`--client`).
+    pub clients: Vec<String>,
+    /// `--no-root-squash`
+    pub no_root_squash: bool,
+    /// `--all-squash`
+    pub all_squash: bool,
+    /// `--read-only`
+    pub read_only: bool,
+    /// `--anonuid`
+    pub anonymous_uid: Option<u32>,
+    /// `--anongid`
+    pub anonymous_gid: Option<u32>,
+    /// `--secure`: only privileged ports.
+    pub secure: bool,
+    /// `--async`: changes of the tree are acknowledged before they are on stable storage.
+    pub is_async: bool,
+    /// `--fault`
+    pub fault: Option<String>,
+}
+
+/// The capacity of `mem:` without a size.
+const DEFAULT_CAPACITY_BYTES: u64 = 1 << 30;
+
+/// The name of an export in memory that says no other.
+const MEMORY_NAME: &str = "/mem";
+
+impl ExportFlags {
+    /// The exports, with relative directories taken below `base`.
+    ///
+    /// # Errors
+    /// [`ConfigError::Bad`] with the argument that makes no sense.
+    pub fn parse(&self, base: &Path, defaults: &Defaults) -> Result<Vec<ExportSpec>, ConfigError> {
+        let clients = self.parse_clients()?;
+        let options = self.options(defaults);
+        self.exports.iter().map(|argument| self.export(argument, base, (&clients, options))).collect()
+    }
+
+    fn parse_clients(&self) -> Result<Vec<ClientPattern>, ConfigError> {
+        let one = |text: &String| {
+            let origin = || Origin::Argument(format!("--client {text}"));
+            parse_clients(text).map_err(|reason| ConfigError::at(origin(), reason))
+        };
+        self.clients.iter().map(one).collect()
+    }
+
+    fn options(&self, defaults: &Defaults) -> ExportOptions {
+        let words = IdentityWords {
+            root: self.no_root_squash.then_some(false),
+            all: self.all_squash.then_some(true),
+            anonymous_uid: self.anonymous_uid,
+            anonymous_gid: self.anonymous_gid,
+        };
+        ExportOptions { read_only: self.read_only, privileged_ports_only: self.secure, ..words.options(defaults) }
+    }
+
+    fn export(
+        &self,
+        argument: &OsStr,
+        base: &Path,
+        (clients, options): (&[ClientPattern], ExportOptions),
+    ) -> Result<ExportSpec, ConfigError> {
+        let origin = Origin::Argument(argument.to_string_lossy().into_owned());
+        let (source, name) =
+            source_and_name(argument, base).map_err(|reason| ConfigError::at(origin.clone(), reason))?;
+        Ok(ExportSpec {
+            source,
+            name,
+            rules: rules_for(clients.to_vec(), options),
+            names_clients: !clients.is_empty(),
+            fsid: None,
+            sync_metadata: !self.is_async,
+            fault: self.fault.clone(),
+            origin,
+        })
+    }
+}
+
+fn source_and_name(argument: &OsStr, base: &Path) -> Result<(Source, String), Reason> {
+    if let Some(memory) = argument.as_bytes().strip_prefix(b"mem:") {
+        let memory = str::from_utf8(memory).map_err(|_| Reason::NotUtf8)?;
+        return memory_and_name(memory);
+    }
+    let dir = path::absolute(Path::new(argument), base);
+    let name = path::name_of_dir(&dir)?;
+    Ok((Source::Dir(base.join(argument)), name))
+}
+
+fn memory_and_name(memory: &str) -> Result<(Source, String), Reason> {
+    let (size, name) = memory.split_once('=').unwrap_or((memory, MEMORY_NAME));
+    let capacity_bytes = if size.is_empty() { DEFAULT_CAPACITY_BYTES } else { parse_size(size)? };
+    if capacity_bytes == 0 {
+        return Err(SizeError::Malformed(size.to_owned()).into());
+    }
+    Ok((Source::Memory { capacity_bytes }, path::export_name(name)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use server::Squash;
+
+    fn flags(exports: &[&str]) -> ExportFlags {
+        ExportFlags { exports: exports.iter().map(OsString::from).collect(), ..ExportFlags::default() }
+    }
+
+    fn parse(flags: &ExportFlags) -> Result<Vec<ExportSpec>, ConfigError> {
+        flags.parse(Path::new("/home/me"), &Defaults::privileged())
+    }
+
+    #[test]
+    fn directory_is_called_by_its_absolute_path() {
+        let exports = parse(&flags(&["data", "/srv/x/", "../you"])).unwrap();
+        let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
+        assert_eq!(names, ["/home/me/data", "/srv/x", "/home/you"]);
+        assert_eq!(exports[0].source, Source::Dir("/home/me/data".into()));
+    }
+
+    #[test]
+    fn memory_is_called_mem_unless_it_has_a_name() {
+        let exports = parse(&flags(&["mem:4G", "mem:64M=/scratch", "mem:=/small", "./mem:x"])).unwrap();
+        assert_eq!(exports[0].name, "/mem");
+        assert_eq!(exports[0].source, Source::Memory { capacity_bytes: 4 << 30 });
+        assert_eq!(exports[1].name, "/scratch");
+        assert_eq!(exports[2].source, Source::Memory { capacity_bytes: 1 << 30 });
+        assert_eq!(exports[3].source, Source::Dir("/home/me/./mem:x".into()));
+        assert_eq!(exports[3].name, "/home/me/mem:x");
+    }
+
+    #[test]
+    fn bad_memory_is_refused_with_its_argument() {
+        for (argument, part) in [("mem:4X", "no size"), ("mem:0", "no size"), ("mem:4G=x", "absolute")] {
+            let error = parse(&flags(&[argument])).unwrap_err().to_string();
+            assert!(error.starts_with(argument) && error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn flags_become_options_of_every_export() {
+        let flags = ExportFlags {
+            no_root_squash: true,
+            read_only: true,
+            anonymous_uid: Some(5),
+            anonymous_gid: Some(6),
+            secure: true,
+            is_async: true,
+            clients: vec!["10.0.0.0/8".to_owned(), "::1".to_owned()],
+            ..flags(&["/a", "/b"])
+        };
+        for export in parse(&flags).unwrap() {
+            assert!(export.names_clients && !export.sync_metadata);
+            assert_eq!(export.rules.len(), 2);
+            let expected = ExportOptions {
+                read_only: true,
+                squash: Squash::None,
+                anonymous_uid: 5,
+                anonymous_gid: 6,
+                privileged_ports_only: true,
+            };
+            assert!(export.rules.iter().all(|rule| rule.options == expected));
+        }
+    }
+
+    #[test]
+    fn without_clients_only_this_machine_is_let_in() {
+        let export = parse(&flags(&["/a"])).unwrap().remove(0);
+        let is_let_in = |address: &str| {
+            let address = address.parse().unwrap();
+            export.rules.iter().any(|rule| rule.clients.matches(address))
+        };
+        assert!(!export.names_clients);
+        assert!(is_let_in("127.0.0.1") && is_let_in("::1") && !is_let_in("192.0.2.1"));
+    }
+
+    #[test]
+    fn bad_client_is_refused_with_its_flag() {
+        let flags = ExportFlags { clients: vec!["@trusted".to_owned()], ..flags(&["/a"]) };
+        let error = parse(&flags).unwrap_err().to_string();
+        assert!(error.starts_with("--client @trusted: ") && error.contains("netgroups"), "{error}");
+    }
+
+    #[test]
+    fn unprivileged_server_squashes_everybody_to_its_own_user() {
+        let exports = flags(&["/a"]).parse(Path::new("/"), &Defaults::unprivileged(1000, 100)).unwrap();
+        let options = exports[0].rules[0].options;
+        assert_eq!((options.squash, options.anonymous_uid, options.anonymous_gid), (Squash::All, 1000, 100));
+    }
+}

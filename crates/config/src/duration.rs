@@ -1,0 +1,50 @@
+use std::time::Duration;
+
+/// Why a text is no time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no time; write a whole number of seconds, or one with ms, s, m, h or d, or `never`")]
+pub struct DurationError(pub String);
+
+/// Reads a time such as `90`, `90s`, `500ms`, `15m`, `2h` or `1d`; `never` and `off` are none at all.
+///
+/// # Errors
+/// When it is no such time.
+pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
+    if matches!(text, "never" | "off") {
+        return Ok(None);
+    }
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let malformed = || DurationError(text.to_owned());
+    let unit_ms: u64 = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" | "min" => 60 * 1000,
+        "h" => 3600 * 1000,
+        "d" => 24 * 3600 * 1000,
+        _ => return Err(malformed()),
+    };
+    let number: u64 = number.parse().map_err(|_| malformed())?;
+    number.checked_mul(unit_ms).map(|ms| Some(Duration::from_millis(ms))).ok_or_else(malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_unit_is_understood() {
+        for (text, ms) in [("90", 90_000), ("500ms", 500), ("3s", 3000), ("15m", 900_000), ("2h", 7_200_000)] {
+            assert_eq!(parse_timeout(text), Ok(Some(Duration::from_millis(ms))), "{text}");
+        }
+        assert_eq!(parse_timeout("1d"), Ok(Some(Duration::from_secs(86_400))));
+        assert_eq!(parse_timeout("never"), Ok(None));
+    }
+
+    #[test]
+    fn nonsense_is_no_time() {
+        for text in ["", "s", "1y", "-1s", "1.5s", "99999999999999999999s", "18446744073709551615d"] {
+            assert!(parse_timeout(text).is_err(), "{text}");
+        }
+    }
+}

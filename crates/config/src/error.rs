@@ -1,0 +1,165 @@
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::{ClientsError, DurationError, Origin, PathReason, SizeError};
+
+/// Why a configuration is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is larger than any configuration.
+    #[error("{}: more than {max_bytes} bytes: this is no configuration", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that are read.
+        max_bytes: u64,
+    },
+    /// Something that was said makes no sense.
+    #[error("{origin}: {reason}")]
+    Bad {
+        /// Where it was said.
+        origin: Origin,
+        /// Why it makes no sense.
+        #[source]
+        reason: Reason,
+    },
+    /// An export would be open to a network that nobody meant.
+    #[error(
+        "{address} is reached from other machines, and nobody said who may have {export} ({origin}): \
+         add --client NETWORK (for example --client 10.0.0.0/8), or --client '*' to let everybody in; \
+         in a file, name the export's clients"
+    )]
+    Exposed {
+        /// The address.
+        address: SocketAddr,
+        /// The export's name.
+        export: String,
+        /// Where it was said to be exported.
+        origin: Origin,
+    },
+}
+
+impl ConfigError {
+    /// An error about what was said at `origin`.
+    pub(crate) fn at(origin: Origin, reason: impl Into<Reason>) -> ConfigError {
+        ConfigError::Bad { origin, reason: reason.into() }
+    }
+}
+
+/// Why something in a configuration makes no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// The file is not UTF-8.
+    #[error("not UTF-8")]
+    NotUtf8,
+    /// The TOML cannot be parsed, or a value in it is of the wrong type or out of range.
+    #[error("{0}")]
+    Toml(String),
+    /// A name means nothing here.
+    #[error("unknown {what} `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    Unknown {
+        /// What kind of thing was expected.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The known name that looks most like it.
+        nearest: Option<String>,
+    },
+    /// The path or name of an export cannot be one.
+    #[error(transparent)]
+    Path(#[from] PathReason),
+    /// A list of clients makes no sense.
+    #[error(transparent)]
+    Clients(#[from] ClientsError),
+    /// A size makes no sense.
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    /// A time makes no sense.
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+    /// An export says neither or both of `path` and `memory`.
+    #[error("an export needs either `path` or `memory`")]
+    NoSource,
+    /// An export in memory has no name.
+    #[error("an export in memory needs a `name`, such as \"/mem\"")]
+    Nameless,
+    /// An option is known and cannot be honoured.
+    #[error("the option `{option}` is refused: {why}")]
+    Refused {
+        /// The option.
+        option: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// An option has no value, or one that it cannot have.
+    #[error("`{option}` needs {wanted}")]
+    Value {
+        /// The option.
+        option: String,
+        /// What it needs.
+        wanted: &'static str,
+    },
+    /// A quote has no end on its line.
+    #[error("the quote that begins here has no end on its line")]
+    OpenQuote,
+    /// A list of options has no end.
+    #[error("the list of options has no closing parenthesis; there is no space inside of it")]
+    OpenParenthesis,
+    /// Something follows a list of options without a space.
+    #[error("after the closing parenthesis comes a space or the end of the line")]
+    AfterParenthesis,
+    /// A list of options stands apart from its client.
+    #[error(
+        "a list of options without a client; remove the space before the parenthesis, or write `*` before it to let \
+         everybody in"
+    )]
+    DetachedOptions,
+    /// A list of options is empty where there must be one.
+    #[error("an option is missing here")]
+    EmptyOption,
+    /// One client is named twice for one export.
+    #[error("{client} is named twice for {export}")]
+    DuplicateClient {
+        /// The client.
+        client: String,
+        /// The export.
+        export: String,
+    },
+    /// Two exports have one name.
+    #[error("{name} is exported already by {first}")]
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// Where it was first.
+        first: Origin,
+    },
+    /// Two exports, or two clients of one export, disagree about an fsid.
+    #[error("the fsid {fsid} belongs to {owner} already; each export has one of its own")]
+    DuplicateFsid {
+        /// The number.
+        fsid: u64,
+        /// The export that has it.
+        owner: String,
+    },
+    /// One export has two numbers.
+    #[error("{export} has the fsid {first} already; an export has one fsid for all clients")]
+    TwoFsids {
+        /// The export.
+        export: String,
+        /// Its number.
+        first: u64,
+    },
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}

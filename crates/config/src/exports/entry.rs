@@ -1,0 +1,144 @@
+//! One path with its clients.
+
+use std::path::Path;
+
+use server::{AccessRule, ClientPattern};
+
+use super::clause::{Clause, read_options, read_parenthesis};
+use super::lexer::Line;
+use super::word::Word;
+use super::{Located, Offer, Reader};
+use crate::spec::rules_for;
+use crate::{ConfigError, Defaults, ExportSpec, Position, Reason, RemarkKind, Source, path};
+
+/// What one or several lines say of one path.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    position: Position,
+    clauses: Vec<Clause>,
+    /// How the export is offered when it names no client.
+    unnamed: Offer,
+}
+
+impl Entry {
+    /// Reads a line.
+    pub(super) fn read(line: &Line, reader: &mut Reader<'_>) -> Result<Entry, ConfigError> {
+        Entry::read_words(line, reader).map_err(|located| reader.error(located))
+    }
+
+    fn read_words(line: &Line, reader: &mut Reader<'_>) -> Result<Entry, Located> {
+        let mut words = line.words();
+        let Some(first) = words.next() else { return Err((Position::START, Reason::NoSource)) };
+        let position = first.position();
+        let name = path::export_name(&first.text()?).map_err(|reason| (position, reason.into()))?;
+        let mut entry = Entry { name, position, clauses: Vec::new(), unnamed: Offer::default() };
+        let mut bare_options = None;
+        for word in words {
+            if word.starts_with(b'-') {
+                read_options(&word.skip_first(), &mut entry.unnamed, reader)?;
+            } else if word.starts_with(b'(') {
+                entry.read_bare_options(&word, reader)?;
+                bare_options = Some(word.position());
+            } else if let Some(position) = bare_options {
+                return Err((position, Reason::DetachedOptions));
+            } else {
+                let clause = Clause::read(&word, &entry.unnamed, reader)?;
+                entry.push(clause)?;
+            }
+        }
+        Ok(entry)
+    }
+
+    /// Reads options in parentheses that follow the path, where they mean what a `-` in front of them would.
+    fn read_bare_options(&mut self, word: &Word<'_>, reader: &mut Reader<'_>) -> Result<(), Located> {
+        if !self.clauses.is_empty() {
+            return Err((word.position(), Reason::DetachedOptions));
+        }
+        read_parenthesis(&word.skip_first(), word.position(), (&mut self.unnamed, reader))
+    }
+
+    fn push(&mut self, clause: Clause) -> Result<(), Located> {
+        let client = clause.clients.to_string();
+        if self.clauses.iter().any(|known| known.clients.to_string() == client) {
+            return Err((clause.position, Reason::DuplicateClient { client, export: self.name.clone() }));
+        }
+        if let (Some((first, _)), Some((second, position))) = (self.fsid(), clause.offer.fsid)
+            && first != second
+        {
+            return Err((position, Reason::TwoFsids { export: self.name.clone(), first }));
+        }
+        self.clauses.push(clause);
+        Ok(())
+    }
+
+    /// Takes in what a further line says of the same path. Both lines have to name clients.
+    pub(super) fn absorb(&mut self, other: Entry, reader: &Reader<'_>) -> Result<(), Located> {
+        if other.clauses.is_empty() || self.clauses.is_empty() {
+            let first = reader.origin(self.position);
+            return Err((other.position, Reason::DuplicateName { name: other.name, first }));
+        }
+        other.clauses.into_iter().try_for_each(|clause| self.push(clause))
+    }
+
+    fn fsid(&self) -> Option<(u64, Position)> {
+        self.offers().find_map(|offer| offer.fsid)
+    }
+
+    fn offers(&self) -> impl Iterator<Item = &Offer> {
+        let unnamed = self.clauses.is_empty().then_some(&self.unnamed);
+        self.clauses.iter().map(|clause| &clause.offer).chain(unnamed)
+    }
+
+    /// The export that the lines make.
+    pub(super) fn finish(mut self, reader: &mut Reader<'_>, defaults: &Defaults) -> ExportSpec {
+        let sync_metadata = self.is_sync(reader);
+        let names_clients = !self.clauses.is_empty();
+        if !names_clients {
+            reader.remark(self.position, RemarkKind::NoClient { export: self.name.clone() });
+        }
+        // A client that several patterns match gets the options of the narrowest kind, in the order of exports(5).
+        self.clauses.sort_by_key(|clause| breadth(&clause.clients));
+        let rules = match names_clients {
+            true => self.clauses.iter().map(|clause| clause_rule(clause, defaults)).collect(),
+            false => rules_for(Vec::new(), self.unnamed.options(defaults)),
+        };
+        ExportSpec {
+            source: Source::Dir(Path::new(&self.name).to_owned()),
+            rules,
+            names_clients,
+            fsid: self.fsid().map(|(fsid, _)| fsid),
+            sync_metadata,
+            fault: None,
+            origin: reader.origin(self.position),
+            name: self.name,
+        }
+    }
+
+    fn is_sync(&self, reader: &mut Reader<'_>) -> bool {
+        let export = self.name.clone();
+        let asynchronous = self.offers().filter(|offer| offer.is_async).count();
+        if asynchronous == 0 {
+            return true;
+        }
+        let is_mixed = asynchronous < self.offers().count();
+        let kind = if is_mixed { RemarkKind::MixedSync { export } } else { RemarkKind::Async { export } };
+        reader.remark(self.position, kind);
+        is_mixed
+    }
+}
+
+fn clause_rule(clause: &Clause, defaults: &Defaults) -> AccessRule {
+    AccessRule { clients: clause.clients.clone(), options: clause.offer.options(defaults) }
+}
+
+fn breadth(clients: &ClientPattern) -> u8 {
+    match clients {
+        ClientPattern::Host { .. } => 0,
+        ClientPattern::Network { address, prefix_bits } => {
+            let is_one_host = *prefix_bits == if address.is_ipv4() { 32 } else { 128 };
+            if is_one_host { 0 } else { 1 }
+        }
+        ClientPattern::Everyone => 2,
+    }
+}

@@ -1,0 +1,78 @@
+use server::ExportOptions;
+
+use super::Located;
+use crate::defaults::IdentityWords;
+use crate::{Defaults, Position, Reason};
+
+/// What the options of one client say.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Offer {
+    /// `rw`
+    pub(super) is_writable: bool,
+    /// `insecure`
+    pub(super) is_insecure: bool,
+    /// `async` or `sync`
+    pub(super) is_async: bool,
+    pub(super) identity: IdentityWords,
+    /// `fsid=`, and where it was said.
+    pub(super) fsid: Option<(u64, Position)>,
+}
+
+impl Offer {
+    pub(super) fn options(&self, defaults: &Defaults) -> ExportOptions {
+        ExportOptions {
+            read_only: !self.is_writable,
+            privileged_ports_only: !self.is_insecure,
+            ..self.identity.options(defaults)
+        }
+    }
+
+    /// Does what the option `name` says, with its value, if it has an effect. Says whether it has.
+    pub(super) fn apply(&mut self, name: &str, value: Option<&str>, position: Position) -> Result<bool, Located> {
+        match (name, value) {
+            ("ro", None) => self.is_writable = false,
+            ("rw", None) => self.is_writable = true,
+            ("secure", None) => self.is_insecure = false,
+            ("insecure", None) => self.is_insecure = true,
+            ("sync", None) => self.is_async = false,
+            ("async", None) => self.is_async = true,
+            ("root_squash", None) => self.identity.root = Some(true),
+            ("no_root_squash", None) => self.identity.root = Some(false),
+            ("all_squash", None) => self.identity.all = Some(true),
+            ("no_all_squash", None) => self.identity.all = Some(false),
+            ("anonuid", value) => self.identity.anonymous_uid = Some(identity(name, value, position)?),
+            ("anongid", value) => self.identity.anonymous_gid = Some(identity(name, value, position)?),
+            ("fsid", value) => self.fsid = Some((fsid(value, position)?, position)),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Reads a user or group; negative numbers are counted from 2³² down, as nfs-utils has them.
+fn identity(name: &str, value: Option<&str>, position: Position) -> Result<u32, Located> {
+    let number = value.and_then(|value| {
+        let unsigned = value.parse::<u32>().ok();
+        unsigned.or_else(|| value.parse::<i32>().ok().map(i32::cast_unsigned))
+    });
+    number.ok_or_else(|| (position, Reason::Value { option: name.to_owned(), wanted: "a number, as in `=65534`" }))
+}
+
+/// Reads `root`, a number or a UUID. A UUID's halves are folded into one number, which is as good as unique.
+fn fsid(value: Option<&str>, position: Position) -> Result<u64, Located> {
+    let number = value.and_then(|value| match value {
+        "root" => Some(0),
+        _ => value.parse().ok().or_else(|| uuid(value)),
+    });
+    let wanted = "a number, `root` or a UUID, as in `=7`";
+    number.ok_or_else(|| (position, Reason::Value { option: "fsid".to_owned(), wanted }))
+}
+
+fn uuid(text: &str) -> Option<u64> {
+    let digits: String = text.chars().filter(|character| !matches!(character, '-' | ':' | '.')).collect();
+    if digits.len() != 32 {
+        return None;
+    }
+    let number = u128::from_str_radix(&digits, 16).ok()?;
+    Some((number >> 64) as u64 ^ number as u64)
+}

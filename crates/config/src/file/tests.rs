@@ -1,0 +1,161 @@
+use super::*;
+use crate::{LogFormat, LogLevel, Rpcbind};
+use server::Squash;
+use std::time::Duration;
+
+fn parse(text: &str) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
+    parse_toml(text, Path::new("wharf.toml"), &Defaults::privileged())
+}
+
+fn refusal(text: &str) -> String {
+    parse(text).expect_err("the text is accepted").to_string()
+}
+
+#[test]
+fn every_key_has_its_effect() {
+    let text = r#"
+[server]
+listen = ["127.0.0.1:1234", "::1"]
+rpcbind = "builtin"
+state_dir = "/var/lib/wharf"
+loops = 2
+pin = true
+
+[limits]
+max_connections = 10
+max_in_flight = 11
+max_in_flight_bytes = "8M"
+max_unsent_bytes = 4096
+idle_timeout = "1h"
+blocking_threads = 3
+
+[log]
+format = "json"
+level = "debug"
+
+[[export]]
+path = "/srv/data"
+name = "/data"
+clients = ["10.0.0.0/8", "build.example.org"]
+read_only = true
+squash = "all"
+anonuid = 7
+anongid = 8
+secure = true
+fsid = 9
+sync_metadata = false
+fault = "read:delay=5ms"
+
+[[export]]
+memory = "64M"
+name = "/scratch"
+"#;
+    let (settings, exports) = parse(text).unwrap();
+    assert_eq!(settings.listen.unwrap(), ["127.0.0.1:1234".parse().unwrap(), "[::1]:2049".parse().unwrap()]);
+    assert_eq!(settings.rpcbind, Some(Rpcbind::Builtin));
+    assert_eq!(settings.state_dir.as_deref(), Some(Path::new("/var/lib/wharf")));
+    assert_eq!((settings.loops, settings.pin), (Some(2), Some(true)));
+    let expected = LimitSettings {
+        max_connections: Some(10),
+        max_in_flight: Some(11),
+        max_in_flight_bytes: Some(8 << 20),
+        max_unsent_bytes: Some(4096),
+        idle_timeout: Some(Some(Duration::from_secs(3600))),
+        blocking_threads: Some(3),
+    };
+    assert_eq!(settings.limits, expected);
+    assert_eq!(settings.log, LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) });
+
+    let [data, scratch] = exports.as_slice() else { panic!("{} exports", exports.len()) };
+    assert_eq!((data.name.as_str(), &data.source), ("/data", &Source::Dir("/srv/data".into())));
+    assert_eq!((data.fsid, data.sync_metadata, data.names_clients), (Some(9), false, true));
+    assert_eq!(data.fault.as_deref(), Some("read:delay=5ms"));
+    assert_eq!(data.origin.to_string(), "wharf.toml:21:1");
+    assert_eq!(data.rules.len(), 2);
+    let expected = ExportOptions {
+        read_only: true,
+        squash: Squash::All,
+        anonymous_uid: 7,
+        anonymous_gid: 8,
+        privileged_ports_only: true,
+    };
+    assert_eq!(data.rules[1].options, expected);
+    assert_eq!(scratch.source, Source::Memory { capacity_bytes: 64 << 20 });
+    assert!(!scratch.names_clients && scratch.sync_metadata);
+}
+
+#[test]
+fn further_access_takes_over_what_it_does_not_say() {
+    let text = "[[export]]\npath = \"/a\"\nclients = [\"10.0.0.0/8\"]\nread_only = true\nanonuid = 7\n\
+                [[export.access]]\nclients = [\"192.0.2.7\"]\nread_only = false\nsquash = \"none\"\n";
+    let (_, exports) = parse(text).unwrap();
+    let [first, second] = exports[0].rules.as_slice() else { panic!("not two rules") };
+    assert_eq!((first.options.read_only, first.options.squash), (true, Squash::Root));
+    assert_eq!((second.options.read_only, second.options.squash), (false, Squash::None));
+    assert_eq!(second.options.anonymous_uid, 7);
+}
+
+#[test]
+fn export_with_access_alone_lets_in_nobody_else() {
+    let text = "[[export]]\npath = \"/a\"\n[[export.access]]\nclients = [\"192.0.2.7\"]\n";
+    let (_, exports) = parse(text).unwrap();
+    assert!(exports[0].names_clients);
+    assert_eq!(exports[0].rules.len(), 1);
+}
+
+#[test]
+fn idle_timeout_can_be_switched_off() {
+    let (settings, _) = parse("[limits]\nidle_timeout = \"never\"\n").unwrap();
+    assert_eq!(settings.limits.idle_timeout, Some(None));
+}
+
+#[test]
+fn unknown_key_is_refused_with_its_place_and_the_nearest_name() {
+    assert_eq!(refusal("[server]\n  lissten = []\n"), "wharf.toml:2:3: unknown key `lissten`; did you mean `listen`?");
+    let error = refusal("[[export]]\npath = \"/a\"\nreadonly = true\n");
+    assert_eq!(error, "wharf.toml:3:1: unknown key `readonly`; did you mean `read_only`?");
+    assert_eq!(refusal("[server]\ncolour = 1\n"), "wharf.toml:2:1: unknown key `colour`");
+    assert_eq!(refusal("[sever]\n"), "wharf.toml:1:2: unknown key `sever`; did you mean `server`?");
+}
+
+#[test]
+fn unknown_word_is_refused_with_its_place_and_the_nearest_one() {
+    let error = refusal("[server]\nrpcbind = \"registre\"\n");
+    assert_eq!(error, "wharf.toml:2:11: unknown value `registre`; did you mean `register`?");
+    let error = refusal("[[export]]\npath = \"/a\"\nsquash = \"rot\"\n");
+    assert_eq!(error, "wharf.toml:3:10: unknown value `rot`; did you mean `root`?");
+}
+
+#[test]
+fn value_that_makes_no_sense_is_refused_with_its_place() {
+    for (text, place, part) in [
+        ("[server]\nlisten = [\"localhost\"]\n", "2:10", "no address"),
+        ("[server]\nloops = \"two\"\n", "2:9", "expected usize"),
+        ("[server]\nloops = -1\n", "2:9", "expected"),
+        ("[limits]\nmax_unsent_bytes = \"4X\"\n", "2:20", "no size"),
+        ("[limits]\nidle_timeout = \"soon\"\n", "2:16", "no time"),
+        ("[[export]]\npath = \"srv\"\n", "2:8", "absolute path"),
+        ("[[export]]\npath = \"/srv/..\"\n", "2:8", "`..`"),
+        ("[[export]]\npath = \"/a\"\nname = \"b\"\n", "3:8", "absolute path"),
+        ("[[export]]\nmemory = \"4Q\"\nname = \"/m\"\n", "2:10", "no size"),
+        ("[[export]]\npath = \"/a\"\nclients = [\"::1\", \"@us\"]\n", "3:19", "netgroups"),
+        ("[[export]]\npath = \"/a\"\nclients = [\"10.0.0.0/33\"]\n", "3:12", "prefix length"),
+    ] {
+        let error = refusal(text);
+        assert!(error.starts_with(&format!("wharf.toml:{place}: ")) && error.contains(part), "{text}: {error}");
+    }
+}
+
+#[test]
+fn export_needs_one_source() {
+    assert!(refusal("\n[[export]]\nname = \"/a\"\n").starts_with("wharf.toml:2:1: an export needs either"));
+    assert!(refusal("[[export]]\npath = \"/a\"\nmemory = 5\n").contains("either `path` or `memory`"));
+    assert!(refusal("[[export]]\nmemory = 5\n").contains("needs a `name`"));
+}
+
+#[test]
+fn text_that_is_no_toml_is_refused_with_its_place() {
+    let error = refusal("[server]\nloops = \n");
+    assert!(error.starts_with("wharf.toml:2:9: "), "{error}");
+    assert!(!error.contains('\n'), "{error}");
+}

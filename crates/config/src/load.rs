@@ -1,0 +1,195 @@
+//! All sources together.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::{
+    ConfigError, Defaults, ExportFlags, ExportSpec, Origin, Position, Reason, Remark, RemarkKind, ServerSettings,
+    parse_exports, parse_toml,
+};
+
+/// The largest configuration file, in bytes: room for ten thousand exports.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Where to read from.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// What the command line says.
+    pub flags: ExportFlags,
+    /// The TOML file (`--config`).
+    pub config: Option<PathBuf>,
+    /// The file in exports(5) syntax (`--exports`).
+    pub exports: Option<PathBuf>,
+    /// The directory that relative directories on the command line are below.
+    pub base: PathBuf,
+    /// What holds where nothing is said.
+    pub defaults: Defaults,
+}
+
+/// What all sources say together.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The settings of the TOML file.
+    pub settings: ServerSettings,
+    /// The exports: those of the command line, the TOML file and the exports(5) file, in this order.
+    pub exports: Vec<ExportSpec>,
+    /// What is worth a line in the log.
+    pub remarks: Vec<Remark>,
+}
+
+/// Reads all sources.
+///
+/// # Errors
+/// When a file cannot be read, something in a source makes no sense, or two exports cannot be told apart.
+pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+    let Sources { flags, base, defaults, .. } = sources;
+    let exports = flags.parse(base, defaults)?;
+    let mut loaded = Loaded { settings: ServerSettings::default(), exports, remarks: Vec::new() };
+    if let Some(path) = &sources.config {
+        let (settings, exports) = parse_toml(&read(path)?, path, defaults)?;
+        loaded.settings = settings;
+        loaded.exports.extend(exports);
+    }
+    if let Some(path) = &sources.exports {
+        let (exports, remarks) = parse_exports(&read(path)?, path, defaults)?;
+        loaded.exports.extend(exports);
+        loaded.remarks.extend(remarks);
+    }
+    check_identities(&loaded.exports)?;
+    if let (true, Some(path)) = (loaded.exports.is_empty(), sources.exports.as_ref().or(sources.config.as_ref())) {
+        loaded.remarks.push(Remark { origin: Origin::file(path, Position::START), kind: RemarkKind::NoExports });
+    }
+    Ok(loaded)
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    let failed = |source: io::Error| ConfigError::Read { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(ConfigError::TooLarge { path: path.to_owned(), max_bytes: MAX_FILE_BYTES });
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let position = Position::of_offset(&String::from_utf8_lossy(valid), valid.len());
+        ConfigError::at(Origin::file(path, position), Reason::NotUtf8)
+    })
+}
+
+/// Refuses exports that clients could not tell apart.
+fn check_identities(exports: &[ExportSpec]) -> Result<(), ConfigError> {
+    let mut names: HashMap<&str, &ExportSpec> = HashMap::new();
+    let mut fsids: HashMap<u64, &ExportSpec> = HashMap::new();
+    for export in exports {
+        if let Some(first) = names.insert(&export.name, export) {
+            let reason = Reason::DuplicateName { name: export.name.clone(), first: first.origin.clone() };
+            return Err(ConfigError::at(export.origin.clone(), reason));
+        }
+        let Some(fsid) = export.fsid else { continue };
+        if let Some(first) = fsids.insert(fsid, export) {
+            let reason = Reason::DuplicateFsid { fsid, owner: first.name.clone() };
+            return Err(ConfigError::at(export.origin.clone(), reason));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::process;
+
+    /// A directory that is removed at the end of its test.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(test: &str) -> Scratch {
+            let dir = std::env::temp_dir().join(format!("wharf-config-{test}-{}", process::id()));
+            fs::create_dir_all(&dir).unwrap();
+            Scratch(dir)
+        }
+
+        fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+            fs::write(self.0.join(name), text).unwrap();
+            self.0.join(name)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    fn sources() -> Sources {
+        Sources {
+            flags: ExportFlags::default(),
+            config: None,
+            exports: None,
+            base: "/".into(),
+            defaults: Defaults::privileged(),
+        }
+    }
+
+    #[test]
+    fn all_sources_are_read_together() {
+        let scratch = Scratch::new("together");
+        let config = scratch.write("wharf.toml", "[server]\nloops = 3\n[[export]]\npath = \"/b\"\n");
+        let exports = scratch.write("exports", "/c *(rw)\n");
+        let flags = ExportFlags { exports: vec!["/a".into()], ..ExportFlags::default() };
+        let loaded = load(&Sources { flags, config: Some(config), exports: Some(exports), ..sources() }).unwrap();
+        let names: Vec<&str> = loaded.exports.iter().map(|export| export.name.as_str()).collect();
+        assert_eq!(names, ["/a", "/b", "/c"]);
+        assert_eq!(loaded.settings.loops, Some(3));
+    }
+
+    #[test]
+    fn name_that_two_sources_export_is_refused_with_both_places() {
+        let scratch = Scratch::new("twice");
+        let exports = scratch.write("exports", "\n  /a *(rw)\n");
+        let flags = ExportFlags { exports: vec!["/a".into()], ..ExportFlags::default() };
+        let error = load(&Sources { flags, exports: Some(exports.clone()), ..sources() }).unwrap_err();
+        let expected = format!("{}:2:3: /a is exported already by /a", exports.display());
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn fsid_of_two_exports_is_refused() {
+        let scratch = Scratch::new("fsid");
+        let exports = scratch.write("exports", "/a *(fsid=7)\n/b *(fsid=7)\n");
+        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().to_string();
+        assert!(error.contains(":2:1: the fsid 7 belongs to /a already"), "{error}");
+    }
+
+    #[test]
+    fn file_that_is_missing_or_not_utf8_is_refused_by_its_name() {
+        let scratch = Scratch::new("unreadable");
+        let missing = scratch.0.join("missing");
+        let error = load(&Sources { exports: Some(missing.clone()), ..sources() }).unwrap_err();
+        assert!(matches!(&error, ConfigError::Read { path, .. } if *path == missing), "{error}");
+        let latin1 = scratch.write("latin1", b"/a *\n/b\xe4 *\n");
+        let error = load(&Sources { exports: Some(latin1), ..sources() }).unwrap_err().to_string();
+        assert!(error.ends_with("latin1:2:3: not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn file_without_exports_is_accepted_with_a_remark() {
+        let scratch = Scratch::new("empty");
+        let exports = scratch.write("exports", "# nothing yet\n");
+        let loaded = load(&Sources { exports: Some(exports), ..sources() }).unwrap();
+        assert_eq!(loaded.remarks.len(), 1);
+        assert_eq!(loaded.remarks[0].kind, RemarkKind::NoExports);
+    }
+
+    #[test]
+    fn file_that_is_too_large_is_not_read_to_its_end() {
+        let scratch = Scratch::new("large");
+        let exports = scratch.write("exports", vec![b'#'; MAX_FILE_BYTES as usize + 1]);
+        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err();
+        assert!(matches!(error, ConfigError::TooLarge { .. }), "{error}");
+    }
+}

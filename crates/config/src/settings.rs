@@ -1,0 +1,208 @@
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, de};
+
+use crate::{parse_size, parse_timeout};
+
+/// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
+const NFS_PORT: u16 = 2049;
+
+/// How a server runs; `None` means that the source does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSettings {
+    /// Where to listen, over TCP and UDP.
+    #[serde(deserialize_with = "addresses")]
+    pub listen: Option<Vec<SocketAddr>>,
+    /// Who tells clients the ports.
+    pub rpcbind: Option<Rpcbind>,
+    /// Where to keep what has to survive a restart.
+    pub state_dir: Option<PathBuf>,
+    /// How many event loops; 0 is one per processor.
+    pub loops: Option<usize>,
+    /// Whether each loop stays on one processor.
+    pub pin: Option<bool>,
+    /// What is taken from clients at most.
+    #[serde(skip)]
+    pub limits: LimitSettings,
+    /// How to log.
+    #[serde(skip)]
+    pub log: LogSettings,
+}
+
+/// Who tells clients at which ports the programs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rpcbind {
+    /// Nobody: clients name the ports.
+    Off,
+    /// The server itself, on port 111.
+    Builtin,
+    /// The machine's rpcbind, where the server registers.
+    Register,
+}
+
+/// What a server takes from its clients at most; `None` keeps the default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Connections that are open at once.
+    pub max_connections: Option<usize>,
+    /// Calls of one connection that wait for storage.
+    pub max_in_flight: Option<usize>,
+    /// Bytes of calls that one connection holds for storage.
+    #[serde(deserialize_with = "size")]
+    pub max_in_flight_bytes: Option<usize>,
+    /// Bytes of answers that one connection leaves unread.
+    #[serde(deserialize_with = "size")]
+    pub max_unsent_bytes: Option<usize>,
+    /// For how long a connection may be silent; `Some(None)` is for ever.
+    #[serde(deserialize_with = "timeout")]
+    pub idle_timeout: Option<Option<Duration>>,
+    /// Threads that wait for storage.
+    pub blocking_threads: Option<usize>,
+}
+
+/// How to log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSettings {
+    /// In which form.
+    pub format: Option<LogFormat>,
+    /// How much.
+    pub level: Option<LogLevel>,
+}
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one JSON object per line.
+    Json,
+}
+
+/// The least severity that is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// And what looks wrong.
+    Warn,
+    /// And what happens seldom.
+    Info,
+    /// And what happens per connection.
+    Debug,
+    /// And what happens per call.
+    Trace,
+}
+
+impl ServerSettings {
+    /// These settings, and those of `other` where these say nothing.
+    #[must_use]
+    pub fn or(self, other: ServerSettings) -> ServerSettings {
+        ServerSettings {
+            listen: self.listen.or(other.listen),
+            rpcbind: self.rpcbind.or(other.rpcbind),
+            state_dir: self.state_dir.or(other.state_dir),
+            loops: self.loops.or(other.loops),
+            pin: self.pin.or(other.pin),
+            limits: self.limits.or(other.limits),
+            log: LogSettings {
+                format: self.log.format.or(other.log.format),
+                level: self.log.level.or(other.log.level),
+            },
+        }
+    }
+}
+
+impl LimitSettings {
+    fn or(self, other: LimitSettings) -> LimitSettings {
+        LimitSettings {
+            max_connections: self.max_connections.or(other.max_connections),
+            max_in_flight: self.max_in_flight.or(other.max_in_flight),
+            max_in_flight_bytes: self.max_in_flight_bytes.or(other.max_in_flight_bytes),
+            max_unsent_bytes: self.max_unsent_bytes.or(other.max_unsent_bytes),
+            idle_timeout: self.idle_timeout.or(other.idle_timeout),
+            blocking_threads: self.blocking_threads.or(other.blocking_threads),
+        }
+    }
+}
+
+/// Reads `ADDRESS:PORT`, or an address alone, which means the port of NFS.
+///
+/// # Errors
+/// A text for the user when it is neither.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
+    if let Ok(address) = bare.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, NFS_PORT));
+    }
+    text.parse().map_err(|_| format!("{text:?} is no address; write 127.0.0.1:2049 or [::1]:2049"))
+}
+
+fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<SocketAddr>>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let addresses: Result<Vec<SocketAddr>, String> = texts.iter().map(|text| parse_listen(text)).collect();
+    addresses.map(Some).map_err(de::Error::custom)
+}
+
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let bytes = Size::deserialize(deserializer)?.bytes().map_err(de::Error::custom)?;
+    usize::try_from(bytes).map(Some).map_err(de::Error::custom)
+}
+
+/// A size as TOML has it: a number of bytes, or a text with a suffix.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a number of bytes, or a text such as \"8M\"")]
+pub(crate) enum Size {
+    Bytes(u64),
+    Text(String),
+}
+
+impl Size {
+    pub(crate) fn bytes(&self) -> Result<u64, crate::SizeError> {
+        match self {
+            Size::Bytes(bytes) => Ok(*bytes),
+            Size::Text(text) => parse_size(text),
+        }
+    }
+}
+
+fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_timeout(&text).map(Some).map_err(de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_without_a_port_is_at_the_port_of_nfs() {
+        for (text, address) in [
+            ("127.0.0.1", "127.0.0.1:2049"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("::1", "[::1]:2049"),
+            ("[::1]", "[::1]:2049"),
+            ("[::]:20490", "[::]:20490"),
+        ] {
+            assert_eq!(parse_listen(text).unwrap().to_string(), address, "{text}");
+        }
+        for text in ["", "localhost:2049", "1.2.3:4", "::1:x", "127.0.0.1:70000"] {
+            assert!(parse_listen(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn first_source_that_says_something_counts() {
+        let first = ServerSettings { loops: Some(1), ..ServerSettings::default() };
+        let second = ServerSettings { loops: Some(2), pin: Some(true), ..ServerSettings::default() };
+        let both = first.or(second);
+        assert_eq!((both.loops, both.pin, both.rpcbind), (Some(1), Some(true), None));
+    }
+}

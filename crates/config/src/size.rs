@@ -1,0 +1,76 @@
+/// Why a text is no size.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// It is not a whole number with a known suffix.
+    #[error("{0:?} is no size; write a whole number of bytes, or one with K, M, G or T (powers of 1024)")]
+    Malformed(String),
+    /// It does not fit.
+    #[error("{0:?} is too large")]
+    TooLarge(String),
+}
+
+/// Reads a number of bytes such as `4096`, `64K`, `4G` or `1T`; the suffixes are powers of 1024, and `KiB` or `kb` say
+/// the same as `K`.
+///
+/// # Errors
+/// When it is no such number, or one of 2⁶⁴ and above.
+pub fn parse_size(text: &str) -> Result<u64, SizeError> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, suffix) = text.split_at(digits);
+    let malformed = || SizeError::Malformed(text.to_owned());
+    let shift = shift_of(suffix).ok_or_else(malformed)?;
+    if number.is_empty() {
+        return Err(malformed());
+    }
+    let number: Option<u64> = number.parse().ok();
+    number.and_then(|number| number.checked_mul(1 << shift)).ok_or_else(|| SizeError::TooLarge(text.to_owned()))
+}
+
+fn shift_of(suffix: &str) -> Option<u32> {
+    let suffix = suffix.to_ascii_lowercase();
+    let letter = suffix.strip_suffix("ib").or(suffix.strip_suffix('b')).unwrap_or(&suffix);
+    match letter {
+        "" if !suffix.starts_with('i') => Some(0),
+        "k" => Some(10),
+        "m" => Some(20),
+        "g" => Some(30),
+        "t" => Some(40),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_are_powers_of_1024() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("512b", 512),
+            ("64K", 64 << 10),
+            ("8m", 8 << 20),
+            ("4G", 4 << 30),
+            ("1T", 1 << 40),
+            ("4GiB", 4 << 30),
+            ("4kb", 4 << 10),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_no_size() {
+        for text in ["", "G", "4X", "-1", "1.5G", " 4", "4 G", "4ib", "0x10"] {
+            assert_eq!(parse_size(text), Err(SizeError::Malformed(text.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn size_that_overflows_is_too_large() {
+        for text in ["18446744073709551616", "16777216T"] {
+            assert_eq!(parse_size(text), Err(SizeError::TooLarge(text.to_owned())), "{text}");
+        }
+    }
+}

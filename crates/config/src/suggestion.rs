@@ -1,0 +1,52 @@
+//! Which known name somebody meant.
+
+/// The most edits between a name and what was meant by it.
+const MAX_EDITS: usize = 2;
+
+/// The longest name that is compared, in bytes: the comparison takes the square of it.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The name among `known` that is nearest to `name`, when one is near.
+pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
+    let near = known.into_iter().map(|candidate| (edits(name, candidate), candidate));
+    let (distance, candidate) = near.min_by_key(|(distance, _)| *distance)?;
+    (distance <= MAX_EDITS && distance < candidate.len()).then(|| candidate.to_owned())
+}
+
+/// How many bytes to insert, remove or replace to make `b` of `a` (Levenshtein's distance).
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_with_a_slip_finds_the_one_that_was_meant() {
+        let known = ["listen", "loops", "rpcbind"];
+        assert_eq!(nearest("lissten", known).as_deref(), Some("listen"));
+        assert_eq!(nearest("loop", known).as_deref(), Some("loops"));
+        assert_eq!(nearest("rcpbind", known).as_deref(), Some("rpcbind"));
+    }
+
+    #[test]
+    fn name_like_no_other_finds_none() {
+        assert_eq!(nearest("colour", ["listen", "loops"]), None);
+        assert_eq!(nearest("x", ["ro", "rw"]), None);
+        assert_eq!(nearest(&"a".repeat(65), ["a"]), None);
+    }
+}
