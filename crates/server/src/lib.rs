@@ -16,6 +16,7 @@ mod handle;
 mod identity;
 mod link;
 mod listing;
+mod make;
 mod mount;
 mod node;
 mod open_files;

@@ -132,6 +132,24 @@ impl<'c> Node<'c> {
         }
     }
 
+    /// The file called `name` in this directory, if the caller may look it up.
+    pub(crate) fn search(&self, attributes: &Attributes, name: &[u8]) -> Result<Entry, Fault> {
+        if attributes.kind != vfs::FileKind::Directory {
+            return Err(vfs::Error::NotDirectory.into());
+        }
+        self.require(attributes, Access::EXECUTE)?;
+        self.lookup(name)
+    }
+
+    /// What is at `place`, if anything; what permission that needs is not checked here.
+    pub(crate) fn existing(&self, place: Place<'_>) -> vfs::Result<Option<Entry>> {
+        match self.fs().lookup(&self.context, place) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(vfs::Error::NoEntry) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn open_key(&self, mode: OpenMode) -> OpenKey {
         OpenKey { export: self.exported.id(), node: self.handle, mode }
     }

@@ -52,7 +52,7 @@ pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result
     let moved = from_dir.fs().lookup(&from_dir.context, from_place)?;
     require_removable(from_dir, &from_attributes, &moved.attributes)?;
     require_movable(from_dir, to_dir, &moved)?;
-    let replaced = existing(to_dir, to_place)?;
+    let replaced = to_dir.existing(to_place)?;
     if let Some(replaced) = &replaced {
         require_removable(to_dir, &to_attributes, &replaced.attributes)?;
     }
@@ -80,14 +80,6 @@ fn require_movable(from_dir: &Node<'_>, to_dir: &Node<'_>, moved: &Entry) -> vfs
         return from_dir.sibling(moved.handle).require(&moved.attributes, Access::WRITE);
     }
     Ok(())
-}
-
-fn existing(dir: &Node<'_>, place: vfs::Place<'_>) -> vfs::Result<Option<Entry>> {
-    match dir.fs().lookup(&dir.context, place) {
-        Ok(entry) => Ok(Some(entry)),
-        Err(Error::NoEntry) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 fn dots_are_directories(error: vfs::NameError) -> Fault {

@@ -1,6 +1,6 @@
 //! From a path to a directory of an export.
 
-use vfs::{Access, Error, FileKind};
+use vfs::{Error, FileKind};
 
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
@@ -23,10 +23,6 @@ pub(super) fn find<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Node<'c>,
 }
 
 fn step<'c>(dir: &Node<'c>, name: &[u8]) -> Result<Node<'c>, Fault> {
-    let attributes = dir.attributes()?;
-    if attributes.kind != FileKind::Directory {
-        return Err(Error::NotDirectory.into());
-    }
-    dir.require(&attributes, Access::EXECUTE)?;
-    Ok(dir.sibling(dir.lookup(name)?.handle))
+    let entry = dir.search(&dir.attributes()?, name)?;
+    Ok(dir.sibling(entry.handle))
 }

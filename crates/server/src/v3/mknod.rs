@@ -3,15 +3,16 @@
 use proto::nfs3::{CreateOk, MknodArgs, MknodData, Sattr, SpecData, WccData};
 use vfs::{Device, NewNode};
 
-use super::{Outcome, make};
+use super::make::make;
+use super::{Outcome, convert};
 use crate::fault::Fault;
+use crate::make;
 use crate::node::CallContext;
 
 pub(super) fn mknod(cx: &CallContext<'_>, args: &MknodArgs<'_>) -> Outcome<CreateOk, WccData> {
-    make::make(cx, &args.place, |dir, place| {
+    make(cx, &args.place, |dir, place| {
         let (node, sattr) = node(&args.what)?;
-        let set = make::first_attributes(dir, &sattr)?;
-        Ok(dir.fs().make_node(&dir.context, place, node, &set)?)
+        make::node(dir, place, node, &convert::set_attributes(&sattr)?)
     })
 }
 

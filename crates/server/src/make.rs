@@ -1,0 +1,56 @@
+//! Making files of every kind (all versions of the protocol).
+
+use vfs::{CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes};
+
+use crate::fault::Fault;
+use crate::node::Node;
+use crate::set_attributes;
+
+/// Makes something new called `name` in `dir` with `make`, if the caller may add names there.
+pub(crate) fn make(
+    dir: &Node<'_>,
+    name: &[u8],
+    make: impl FnOnce(&Node<'_>, Place<'_>) -> Result<Entry, Fault>,
+) -> Result<Entry, Fault> {
+    dir.require_changeable_dir()?;
+    make(dir, dir.place(name)?)
+}
+
+/// Makes a regular file with the attributes `set`, which the caller must be allowed to give. One that exists is taken as it
+/// is, but for its size, which the caller must be allowed to set.
+pub(crate) fn unchecked(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
+    if let Some(existing) = dir.existing(place)? {
+        return take_existing(dir, existing, set.size_bytes);
+    }
+    // A file that somebody else makes just now must not be cut without asking, which an unchecked create would do.
+    match regular(dir, place, CreateMode::Guarded, set) {
+        Err(Fault::File(Error::Exists)) => take_existing(dir, dir.fs().lookup(&dir.context, place)?, set.size_bytes),
+        result => result,
+    }
+}
+
+/// Makes a regular file, or finds it there as `mode` says.
+pub(crate) fn regular(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry, Fault> {
+    set_attributes::check_new(set, &dir.context.caller)?;
+    Ok(dir.fs().create(&dir.context, place, mode, set)?)
+}
+
+/// Makes anything but a regular file.
+pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
+    if let NewNode::Symlink(target) = node
+        && (target.is_empty() || target.contains(&0))
+    {
+        return Err(Error::Invalid.into());
+    }
+    set_attributes::check_new(set, &dir.context.caller)?;
+    Ok(dir.fs().make_node(&dir.context, place, node, set)?)
+}
+
+fn take_existing(dir: &Node<'_>, existing: Entry, size_bytes: Option<u64>) -> Result<Entry, Fault> {
+    if existing.attributes.kind != FileKind::Regular {
+        return Err(Error::Exists.into());
+    }
+    let set = SetAttributes { size_bytes, ..SetAttributes::default() };
+    let attributes = set_attributes::set(&dir.sibling(existing.handle), &existing.attributes, &set)?;
+    Ok(Entry { attributes, ..existing })
+}
