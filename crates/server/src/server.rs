@@ -81,7 +81,7 @@ impl Server {
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
             registry: Registry::default(),
-            cookies: CookieJar::default(),
+            cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
         })

@@ -1,5 +1,6 @@
 //! What READ and WRITE of all versions share: open files, permissions and sizes.
 
+use std::io;
 use std::sync::Arc;
 
 use vfs::{Access, Attributes, Error, FileKind, OpenFile, OpenMode, Stability, Written, permission};
@@ -77,7 +78,7 @@ pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result
     Ok(node.open(OpenMode::Write)?)
 }
 
-/// Writes all of `data`, going on after short writes, at least as safely as `stability`. A failure that may have lost
+/// Writes `data`, or a part of it from its start on, at least as safely as `stability`. A failure that may have lost
 /// earlier unstable writes of other calls makes a new write verifier.
 pub(crate) fn write_at(
     node: &Node<'_>,
@@ -95,6 +96,22 @@ pub(crate) fn write_at(
             Err(error)
         }
         result => result,
+    }
+}
+
+/// Writes all of `data` to stable storage, going on after short writes.
+pub(crate) fn write_stable(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, data: &[u8]) -> vfs::Result<()> {
+    let mut done = 0;
+    loop {
+        let rest = (&data[done..], Stability::File);
+        let written = write_at(node, file, offset_bytes + done as u64, rest)?;
+        done += written.count;
+        if done == data.len() {
+            return Ok(());
+        }
+        if written.count == 0 {
+            return Err(Error::Io(io::ErrorKind::WriteZero.into()));
+        }
     }
 }
 

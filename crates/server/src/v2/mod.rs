@@ -1,10 +1,89 @@
-use crate::fault::Stop;
+//! NFS version 2 (RFC 1094), one module per procedure.
+//!
+//! The protocol has 32 bits for sizes, offsets, file numbers and cookies. `convert.rs` says what becomes of larger numbers,
+//! and `cookies.rs` of cookies.
+
+mod convert;
+mod cookies;
+mod create;
+mod getattr;
+mod link;
+mod lookup;
+mod mkdir;
+mod read;
+mod readdir;
+mod readlink;
+mod remove;
+mod rename;
+mod rmdir;
+mod setattr;
+mod statfs;
+mod status;
+mod symlink;
+mod write;
+
+use buffer::Output;
+use proto::nfs2::Res;
+use rpc::Call;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use crate::fault::{Fault, Stop};
 use crate::node::CallContext;
-pub(crate) fn run(_: &CallContext<'_>, _: &rpc::Call<'_>, _: &mut buffer::Output) -> Result<(), Stop> {
-    Err(Stop::NoProcedure)
+
+pub(crate) use cookies::CookieJar;
+
+/// What a procedure returns: its results, or why there are none. Nothing goes with a failure in this version.
+type Outcome<T> = Result<T, Fault>;
+
+/// Carries out one procedure and appends its results.
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+    let from = call.arguments.clone();
+    match call.procedure.number {
+        // NULL, ROOT and WRITECACHE: the latter two are obsolete and do nothing (§2.2.4, §2.2.8).
+        0 | 3 | 7 => Ok(()),
+        1 => answer(cx, from, output, getattr::getattr),
+        2 => answer(cx, from, output, setattr::setattr),
+        4 => answer(cx, from, output, lookup::lookup),
+        5 => readlink::run(cx, from, output),
+        6 => read::run(cx, from, output),
+        8 => answer(cx, from, output, write::write),
+        9 => answer(cx, from, output, create::create),
+        10 => answer(cx, from, output, remove::remove),
+        11 => answer(cx, from, output, rename::rename),
+        12 => answer(cx, from, output, link::link),
+        13 => answer(cx, from, output, symlink::symlink),
+        14 => answer(cx, from, output, mkdir::mkdir),
+        15 => answer(cx, from, output, rmdir::rmdir),
+        16 => readdir::run(cx, from, output),
+        17 => answer(cx, from, output, statfs::statfs),
+        _ => Err(Stop::NoProcedure),
+    }
 }
-pub(crate) fn happens_once(_: u32) -> bool {
-    false
+
+/// Whether the procedure changes names or attributes in a way that must not happen twice. WRITE may: the same bytes go to
+/// the same place.
+pub(crate) fn happens_once(procedure: u32) -> bool {
+    matches!(procedure, 2 | 9..=15)
 }
-#[derive(Debug, Default)]
-pub(crate) struct CookieJar;
+
+/// Decodes the arguments, carries the procedure out and appends what came of it.
+fn answer<'a, A: Decode<'a>, T: Encode>(
+    cx: &CallContext<'_>,
+    mut from: Decoder<'a>,
+    output: &mut Output,
+    procedure: impl FnOnce(&CallContext<'_>, &A) -> Outcome<T>,
+) -> Result<(), Stop> {
+    let outcome = procedure(cx, &A::decode(&mut from)?);
+    finish(outcome, output)
+}
+
+/// Appends what came of a procedure.
+fn finish<T: Encode>(outcome: Outcome<T>, output: &mut Output) -> Result<(), Stop> {
+    let reply = match outcome {
+        Ok(ok) => Res::Ok(ok),
+        Err(Fault::Defer) => return Err(Stop::Defer),
+        Err(fault) => Res::Fail(status::of(&fault)),
+    };
+    reply.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! Cookies of 32 bits for those of 64 that file systems have.
+//!
+//! A cookie that fits into 31 bits goes over the wire as it is. Any other one becomes a keyed hash of itself with the
+//! highest bit set. The key is kept over restarts, so that a client may go on with a listing that it began before: the
+//! directory is then listed from its start until an entry turns up whose cookie becomes the one that the client sent.
+//!
+//! Of some hundred thousand entries a few have the same hash. The one that is listed later takes the next free number of
+//! its own sequence of hashes; as directories are listed in the same order each time, it takes the same one again after a
+//! restart, unless the entries that it met have changed meanwhile.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vfs::Handle;
+
+use crate::handle::HandleKey;
+
+/// Cookies from here on were made of longer ones.
+const FIRST_MADE: u32 = 1 << 31;
+/// How many cookies are remembered at least; up to twice as many take some 13 MB.
+const MAX_COOKIES: usize = 1 << 17;
+/// How many hashes are tried for one cookie: the remembered ones take one number in ten thousand at the most, so that even
+/// the second is hardly ever taken.
+const MAX_PROBES: u8 = 8;
+
+/// The cookie itself, when it goes over the wire as it is.
+pub(super) fn as_short(cookie: u64) -> Option<u32> {
+    u32::try_from(cookie).ok().filter(|cookie| *cookie < FIRST_MADE)
+}
+
+/// The long cookies that were given last, by their short ones.
+#[derive(Debug)]
+pub(crate) struct CookieJar {
+    cookies: Mutex<Cookies>,
+    key: HandleKey,
+}
+
+/// A directory, as the jar tells them apart: by a keyed hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct DirKey(u64);
+
+/// A short cookie and the directory that it is of.
+type ShortKey = (DirKey, u32);
+
+/// Two generations: when the younger one is full it becomes the older one, and what was that is forgotten. So no listing
+/// that is under way loses the cookies that it was given last.
+#[derive(Debug, Default)]
+struct Cookies {
+    young: HashMap<ShortKey, u64>,
+    old: HashMap<ShortKey, u64>,
+}
+
+impl CookieJar {
+    /// Makes an empty jar whose short cookies depend on `key`.
+    pub(crate) fn new(key: &HandleKey) -> CookieJar {
+        CookieJar { cookies: Mutex::default(), key: key.derive(b"short cookies") }
+    }
+
+    /// The key of a directory of an export.
+    pub(super) fn dir_key(&self, export: u64, dir: &Handle) -> DirKey {
+        DirKey(self.key.checksum(&[&export.to_be_bytes(), dir.as_bytes()].concat()))
+    }
+
+    /// The short cookie for a long one, which is remembered.
+    pub(super) fn shorten(&self, dir: DirKey, long: u64) -> u32 {
+        if let Some(short) = as_short(long) {
+            return short;
+        }
+        let mut cookies = self.lock();
+        let is_free_or_same = |short: &u32| cookies.get(&(dir, *short)).is_none_or(|other| other == long);
+        let short = (0..MAX_PROBES).map(|probe| self.hash(long, probe)).find(is_free_or_same);
+        // When all are taken, the listing may give some entries twice; there is no error to tell that with.
+        let short = short.unwrap_or_else(|| self.hash(long, 0));
+        cookies.remember((dir, short), long);
+        short
+    }
+
+    /// The long cookie for a short one, if it is remembered.
+    pub(super) fn lengthen(&self, dir: DirKey, short: u32) -> Option<u64> {
+        if short < FIRST_MADE {
+            return Some(u64::from(short));
+        }
+        self.lock().get(&(dir, short))
+    }
+
+    fn hash(&self, long: u64, probe: u8) -> u32 {
+        let mut bytes = [probe; 9];
+        bytes[1..].copy_from_slice(&long.to_be_bytes());
+        FIRST_MADE | self.key.checksum(&bytes) as u32
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Cookies> {
+        self.cookies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cookies {
+    fn get(&self, key: &ShortKey) -> Option<u64> {
+        self.young.get(key).or_else(|| self.old.get(key)).copied()
+    }
+
+    fn remember(&mut self, key: ShortKey, long: u64) {
+        if self.young.len() >= MAX_COOKIES && !self.young.contains_key(&key) {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, long);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn jar() -> (CookieJar, DirKey) {
+        let jar = CookieJar::new(&HandleKey::new([9; 16]));
+        let dir = jar.dir_key(1, &Handle::from_u64(1));
+        (jar, dir)
+    }
+
+    /// Cookies as a file system that hashes names gives them.
+    fn long_cookies(count: u64) -> impl Iterator<Item = u64> {
+        (1..=count).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 40)
+    }
+
+    #[test]
+    fn hundred_thousand_long_cookies_have_as_many_short_ones_and_come_back() {
+        let (jar, dir) = jar();
+        let short: Vec<u32> = long_cookies(100_000).map(|long| jar.shorten(dir, long)).collect();
+        assert_eq!(short.iter().collect::<HashSet<_>>().len(), 100_000);
+        for (long, short) in long_cookies(100_000).zip(short) {
+            assert_eq!(jar.lengthen(dir, short), Some(long));
+        }
+    }
+
+    #[test]
+    fn another_jar_with_the_same_key_makes_the_same_short_cookies() {
+        let ((first, dir), (second, _)) = (jar(), jar());
+        assert!(long_cookies(100_000).all(|long| first.shorten(dir, long) == second.shorten(dir, long)));
+    }
+
+    #[test]
+    fn cookie_of_31_bits_is_its_own_short_one_and_takes_no_memory() {
+        let (jar, dir) = jar();
+        assert_eq!(jar.shorten(dir, 0x7fff_ffff), 0x7fff_ffff);
+        assert_eq!(jar.lengthen(dir, 0x7fff_ffff), Some(0x7fff_ffff));
+        assert!(jar.lock().young.is_empty());
+        assert!(jar.shorten(dir, 0x8000_0000) >= FIRST_MADE);
+    }
+
+    #[test]
+    fn full_jar_forgets_the_oldest_cookies_only() {
+        let (jar, dir) = jar();
+        let short: Vec<u32> = long_cookies(3 * MAX_COOKIES as u64).map(|long| jar.shorten(dir, long)).collect();
+        let cookies = jar.lock();
+        assert!(cookies.young.len() + cookies.old.len() <= 2 * MAX_COOKIES);
+        drop(cookies);
+        assert!(short.iter().rev().take(MAX_COOKIES).all(|short| jar.lengthen(dir, *short).is_some()));
+        assert_eq!(jar.lengthen(dir, short[0]), None);
+    }
+
+    #[test]
+    fn directories_do_not_share_cookies() {
+        let (jar, dir) = jar();
+        let other = jar.dir_key(1, &Handle::from_u64(2));
+        let short = jar.shorten(dir, 1 << 40);
+        assert_eq!(jar.lengthen(other, short), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! CREATE (RFC 1094 §2.2.10), which makes everything but directories and symbolic links.
+//!
+//! The RFC lets it make regular files only. Since SunOS, though, clients make devices, FIFOs and sockets by it too: the mode
+//! names the kind, and the size is the number of a device. A character device without a number is a FIFO.
+
+use proto::nfs2::{CreateArgs, DirOpOk, Sattr};
+use vfs::{Access, Entry, Error, FileKind, NewNode, Place, SetAttributes};
+
+use super::{Outcome, convert};
+use crate::make;
+use crate::node::{CallContext, Node};
+
+pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
+    let dir = cx.node(&args.place.dir.0)?;
+    let set = convert::set_attributes(&args.attributes)?;
+    let made = make::make(&dir, args.place.name, |dir, place| match special(&args.attributes)? {
+        Some(node) => make_special(dir, place, (node, &set)),
+        None => take_or_make(dir, place, (&args.attributes, &set)),
+    })?;
+    Ok(convert::dir_op_ok(&dir, &made))
+}
+
+/// What the mode asks for, unless that is a regular file.
+fn special(sattr: &Sattr) -> Outcome<Option<NewNode<'static>>> {
+    let Some(kind) = sattr.mode.and_then(convert::kind) else { return Ok(None) };
+    Ok(match (kind, sattr.size) {
+        (FileKind::Regular, _) => None,
+        (FileKind::CharDevice, None) | (FileKind::Fifo, _) => Some(NewNode::Fifo),
+        (FileKind::CharDevice, Some(device)) => Some(NewNode::CharDevice(convert::unpack_device(device))),
+        (FileKind::BlockDevice, device) => {
+            Some(NewNode::BlockDevice(convert::unpack_device(device.unwrap_or_default())))
+        }
+        (FileKind::Socket, _) => Some(NewNode::Socket),
+        (FileKind::Directory | FileKind::Symlink, _) => return Err(Error::Invalid.into()),
+    })
+}
+
+/// The size was the number of a device, if anything.
+fn make_special(dir: &Node<'_>, place: Place<'_>, (node, set): (NewNode<'_>, &SetAttributes)) -> Outcome<Entry> {
+    make::node(dir, place, node, &SetAttributes { size_bytes: None, ..*set })
+}
+
+/// A client that opens a device or a FIFO for writing may ask for it to be created, without naming its kind: it gets what
+/// is there, if it may write to it.
+fn take_or_make(dir: &Node<'_>, place: Place<'_>, (sattr, set): (&Sattr, &SetAttributes)) -> Outcome<Entry> {
+    let names_kind = sattr.mode.is_some_and(|mode| mode & convert::KIND_MASK != 0);
+    if let Some(existing) = dir.existing(place)?
+        && !names_kind
+        && is_special(existing.attributes.kind)
+    {
+        dir.sibling(existing.handle).require_or_own(&existing.attributes, Access::WRITE)?;
+        return Ok(existing);
+    }
+    make::unchecked(dir, place, set)
+}
+
+fn is_special(kind: FileKind) -> bool {
+    matches!(kind, FileKind::BlockDevice | FileKind::CharDevice | FileKind::Fifo | FileKind::Socket)
+}

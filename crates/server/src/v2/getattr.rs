@@ -1,0 +1,12 @@
+//! GETATTR (RFC 1094 §2.2.2).
+
+use proto::nfs2::{Fattr, GetattrArgs};
+
+use super::{Outcome, convert};
+use crate::node::CallContext;
+
+pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Outcome<Fattr> {
+    let node = cx.node(&args.file.0)?;
+    let attributes = node.attributes()?;
+    Ok(convert::fattr(&node, &attributes))
+}

@@ -1,0 +1,16 @@
+//! MKDIR (RFC 1094 §2.2.15).
+
+use proto::nfs2::{CreateArgs, DirOpOk};
+use vfs::{NewNode, SetAttributes};
+
+use super::{Outcome, convert};
+use crate::make;
+use crate::node::CallContext;
+
+/// A directory has no size to set: whatever the client says of it is left out.
+pub(super) fn mkdir(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
+    let dir = cx.node(&args.place.dir.0)?;
+    let set = SetAttributes { size_bytes: None, ..convert::set_attributes(&args.attributes)? };
+    let made = make::make(&dir, args.place.name, |dir, place| make::node(dir, place, NewNode::Directory, &set))?;
+    Ok(convert::dir_op_ok(&dir, &made))
+}

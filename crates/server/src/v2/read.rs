@@ -1,0 +1,39 @@
+//! READ (RFC 1094 §2.2.7): the file is read right behind the place where the reply's head will stand.
+
+use buffer::Output;
+use proto::nfs2::{MAX_DATA_BYTES, ReadArgs, ReadHead, Status};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::{Outcome, convert, finish};
+use crate::fault::Stop;
+use crate::node::CallContext;
+use crate::transfer;
+
+/// Status, attributes, and the length of the data.
+const HEAD_BYTES: usize = 4 + 68 + 4;
+
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+    let args = ReadArgs::decode(&mut from)?;
+    match read(cx, &args, output) {
+        Ok(()) => Ok(()),
+        Err(fault) => finish(Outcome::<()>::Err(fault), output),
+    }
+}
+
+fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
+    let node = cx.node(&args.file.0)?;
+    let open = transfer::open_for_read(&node)?;
+    let wanted = (args.count as usize).min(MAX_DATA_BYTES);
+    let offset_bytes = u64::from(args.offset);
+    let space = output.bytes.space(HEAD_BYTES + xdr::padded(wanted));
+    let into = &mut space[HEAD_BYTES..HEAD_BYTES + wanted];
+    let count = transfer::read_at(&node, &*open.file, offset_bytes, into)?;
+    let attributes = transfer::attributes_after_read(&node, &open, offset_bytes, (count, wanted))?;
+    let mut to = Encoder::new(&mut output.bytes);
+    Status::Ok.encode(&mut to);
+    ReadHead { attributes: convert::fattr(&node, &attributes) }.encode(&mut to);
+    to.count(count);
+    to.buffer().advance(count);
+    to.pad(count);
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! READDIR (RFC 1094 §2.2.17).
+
+use std::ops::ControlFlow;
+
+use buffer::Output;
+use proto::nfs2::{MAX_DATA_BYTES, MAX_NAME_BYTES, ReaddirArgs, Status};
+use vfs::{Attributes, Detail, DirEntry, Error};
+use xdr::{Decode, Decoder, Encode, Encoder, Hole};
+
+use super::cookies::{DirKey, as_short};
+use super::{Outcome, convert, finish};
+use crate::fault::{Fault, Stop};
+use crate::listing::{self, Part};
+use crate::node::{CallContext, Node};
+
+/// The word that ends the list, and eof.
+const TAIL_BYTES: usize = 8;
+
+pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
+    let args = ReaddirArgs::decode(&mut from)?;
+    let start = output.bytes.len();
+    match readdir(cx, &args, output) {
+        Ok(()) => Ok(()),
+        Err(fault) => {
+            output.bytes.truncate(start);
+            finish(Outcome::<()>::Err(fault), output)
+        }
+    }
+}
+
+fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<()> {
+    let dir = cx.node(&args.dir.0)?;
+    let attributes = dir.attributes()?;
+    let part = Part { cookie: long_cookie(&dir, &attributes, args.cookie)?, detail: Detail::Names };
+    let max_bytes = (args.count as usize).min(MAX_DATA_BYTES);
+    list(&dir, &attributes, part, (&mut Encoder::new(&mut output.bytes), max_bytes))
+}
+
+fn list(
+    dir: &Node<'_>,
+    attributes: &Attributes,
+    part: Part,
+    (to, max_bytes): (&mut Encoder<'_>, usize),
+) -> Result<(), Fault> {
+    let start = to.len();
+    Status::Ok.encode(to);
+    let (mut any, mut long_cookies) = (false, Vec::new());
+    let complete = listing::list(dir, attributes, part, &mut |entry| {
+        if entry.name.len() > MAX_NAME_BYTES {
+            return ControlFlow::Continue(());
+        }
+        let before = to.len();
+        let cookie_at = put_entry(&entry, to);
+        if to.len() - start + TAIL_BYTES > max_bytes {
+            to.truncate(before);
+            return ControlFlow::Break(());
+        }
+        any = true;
+        match as_short(entry.cookie) {
+            Some(cookie) => to.fill(cookie_at, cookie),
+            None => long_cookies.push((cookie_at, entry.cookie)),
+        }
+        ControlFlow::Continue(())
+    })?;
+    if !any && !complete {
+        return Err(Fault::TooSmall);
+    }
+    fill_cookies(dir, long_cookies, to);
+    to.bool(false);
+    to.bool(complete);
+    Ok(())
+}
+
+fn put_entry(entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Hole {
+    to.bool(true);
+    to.u32(convert::fileid(entry.fileid));
+    to.opaque(entry.name);
+    to.hole()
+}
+
+/// Short cookies for long ones are made once the file system is done, so that nobody waits for it with the jar locked.
+fn fill_cookies(dir: &Node<'_>, long_cookies: Vec<(Hole, u64)>, to: &mut Encoder<'_>) {
+    let key = key(dir);
+    for (at, long) in long_cookies {
+        to.fill(at, dir.server.cookies.shorten(key, long));
+    }
+}
+
+fn key(dir: &Node<'_>) -> DirKey {
+    dir.server.cookies.dir_key(dir.exported.id(), &dir.handle)
+}
+
+/// The long cookie for a short one. When the jar has it no more, the directory is listed from its start until it turns up.
+fn long_cookie(dir: &Node<'_>, attributes: &Attributes, short: u32) -> Result<u64, Fault> {
+    let (jar, key) = (&dir.server.cookies, key(dir));
+    if let Some(long) = jar.lengthen(key, short) {
+        return Ok(long);
+    }
+    if !dir.context.may_block {
+        // A large directory would keep the event loop for long.
+        return Err(Fault::Defer);
+    }
+    let mut found = None;
+    listing::list(dir, attributes, Part { cookie: 0, detail: Detail::Names }, &mut |entry| {
+        if as_short(entry.cookie).is_none() && jar.shorten(key, entry.cookie) == short {
+            found = Some(entry.cookie);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    found.ok_or_else(|| Error::BadCookie.into())
+}

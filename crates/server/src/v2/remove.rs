@@ -1,0 +1,12 @@
+//! REMOVE (RFC 1094 §2.2.11).
+
+use proto::nfs2::RemoveArgs;
+
+use super::Outcome;
+use crate::node::CallContext;
+use crate::unlink;
+
+pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Outcome<()> {
+    let dir = cx.node(&args.object.dir.0)?;
+    unlink::remove(&dir, args.object.name)
+}

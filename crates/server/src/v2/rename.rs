@@ -1,0 +1,12 @@
+//! RENAME (RFC 1094 §2.2.12).
+
+use proto::nfs2::RenameArgs;
+
+use super::Outcome;
+use crate::node::CallContext;
+use crate::unlink;
+
+pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Outcome<()> {
+    let (from, to) = (cx.node(&args.from.dir.0)?, cx.node(&args.to.dir.0)?);
+    unlink::rename((&from, args.from.name), (&to, args.to.name))
+}

@@ -1,0 +1,12 @@
+//! RMDIR (RFC 1094 §2.2.16).
+
+use proto::nfs2::RmdirArgs;
+
+use super::Outcome;
+use crate::node::CallContext;
+use crate::unlink;
+
+pub(super) fn rmdir(cx: &CallContext<'_>, args: &RmdirArgs<'_>) -> Outcome<()> {
+    let dir = cx.node(&args.object.dir.0)?;
+    unlink::remove_dir(&dir, args.object.name)
+}

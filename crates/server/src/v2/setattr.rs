@@ -1,0 +1,14 @@
+//! SETATTR (RFC 1094 §2.2.3).
+
+use proto::nfs2::{Fattr, SetattrArgs};
+
+use super::{Outcome, convert};
+use crate::node::CallContext;
+use crate::set_attributes;
+
+pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<Fattr> {
+    let node = cx.node(&args.file.0)?;
+    let set = convert::set_attributes(&args.attributes)?;
+    let after = set_attributes::set(&node, &node.attributes()?, &set)?;
+    Ok(convert::fattr(&node, &after))
+}

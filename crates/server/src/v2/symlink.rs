@@ -1,0 +1,15 @@
+//! SYMLINK (RFC 1094 §2.2.14). UNIX servers ignore its attributes, says the RFC; so does this one.
+
+use proto::nfs2::SymlinkArgs;
+use vfs::{NewNode, SetAttributes};
+
+use super::Outcome;
+use crate::make;
+use crate::node::CallContext;
+
+pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Outcome<()> {
+    let dir = cx.node(&args.place.dir.0)?;
+    let new = NewNode::Symlink(args.target);
+    make::make(&dir, args.place.name, |dir, place| make::node(dir, place, new, &SetAttributes::default()))?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! WRITE (RFC 1094 §2.2.9). All bytes are on stable storage before the reply: this version knows no other way.
+
+use proto::nfs2::{Fattr, WriteArgs};
+
+use super::{Outcome, convert};
+use crate::node::CallContext;
+use crate::transfer;
+
+pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Fattr> {
+    let node = cx.node(&args.file.0)?;
+    let end = u64::from(args.offset) + args.data.len() as u64;
+    if end > u64::from(u32::MAX) {
+        // Nobody could read those bytes again.
+        return Err(vfs::Error::FileTooBig.into());
+    }
+    let file = transfer::open_for_write(&node, &node.attributes()?)?;
+    transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;
+    Ok(convert::fattr(&node, &file.attributes(&node.context)?))
+}
