@@ -1,11 +1,11 @@
 //! From a number of the store to its file: by the path that was written down, and where that leads to something else, by
 //! searching for what somebody on the host has moved.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, OFlags, RawDir};
@@ -34,9 +34,30 @@ const MAX_LOST: usize = 4096;
 /// How much of a directory is taken from the kernel at once, in bytes.
 const BATCH_BYTES: usize = 16 * 1024;
 
-/// Files that were searched for in vain, and when.
+/// How long a look at the whole tree speaks for files that were not in it. When somebody on the host removes many files,
+/// the first one that is asked for is searched and the others are known to be gone.
+const SNAPSHOT_HOLDS: Duration = Duration::from_secs(5);
+
+/// What searches came to that found nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Lost(Mutex<HashMap<u64, Instant>>);
+pub(crate) struct Lost(Mutex<Vain>);
+
+#[derive(Debug, Default)]
+struct Vain {
+    /// Files that a search gave up on, and when.
+    given_up: HashMap<u64, Instant>,
+    /// What the last whole look at the tree saw.
+    seen: Option<Snapshot>,
+}
+
+/// What a look at the whole tree saw.
+#[derive(Debug)]
+struct Snapshot {
+    taken: Instant,
+    /// It says nothing of files that were numbered from here on.
+    below_id: u64,
+    fileids: HashSet<u64>,
+}
 
 /// How far a search came.
 enum Search {
@@ -137,7 +158,7 @@ impl HostFs {
 
     /// Looks for a file everywhere.
     fn search_tree(&self, cx: &Context<'_>, stored: &StoredHandles, record: &Record) -> Result<OwnedFd> {
-        if self.lost.has(record.id) {
+        if self.lost.has(record) {
             return Err(Error::Stale);
         }
         if !cx.may_block {
@@ -169,12 +190,15 @@ impl HostFs {
 
     fn search_below(&self, stored: &StoredHandles, wanted: &Fingerprint) -> Result<Search> {
         let mut waiting = VecDeque::from([Vec::new()]);
+        let below_id = stored.store.next_id();
+        let mut seen = Snapshot { taken: Instant::now(), below_id, fileids: HashSet::new() };
         let mut looked_at = 0;
         while let Some(path) = waiting.pop_front() {
             // A directory that has gone meanwhile has nothing in it.
             let Ok(dir) = self.walk(&path) else { continue };
             for entry in entries(dir.as_fd())? {
                 looked_at += 1;
+                seen.fileids.insert(entry.fileid);
                 if looked_at > MAX_SEARCHED_ENTRIES {
                     return Ok(Search::GaveUp);
                 }
@@ -189,6 +213,7 @@ impl HostFs {
                 }
             }
         }
+        self.lost.lock().seen = Some(seen);
         Ok(Search::Nowhere)
     }
 
@@ -204,17 +229,29 @@ impl HostFs {
 }
 
 impl Lost {
-    fn has(&self, id: u64) -> bool {
-        let lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lost.get(&id).is_some_and(|since| since.elapsed() < SEARCH_AGAIN_AFTER)
+    fn has(&self, record: &Record) -> bool {
+        let vain = self.lock();
+        let is_given_up = vain.given_up.get(&record.id).is_some_and(|since| since.elapsed() < SEARCH_AGAIN_AFTER);
+        is_given_up || vain.seen.as_ref().is_some_and(|seen| seen.excludes(record))
     }
 
     fn remember(&self, id: u64) {
-        let mut lost = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lost.len() >= MAX_LOST {
-            lost.clear();
+        let mut vain = self.lock();
+        if vain.given_up.len() >= MAX_LOST {
+            vain.given_up.clear();
         }
-        lost.insert(id, Instant::now());
+        vain.given_up.insert(id, Instant::now());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vain> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Snapshot {
+    fn excludes(&self, record: &Record) -> bool {
+        let covers = record.id < self.below_id && self.taken.elapsed() < SNAPSHOT_HOLDS;
+        covers && !self.fileids.contains(&record.fingerprint.fileid)
     }
 }
 

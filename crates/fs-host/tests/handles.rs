@@ -140,6 +140,28 @@ fn file_with_a_second_name_outlives_its_first_even_across_a_restart() {
 }
 
 #[test]
+fn of_many_files_that_a_local_process_removed_or_moved_each_is_told_right() {
+    let export = Export::on_disk();
+    let fs = export.open(HandleForm::Store);
+    let files: Vec<_> = (0..300).map(|n| touch(&fs, &n.to_string()).handle).collect();
+    drop(fs);
+    std::fs::create_dir(export.path().join("away")).unwrap();
+    for number in 0..300 {
+        let path = export.path().join(number.to_string());
+        match number % 3 {
+            0 => std::fs::remove_file(path).unwrap(),
+            1 => std::fs::rename(path, export.path().join(format!("away/{number}"))).unwrap(),
+            _ => {}
+        }
+    }
+    let fs = export.open(HandleForm::Store);
+    for (number, file) in files.iter().enumerate() {
+        let answer = fs.attributes(&CX, file);
+        assert_eq!(matches!(answer, Err(Error::Stale)), number % 3 == 0, "{number}: {answer:?}");
+    }
+}
+
+#[test]
 fn handles_of_the_store_survive_a_kill() {
     let export = Export::on_disk();
     let fs = export.open(HandleForm::Store);

@@ -91,6 +91,11 @@ impl Store {
         Ok(self.lock().find(fingerprint)?.map(|record| record.id))
     }
 
+    /// The number that the next new file will get.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.lock().next
+    }
+
     /// What is known of a number.
     pub(crate) fn record(&self, id: u64) -> io::Result<Option<Record>> {
         self.lock().record(id)
