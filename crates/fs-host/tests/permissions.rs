@@ -75,6 +75,8 @@ fn kernel_refuses_what_the_caller_may_not_change() {
     assert!(matches!(fs.create(&bob, at(&private, "f"), CreateMode::Guarded, &set), Err(Error::AccessDenied)));
     let device = NewNode::CharDevice(vfs::Device { major: 1, minor: 3 });
     assert!(matches!(fs.make_node(&bob, at(&fs.root(), "null"), device, &set), Err(Error::NotPermitted)));
+    let huge = NewNode::CharDevice(vfs::Device { major: 0x1001, minor: 3 });
+    assert!(matches!(fs.make_node(&CX, at(&fs.root(), "huge"), huge, &set), Err(Error::Invalid)));
     let made = fs.make_node(&CX, at(&fs.root(), "null"), device, &set).unwrap();
     assert_eq!(made.attributes.device, vfs::Device { major: 1, minor: 3 });
     assert!(matches!(fs.open(&CX, &made.handle, OpenMode::Read), Err(Error::WrongKind)));
