@@ -98,6 +98,23 @@ fn identity_of_one_thread_is_not_that_of_another() {
     });
 }
 
+#[test]
+fn thread_that_was_made_by_a_switched_one_is_nobody_until_it_is_told() {
+    let Some((export, fs)) = open_as_root("identity per thread") else { return };
+    std::fs::create_dir(export.path().join("private")).unwrap();
+    std::fs::set_permissions(export.path().join("private"), PermissionsExt::from_mode(0o700)).unwrap();
+    fs.create(&cx_of(ALICE, STAFF, &[]), at(&fs.root(), "f"), CreateMode::Guarded, &mode(0o600)).unwrap();
+    let (fs, worker) = (&fs, vfs::Context { worker: 1, ..CX });
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let private = fs.lookup(&worker, at(&fs.root(), "private")).unwrap();
+            assert!(matches!(fs.lookup(&worker, at(&private.handle, "none")), Err(Error::NoEntry)));
+            let made = fs.create(&worker, at(&private.handle, "g"), CreateMode::Guarded, &mode(0o600)).unwrap();
+            assert_eq!(owner(&made.attributes), (0, 0, 0o600));
+        });
+    });
+}
+
 fn make_many(fs: &HostFs, path: &Path, uid: u32) {
     for number in 0..100 {
         let name = format!("{uid}-{number}");
