@@ -1,0 +1,7 @@
+//! The protocol programs, driven by hand.
+
+#[path = "../caller/mod.rs"]
+mod caller;
+
+mod v3_files;
+mod v3_names;
