@@ -1,4 +1,5 @@
 //! Jobs against a server in this process that serves from memory.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::time::Duration;
