@@ -1,0 +1,31 @@
+//! Standard output.
+
+use std::io::{self, StdoutLock, Write};
+
+/// Standard output, locked and buffered; what was written is there when [`Output::finish`] has returned.
+pub struct Output(io::BufWriter<StdoutLock<'static>>);
+
+impl Output {
+    /// Takes standard output.
+    pub fn new() -> Output {
+        Output(io::BufWriter::new(io::stdout().lock()))
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
