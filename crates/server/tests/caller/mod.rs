@@ -145,8 +145,13 @@ impl<'s> Caller<'s> {
     pub fn send(&self, message: &[u8]) -> Said {
         let mut output = Output::new();
         output.bytes.put(b"before");
-        let request =
-            Request { message, peer: self.peer, worker: usize::from(self.may_block), may_block: self.may_block, now: self.now };
+        let request = Request {
+            message,
+            peer: self.peer,
+            worker: usize::from(self.may_block),
+            may_block: self.may_block,
+            now: self.now,
+        };
         let answer = self.server.answer(&request, &mut output);
         let rest = output.bytes.as_slice().strip_prefix(b"before").expect("the output keeps what was in it");
         match answer {

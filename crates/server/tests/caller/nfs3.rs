@@ -2,10 +2,11 @@
 
 use proto::mount::{DirPath, Mnt3, Mnt3Reply};
 use proto::nfs3::{
-    Access, AccessArgs, Commit, CommitArgs, CommitOk, Create, CreateArgs, CreateHow, CreateOk, DirOp, Fattr, FileHandle,
-    Getattr, GetattrArgs, GetattrOk, Link, LinkArgs, LinkAttributes, Lookup, LookupArgs, LookupOk, Mkdir, MkdirArgs,
-    PostOpAttr, Read, ReadArgs, ReadOk, Remove, RemoveArgs, Rename, RenameArgs, RenameWcc, Res, Rmdir, RmdirArgs, Sattr,
-    Setattr, SetattrArgs, StableHow, Status, Symlink, SymlinkArgs, WccData, Write, WriteArgs, WriteOk,
+    Access, AccessArgs, Commit, CommitArgs, CommitOk, Create, CreateArgs, CreateHow, CreateOk, DirOp, Fattr,
+    FileHandle, Getattr, GetattrArgs, GetattrOk, Link, LinkArgs, LinkAttributes, Lookup, LookupArgs, LookupOk, Mkdir,
+    MkdirArgs, PostOpAttr, Read, ReadArgs, ReadOk, Remove, RemoveArgs, Rename, RenameArgs, RenameWcc, Res, Rmdir,
+    RmdirArgs, Sattr, Setattr, SetattrArgs, StableHow, Status, Symlink, SymlinkArgs, WccData, Write, WriteArgs,
+    WriteOk,
 };
 
 use super::{Caller, EXPORT};

@@ -4,4 +4,6 @@
 mod caller;
 
 mod v3_files;
+mod v3_listing;
 mod v3_names;
+mod wcc;

@@ -1,8 +1,8 @@
 //! NFSv3 on names: everything that changes a directory.
 
 use proto::nfs3::{
-    CreateHow, DirOp, FileHandle, FileType, Lookup, LookupArgs, Mknod, MknodArgs, MknodData, Sattr, SpecData, StableHow,
-    Status,
+    CreateHow, DirOp, FileHandle, FileType, Lookup, LookupArgs, Mknod, MknodArgs, MknodData, Sattr, SpecData,
+    StableHow, Status,
 };
 
 use crate::caller::nfs3::{at, failure, mode, size, success};
