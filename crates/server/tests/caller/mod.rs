@@ -19,7 +19,7 @@ use server::{
     AccessRule, Answer, ClientPattern, Export, ExportOptions, HandleKey, Peer, Request, Server, Settings, Squash,
     Transport,
 };
-use vfs::FileSystem;
+use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 use xdr::{Decode, Encode, Encoder};
 
 pub use random::Random;
@@ -57,6 +57,17 @@ pub fn export_with(name: &str, file_system: Arc<dyn FileSystem>, options: Export
 /// A file system in memory whose root everybody may change.
 pub fn memory() -> Arc<MemFs> {
     Arc::new(MemFs::new(MemOptions { root_mode: 0o777, ..MemOptions::default() }))
+}
+
+/// Like [`memory`], with `count` empty files called `stable-0` and so on in the root.
+pub fn memory_with_files(count: usize) -> Arc<MemFs> {
+    let file_system = memory();
+    for number in 0..count {
+        let name = format!("stable-{number}");
+        let place = Place { dir: file_system.root(), name: Name::new(name.as_bytes()).unwrap() };
+        file_system.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap();
+    }
+    file_system
 }
 
 pub fn settings() -> Settings {

@@ -3,6 +3,11 @@
 #[path = "../caller/mod.rs"]
 mod caller;
 
+mod mount;
+mod rpcbind;
+mod scrambled;
+mod v2_files;
+mod v2_names;
 mod v3_files;
 mod v3_listing;
 mod v3_names;

@@ -9,7 +9,7 @@ use proto::nfs3::{
 use server::Server;
 
 use crate::caller::nfs3::{failure, success};
-use crate::caller::{Caller, memory_server, procedure, results};
+use crate::caller::{Caller, EXPORT, export, memory_server, memory_with_files, procedure, results, server};
 
 const MANY: usize = 100_000;
 
@@ -55,13 +55,13 @@ fn list_all(caller: &Caller<'_>, dir: &FileHandle, count: u32, mut happen: impl 
     names
 }
 
-fn with_files(server: &Server, count: usize) -> (Caller<'_>, FileHandle) {
+fn with_files(count: usize) -> Server {
+    server(vec![export(EXPORT, memory_with_files(count))])
+}
+
+fn start(server: &Server) -> (Caller<'_>, FileHandle) {
     let caller = Caller::root(server);
-    let root = caller.mount();
-    for number in 0..count {
-        caller.make_file(&root, &format!("stable-{number}"));
-    }
-    (caller, root)
+    (caller, caller.mount())
 }
 
 #[test]
@@ -79,8 +79,8 @@ fn empty_directory_lists_its_dots() {
 
 #[test]
 fn listing_goes_on_after_any_cookie() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 20);
+    let server = with_files(20);
+    let (caller, root) = start(&server);
     let all = success(readdir(&caller, &root, ([0; 8], 0), 1 << 16));
     assert_eq!(all.entries.len(), 22);
     for (index, entry) in all.entries.iter().enumerate() {
@@ -92,8 +92,8 @@ fn listing_goes_on_after_any_cookie() {
 
 #[test]
 fn reply_is_never_longer_than_the_client_wants_and_too_small_a_wish_is_refused() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 50);
+    let server = with_files(50);
+    let (caller, root) = start(&server);
     for count in (0..2000).step_by(4) {
         let args = ReaddirArgs { dir: root, cookie: 0, verifier: [0; 8], count };
         let reply = caller.reply_to(&caller.message::<Readdir>(&args));
@@ -114,8 +114,8 @@ fn reply_is_never_longer_than_the_client_wants_and_too_small_a_wish_is_refused()
 
 #[test]
 fn readdirplus_keeps_to_both_of_its_limits() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 50);
+    let server = with_files(50);
+    let (caller, root) = start(&server);
     for max_count in (400..20_000).step_by(100) {
         let reply = caller.reply_to(&caller.message::<Readdirplus>(&plus_args(&root, ([0; 8], 0), (8192, max_count))));
         assert!(reply.len() - 28 <= max_count as usize, "{} bytes for {max_count}", reply.len() - 28);
@@ -131,8 +131,8 @@ fn readdirplus_keeps_to_both_of_its_limits() {
 
 #[test]
 fn readdirplus_tells_what_lookup_would() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 5);
+    let server = with_files(5);
+    let (caller, root) = start(&server);
     caller.make_dir(&root, "dir");
     let listed = readdirplus(&caller, &root, ([0; 8], 0), (1 << 16, 1 << 16));
     assert_eq!((listed.entries.len(), listed.eof), (8, true));
@@ -146,8 +146,8 @@ fn readdirplus_tells_what_lookup_would() {
 
 #[test]
 fn cookie_with_another_verifier_or_from_nowhere_is_bad() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 5);
+    let server = with_files(5);
+    let (caller, root) = start(&server);
     let listed = success(readdir(&caller, &root, ([0; 8], 0), 200));
     let (verifier, cookie) = next(&listed);
     let mut other = verifier;
@@ -167,8 +167,8 @@ fn file_is_no_directory() {
 
 #[test]
 fn hundred_thousand_stable_names_are_listed_once_while_others_come_and_go() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, MANY);
+    let server = with_files(MANY);
+    let (caller, root) = start(&server);
     let mut present = Vec::new();
     let names = list_all(&caller, &root, 8192, |number| {
         for step in 0..20 {
@@ -190,8 +190,8 @@ fn hundred_thousand_stable_names_are_listed_once_while_others_come_and_go() {
 
 #[test]
 fn directory_that_is_emptied_while_it_is_listed_ends() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 1000);
+    let server = with_files(1000);
+    let (caller, root) = start(&server);
     let names = list_all(&caller, &root, 1024, |number| {
         for index in number * 40..(number + 1) * 40 {
             let _ = caller.remove(&root, &format!("stable-{index}"));
@@ -202,8 +202,8 @@ fn directory_that_is_emptied_while_it_is_listed_ends() {
 
 #[test]
 fn largest_listing_fits_into_a_datagram_over_udp() {
-    let server = memory_server();
-    let (caller, root) = with_files(&server, 3000);
+    let server = with_files(3000);
+    let (caller, root) = start(&server);
     let args = plus_args(&root, ([0; 8], 0), (u32::MAX, u32::MAX));
     let udp = caller.over_udp();
     let reply = udp.reply_to(&udp.message_of(procedure::<Readdirplus>(), &args));
