@@ -27,8 +27,60 @@ pub enum Failure {
     #[error(transparent)]
     Reload(#[from] daemon::ReloadError),
     /// The server said no, or did not answer.
+    #[error("{file}: {} ({})", source.reason(), source.operation())]
+    Remote {
+        /// The file, as the user named it.
+        file: String,
+        /// What the client says.
+        source: client::Error,
+    },
+    /// The address of a host cannot be found.
+    #[error("cannot find the address of {host}: {source}")]
+    Resolve {
+        /// The host.
+        host: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A text that has to be a URL is none.
+    #[error("{text}: {source}")]
+    BadUrl {
+        /// The text.
+        text: String,
+        /// Why it is none.
+        source: client::UrlError,
+    },
+    /// Two files have to be in one export and are not.
+    #[error("{first} and {second} are not in the same export; copy and then remove")]
+    TwoExports {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A directory is where only a file will do.
+    #[error("{file}: is a directory; -r takes directories with all that is in them")]
+    IsDirectory {
+        /// The directory.
+        file: String,
+    },
+    /// A copy ended early.
+    #[error("{file}: {source}")]
+    Copy {
+        /// The remote side, as the user named it.
+        file: String,
+        /// Why.
+        source: client::copy::CopyError,
+    },
+    /// Both sides of a copy are on servers.
+    #[error("one of SRC and DST has to be a path on this machine; copy in two steps")]
+    NoLocalSide,
+    /// Both sides of a copy are here.
+    #[error("neither SRC nor DST is a URL that begins with nfs://; cp copies local files")]
+    NoRemoteSide,
+    /// A benchmark failed.
     #[error(transparent)]
-    Client(#[from] client::Error),
+    Bench(#[from] BenchError),
     /// A local file could not be read or written.
     #[error("{}: {source}", path.display())]
     Local {
@@ -36,6 +88,14 @@ pub enum Failure {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// A tree is deeper than any that a path can name.
+    #[error("{file}: more than {max} directories deep")]
+    TooDeep {
+        /// Where the walk ended.
+        file: String,
+        /// The most directories.
+        max: usize,
     },
     /// Standard output could not be written.
     #[error("cannot write the output: {0}")]
@@ -48,6 +108,20 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// Why a benchmark has no figures, or some that cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// It could not be done.
+    #[error(transparent)]
+    Lab(#[from] lab::bench::Error),
+    /// Operations failed; this is the first.
+    #[error("operations failed: {0}")]
+    Operation(#[source] client::Error),
+    /// The figures cannot be written as JSON.
+    #[error("cannot write the figures: {0}")]
+    Json(#[source] serde_json::Error),
 }
 
 /// Why an export cannot be served.
@@ -68,7 +142,11 @@ impl Failure {
         if matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
-        eprintln!("wharf: {}", explain(self));
+        match self {
+            // It quotes all that its source has to say.
+            Failure::Remote { .. } => eprintln!("wharf: {self}"),
+            _ => eprintln!("wharf: {}", explain(self)),
+        }
         ExitCode::FAILURE
     }
 }

@@ -5,10 +5,23 @@
 //! is said on standard error, with the file and the reason.
 #![forbid(unsafe_code)]
 
+mod bench;
+mod cat;
 mod commands;
+mod cp;
 mod failure;
+mod ln;
+mod ls;
+mod mkdir;
+mod mv;
 mod output;
+mod progress;
+mod remote;
+mod rm;
+mod rpcinfo;
 mod serve;
+mod showmount;
+mod stat;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,10 @@
 
 use std::io::{self, StdoutLock, Write};
 
+use serde::Serialize;
+
+use crate::failure::Failure;
+
 /// Standard output, locked and buffered; what was written is there when [`Output::finish`] has returned.
 pub struct Output(io::BufWriter<StdoutLock<'static>>);
 
@@ -9,6 +13,15 @@ impl Output {
     /// Takes standard output.
     pub fn new() -> Output {
         Output(io::BufWriter::new(io::stdout().lock()))
+    }
+
+    /// Writes `value` as JSON.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+        serde_json::to_writer_pretty(&mut self.0, value).map_err(io::Error::from)?;
+        Ok(self.0.write_all(b"\n")?)
     }
 
     /// Writes what is left.
