@@ -140,7 +140,7 @@ pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions
 /// Copies a file or a tree below the mount's root to `to`, a path of this machine whose directory exists.
 ///
 /// # Errors
-/// As those of [`upload`].
+/// As those of [`upload()`].
 pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptions) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(mount, options));
     download::run(&job, from, to).await?;
