@@ -89,6 +89,17 @@ pub enum Failure {
         /// What the system said.
         source: io::Error,
     },
+    /// A copy is not what the original is.
+    #[error("{}: the copy has other {what}", path.display())]
+    Differs {
+        /// The original.
+        path: PathBuf,
+        /// What is different.
+        what: &'static str,
+    },
+    /// The user wants no more of it.
+    #[error("interrupted; everything is cleaned up")]
+    Interrupted,
     /// A tree is deeper than any that a path can name.
     #[error("{file}: more than {max} directories deep")]
     TooDeep {

@@ -9,6 +9,7 @@ mod bench;
 mod cat;
 mod commands;
 mod cp;
+mod demo;
 mod failure;
 mod ln;
 mod ls;

@@ -16,8 +16,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
+pub use backends::{BackendOptions, Backends};
 pub use flags::Flags;
-use privilege::Privilege;
+pub use privilege::Privilege;
 use serving::Serving;
 
 /// Serves until it is told to end.
