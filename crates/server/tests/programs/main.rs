@@ -3,9 +3,13 @@
 #[path = "../caller/mod.rs"]
 mod caller;
 
+mod handles;
 mod mount;
+mod permissions;
+mod replay;
 mod rpcbind;
 mod scrambled;
+mod storage;
 mod v2_files;
 mod v2_names;
 mod v3_files;
