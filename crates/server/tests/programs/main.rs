@@ -4,6 +4,7 @@
 mod caller;
 
 mod handles;
+mod malformed;
 mod mount;
 mod permissions;
 mod replay;
