@@ -68,7 +68,7 @@ async fn upload(from: &Path, to: &Url, flags: &Flags) -> Result<(), Failure> {
         Err(error) if error.status() == Some(Status::NoEntry) => {}
         Err(error) => return Err(about(session.name())(error)),
     }
-    let progress = CopyProgress::start();
+    let progress = CopyProgress::start(flags.verify);
     let copied = copy::upload(&session.mount, from, &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
 }
@@ -80,7 +80,7 @@ async fn download(from: &Url, to: &Path, flags: &Flags) -> Result<(), Failure> {
         return Err(Failure::IsDirectory { file: session.name() });
     }
     let target = if to.is_dir() { to.join(remote_name(from)) } else { to.to_owned() };
-    let progress = CopyProgress::start();
+    let progress = CopyProgress::start(flags.verify);
     let copied = copy::download(&session.mount, &session.below(), &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
 }

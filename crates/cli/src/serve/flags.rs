@@ -68,7 +68,7 @@ struct OfferFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How the server runs")]
 struct ServerFlags {
-    /// Where to listen, over TCP and UDP; port 0 takes a free one. May be repeated. [default: 127.0.0.1:2049, [::1]:2049]
+    /// Where to listen, over TCP and UDP; port 0 takes a free one. May be repeated. [default: port 2049 of 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDR:PORT", value_parser = config::parse_listen)]
     listen: Vec<SocketAddr>,
     /// Who tells clients the ports: this server on port 111, the machine's rpcbind, or nobody. [default: off]
