@@ -60,12 +60,12 @@ pub(crate) enum Seen {
 }
 
 impl ReplayCache {
-    /// Makes a cache of about `max_entries` replies, each kept for `max_age` at the most.
+    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most.
     pub(crate) fn new(max_entries: usize, max_age: Duration) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hashers: [RandomState::new(), RandomState::new()],
-            entries_per_shard: max_entries.div_ceil(SHARDS),
+            entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
     }
