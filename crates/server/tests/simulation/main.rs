@@ -6,6 +6,8 @@
 //!
 //! `WHARF_SEEDS=5000` runs more seeds than usual, and `WHARF_SEED=7` the one of a failure.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
 #[path = "../caller/mod.rs"]
 mod caller;
 

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use proto::nfs2;
 use proto::nfs3::Status;
 
 use crate::operation::{How, Operation, Spot};
 
 pub type NodeId = usize;
+
+/// A handle as version 2 carries it, with zeros behind; version 3 may send it like that too.
+pub type Handle = [u8; nfs2::FileHandle::BYTES];
 
 #[derive(Debug)]
 pub enum Kind {
@@ -21,7 +25,7 @@ struct Node {
     /// How many names lead here; a node without any is gone.
     names: u32,
     /// The server's handle, once a reply has told it.
-    handle: Option<Vec<u8>>,
+    handle: Option<Handle>,
 }
 
 /// What an operation comes to.
@@ -44,18 +48,21 @@ type Result<T> = std::result::Result<T, Status>;
 
 impl Model {
     pub fn new(root_handle: &[u8]) -> Model {
-        let root = Node { kind: Kind::Dir(BTreeMap::new()), names: 1, handle: Some(root_handle.to_vec()) };
-        Model { nodes: vec![root] }
+        let root = Node { kind: Kind::Dir(BTreeMap::new()), names: 1, handle: None };
+        let mut model = Model { nodes: vec![root] };
+        model.learn_handle(ROOT, root_handle);
+        model
     }
 
     /// The handle of a node that a client was told of.
-    pub fn handle(&self, node: NodeId) -> &[u8] {
+    pub fn handle(&self, node: NodeId) -> &Handle {
         self.nodes[node].handle.as_ref().expect("clients use only files that they were told of")
     }
 
     pub fn learn_handle(&mut self, node: NodeId, handle: &[u8]) {
-        let known = self.nodes[node].handle.get_or_insert_with(|| handle.to_vec());
-        assert_eq!(known, handle, "a file has one handle");
+        let mut padded = [0; nfs2::FileHandle::BYTES];
+        padded[..handle.len()].copy_from_slice(handle);
+        assert_eq!(self.nodes[node].handle.get_or_insert(padded), &padded, "a file has one handle");
     }
 
     /// The files, or the directories, that clients were told of, gone ones included.

@@ -96,11 +96,7 @@ impl Operation {
 
     /// The bytes of a call of version 2.
     pub fn message2(&self, caller: &Caller<'_>, model: &Model) -> Vec<u8> {
-        let handle = |node: NodeId| {
-            let mut bytes = [0; nfs2::FileHandle::BYTES];
-            bytes[..model.handle(node).len()].copy_from_slice(model.handle(node));
-            nfs2::FileHandle(bytes)
-        };
+        let handle = |node: NodeId| nfs2::FileHandle(*model.handle(node));
         let at = |spot: &Spot| nfs2::DirOp { dir: handle(spot.dir), name: spot.name.as_bytes() };
         let attributes = nfs2::Sattr { mode: Some(0o644), ..nfs2::Sattr::default() };
         match self {

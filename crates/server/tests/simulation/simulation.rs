@@ -210,13 +210,9 @@ fn check_effect(model: &mut Model, call: &Call, effect: &Effect, reply: &[u8]) {
 
 fn learn(model: &mut Model, node: NodeId, call: &Call, reply: &[u8]) {
     match (call.version, &call.operation) {
-        // CREATE, MKDIR and LOOKUP of version 2 have one form of reply. Zeros fill a handle up.
+        // CREATE, MKDIR and LOOKUP of version 2 have one form of reply.
         (2, _) => match results::<nfs2::Lookup>(reply) {
-            nfs2::Res::Ok(ok) => {
-                let end = ok.file.0.iter().rposition(|byte| *byte != 0).unwrap() + 1;
-                let length = usize::from(ok.file.0[1]) + 12;
-                model.learn_handle(node, &ok.file.0[..length.max(end)]);
-            }
+            nfs2::Res::Ok(ok) => model.learn_handle(node, &ok.file.0),
             nfs2::Res::Fail(status) => panic!("{status:?}"),
         },
         (_, Operation::Lookup(_)) => {
