@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+pub mod namespace;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
