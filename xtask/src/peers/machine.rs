@@ -56,7 +56,7 @@ pub fn busy_time(server: u32) -> BusyTime {
 pub fn wait_for_quiet(server: u32) {
     const WINDOW: Duration = Duration::from_millis(500);
     const QUIET_PROCESSORS: f64 = 0.1;
-    const MAX_WINDOWS: u32 = 120;
+    const MAX_WINDOWS: u32 = 20;
     for _ in 0..MAX_WINDOWS {
         let before = busy_time(server);
         thread::sleep(WINDOW);
