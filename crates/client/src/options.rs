@@ -49,9 +49,11 @@ pub struct Options {
     pub write_bytes: Option<u32>,
     /// The size of a READDIR's reply, in bytes.
     pub readdir_bytes: u32,
-    /// How long a call waits before it is sent again: 1.1 s over UDP and 60 s over TCP when not named.
+    /// How long a call waits before it is sent again: 1.1 s over UDP and 10 s over TCP when not named, and 60 s over TCP
+    /// when [`Options::is_hard`]. Each further wait is twice as long over UDP, and longer by the first one over TCP.
     pub timeout: Option<Duration>,
-    /// How often a call is sent again before it fails: 5 over UDP and 2 over TCP when not named.
+    /// How often a call is sent again before it fails: 4 times over UDP and once over TCP when not named. With the
+    /// time-outs above, a call to a server that is dead fails after 34 s over UDP and after 30 s over TCP.
     pub retransmissions: Option<u32>,
     /// Whether calls wait for the server for ever instead of failing.
     pub is_hard: bool,
@@ -72,14 +74,20 @@ impl Options {
     pub const MAX_CONNECTIONS: usize = 64;
     /// Time before the first retransmission over UDP, as nfs(5) has it.
     const DATAGRAM_TIMEOUT: Duration = Duration::from_millis(1100);
-    /// Time before a call is sent again over TCP, as nfs(5) has it.
-    const STREAM_TIMEOUT: Duration = Duration::from_secs(60);
+    /// Time before a call is sent again over TCP: longer than a server that is alive mostly takes, and short enough for
+    /// somebody who waits at a terminal.
+    const STREAM_TIMEOUT: Duration = Duration::from_secs(10);
+    /// The same for hard mounts, which have time, as nfs(5) has it.
+    const HARD_STREAM_TIMEOUT: Duration = Duration::from_secs(60);
+    const DATAGRAM_RETRANSMISSIONS: u32 = 4;
+    const STREAM_RETRANSMISSIONS: u32 = 1;
 
     /// How a connection of these options behaves.
     pub(crate) fn core_config(&self) -> Config {
         let (timeout, retransmissions) = match self.transport {
-            Transport::Datagram => (Self::DATAGRAM_TIMEOUT, 5),
-            Transport::Stream => (Self::STREAM_TIMEOUT, 2),
+            Transport::Datagram => (Self::DATAGRAM_TIMEOUT, Self::DATAGRAM_RETRANSMISSIONS),
+            Transport::Stream if self.is_hard => (Self::HARD_STREAM_TIMEOUT, Self::STREAM_RETRANSMISSIONS),
+            Transport::Stream => (Self::STREAM_TIMEOUT, Self::STREAM_RETRANSMISSIONS),
         };
         Config {
             transport: self.transport,
@@ -113,5 +121,23 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(10),
             max_dir_entries: 100_000_000,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long a call waits in all before it fails.
+    fn patience(transport: Transport) -> Duration {
+        let retry = Options { transport, ..Options::default() }.core_config().retry;
+        let next = |last: &Duration| Some(retry.next_timeout(transport, *last));
+        std::iter::successors(Some(retry.first_timeout), next).take(1 + retry.retransmissions as usize).sum()
+    }
+
+    #[test]
+    fn call_to_a_dead_server_fails_after_about_half_a_minute() {
+        assert_eq!(patience(Transport::Stream), Duration::from_secs(30));
+        assert_eq!(patience(Transport::Datagram), Duration::from_millis(34_100));
     }
 }

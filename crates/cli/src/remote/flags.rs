@@ -31,10 +31,11 @@ pub struct ConnectFlags {
     /// The most bytes of one WRITE. [default: what the server prefers]
     #[arg(long, value_name = "SIZE", value_parser = parse_transfer)]
     wsize: Option<u32>,
-    /// How long a call waits before it is sent again. [default: 1.1 s over UDP, 60 s over TCP]
+    /// How long a call waits before it is sent again; further waits are longer. With the defaults a command gives a dead
+    /// server up after about 30 s. [default: 1.1s over UDP, 10s over TCP]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
-    /// How often a call is sent again before it fails. [default: 5 over UDP, 2 over TCP]
+    /// How often a call is sent again before it fails. [default: 4 over UDP, 1 over TCP]
     #[arg(long, value_name = "COUNT")]
     retrans: Option<u32>,
     /// Wait for the server for ever instead of failing.

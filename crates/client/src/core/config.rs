@@ -30,7 +30,7 @@ impl Retry {
 
     /// How long the next send is given: twice as long over datagrams, where a time-out may mean congestion; longer by
     /// the first time over a stream, which has its own retransmission.
-    pub(super) fn next_timeout(&self, transport: Transport, last: Duration) -> Duration {
+    pub(crate) fn next_timeout(&self, transport: Transport, last: Duration) -> Duration {
         match transport {
             Transport::Datagram => (last * 2).min(Self::MAX_DATAGRAM_TIMEOUT),
             Transport::Stream => (last + self.first_timeout).min(Self::MAX_TIMEOUT),

@@ -4,7 +4,10 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The server did not answer in time.
-    #[error("no reply after {sends} sends within {waited:?}")]
+    #[error(
+        "no reply within {waited:.0?} to {sends} sends; check that the server runs, or wait longer with timeo, retrans or \
+         hard in the URL"
+    )]
     TimedOut {
         /// How often the call was sent.
         sends: u32,
