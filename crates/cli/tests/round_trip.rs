@@ -106,3 +106,38 @@ fn file_keeps_its_handle_and_bytes_when_the_server_comes_back() {
     };
     assert_eq!(handle(), handle());
 }
+
+#[test]
+fn more_directories_than_wait_at_once_keep_their_modes_and_times() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::time::{Duration, SystemTime};
+    const DIRECTORIES: u64 = 4200;
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let (tree, back, remote) = (scratch.dir("tree"), scratch.path("back"), server.url("/mem/copy"));
+    for number in 0..DIRECTORIES {
+        let dir = tree.join(format!("{}/{number}", number % 10));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("file"), "").unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o500 + number as u32 % 0o70)).unwrap();
+        fs::File::open(&dir).unwrap().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(number)).unwrap();
+    }
+    wharf_ok(&["cp", "-r", tree.to_str().unwrap(), &remote]);
+    wharf_ok(&["cp", "-r", &remote, back.to_str().unwrap()]);
+    for number in 0..DIRECTORIES {
+        let metadata = fs::metadata(back.join(format!("{}/{number}", number % 10))).unwrap();
+        let expected = (0o500 + number as u32 % 0o70, number as i64);
+        assert_eq!((metadata.mode() & 0o7777, metadata.mtime()), expected, "{number}");
+    }
+}
+
+#[test]
+fn tree_deeper_than_paths_is_refused() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let top = scratch.dir("top");
+    fs::create_dir_all(top.join("d/".repeat(1030))).unwrap();
+    let refused = wharf(&["cp", "-r", top.to_str().unwrap(), &server.url("/mem/copy")]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("more than 1024 directories deep"));
+}

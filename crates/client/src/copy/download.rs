@@ -12,8 +12,8 @@ use vfs::{Attributes, FileKind};
 
 use super::job::{Files, Job};
 use super::links::Links;
-use super::{CopyError, Event, LocalError, local, receive};
-use crate::{Detail, Entry, Follow};
+use super::{CopyError, Event, LocalError, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, receive};
+use crate::{Detail, Entry, Follow, Listing};
 
 /// Something to copy, and where to.
 struct Step {
@@ -23,13 +23,22 @@ struct Step {
     to: PathBuf,
 }
 
-struct Walk {
-    job: Arc<Job>,
+/// A directory whose entries are being copied.
+struct Open<'j> {
+    listing: Listing<'j>,
+    path: Vec<u8>,
+    to: PathBuf,
+    attributes: Attributes,
+}
+
+struct Walk<'j> {
+    job: &'j Arc<Job>,
     files: Files,
     links: Links<(u64, u64), PathBuf>,
-    steps: Vec<Step>,
-    /// Directories get their modes and times when nothing is made in them any more.
-    directories: Vec<(PathBuf, Attributes)>,
+    /// The directories from the top to the one that is being copied.
+    open: Vec<Open<'j>>,
+    /// Directories that get their modes and times when the files in them are copied too.
+    unfinished: Vec<(PathBuf, Attributes)>,
 }
 
 pub(super) async fn run(job: &Arc<Job>, from: &[u8], to: &Path) -> Result<(), CopyError> {
@@ -37,36 +46,58 @@ pub(super) async fn run(job: &Arc<Job>, from: &[u8], to: &Path) -> Result<(), Co
     let name = from.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or(b".");
     let first = Step { from: top, path: name.to_vec(), to: to.to_owned() };
     let (files, links) = (Files::new(job), Links::new());
-    let mut walk = Walk { job: Arc::clone(job), files, links, steps: vec![first], directories: Vec::new() };
-    while let Some(step) = walk.steps.pop() {
-        match step.from.attributes.kind {
-            FileKind::Directory => walk.directory(step).await?,
-            FileKind::Symlink => walk.symlink(step).await?,
-            FileKind::Regular => walk.file(step).await?,
-            _ => walk.special(step).await?,
+    let mut walk = Walk { job, files, links, open: Vec::new(), unfinished: Vec::new() };
+    walk.copy(first).await?;
+    while let Some(open) = walk.open.last_mut() {
+        match open.next().await? {
+            Some(step) => walk.copy(step).await?,
+            None => walk.leave().await?,
         }
     }
     walk.finish().await
 }
 
-impl Walk {
+impl Open<'_> {
+    async fn next(&mut self) -> Result<Option<Step>, CopyError> {
+        while let Some(entry) = self.listing.next().await.map_err(|error| error.about(&self.path))? {
+            // What is gone since the listing is not there to be copied.
+            let Some(from) = entry.entry else { continue };
+            let path = [&self.path[..], b"/", &entry.name].concat();
+            return Ok(Some(Step { from, path, to: self.to.join(OsStr::from_bytes(&entry.name)) }));
+        }
+        Ok(None)
+    }
+}
+
+impl Walk<'_> {
+    async fn copy(&mut self, step: Step) -> Result<(), CopyError> {
+        match step.from.attributes.kind {
+            FileKind::Directory => self.directory(step).await,
+            FileKind::Symlink => self.symlink(step).await,
+            FileKind::Regular => self.file(step).await,
+            _ => self.special(step).await,
+        }
+    }
+
     async fn directory(&mut self, step: Step) -> Result<(), CopyError> {
+        if self.open.len() == MAX_DEPTH {
+            return Err(CopyError::TooDeep { path: step.path, max: MAX_DEPTH });
+        }
         self.make(&step, |path| std::fs::create_dir(path).map_err(LocalError::wrap(path, "make the directory")))
             .await?;
-        let mut listing = self.job.mount.read_dir(&step.from.handle, Detail::Entries);
-        while let Some(page) = listing.next_page().await.map_err(|error| error.about(&step.path))? {
-            for entry in page {
-                // What is gone since the listing is not there to be copied.
-                let Some(found) = entry.entry else { continue };
-                let path = [&step.path[..], b"/", &entry.name].concat();
-                let to = step.to.join(OsStr::from_bytes(&entry.name));
-                self.steps.push(Step { from: found, path, to });
-            }
-        }
-        self.directories.push((step.to, step.from.attributes));
-        self.job.count().directories += 1;
-        self.job.tell(Event::Finished { path: &step.path });
+        let listing = self.job.mount.read_dir(&step.from.handle, Detail::Entries);
+        let Step { from, path, to } = step;
+        self.open.push(Open { listing, path, to, attributes: from.attributes });
         Ok(())
+    }
+
+    /// Goes on above the directory whose last entry has come.
+    async fn leave(&mut self) -> Result<(), CopyError> {
+        let Some(left) = self.open.pop() else { return Ok(()) };
+        self.job.count().directories += 1;
+        self.job.tell(Event::Finished { path: &left.path });
+        self.unfinished.push((left.to, left.attributes));
+        if self.unfinished.len() < MAX_UNFINISHED_DIRECTORIES { Ok(()) } else { self.finish().await }
     }
 
     async fn symlink(&mut self, step: Step) -> Result<(), CopyError> {
@@ -111,11 +142,11 @@ impl Walk {
         let file = receive::Receiving { from, path, to: to.clone() };
         if attributes.links > 1 {
             // The further names need the copy: such files are copied one after the other.
-            receive::receive(&self.job, file).await?;
+            receive::receive(self.job, file).await?;
             self.links.remember(id, to, u64::from(attributes.links));
             return Ok(());
         }
-        let job = Arc::clone(&self.job);
+        let job = Arc::clone(self.job);
         self.files.spawn(async move { receive::receive(&job, file).await }).await
     }
 
@@ -161,9 +192,10 @@ impl Walk {
         }
     }
 
-    async fn finish(self) -> Result<(), CopyError> {
-        self.files.finish().await?;
-        for (path, attributes) in self.directories.into_iter().rev() {
+    /// Sets what the directories that were left shall have at the end. Those below others were left first.
+    async fn finish(&mut self) -> Result<(), CopyError> {
+        self.files.wait().await?;
+        for (path, attributes) in self.unfinished.drain(..) {
             let set = self.job.final_attributes(&attributes);
             local::blocking(move || local::set(&path, &set, false)).await?;
         }

@@ -33,6 +33,14 @@ pub enum CopyError {
         /// Where the first difference is, in bytes.
         offset: u64,
     },
+    /// The tree is deeper than any that a path can name, or goes round in a circle.
+    #[error("{}: more than {max} directories deep", path.escape_ascii())]
+    TooDeep {
+        /// The directory.
+        path: Vec<u8>,
+        /// The most directories.
+        max: usize,
+    },
     /// The original became shorter while it was copied.
     #[error("{}: the file was cut short while it was copied", path.escape_ascii())]
     Shrank {

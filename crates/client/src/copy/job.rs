@@ -100,7 +100,7 @@ impl Files {
     }
 
     /// Waits for all of them.
-    pub(super) async fn finish(mut self) -> Result<(), CopyError> {
+    pub(super) async fn wait(&mut self) -> Result<(), CopyError> {
         while let Some(done) = self.tasks.join_next().await {
             done??;
         }

@@ -3,6 +3,10 @@
 //! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
 //! when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
 //! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for.
+//!
+//! A tree is walked depth first, and memory does not grow with it: of each directory on the way from the top there is one
+//! page of the server's listing, or the names when the directory is on this machine. Files with several names are kept in
+//! mind until all of these came by.
 
 mod download;
 mod error;
@@ -20,6 +24,12 @@ use std::sync::Arc;
 use crate::Mount;
 pub use error::{CopyError, LocalError};
 use job::Job;
+
+/// How many directories deep a tree may be: half as deep as Linux can name in one path.
+const MAX_DEPTH: usize = 1024;
+/// How many directories that are copied wait for their modes and times at the most; then the copy waits until nothing is
+/// made in them any more.
+const MAX_UNFINISHED_DIRECTORIES: usize = 4096;
 
 /// How to copy.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use vfs::{Attributes, FileKind, SetAttributes};
 
 use super::job::{Files, Job};
 use super::links::Links;
-use super::{CopyError, Event, LocalError, local, send};
+use super::{CopyError, Event, LocalError, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, send};
 use crate::{Entry, Handle, Status};
 
 /// The mode of a directory while its files are copied.
@@ -25,27 +25,49 @@ struct Step {
     name: Vec<u8>,
 }
 
-struct Walk {
-    job: Arc<Job>,
+/// A directory whose entries are being copied.
+struct Open {
+    names: std::vec::IntoIter<Vec<u8>>,
+    from: PathBuf,
+    path: Vec<u8>,
+    made: Handle,
+    attributes: Attributes,
+}
+
+struct Walk<'j> {
+    job: &'j Arc<Job>,
     files: Files,
     links: Links<(u64, u64), Handle>,
-    steps: Vec<Step>,
-    /// Directories get their modes and times when nothing is made in them any more.
-    directories: Vec<(Handle, Attributes)>,
+    /// The directories from the top to the one that is being copied.
+    open: Vec<Open>,
+    /// Directories that get their modes and times when the files in them are copied too.
+    unfinished: Vec<(Handle, Attributes)>,
 }
 
 pub(super) async fn run(job: &Arc<Job>, from: &Path, to: &[u8]) -> Result<(), CopyError> {
     let (dir, name) = job.mount.walk_parent(to).await?;
     let first = Step { from: from.to_owned(), path: name.to_vec(), dir: dir.handle, name: name.to_vec() };
     let (files, links) = (Files::new(job), Links::new());
-    let mut walk = Walk { job: Arc::clone(job), files, links, steps: vec![first], directories: Vec::new() };
-    while let Some(step) = walk.steps.pop() {
-        walk.copy(step).await?;
+    let mut walk = Walk { job, files, links, open: Vec::new(), unfinished: Vec::new() };
+    walk.copy(first).await?;
+    while let Some(open) = walk.open.last_mut() {
+        match open.next() {
+            Some(step) => walk.copy(step).await?,
+            None => walk.leave().await?,
+        }
     }
     walk.finish().await
 }
 
-impl Walk {
+impl Open {
+    fn next(&mut self) -> Option<Step> {
+        let name = self.names.next()?;
+        let path = [&self.path[..], b"/", &name].concat();
+        Some(Step { from: self.from.join(OsStr::from_bytes(&name)), path, dir: self.made, name })
+    }
+}
+
+impl Walk<'_> {
     async fn copy(&mut self, step: Step) -> Result<(), CopyError> {
         let from = step.from.clone();
         let metadata = local::blocking(move || inspect(&from)).await?;
@@ -59,6 +81,9 @@ impl Walk {
     }
 
     async fn directory(&mut self, step: Step, attributes: Attributes) -> Result<(), CopyError> {
+        if self.open.len() == MAX_DEPTH {
+            return Err(CopyError::TooDeep { path: step.path, max: MAX_DEPTH });
+        }
         let set = SetAttributes { mode: Some(OPEN_DIRECTORY), ..SetAttributes::default() };
         let made = match self.job.mount.mkdir(&step.dir, &step.name, &set).await {
             Err(error) if error.status() == Some(Status::Exists) => {
@@ -67,14 +92,18 @@ impl Walk {
             made => made.map_err(|error| error.about(&step.path))?.handle,
         };
         let from = step.from.clone();
-        for name in local::blocking(move || local::names(&from)).await? {
-            let path = [&step.path[..], b"/", &name].concat();
-            self.steps.push(Step { from: step.from.join(OsStr::from_bytes(&name)), path, dir: made, name });
-        }
-        self.directories.push((made, attributes));
-        self.job.count().directories += 1;
-        self.job.tell(Event::Finished { path: &step.path });
+        let names = local::blocking(move || local::names(&from)).await?.into_iter();
+        self.open.push(Open { names, from: step.from, path: step.path, made, attributes });
         Ok(())
+    }
+
+    /// Goes on above the directory whose last entry has come.
+    async fn leave(&mut self) -> Result<(), CopyError> {
+        let Some(left) = self.open.pop() else { return Ok(()) };
+        self.job.count().directories += 1;
+        self.job.tell(Event::Finished { path: &left.path });
+        self.unfinished.push((left.made, left.attributes));
+        if self.unfinished.len() < MAX_UNFINISHED_DIRECTORIES { Ok(()) } else { self.finish().await }
     }
 
     async fn symlink(&mut self, step: Step, attributes: &Attributes) -> Result<(), CopyError> {
@@ -121,11 +150,11 @@ impl Walk {
         if keeps_links {
             // The further names need the handle: such files are copied one after the other.
             let names = u64::from(file.attributes.links);
-            let copy = send::send(&self.job, file).await?;
+            let copy = send::send(self.job, file).await?;
             self.links.remember(id, copy, names);
             return Ok(());
         }
-        let job = Arc::clone(&self.job);
+        let job = Arc::clone(self.job);
         self.files.spawn(async move { send::send(&job, file).await.map(drop) }).await
     }
 
@@ -169,10 +198,11 @@ impl Walk {
         })
     }
 
-    async fn finish(self) -> Result<(), CopyError> {
-        self.files.finish().await?;
-        for (handle, attributes) in self.directories.iter().rev() {
-            self.job.mount.setattr(handle, &self.job.final_attributes(attributes)).await?;
+    /// Sets what the directories that were left shall have at the end.
+    async fn finish(&mut self) -> Result<(), CopyError> {
+        self.files.wait().await?;
+        for (handle, attributes) in self.unfinished.drain(..) {
+            self.job.mount.setattr(&handle, &self.job.final_attributes(&attributes)).await?;
         }
         Ok(())
     }

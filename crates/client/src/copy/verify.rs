@@ -66,7 +66,7 @@ impl Part {
         loop {
             let want = u32::try_from(offset + length as u64 - place).unwrap_or(u32::MAX);
             let copy = self.mount.read(&self.remote, place, want.max(1)).await.map_err(|e| e.about(&self.path))?;
-            let same = original.iter().zip(&copy.bytes).take_while(|(a, b)| a == b).count();
+            let same = equal_bytes(&original, &copy.bytes);
             let is_short = copy.is_eof && copy.bytes.len() < original.len();
             if same < copy.bytes.len().min(original.len()) || copy.bytes.len() > original.len() || is_short {
                 return Err(CopyError::Differs { path: self.path, offset: place + same as u64 });
@@ -77,5 +77,27 @@ impl Part {
                 return Ok(());
             }
         }
+    }
+}
+
+/// How many bytes both begin with. Equal slices, which is what there mostly is, are compared as a whole.
+fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
+    let shorter = a.len().min(b.len());
+    if a[..shorter] == b[..shorter] {
+        return shorter;
+    }
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_difference_is_found_and_the_shorter_slice_decides() {
+        assert_eq!(equal_bytes(b"abcd", b"abcd"), 4);
+        assert_eq!(equal_bytes(b"abcd", b"abXd"), 2);
+        assert_eq!(equal_bytes(b"abcd", b"ab"), 2);
+        assert_eq!(equal_bytes(b"", b"ab"), 0);
     }
 }
