@@ -113,19 +113,58 @@ fn messages_that_never_end_take_no_memory_for_what_they_announce() {
     }
 }
 
+/// A call as words, from the RPC version on.
+fn call_of(xid: u32, version_and_on: &[u32]) -> Vec<u8> {
+    [xid, 0].iter().chain(version_and_on).flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// What a reply says, as words.
+fn answer(stream: &mut TcpStream, message: &[u8]) -> Vec<u32> {
+    stream.write_all(&record(message)).unwrap();
+    let (xid, rest) = reply(stream).unwrap();
+    assert_eq!(xid.to_be_bytes(), message[..4]);
+    rest.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect()
+}
+
+/// What comes before the status of an accepted call: a reply, accepted, with an empty verifier (RFC 5531 §9).
+const ACCEPTED: [u32; 4] = [1, 0, 0, 0];
+
 #[test]
-fn calls_that_make_no_sense_get_an_error_and_the_next_one_its_answer() {
+fn calls_that_make_no_sense_get_their_error_and_the_next_one_its_answer() {
     let server = Server::start(1, &["mem:16M"]);
     let mut stream = connect(&server);
     let handle = read_arguments(&[7; 64], 1000);
-    let mut longer_than_it_is = call(2, READ, &handle);
+    let mut longer_than_it_is = call(5, READ, &handle);
     longer_than_it_is[40..44].copy_from_slice(&0xffff_fff0_u32.to_be_bytes());
-    for (xid, message) in [(1, call(1, 999, &[])), (2, longer_than_it_is), (3, call(3, READ, &handle[..20]))] {
-        stream.write_all(&record(&message)).unwrap();
-        assert_eq!(reply(&mut stream).unwrap().0, xid);
+    for (message, says) in [
+        // RPC_MISMATCH from version 2 to 2, and AUTH_ERROR with AUTH_TOOWEAK for GSS.
+        (call_of(1, &[3, 100_003, 3, 0, 0, 0, 0, 0]), &[1, 1, 0, 2, 2][..]),
+        (call_of(2, &[2, 100_003, 3, 1, 6, 0, 0, 0]), &[1, 1, 1, 5]),
+        // PROG_UNAVAIL for the lock manager, PROG_MISMATCH for NFS version 4, PROC_UNAVAIL.
+        (call_of(3, &[2, 100_021, 4, 0, 0, 0, 0, 0]), &[&ACCEPTED[..], &[1]].concat()),
+        (call_of(4, &[2, 100_003, 4, 0, 0, 0, 0, 0]), &[&ACCEPTED[..], &[2, 2, 3]].concat()),
+        (call(6, 999, &[]), &[&ACCEPTED[..], &[3]].concat()),
+        // GARBAGE_ARGS.
+        (longer_than_it_is, &[&ACCEPTED[..], &[4]].concat()),
+        (call(7, READ, &handle[..20]), &[&ACCEPTED[..], &[4]].concat()),
+        (call(8, NULL, &[]), &[&ACCEPTED[..], &[0]].concat()),
+    ] {
+        assert_eq!(answer(&mut stream, &message), says);
     }
-    stream.write_all(&record(&call(4, NULL, &[]))).unwrap();
-    assert_eq!(reply(&mut stream).unwrap(), (4, [[0, 0, 0, 1], [0; 4], [0; 4], [0; 4], [0; 4]].concat()));
+}
+
+#[test]
+fn record_of_many_fragments_that_comes_byte_by_byte_is_one_call() {
+    let server = Server::start(1, &["mem:16M"]);
+    let mut stream = connect(&server);
+    stream.set_nodelay(true).unwrap();
+    let message = call(9, NULL, &[]);
+    let (others, last) = message.split_last_chunk::<3>().unwrap();
+    let fragments: Vec<u8> = others.chunks(1).flat_map(|byte| [0, 0, 0, 1, byte[0]]).collect();
+    for byte in [&fragments[..], &record(last)].concat() {
+        stream.write_all(&[byte]).unwrap();
+    }
+    assert_eq!(reply(&mut stream).unwrap().0, 9);
 }
 
 #[test]
