@@ -1,14 +1,18 @@
+use std::io::Write;
 use std::time::{Duration, SystemTime};
+use std::{process, thread};
 
 use clap::Args;
-use client::Url;
+use client::{Follow, Status, Url};
 use lab::bench::{End, Job, Outcome, Workload};
 use report::Run;
+use tokio::sync::oneshot;
+use vfs::FileKind;
 
 use crate::failure::{BenchError, Failure};
+use crate::interruption;
 use crate::output::Output;
-use crate::remote::ConnectFlags;
-use std::io::Write;
+use crate::remote::{self, ConnectFlags, Session, about};
 
 /// Measure how fast a server reads and writes.
 ///
@@ -74,8 +78,7 @@ const DEFAULT_RUNTIME: Duration = Duration::from_secs(5);
 /// Measures.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let at = SystemTime::now();
-    let outcomes = flags.rw.iter().map(|workload| lab::bench::run(&flags.job(*workload)).map_err(BenchError::Lab));
-    let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, _>>()?;
+    let outcomes = measure(flags)?;
     let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
     let (summaries, mut errors): (Vec<_>, Vec<_>) =
         outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
@@ -92,7 +95,44 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
 }
 
+/// Does all jobs on a thread of their own, which is left alone when somebody interrupts them.
+fn measure(flags: &Flags) -> Result<Vec<Outcome>, Failure> {
+    let interrupted = interruption::listen()?;
+    let jobs: Vec<Job> = flags.rw.iter().map(|workload| flags.job(*workload)).collect();
+    let (sender, done) = oneshot::channel();
+    let work = move || sender.send(jobs.iter().map(lab::bench::run).collect::<Result<Vec<Outcome>, _>>());
+    let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
+    spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
+    let mut outcomes = None;
+    remote::run(async {
+        tokio::select! {
+            done = done => outcomes = Some(done.unwrap_or(Err(lab::bench::Error::ThreadDied))),
+            Ok(signal) = interrupted => {
+                flags.remove_temporary().await?;
+                return Err(Failure::Interrupted { signal, left: "a file that was made for this is removed" });
+            }
+        }
+        Ok(())
+    })?;
+    Ok(outcomes.unwrap_or(Err(lab::bench::Error::ThreadDied)).map_err(BenchError::Lab)?)
+}
+
 impl Flags {
+    /// Removes the file that a job makes in a directory: it has the number of this process in its name.
+    async fn remove_temporary(&self) -> Result<(), Failure> {
+        let url = self.file_url();
+        let session = Session::open(&url, &self.connect).await?;
+        let found = session.find(Follow::Links).await?;
+        if found.attributes.kind != FileKind::Directory {
+            return Ok(());
+        }
+        let name = format!("wharf-bench.{}", process::id());
+        match session.mount.remove(&found.handle, name.as_bytes()).await {
+            Err(error) if error.status() != Some(Status::NoEntry) => Err(about(format!("{url}/{name}"))(error)),
+            _ => Ok(()),
+        }
+    }
+
     fn job(&self, mut workload: Workload) -> Job {
         if let (Some(percent), true) = (self.rwmixread, workload.reads() && workload.writes()) {
             workload.read_percent = percent;

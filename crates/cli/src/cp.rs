@@ -6,6 +6,7 @@ use client::{Follow, Status, Url};
 use vfs::FileKind;
 
 use crate::failure::Failure;
+use crate::interruption;
 use crate::progress::CopyProgress;
 use crate::remote::{self, ConnectFlags, Location, Session, about};
 
@@ -41,14 +42,25 @@ pub struct Flags {
 
 /// Copies.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let interrupted = interruption::listen()?;
     remote::run(async {
-        match (&flags.from, &flags.to) {
-            (Location::Local(from), Location::Remote(to)) => upload(from, to, flags).await,
-            (Location::Remote(from), Location::Local(to)) => download(from, to, flags).await,
-            (Location::Remote(_), Location::Remote(_)) => Err(Failure::NoLocalSide),
-            (Location::Local(_), Location::Local(_)) => Err(Failure::NoRemoteSide),
+        tokio::select! {
+            result = copy_either_way(flags) => result,
+            Ok(signal) = interrupted => Err(Failure::Interrupted { signal, left: INTERRUPTED }),
         }
     })
+}
+
+/// What is left of a copy that was interrupted.
+const INTERRUPTED: &str = "files that were being copied are incomplete; --overwrite copies everything anew";
+
+async fn copy_either_way(flags: &Flags) -> Result<(), Failure> {
+    match (&flags.from, &flags.to) {
+        (Location::Local(from), Location::Remote(to)) => upload(from, to, flags).await,
+        (Location::Remote(from), Location::Local(to)) => download(from, to, flags).await,
+        (Location::Remote(_), Location::Remote(_)) => Err(Failure::NoLocalSide),
+        (Location::Local(_), Location::Local(_)) => Err(Failure::NoRemoteSide),
+    }
 }
 
 async fn upload(from: &Path, to: &Url, flags: &Flags) -> Result<(), Failure> {

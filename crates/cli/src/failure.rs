@@ -3,6 +3,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::interruption;
+
 /// Why a command did not do all of what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -98,8 +100,13 @@ pub enum Failure {
         what: &'static str,
     },
     /// The user wants no more of it.
-    #[error("interrupted; everything is cleaned up")]
-    Interrupted,
+    #[error("interrupted; {left}")]
+    Interrupted {
+        /// By which signal.
+        signal: i32,
+        /// What is left of it.
+        left: &'static str,
+    },
     /// A tree is deeper than any that a path can name.
     #[error("{file}: more than {max} directories deep")]
     TooDeep {
@@ -157,6 +164,9 @@ impl Failure {
             // It quotes all that its source has to say.
             Failure::Remote { .. } => eprintln!("wharf: {self}"),
             _ => eprintln!("wharf: {}", explain(self)),
+        }
+        if let Failure::Interrupted { signal, .. } = self {
+            interruption::end_by(*signal);
         }
         ExitCode::FAILURE
     }

@@ -2,7 +2,8 @@
 //!
 //! Each command is a module that reads its flags and hands over to the crates that do the work. The program ends with 0
 //! when everything was done, with 1 when something failed and with 2 when the command line made no sense; what failed
-//! is said on standard error, with the file and the reason.
+//! is said on standard error, with the file and the reason. A command that was interrupted cleans up and then ends by the
+//! signal that interrupted it.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -11,6 +12,7 @@ mod commands;
 mod cp;
 mod demo;
 mod failure;
+mod interruption;
 mod ln;
 mod ls;
 mod mkdir;

@@ -52,3 +52,10 @@ impl CopyProgress {
         self.began.elapsed()
     }
 }
+
+impl Drop for CopyProgress {
+    /// Takes the bar away when the copy was interrupted.
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

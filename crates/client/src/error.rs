@@ -45,7 +45,7 @@ pub enum Reason {
     #[error("cannot find the address of the host: {0}; check its name")]
     Resolve(#[source] io::Error),
     /// There is no connection.
-    #[error("cannot connect to {address}: {source}; check that the server runs and the port is right")]
+    #[error("cannot connect to {address}: {source}; {}", connect_advice(*address))]
     Connect {
         /// Where to.
         address: SocketAddr,
@@ -89,6 +89,16 @@ pub enum Reason {
     /// The URL cannot be one.
     #[error("{0}")]
     Url(#[source] UrlError),
+}
+
+/// What may help where there is no connection. The port of rpcbind is asked when nobody names another one.
+fn connect_advice(address: SocketAddr) -> &'static str {
+    match address.port() {
+        proto::rpcbind::PORT => {
+            "there is no rpcbind that tells ports: name the server's port, as in nfs://host:2049/path"
+        }
+        _ => "check that the server runs and the port is right",
+    }
 }
 
 /// What a server says that cannot be true.

@@ -6,11 +6,9 @@ mod stage;
 mod tree;
 
 use clap::Args;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use tokio::sync::oneshot;
 
 use crate::failure::Failure;
+use crate::interruption;
 use script::Script;
 use stage::Stage;
 
@@ -24,7 +22,7 @@ pub struct Flags {
 
 /// Shows it, and cleans up, whatever happens.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    let interrupted = interruption()?;
+    let interrupted = interruption::listen()?;
     let stage = Stage::new()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::System { action: "start the client's runtime", source })?;
@@ -32,8 +30,10 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         let script = Script::start(&stage)?;
         tokio::select! {
             result = script.play(flags.wait) => result,
-            // The sender lives as long as the thread that waits for signals, which has no other end.
-            _ = interrupted => if script.is_over() { Ok(()) } else { Err(Failure::Interrupted) },
+            Ok(signal) = interrupted => match script.is_over() {
+                true => Ok(()),
+                false => Err(Failure::Interrupted { signal, left: "everything is cleaned up" }),
+            },
         }
     });
     // A benchmark that was interrupted goes on in its thread until the process ends, which is now.
@@ -41,18 +41,4 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     stage.clean_up()?;
     println!("\nThe server has ended, and its temporary directory is removed.");
     result
-}
-
-/// What hears of the first Ctrl-C.
-fn interruption() -> Result<oneshot::Receiver<()>, Failure> {
-    let failed = |source| Failure::System { action: "receive signals", source };
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
-    let (sender, receiver) = oneshot::channel();
-    let wait = move || {
-        signals.forever().next();
-        // The demonstration may have ended by itself meanwhile.
-        sender.send(()).ok()
-    };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
-    Ok(receiver)
 }
