@@ -7,6 +7,7 @@
 pub mod mount;
 pub mod nfs2;
 pub mod nfs3;
+pub mod nfs4;
 mod operation;
 pub mod rpcbind;
 
