@@ -42,7 +42,7 @@ pub enum ReadPlusSegment<'a> {
     Hole {
         /// Where it begins, in bytes.
         offset: u64,
-        /// Its length in bytes; it may reach beyond what was asked for.
+        /// Its length in bytes.
         length: u64,
     },
 }

@@ -3,5 +3,6 @@
 mod mount;
 mod nfs2;
 mod nfs3;
+mod nfs4;
 mod rpcbind;
 mod vector;
