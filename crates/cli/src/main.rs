@@ -1,1 +1,38 @@
-fn main() {}
+//! `wharf`: an NFS server, an NFS client and a performance lab in one program.
+//!
+//! Each command is a module that reads its flags and hands over to the crates that do the work. The program ends with 0
+//! when everything was done, with 1 when something failed and with 2 when the command line made no sense; what failed
+//! is said on standard error, with the file and the reason.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod cat;
+mod commands;
+mod cp;
+mod demo;
+mod failure;
+mod ln;
+mod ls;
+mod mkdir;
+mod mv;
+mod output;
+mod progress;
+mod remote;
+mod rm;
+mod rpcinfo;
+mod serve;
+mod showmount;
+mod stat;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Arguments;
+
+fn main() -> ExitCode {
+    match Arguments::parse().command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -207,10 +207,10 @@ impl Error {
         Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason }))
     }
 
-    /// Says which file the error is about, unless that is known already.
+    /// Says which file the error is about: whoever knows the path says it last.
     #[must_use]
     pub fn about(mut self, file: &[u8]) -> Error {
-        self.0.file.get_or_insert_with(|| file.to_vec());
+        self.0.file = Some(file.to_vec());
         self
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Mount`] is what applications use: it is made of a [`Url`] and [`Options`], and offers every operation whatever the
 //! version of NFS. A [`Connection`] below it carries typed calls of any program. [`core`] below that is the state of a
-//! connection without socket and clock. [`rpcbind`] and [`mountd`] ask a server what it has.
+//! connection without socket and clock. [`rpcbind`] and [`mountd`] ask a server what it has; [`copy`] moves whole trees.
 //!
 //! Everything runs on a tokio runtime with timers and network (`enable_all`).
 //!
@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+pub mod copy;
 pub mod core;
 mod credentials;
 mod directory;

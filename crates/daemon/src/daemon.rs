@@ -10,11 +10,13 @@ use crate::options::{Options, RpcbindMode};
 use crate::portmap;
 use crate::service::Programs;
 use crate::state;
+use crate::upkeep::Upkeep;
 
 /// A server that runs on threads of its own until it is shut down.
 pub struct Daemon {
     server: Arc<Server>,
     net: net::Handle,
+    upkeep: Upkeep,
     addresses: Vec<SocketAddr>,
     /// What was registered with the rpcbind of this machine, to be taken off again.
     registration: Option<portmap::Registration>,
@@ -44,8 +46,9 @@ impl Daemon {
             RpcbindMode::Off | RpcbindMode::Builtin => None,
         };
         let net = sockets.start(Arc::new(Programs::new(server.clone(), Instant::now())))?;
+        let upkeep = Upkeep::start(server.clone()).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);
-        Ok(Daemon { server, net, addresses, registration })
+        Ok(Daemon { server, net, upkeep, addresses, registration })
     }
 
     /// The addresses that NFS and MOUNT are served on over TCP; UDP is served on the same ones.
@@ -83,6 +86,7 @@ impl Daemon {
     /// Waits until the server has ended.
     pub fn wait(&self) {
         self.net.join();
+        self.upkeep.stop();
     }
 }
 

@@ -15,6 +15,9 @@ pub enum StartError {
     /// The key of file handles cannot be read or made.
     #[error(transparent)]
     State(#[from] StateError),
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] std::io::Error),
     /// There is no address and no inherited socket.
     #[error("there is no address to listen on; name one, such as 127.0.0.1:2049")]
     NowhereToListen,

@@ -23,6 +23,7 @@ mod portmap;
 mod registration;
 mod service;
 mod state;
+mod upkeep;
 
 pub use daemon::{Daemon, export_to_this_machine};
 pub use error::{ReloadError, StartError};

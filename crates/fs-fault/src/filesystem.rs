@@ -49,6 +49,10 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
         }
     }
 
+    fn maintain(&self) {
+        self.inner.maintain();
+    }
+
     fn properties(&self) -> Properties {
         self.inner.properties()
     }

@@ -33,6 +33,10 @@ impl FileSystem for HostFs {
         Blocking::Sometimes
     }
 
+    fn maintain(&self) {
+        self.release_removed();
+    }
+
     fn properties(&self) -> Properties {
         self.volume.properties()
     }

@@ -30,11 +30,21 @@ pub(crate) struct Identity {
     switches: bool,
 }
 
+/// What is known of the thread; nothing at first, because a new thread begins as whoever its maker was at that moment.
 struct Assumed {
-    uid: u32,
-    gid: u32,
+    uid: Option<u32>,
+    gid: Option<u32>,
     groups: Option<Vec<u32>>,
     is_bound_by_quota: bool,
+}
+
+/// Makes this thread the server's own user again, after calls of an export may have left it a caller: for code that shares
+/// the thread with them and uses files by itself. Without privileges no thread is ever switched, and this does nothing.
+///
+/// # Errors
+/// [`Error::NotPermitted`] when the process has given up the privilege to switch back.
+pub fn act_as_server() -> Result<()> {
+    Identity { switches: rustix::process::geteuid().is_root() }.own()
 }
 
 impl Identity {
@@ -46,7 +56,7 @@ impl Identity {
         if is_root {
             sys::set_fsuid(0);
             sys::set_fsgid(0);
-            ASSUMED.with_borrow_mut(|assumed| (assumed.uid, assumed.gid) = (0, 0));
+            ASSUMED.with_borrow_mut(|assumed| (assumed.uid, assumed.gid) = (Some(0), Some(0)));
         }
         Identity { switches }
     }
@@ -68,7 +78,7 @@ impl Identity {
 }
 
 impl Assumed {
-    const NONE: Assumed = Assumed { uid: 0, gid: 0, groups: None, is_bound_by_quota: false };
+    const NONE: Assumed = Assumed { uid: None, gid: None, groups: None, is_bound_by_quota: false };
 
     fn own(&mut self) -> Result<()> {
         self.set_uid(0)
@@ -85,17 +95,17 @@ impl Assumed {
     }
 
     fn set_uid(&mut self, uid: u32) -> Result<()> {
-        if self.uid != uid {
+        if self.uid != Some(uid) {
             switched(sys::set_fsuid(uid))?;
-            self.uid = uid;
+            self.uid = Some(uid);
         }
         Ok(())
     }
 
     fn set_gid(&mut self, gid: u32) -> Result<()> {
-        if self.gid != gid {
+        if self.gid != Some(gid) {
             switched(sys::set_fsgid(gid))?;
-            self.gid = gid;
+            self.gid = Some(gid);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 //!   opened for real when they are known to be regular files or directories.
 //! - **Identity.** When the process is root, whatever changes the tree runs as the caller, on this thread alone. The thread
 //!   *stays* the caller until a call needs another identity: code that shares the thread and touches files by itself
-//!   must not rely on being root.
+//!   calls [`act_as_server`] first.
 //! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes, syncs and
 //!   (with [`HostOptions::sync_metadata`]) all changes of the tree answer [`WouldBlock`](vfs::Error::WouldBlock), except on
 //!   memory file systems. Unstable writes go to the page cache right away; the kernel holds them up only when too much of it
@@ -52,5 +52,6 @@ mod verifier;
 mod volume;
 
 pub use host::HostFs;
+pub use identity::act_as_server;
 pub use open::OpenError;
 pub use options::{GoneListener, HandleForm, HostOptions};

@@ -19,6 +19,10 @@ const DEFAULT_DIR_MODE: u32 = 0o755;
 /// The mode of a special file that is made without one.
 const DEFAULT_MODE: u32 = 0o644;
 
+/// The largest numbers of a device that Linux has: 12 and 20 bits. Larger ones would be cut and name another device.
+const MAX_MAJOR: u32 = 0xfff;
+const MAX_MINOR: u32 = 0xf_ffff;
+
 /// The set-id bits, which making a directory does not set.
 const SET_ID_BITS: u32 = 0o6000;
 
@@ -72,6 +76,11 @@ fn make_at(site: Site<'_>, new: NewNode<'_>, set: &SetAttributes) -> Result<()> 
         let device = makedev(device.major, device.minor);
         rustix::fs::mknodat(site.node.fd(), site.name, kind, mode(DEFAULT_MODE), device)
     };
+    if let NewNode::BlockDevice(device) | NewNode::CharDevice(device) = new
+        && (device.major > MAX_MAJOR || device.minor > MAX_MINOR)
+    {
+        return Err(Error::Invalid);
+    }
     match new {
         NewNode::Directory => rustix::fs::mkdirat(site.node.fd(), site.name, mode(DEFAULT_DIR_MODE)),
         NewNode::Symlink([]) => return Err(Error::Invalid),

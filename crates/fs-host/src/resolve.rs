@@ -68,7 +68,7 @@ impl HostFs {
     ///
     /// Files that this server removes are let go at once. For the others the server calls this now and then; it asks the
     /// kernel once per file at hand.
-    pub fn release_removed(&self) {
+    pub(crate) fn release_removed(&self) {
         self.nodes.retain_living(|node| stat_fd(node.fd()).is_ok_and(|stat| stat.stx_nlink == 0));
     }
 

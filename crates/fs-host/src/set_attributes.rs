@@ -68,6 +68,10 @@ impl HostFs {
 
 /// Makes the changes. `named` names the file, `opened` is it open for writing when the size changes.
 pub(crate) fn apply(named: BorrowedFd<'_>, opened: Option<BorrowedFd<'_>>, set: &SetAttributes) -> Result<()> {
+    // To the kernel this id means "leave it as it is".
+    if set.uid == Some(u32::MAX) || set.gid == Some(u32::MAX) {
+        return Err(Error::Invalid);
+    }
     if let (Some(size), Some(file)) = (set.size_bytes, opened) {
         rustix::fs::ftruncate(file, size).map_err(failed)?;
     }

@@ -51,6 +51,19 @@ fn guarded_create_refuses_and_unchecked_cuts_what_is_there() {
 }
 
 #[test]
+fn owner_that_no_file_can_have_is_refused_and_nothing_is_left_behind() {
+    let export = Export::on_disk();
+    let fs = export.open(HandleForm::Auto);
+    let set = SetAttributes { uid: Some(u32::MAX), ..SetAttributes::default() };
+    let file = fs.create(&CX, at(&fs.root(), "f"), CreateMode::Guarded, &set);
+    let dir = fs.make_node(&CX, at(&fs.root(), "d"), NewNode::Directory, &set);
+    assert!(matches!((file, dir), (Err(Error::Invalid), Err(Error::Invalid))));
+    assert!(list_all(&fs, &fs.root()).is_empty());
+    let file = touch(&fs, "g").handle;
+    assert!(matches!(fs.set_attributes(&CX, &file, &set), Err(Error::Invalid)));
+}
+
+#[test]
 fn special_files_and_links_are_made_and_never_opened() {
     for form in forms() {
         let export = Export::on_disk();

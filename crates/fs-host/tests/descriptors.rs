@@ -72,7 +72,7 @@ fn space_of_a_removed_file_is_freed_though_several_workers_had_it_at_hand() {
         let file = touch(&fs, "g").handle;
         fs.attributes(&CX, &file).unwrap();
         std::fs::remove_file(export.path().join("g")).unwrap();
-        fs.release_removed();
+        fs.maintain();
         assert_eq!(held_inodes(&export), 0, "{form:?}");
     }
 }

@@ -75,6 +75,8 @@ fn kernel_refuses_what_the_caller_may_not_change() {
     assert!(matches!(fs.create(&bob, at(&private, "f"), CreateMode::Guarded, &set), Err(Error::AccessDenied)));
     let device = NewNode::CharDevice(vfs::Device { major: 1, minor: 3 });
     assert!(matches!(fs.make_node(&bob, at(&fs.root(), "null"), device, &set), Err(Error::NotPermitted)));
+    let huge = NewNode::CharDevice(vfs::Device { major: 0x1001, minor: 3 });
+    assert!(matches!(fs.make_node(&CX, at(&fs.root(), "huge"), huge, &set), Err(Error::Invalid)));
     let made = fs.make_node(&CX, at(&fs.root(), "null"), device, &set).unwrap();
     assert_eq!(made.attributes.device, vfs::Device { major: 1, minor: 3 });
     assert!(matches!(fs.open(&CX, &made.handle, OpenMode::Read), Err(Error::WrongKind)));
@@ -93,6 +95,23 @@ fn identity_of_one_thread_is_not_that_of_another() {
             let path = path.clone();
             scope.spawn(move || make_many(fs, &path, uid));
         }
+    });
+}
+
+#[test]
+fn thread_that_was_made_by_a_switched_one_is_nobody_until_it_is_told() {
+    let Some((export, fs)) = open_as_root("identity per thread") else { return };
+    std::fs::create_dir(export.path().join("private")).unwrap();
+    std::fs::set_permissions(export.path().join("private"), PermissionsExt::from_mode(0o700)).unwrap();
+    fs.create(&cx_of(ALICE, STAFF, &[]), at(&fs.root(), "f"), CreateMode::Guarded, &mode(0o600)).unwrap();
+    let (fs, worker) = (&fs, vfs::Context { worker: 1, ..CX });
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let private = fs.lookup(&worker, at(&fs.root(), "private")).unwrap();
+            assert!(matches!(fs.lookup(&worker, at(&private.handle, "none")), Err(Error::NoEntry)));
+            let made = fs.create(&worker, at(&private.handle, "g"), CreateMode::Guarded, &mode(0o600)).unwrap();
+            assert_eq!(owner(&made.attributes), (0, 0, 0o600));
+        });
     });
 }
 

@@ -168,6 +168,11 @@ impl<'c> Node<'c> {
         }
     }
 
+    /// Closes the cached open files of this file.
+    pub(crate) fn forget_open_files(&self) {
+        self.server.files.purge(self.exported.id(), &self.handle);
+    }
+
     /// Closes the cached open files of `entry`, whose last name may have been removed just now.
     pub(crate) fn forget_if_unlinked(&self, entry: &Entry) {
         if entry.attributes.kind == vfs::FileKind::Regular && entry.attributes.links <= 1 {

@@ -71,6 +71,16 @@ impl OpenFiles {
         }
     }
 
+    /// Closes the files that were not used since the last sweep.
+    pub(crate) fn sweep(&self) {
+        for worker in &self.workers {
+            let mut files = worker.lock().unwrap_or_else(PoisonError::into_inner);
+            let files = &mut *files;
+            files.files.retain(|_, slot| std::mem::take(&mut slot.is_used));
+            files.order.retain(|key| files.files.contains_key(key));
+        }
+    }
+
     /// Closes all files of one worker but those that are in use right now, because descriptors have run out.
     pub(crate) fn release(&self, worker: usize) {
         let mut files = self.worker(worker);

@@ -104,6 +104,15 @@ impl Server {
         Ok(())
     }
 
+    /// Tidies up: closes files that nobody has used since the last time, and lets the file systems tidy up. To be called every
+    /// few seconds from a thread that may wait.
+    pub fn maintain(&self) {
+        self.files.sweep();
+        for export in self.exports.load().iter() {
+            export.file_system.maintain();
+        }
+    }
+
     /// The exports in force.
     pub fn exports(&self) -> Arc<ExportTable> {
         self.exports.load_full()

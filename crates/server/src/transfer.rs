@@ -30,6 +30,11 @@ pub(crate) struct Readable {
 pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
     let file = node.open(OpenMode::Read)?;
     let attributes = file.attributes(&node.context)?;
+    // The cached open file outlives the last name, which something else may have removed; the handle does not.
+    if attributes.links == 0 {
+        node.forget_open_files();
+        return Err(Error::Stale.into());
+    }
     require_readable(node, &attributes)?;
     Ok(Readable { file, attributes })
 }

@@ -26,7 +26,8 @@ pub struct DirEntry<'a> {
 /// How a listing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// The consumer wanted no more.
+    /// There may be more: the consumer wanted no more, or the file system thought that enough for one call. At least one entry
+    /// was given.
     Stopped,
     /// Every entry was given.
     Complete,

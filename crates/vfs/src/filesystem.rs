@@ -302,6 +302,10 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
+    /// Tidies up: called every few seconds from a thread that may wait. A file system that keeps files open lets go here of
+    /// those that were removed behind its back.
+    fn maintain(&self) {}
+
     /// How full the file system around `node` is.
     ///
     /// # Errors

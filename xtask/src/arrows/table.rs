@@ -36,7 +36,7 @@ pub const TABLE: &[Row] = &[
         needs: &["buffer", "net", "proto", "rpc", "server", "vfs", "xdr"],
         tests: &["client", "fs-fault", "fs-host", "fs-mem"],
     },
-    Row { name: "lab", needs: &["client", "measure", "report"], tests: &["daemon", "fs-mem", "server"] },
+    Row { name: "lab", needs: &["client", "measure", "report", "vfs"], tests: &["daemon", "fs-mem", "server"] },
     Row {
         name: "cli",
         needs: &[

@@ -67,6 +67,8 @@ impl Driver {
             pause = if since.elapsed() > STEADY { MIN_PAUSE } else { (pause * 2).min(MAX_PAUSE) };
             // The old socket is closed first, so that its port is free for the new one.
             let port = stream.local_addr().ok().map(|address| address.port());
+            // Nothing more is wanted of it, so it is reset: its port would be kept from the new one for minutes.
+            let _ = stream.set_zero_linger();
             drop(stream);
             match self.reconnect(port, pause).await {
                 Some(another) => stream = another,

@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use bytes::{Bytes, BytesMut};
 use rpc::record::{self, Limits, Scan};
 
@@ -5,6 +7,8 @@ use rpc::record::{self, Limits, Scan};
 #[derive(Debug)]
 pub struct Incoming {
     bytes: BytesMut,
+    /// Blocks of earlier replies, oldest first, to be used again when the last reply in them is gone.
+    spares: VecDeque<BytesMut>,
     limits: Limits,
     /// How many bytes the record at the front takes at least.
     needed: usize,
@@ -13,12 +17,14 @@ pub struct Incoming {
 impl Incoming {
     /// Memory for small replies, in bytes: one read brings as many as fit.
     const BLOCK_BYTES: usize = 256 * 1024;
+    /// The most blocks that are kept to be used again.
+    const MAX_SPARES: usize = 8;
     /// With less room than this another block is taken, in bytes.
     const MIN_ROOM_BYTES: usize = 16 * 1024;
 
     /// Makes an empty one that refuses records over `limits`.
     pub fn new(limits: Limits) -> Incoming {
-        Incoming { bytes: BytesMut::new(), limits, needed: 0 }
+        Incoming { bytes: BytesMut::new(), spares: VecDeque::new(), limits, needed: 0 }
     }
 
     /// Memory to receive into, and how many bytes of it to use: not past the end of a record that fills a block by
@@ -26,11 +32,29 @@ impl Incoming {
     pub fn room(&mut self) -> (&mut BytesMut, usize) {
         let missing = self.needed.saturating_sub(self.bytes.len());
         if self.bytes.capacity() - self.bytes.len() < missing.max(Self::MIN_ROOM_BYTES) {
-            self.bytes.reserve(missing.max(Self::BLOCK_BYTES));
+            self.change_block(missing.max(Self::BLOCK_BYTES));
         }
         let is_large = self.needed > Self::BLOCK_BYTES;
         let room = if is_large { missing } else { self.bytes.capacity() - self.bytes.len() };
         (&mut self.bytes, room)
+    }
+
+    /// Goes on in a block with `room` bytes for what comes after the bytes that are here.
+    fn change_block(&mut self, room: usize) {
+        if self.bytes.try_reclaim(room) {
+            return;
+        }
+        let wanted = self.bytes.len() + room;
+        let free = self.spares.iter_mut().position(|spare| spare.try_reclaim(wanted));
+        let mut block =
+            free.and_then(|place| self.spares.remove(place)).unwrap_or_else(|| BytesMut::with_capacity(wanted));
+        block.extend_from_slice(&self.bytes);
+        let mut old = std::mem::replace(&mut self.bytes, block);
+        old.clear();
+        if self.spares.len() == Self::MAX_SPARES {
+            self.spares.pop_front();
+        }
+        self.spares.push_back(old);
     }
 
     /// Takes the next whole record out.
@@ -88,6 +112,23 @@ mod tests {
             }
             assert!(found.iter().eq(&records), "cut at {most}");
         }
+    }
+
+    #[test]
+    fn block_is_used_again_when_its_replies_are_gone() {
+        let mut incoming = Incoming::new(LIMITS);
+        let stream = record(&vec![7; 600_000]);
+        let mut places = std::collections::HashSet::new();
+        for _ in 0..50 {
+            let mut rest = &stream[..];
+            while !rest.is_empty() {
+                receive(&mut incoming, &mut rest, usize::MAX);
+                if let Some(message) = incoming.next_message().unwrap() {
+                    places.insert(message.as_ptr());
+                }
+            }
+        }
+        assert!(places.len() <= 3, "{} places in memory", places.len());
     }
 
     #[test]

@@ -249,3 +249,80 @@ fn datagrams_in_flight_stay_within_the_window() {
     bench.reply(calls[0], b"");
     assert_eq!(bench.datagrams().len(), 1);
 }
+
+/// A generator of numbers that a seed decides (SplitMix64).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) % sides
+    }
+}
+
+/// Datagrams on their way, each with the turn in which it arrives.
+#[derive(Default)]
+struct Wire(Vec<(u64, Vec<u8>)>);
+
+impl Wire {
+    /// Takes a datagram, and loses one in five, doubles one in five, and delays all.
+    fn carry(&mut self, datagram: &[u8], turn: u64, dice: &mut Dice) {
+        let copies = [0, 1, 1, 1, 2][dice.roll(5) as usize];
+        self.0.extend((0..copies).map(|_| (turn + dice.roll(40), datagram.to_vec())));
+    }
+
+    fn arrivals(&mut self, turn: u64) -> Vec<Vec<u8>> {
+        let (now, later) = self.0.drain(..).partition(|(arrival, _)| *arrival <= turn);
+        self.0 = later;
+        now.into_iter().map(|(_, datagram)| datagram).collect()
+    }
+}
+
+/// Makes 200 calls over a bad wire; the server's reply is the call's text turned round.
+fn simulate(seed: u64) {
+    const CALLS: u32 = 200;
+    let mut dice = Dice(seed);
+    let retry = Retry { first_timeout: SECOND, retransmissions: 0, is_hard: true };
+    let mut bench = Bench::new(Transport::Datagram, retry);
+    let (mut there, mut back) = (Wire::default(), Wire::default());
+    let (mut open, mut made, mut answered): (Vec<(Xid, [u8; 4])>, u32, u32) = (Vec::new(), 0, 0);
+    for turn in 0.. {
+        assert!(turn < 1_000_000, "seed {seed}: {answered} calls answered and no end");
+        while made < CALLS && open.len() < 4 {
+            let text = made.to_be_bytes();
+            open.push((bench.submit(&text), text));
+            made += 1;
+        }
+        for datagram in bench.datagrams() {
+            there.carry(&datagram, turn, &mut dice);
+        }
+        for call in there.arrivals(turn) {
+            let (xid, text) = (&call[..4], call[4..].iter().rev().copied().collect::<Vec<u8>>());
+            back.carry(&[xid, &[0, 0, 0, 1], &text].concat(), turn, &mut dice);
+        }
+        for message in back.arrivals(turn) {
+            bench.core.handle_message(message.into(), &mut bench.wakers);
+        }
+        bench.pass(SECOND / 10);
+        open.retain(|(xid, text)| match bench.poll(*xid) {
+            Poll::Pending => true,
+            Poll::Ready(reply) => {
+                let reply = reply.unwrap();
+                assert!(reply[8..].iter().rev().eq(text), "seed {seed}: another call's reply");
+                answered += 1;
+                false
+            }
+        });
+        if answered == CALLS {
+            return;
+        }
+    }
+}
+
+#[test]
+fn every_call_gets_its_own_reply_over_a_wire_that_loses_doubles_and_reorders() {
+    (0..200).for_each(simulate);
+}

@@ -12,7 +12,7 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn every_key_has_its_effect() {
+fn every_setting_has_its_effect() {
     let text = r#"
 [server]
 listen = ["127.0.0.1:1234", "::1"]
@@ -32,7 +32,30 @@ blocking_threads = 3
 [log]
 format = "json"
 level = "debug"
+"#;
+    let (settings, _) = parse(text).unwrap();
+    let expected = ServerSettings {
+        listen: Some(vec!["127.0.0.1:1234".parse().unwrap(), "[::1]:2049".parse().unwrap()]),
+        rpcbind: Some(Rpcbind::Builtin),
+        state_dir: Some("/var/lib/wharf".into()),
+        loops: Some(2),
+        pin: Some(true),
+        limits: LimitSettings {
+            max_connections: Some(10),
+            max_in_flight: Some(11),
+            max_in_flight_bytes: Some(8 << 20),
+            max_unsent_bytes: Some(4096),
+            idle_timeout: Some(Some(Duration::from_secs(3600))),
+            blocking_threads: Some(3),
+        },
+        log: LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) },
+    };
+    assert_eq!(settings, expected);
+}
 
+#[test]
+fn every_key_of_an_export_has_its_effect() {
+    let text = r#"
 [[export]]
 path = "/srv/data"
 name = "/data"
@@ -50,27 +73,12 @@ fault = "read:delay=5ms"
 memory = "64M"
 name = "/scratch"
 "#;
-    let (settings, exports) = parse(text).unwrap();
-    assert_eq!(settings.listen.unwrap(), ["127.0.0.1:1234".parse().unwrap(), "[::1]:2049".parse().unwrap()]);
-    assert_eq!(settings.rpcbind, Some(Rpcbind::Builtin));
-    assert_eq!(settings.state_dir.as_deref(), Some(Path::new("/var/lib/wharf")));
-    assert_eq!((settings.loops, settings.pin), (Some(2), Some(true)));
-    let expected = LimitSettings {
-        max_connections: Some(10),
-        max_in_flight: Some(11),
-        max_in_flight_bytes: Some(8 << 20),
-        max_unsent_bytes: Some(4096),
-        idle_timeout: Some(Some(Duration::from_secs(3600))),
-        blocking_threads: Some(3),
-    };
-    assert_eq!(settings.limits, expected);
-    assert_eq!(settings.log, LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) });
-
+    let (_, exports) = parse(text).unwrap();
     let [data, scratch] = exports.as_slice() else { panic!("{} exports", exports.len()) };
     assert_eq!((data.name.as_str(), &data.source), ("/data", &Source::Dir("/srv/data".into())));
     assert_eq!((data.fsid, data.sync_metadata, data.names_clients), (Some(9), false, true));
     assert_eq!(data.fault.as_deref(), Some("read:delay=5ms"));
-    assert_eq!(data.origin.to_string(), "wharf.toml:21:1");
+    assert_eq!(data.origin.to_string(), "wharf.toml:2:1");
     assert_eq!(data.rules.len(), 2);
     let expected = ExportOptions {
         read_only: true,

@@ -60,6 +60,7 @@ impl Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
+        let _ = wharf_fs_host::act_as_server();
         let _ = std::fs::remove_dir_all(&self.base);
     }
 }

@@ -1,0 +1,149 @@
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use client::Url;
+use lab::bench::{End, Job, Outcome, Workload};
+use report::Run;
+
+use crate::failure::{BenchError, Failure};
+use crate::output::Output;
+use crate::remote::ConnectFlags;
+use std::io::Write;
+
+/// Measure how fast a server reads and writes.
+///
+/// Each workload runs for itself, one after the other. The file is made and filled when it is missing or too short; in a
+/// directory, a file is made and removed afterwards.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The file or directory to use, such as nfs://host/export/file.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// What to do: read, write, rw, randread, randwrite, randrw; several with commas between them.
+    #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
+    rw: Vec<Workload>,
+    /// How many of a hundred operations read, for rw and randrw. [default: 50]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    rwmixread: Option<u8>,
+    /// The size of one operation. [default: 1M, and 4K for random workloads]
+    #[arg(long, value_name = "SIZE", value_parser = parse_block)]
+    bs: Option<u32>,
+    /// How many operations are under way at once on each connection.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    iodepth: u32,
+    /// How many connections there are.
+    #[arg(long, value_name = "COUNT", visible_alias = "numjobs", default_value_t = 1)]
+    connections: u32,
+    /// How long to measure. [default: 5s, unless --size is given: then until that much is transferred]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    runtime: Option<Duration>,
+    /// How much of the file is used. [default: 256M]
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
+    size: Option<u64>,
+    /// How long to run before measuring.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "0s")]
+    ramp_time: Duration,
+    /// The name of the file, below the URL.
+    #[arg(long, value_name = "NAME")]
+    file: Option<String>,
+    /// Ask for every write to be on stable storage before it is answered.
+    #[arg(long)]
+    sync: bool,
+    /// Compare every byte that is read with what was written; this costs the client much time.
+    #[arg(long)]
+    verify: bool,
+    /// What random orders follow from.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// The process of a server on this machine, to tell what it spends.
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+    /// The figures with the field names of fio's JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// The size of one operation when nobody says: large ones in sequence, small ones anywhere.
+const SEQUENTIAL_BYTES: u32 = 1 << 20;
+const RANDOM_BYTES: u32 = 4096;
+/// How long to measure when nobody says.
+const DEFAULT_RUNTIME: Duration = Duration::from_secs(5);
+
+/// Measures.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let at = SystemTime::now();
+    let outcomes = flags.rw.iter().map(|workload| lab::bench::run(&flags.job(*workload)).map_err(BenchError::Lab));
+    let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, _>>()?;
+    let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
+    let (summaries, mut errors): (Vec<_>, Vec<_>) =
+        outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
+    let run = Run { version: env!("CARGO_PKG_VERSION").to_owned(), at, jobs: summaries };
+    let mut output = Output::new();
+    match flags.json {
+        true => writeln!(output, "{}", run.to_json().map_err(BenchError::Json)?)?,
+        false => write!(output, "{}", run.to_text())?,
+    }
+    output.finish()?;
+    match first_error.and_then(|index| errors.swap_remove(index)) {
+        Some(source) => Err(BenchError::Operation(source).into()),
+        None => Ok(()),
+    }
+}
+
+impl Flags {
+    fn job(&self, mut workload: Workload) -> Job {
+        if let (Some(percent), true) = (self.rwmixread, workload.reads() && workload.writes()) {
+            workload.read_percent = percent;
+        }
+        let default_bytes = match workload.order {
+            lab::bench::Order::Sequential => SEQUENTIAL_BYTES,
+            lab::bench::Order::Random => RANDOM_BYTES,
+        };
+        let defaults = Job::new(self.file_url());
+        Job {
+            name: workload.to_string(),
+            options: self.connect.options(),
+            workload,
+            block_bytes: self.bs.unwrap_or(default_bytes),
+            depth: self.iodepth,
+            connections: self.connections,
+            file_bytes: self.size.unwrap_or(defaults.file_bytes),
+            end: self.end(),
+            warm_up: self.ramp_time,
+            stable_writes: self.sync,
+            verify: self.verify,
+            seed: self.seed,
+            server_pid: self.server_pid,
+            ..defaults
+        }
+    }
+
+    fn end(&self) -> End {
+        match (self.runtime, self.size) {
+            (Some(time), _) => End::After(time),
+            (None, Some(bytes)) => End::Bytes(bytes),
+            (None, None) => End::After(DEFAULT_RUNTIME),
+        }
+    }
+
+    fn file_url(&self) -> Url {
+        let mut url = self.url.clone();
+        if let Some(name) = &self.file {
+            url.path.push(b'/');
+            url.path.extend_from_slice(name.as_bytes());
+        }
+        url
+    }
+}
+
+fn parse_block(text: &str) -> Result<u32, String> {
+    let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
+    u32::try_from(bytes).map_err(|_| "no operation is that large".to_owned())
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = config::parse_timeout(text).map_err(|error| error.to_string())?;
+    time.ok_or_else(|| "a benchmark has to end".to_owned())
+}

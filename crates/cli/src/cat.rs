@@ -1,0 +1,101 @@
+use std::collections::VecDeque;
+use std::io::Write;
+
+use clap::Args;
+use client::{Data, Entry, Follow, Handle, Mount, Url};
+use tokio::task::JoinHandle;
+use vfs::FileKind;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::remote::{self, ConnectFlags, Session, about};
+
+/// Write files to standard output.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The files, such as nfs://host/export/file.
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<Url>,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// How many READs are under way at once.
+const READ_AHEAD: usize = 16;
+
+/// Writes the files out.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async {
+        let mut output = Output::new();
+        for url in &flags.urls {
+            let session = Session::open(url, &flags.connect).await?;
+            let file = session.find(Follow::Links).await?;
+            if file.attributes.kind == FileKind::Directory {
+                return Err(Failure::IsDirectory { file: session.name() });
+            }
+            write_out(&session, &file, &mut output).await?;
+        }
+        Ok(output.finish()?)
+    })
+}
+
+/// Writes one file out. It ends where the server says so, so that a file that grows is read to its new end.
+async fn write_out(session: &Session, file: &Entry, output: &mut Output) -> Result<(), Failure> {
+    let mut ahead = ReadAhead::new(session.mount.clone(), file.handle);
+    loop {
+        let data = ahead.next().await.map_err(about(session.name()))?;
+        output.write_all(&data.bytes)?;
+        if data.is_eof {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads a file in order, with several READs under way.
+struct ReadAhead {
+    mount: Mount,
+    file: Handle,
+    /// Where the next READ begins.
+    offset: u64,
+    /// READs under way, each with its offset.
+    reads: VecDeque<(u64, JoinHandle<client::Result<Data>>)>,
+}
+
+impl ReadAhead {
+    fn new(mount: Mount, file: Handle) -> ReadAhead {
+        ReadAhead { mount, file, offset: 0, reads: VecDeque::new() }
+    }
+
+    async fn next(&mut self) -> client::Result<Data> {
+        let count = self.mount.sizes().read;
+        while self.reads.len() < READ_AHEAD {
+            let (mount, file, offset) = (self.mount.clone(), self.file, self.offset);
+            let read = tokio::spawn(async move { mount.read(&file, offset, count).await });
+            self.reads.push_back((offset, read));
+            self.offset += u64::from(count);
+        }
+        let Some((offset, read)) = self.reads.pop_front() else { return self.mount.read(&self.file, 0, count).await };
+        let data = match read.await {
+            Ok(data) => data?,
+            // The task was lost; nothing was taken from the file by it.
+            Err(_) => self.mount.read(&self.file, offset, count).await?,
+        };
+        let end = offset + data.bytes.len() as u64;
+        if !data.is_eof && data.bytes.len() < count as usize {
+            // The server gave less than was asked for: what was asked for after it leaves a gap.
+            self.forget();
+            self.offset = end;
+        }
+        Ok(data)
+    }
+
+    fn forget(&mut self) {
+        self.reads.drain(..).for_each(|(_, read)| read.abort());
+    }
+}
+
+impl Drop for ReadAhead {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}

@@ -1,0 +1,53 @@
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::{bench, cat, cp, demo, ln, ls, mkdir, mv, rm, rpcinfo, serve, showmount, stat};
+
+/// NFS server, NFS client and performance lab in one program.
+#[derive(Debug, Parser)]
+#[command(name = "wharf", version, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 when all was done, 1 when something failed, 2 when the command line is wrong.")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Serve(Box<serve::Flags>),
+    Ls(ls::Flags),
+    Cat(cat::Flags),
+    Cp(cp::Flags),
+    Stat(stat::Flags),
+    Rm(rm::Flags),
+    Mkdir(mkdir::Flags),
+    Mv(mv::Flags),
+    Ln(ln::Flags),
+    Showmount(showmount::Flags),
+    Rpcinfo(rpcinfo::Flags),
+    Bench(bench::Flags),
+    Demo(demo::Flags),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Serve(flags) => serve::run(&flags),
+            Command::Ls(flags) => ls::run(&flags),
+            Command::Cat(flags) => cat::run(&flags),
+            Command::Cp(flags) => cp::run(&flags),
+            Command::Stat(flags) => stat::run(&flags),
+            Command::Rm(flags) => rm::run(&flags),
+            Command::Mkdir(flags) => mkdir::run(&flags),
+            Command::Mv(flags) => mv::run(&flags),
+            Command::Ln(flags) => ln::run(&flags),
+            Command::Showmount(flags) => showmount::run(&flags),
+            Command::Rpcinfo(flags) => rpcinfo::run(&flags),
+            Command::Bench(flags) => bench::run(&flags),
+            Command::Demo(flags) => demo::run(&flags),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use client::copy::{self, CopyError, CopyOptions, Summary};
+use client::{Follow, Status, Url};
+use vfs::FileKind;
+
+use crate::failure::Failure;
+use crate::progress::CopyProgress;
+use crate::remote::{self, ConnectFlags, Location, Session, about};
+
+/// Copy files between this machine and a server.
+///
+/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite is given.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// What to copy: a path, or a URL such as nfs://host/export/dir.
+    #[arg(value_name = "SRC")]
+    from: Location,
+    /// Where to: a path or a URL, the other of the two kinds. An existing directory takes the copy in.
+    #[arg(value_name = "DST")]
+    to: Location,
+    /// Copy directories too, with all that is in them.
+    #[arg(short = 'r', long)]
+    recursive: bool,
+    /// Overwrite files that are there, and merge directories.
+    #[arg(long)]
+    overwrite: bool,
+    /// Read every file back from its copy and compare.
+    #[arg(long)]
+    verify: bool,
+    /// Keep users and groups too.
+    #[arg(long)]
+    owners: bool,
+    /// Say what was copied.
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Copies.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async {
+        match (&flags.from, &flags.to) {
+            (Location::Local(from), Location::Remote(to)) => upload(from, to, flags).await,
+            (Location::Remote(from), Location::Local(to)) => download(from, to, flags).await,
+            (Location::Remote(_), Location::Remote(_)) => Err(Failure::NoLocalSide),
+            (Location::Local(_), Location::Local(_)) => Err(Failure::NoRemoteSide),
+        }
+    })
+}
+
+async fn upload(from: &Path, to: &Url, flags: &Flags) -> Result<(), Failure> {
+    let metadata =
+        std::fs::symlink_metadata(from).map_err(|source| Failure::Local { path: from.to_owned(), source })?;
+    if metadata.is_dir() && !flags.recursive {
+        return Err(Failure::IsDirectory { file: from.display().to_string() });
+    }
+    let session = Session::open(to, &flags.connect).await?;
+    let mut target = session.below();
+    match session.mount.walk(&target, Follow::Links).await {
+        Ok(found) if found.attributes.kind == FileKind::Directory => {
+            target.push(b'/');
+            target.extend_from_slice(&local_name(from)?);
+        }
+        Ok(_) => {}
+        Err(error) if error.status() == Some(Status::NoEntry) => {}
+        Err(error) => return Err(about(session.name())(error)),
+    }
+    let progress = CopyProgress::start(flags.verify);
+    let copied = copy::upload(&session.mount, from, &target, &flags.options(&progress)).await;
+    flags.finish(&progress, copied, || session.name())
+}
+
+async fn download(from: &Url, to: &Path, flags: &Flags) -> Result<(), Failure> {
+    let session = Session::open(from, &flags.connect).await?;
+    let found = session.find(Follow::Nothing).await?;
+    if found.attributes.kind == FileKind::Directory && !flags.recursive {
+        return Err(Failure::IsDirectory { file: session.name() });
+    }
+    let target = if to.is_dir() { to.join(remote_name(from)) } else { to.to_owned() };
+    let progress = CopyProgress::start(flags.verify);
+    let copied = copy::download(&session.mount, &session.below(), &target, &flags.options(&progress)).await;
+    flags.finish(&progress, copied, || session.name())
+}
+
+impl Flags {
+    fn options(&self, progress: &CopyProgress) -> CopyOptions {
+        CopyOptions {
+            overwrite: self.overwrite,
+            verify: self.verify,
+            keep_owners: self.owners,
+            progress: Some(progress.listener()),
+            ..CopyOptions::default()
+        }
+    }
+
+    fn finish(
+        &self,
+        progress: &CopyProgress,
+        copied: Result<Summary, CopyError>,
+        name: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let elapsed = progress.finish();
+        let summary = copied.map_err(|source| Failure::Copy { file: name(), source })?;
+        if self.verbose {
+            let Summary { files, directories, symlinks, special_files, hard_links, bytes, .. } = summary;
+            eprintln!(
+                "copied {files} files, {directories} directories, {symlinks} symbolic links, {hard_links} hard links, \
+                 {special_files} special files: {bytes} bytes in {:.2} s{}",
+                elapsed.as_secs_f64(),
+                if self.verify { ", every byte compared" } else { "" },
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The name of what is copied, in a directory that takes it in. A path such as `..` has one only when it is resolved.
+fn local_name(from: &Path) -> Result<Vec<u8>, Failure> {
+    use std::os::unix::ffi::OsStrExt;
+    let name = |path: &Path| path.file_name().map(|name| name.as_bytes().to_vec());
+    if let Some(name) = name(from) {
+        return Ok(name);
+    }
+    let whole = from.canonicalize().map_err(|source| Failure::Local { path: from.to_owned(), source })?;
+    Ok(name(&whole).unwrap_or_default())
+}
+
+fn remote_name(from: &Url) -> PathBuf {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let last = from.path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty());
+    PathBuf::from(OsStr::from_bytes(last.unwrap_or_default()))
+}

@@ -1,0 +1,195 @@
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Why a command did not do all of what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The configuration makes no sense.
+    #[error(transparent)]
+    Config(#[from] config::ConfigError),
+    /// An export cannot be served.
+    #[error("{origin}: {source}")]
+    Export {
+        /// Where it was asked for.
+        origin: config::Origin,
+        /// Why it cannot.
+        source: ExportError,
+    },
+    /// The server did not start.
+    #[error(transparent)]
+    Start(#[from] daemon::StartError),
+    /// The sockets that the service manager handed over are of no use.
+    #[error(transparent)]
+    Inherited(#[from] net::NetError),
+    /// The exports of a reload cannot be told apart.
+    #[error(transparent)]
+    Reload(#[from] daemon::ReloadError),
+    /// The server said no, or did not answer.
+    #[error("{file}: {} ({})", source.reason(), source.operation())]
+    Remote {
+        /// The file, as the user named it.
+        file: String,
+        /// What the client says.
+        source: client::Error,
+    },
+    /// The address of a host cannot be found.
+    #[error("cannot find the address of {host}: {source}")]
+    Resolve {
+        /// The host.
+        host: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A text that has to be a URL is none.
+    #[error("{text}: {source}")]
+    BadUrl {
+        /// The text.
+        text: String,
+        /// Why it is none.
+        source: client::UrlError,
+    },
+    /// Two files have to be in one export and are not.
+    #[error("{first} and {second} are not in the same export; copy and then remove")]
+    TwoExports {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A directory is where only a file will do.
+    #[error("{file}: is a directory; -r takes directories with all that is in them")]
+    IsDirectory {
+        /// The directory.
+        file: String,
+    },
+    /// A copy ended early.
+    #[error("{file}: {source}")]
+    Copy {
+        /// The remote side, as the user named it.
+        file: String,
+        /// Why.
+        source: client::copy::CopyError,
+    },
+    /// Both sides of a copy are on servers.
+    #[error("one of SRC and DST has to be a path on this machine; copy in two steps")]
+    NoLocalSide,
+    /// Both sides of a copy are here.
+    #[error("neither SRC nor DST is a URL that begins with nfs://; cp copies local files")]
+    NoRemoteSide,
+    /// A benchmark failed.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// A local file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Local {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A copy is not what the original is.
+    #[error("{}: the copy has other {what}", path.display())]
+    Differs {
+        /// The original.
+        path: PathBuf,
+        /// What is different.
+        what: &'static str,
+    },
+    /// The user wants no more of it.
+    #[error("interrupted; everything is cleaned up")]
+    Interrupted,
+    /// A tree is deeper than any that a path can name.
+    #[error("{file}: more than {max} directories deep")]
+    TooDeep {
+        /// Where the walk ended.
+        file: String,
+        /// The most directories.
+        max: usize,
+    },
+    /// Standard output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+    /// The system refuses something that the program needs.
+    #[error("cannot {action}: {source}")]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Why a benchmark has no figures, or some that cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// It could not be done.
+    #[error(transparent)]
+    Lab(#[from] lab::bench::Error),
+    /// Operations failed; this is the first.
+    #[error("operations failed: {0}")]
+    Operation(#[source] client::Error),
+    /// The figures cannot be written as JSON.
+    #[error("cannot write the figures: {0}")]
+    Json(#[source] serde_json::Error),
+}
+
+/// Why an export cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The directory is of no use.
+    #[error(transparent)]
+    Open(#[from] fs_host::OpenError),
+    /// The plan of faults cannot be read.
+    #[error("the faults make no sense: {0}")]
+    Faults(#[from] fs_fault::ParseError),
+}
+
+impl Failure {
+    /// Says on standard error what failed, and with which status the program ends.
+    pub fn report(&self) -> ExitCode {
+        // Whoever reads our output may stop when they have seen enough: `wharf ls … | head` is no failure of anything.
+        if matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+            return ExitCode::SUCCESS;
+        }
+        match self {
+            // It quotes all that its source has to say.
+            Failure::Remote { .. } => eprintln!("wharf: {self}"),
+            _ => eprintln!("wharf: {}", explain(self)),
+        }
+        ExitCode::FAILURE
+    }
+}
+
+/// The message of an error, with those of its sources that are not in it already.
+pub fn explain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn source_is_told_once() {
+        let source = io::Error::from(io::ErrorKind::NotFound);
+        let failure = Failure::System { action: "look", source };
+        assert_eq!(explain(&failure), "cannot look: entity not found");
+        let bind = net::NetError::Bind {
+            address: "127.0.0.1:1".parse().unwrap(),
+            transport: "TCP",
+            source: io::ErrorKind::AddrInUse.into(),
+        };
+        assert_eq!(explain(&Failure::Inherited(bind)), "cannot listen on 127.0.0.1:1 over TCP: address in use");
+    }
+}

@@ -1,0 +1,50 @@
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+use clap::Args;
+use client::{Follow, Url};
+use vfs::SetAttributes;
+
+use crate::failure::Failure;
+use crate::remote::{self, ConnectFlags, Session, about};
+
+/// Give a file another name, or make a symbolic link.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// Make a symbolic link; TARGET is its text, and is not looked at.
+    #[arg(short = 's', long)]
+    symbolic: bool,
+    /// The URL of the file that gets another name, in the same export; with -s, what the link says.
+    #[arg(value_name = "TARGET")]
+    target: OsString,
+    /// The new name, such as nfs://host/export/link.
+    #[arg(value_name = "URL")]
+    link: Url,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// The mode of a symbolic link, which nobody obeys.
+const SYMLINK_MODE: u32 = 0o777;
+
+/// Makes the link.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async { if flags.symbolic { symbolic(flags).await } else { hard(flags).await } })
+}
+
+async fn symbolic(flags: &Flags) -> Result<(), Failure> {
+    let session = Session::open(&flags.link, &flags.connect).await?;
+    let (dir, name) = session.find_parent().await?;
+    let set = SetAttributes { mode: Some(SYMLINK_MODE), ..SetAttributes::default() };
+    let made = session.mount.symlink(&dir.handle, &name, flags.target.as_bytes(), &set).await;
+    made.map(drop).map_err(about(session.name()))
+}
+
+async fn hard(flags: &Flags) -> Result<(), Failure> {
+    let target = flags.target.to_string_lossy();
+    let target: Url = target.parse().map_err(|source| Failure::BadUrl { text: target.clone().into_owned(), source })?;
+    let (target, link) = Session::open_both(&target, &flags.link, &flags.connect).await?;
+    let file = target.find(Follow::Nothing).await?;
+    let (dir, name) = link.find_parent().await?;
+    link.mount.link(&file.handle, &dir.handle, &name).await.map_err(about(link.name()))
+}

@@ -1,0 +1,65 @@
+use clap::Args;
+use client::{Entry, Follow, Status, Url};
+use vfs::{FileKind, SetAttributes};
+
+use crate::failure::Failure;
+use crate::remote::{self, ConnectFlags, Session, about, new_dir_mode};
+
+/// Make directories.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The directories, such as nfs://host/export/dir.
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<Url>,
+    /// Make the directories above too, and accept one that is there.
+    #[arg(short = 'p', long)]
+    parents: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Makes them.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let set = SetAttributes { mode: Some(new_dir_mode()), ..SetAttributes::default() };
+    remote::run(async {
+        for url in &flags.urls {
+            let session = Session::open(url, &flags.connect).await?;
+            if flags.parents {
+                make_all(&session, &set).await?;
+            } else {
+                let (dir, name) = session.find_parent().await?;
+                session.mount.mkdir(&dir.handle, &name, &set).await.map_err(about(session.name()))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Makes every directory on the path that is not there.
+async fn make_all(session: &Session, set: &SetAttributes) -> Result<(), Failure> {
+    let below = session.below();
+    let mut dir = *session.mount.root();
+    let mut end = 0;
+    for name in below.split(|byte| *byte == b'/') {
+        end += name.len() + 1;
+        if !matches!(name, b"" | b".") {
+            dir = make_one(session, (&dir, name, &below[..end - 1]), set).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn make_one(
+    session: &Session,
+    (dir, name, path): (&Entry, &[u8], &[u8]),
+    set: &SetAttributes,
+) -> Result<Entry, Failure> {
+    match session.mount.mkdir(&dir.handle, name, set).await {
+        Err(error) if error.status() == Some(Status::Exists) => {
+            let found = session.mount.walk(path, Follow::Links).await.map_err(about(session.name()))?;
+            let is_dir = found.attributes.kind == FileKind::Directory;
+            if is_dir { Ok(found) } else { Err(about(session.name())(error)) }
+        }
+        made => made.map_err(about(session.name())),
+    }
+}

@@ -1,0 +1,35 @@
+use clap::Args;
+use client::{Follow, Status, Url};
+use vfs::FileKind;
+
+use crate::failure::Failure;
+use crate::remote::{self, ConnectFlags, Session, about};
+
+/// Rename a file or a directory within an export.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// What to rename, such as nfs://host/export/old.
+    #[arg(value_name = "FROM")]
+    from: Url,
+    /// Its new name; an existing directory takes it in, an existing file is replaced.
+    #[arg(value_name = "TO")]
+    to: Url,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Renames it.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async {
+        let (from, to) = Session::open_both(&flags.from, &flags.to, &flags.connect).await?;
+        let (from_dir, old) = from.find_parent().await?;
+        let (to_dir, new) = match to.mount.walk(&to.below(), Follow::Links).await {
+            Ok(found) if found.attributes.kind == FileKind::Directory => (found, old.clone()),
+            Ok(_) => to.find_parent().await?,
+            Err(error) if error.status() == Some(Status::NoEntry) => to.find_parent().await?,
+            Err(error) => return Err(about(to.name())(error)),
+        };
+        let renamed = from.mount.rename(&from_dir.handle, &old, &to_dir.handle, &new).await;
+        renamed.map_err(about(from.name()))
+    })
+}

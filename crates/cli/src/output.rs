@@ -1,0 +1,44 @@
+//! Standard output.
+
+use std::io::{self, StdoutLock, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Standard output, locked and buffered; what was written is there when [`Output::finish`] has returned.
+pub struct Output(io::BufWriter<StdoutLock<'static>>);
+
+impl Output {
+    /// Takes standard output.
+    pub fn new() -> Output {
+        Output(io::BufWriter::new(io::stdout().lock()))
+    }
+
+    /// Writes `value` as JSON.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+        serde_json::to_writer_pretty(&mut self.0, value).map_err(io::Error::from)?;
+        Ok(self.0.write_all(b"\n")?)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

@@ -1,0 +1,69 @@
+use client::{Entry, Follow, Mount, Url};
+
+use super::{ConnectFlags, about};
+use crate::failure::Failure;
+
+/// A mounted export, and the file in it that a URL names.
+pub struct Session {
+    /// The export.
+    pub mount: Mount,
+    url: Url,
+    below: Vec<u8>,
+}
+
+impl Session {
+    /// Mounts the export that `url` is in.
+    ///
+    /// # Errors
+    /// When there is no such export, or no such server.
+    pub async fn open(url: &Url, flags: &ConnectFlags) -> Result<Session, Failure> {
+        let mount = Mount::connect(url, &flags.options()).await.map_err(about(url.to_string()))?;
+        Ok(Session { below: mount.path_below().to_vec(), mount, url: url.clone() })
+    }
+
+    /// Mounts the export that two URLs are in.
+    ///
+    /// # Errors
+    /// When they are not in the same one.
+    pub async fn open_both(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
+        let first = Session::open(first, flags).await?;
+        let second = Session::open(second, flags).await?;
+        if first.is_with(&second) {
+            let second = Session { mount: first.mount.clone(), ..second };
+            return Ok((first, second));
+        }
+        Err(Failure::TwoExports { first: first.name(), second: second.name() })
+    }
+
+    fn is_with(&self, other: &Session) -> bool {
+        let address = |session: &Session| session.mount.connection().address();
+        address(self) == address(other) && self.mount.root().handle == other.mount.root().handle
+    }
+
+    /// The file, as the user named it.
+    pub fn name(&self) -> String {
+        self.url.to_string()
+    }
+
+    /// The file's path below the export.
+    pub fn below(&self) -> Vec<u8> {
+        self.below.clone()
+    }
+
+    /// Finds the file.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn find(&self, follow: Follow) -> Result<Entry, Failure> {
+        self.mount.walk(&self.below, follow).await.map_err(about(self.name()))
+    }
+
+    /// Finds the directory that the file is in, and its name there.
+    ///
+    /// # Errors
+    /// When there is no such directory, or the URL names the export itself.
+    pub async fn find_parent(&self) -> Result<(Entry, Vec<u8>), Failure> {
+        let (dir, name) = self.mount.walk_parent(&self.below).await.map_err(about(self.name()))?;
+        Ok((dir, name.to_vec()))
+    }
+}

@@ -1,0 +1,118 @@
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use client::{Credentials, Options, Transport, Version};
+
+/// How to talk to the server. What a URL says in its parameters goes before what is said here.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "How to talk to the server")]
+pub struct ConnectFlags {
+    /// The version of NFS. [default: 3]
+    #[arg(long, value_name = "VERSION")]
+    version: Option<VersionFlag>,
+    /// The transport. [default: tcp]
+    #[arg(long, value_name = "PROTO")]
+    proto: Option<TransportFlag>,
+    /// The port of NFS, and of MOUNT if the server answers it there, instead of asking rpcbind.
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// The port of MOUNT, instead of asking rpcbind.
+    #[arg(long, value_name = "PORT")]
+    mountport: Option<u16>,
+    /// The user to act as. [default: this process's]
+    #[arg(long, value_name = "UID")]
+    uid: Option<u32>,
+    /// The group to act as. [default: this process's]
+    #[arg(long, value_name = "GID")]
+    gid: Option<u32>,
+    /// The most bytes of one READ. [default: what the server prefers]
+    #[arg(long, value_name = "SIZE", value_parser = parse_transfer)]
+    rsize: Option<u32>,
+    /// The most bytes of one WRITE. [default: what the server prefers]
+    #[arg(long, value_name = "SIZE", value_parser = parse_transfer)]
+    wsize: Option<u32>,
+    /// How long a call waits before it is sent again. [default: 1.1 s over UDP, 60 s over TCP]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    timeout: Option<Duration>,
+    /// How often a call is sent again before it fails. [default: 5 over UDP, 2 over TCP]
+    #[arg(long, value_name = "COUNT")]
+    retrans: Option<u32>,
+    /// Wait for the server for ever instead of failing.
+    #[arg(long)]
+    hard: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum VersionFlag {
+    #[value(name = "2")]
+    V2,
+    #[value(name = "3")]
+    V3,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TransportFlag {
+    Tcp,
+    Udp,
+}
+
+impl ConnectFlags {
+    /// These flags as the client's options.
+    pub fn options(&self) -> Options {
+        let defaults = Options::default();
+        Options {
+            version: self.version.map_or(defaults.version, VersionFlag::version),
+            transport: self.proto.map_or(defaults.transport, TransportFlag::transport),
+            nfs_port: self.port,
+            mount_port: self.mountport,
+            credentials: self.credentials(),
+            read_bytes: self.rsize,
+            write_bytes: self.wsize,
+            timeout: self.timeout,
+            retransmissions: self.retrans,
+            is_hard: self.hard,
+            ..defaults
+        }
+    }
+
+    fn credentials(&self) -> Credentials {
+        let process = || (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        match (self.uid, self.gid) {
+            (None, None) => Credentials::Process,
+            // Groups of this process are nobody else's business.
+            (uid, gid) => Credentials::Sys {
+                uid: uid.unwrap_or_else(|| process().0),
+                gid: gid.unwrap_or_else(|| process().1),
+                groups: Vec::new(),
+            },
+        }
+    }
+}
+
+impl VersionFlag {
+    fn version(self) -> Version {
+        match self {
+            VersionFlag::V2 => Version::V2,
+            VersionFlag::V3 => Version::V3,
+        }
+    }
+}
+
+impl TransportFlag {
+    fn transport(self) -> Transport {
+        match self {
+            TransportFlag::Tcp => Transport::Stream,
+            TransportFlag::Udp => Transport::Datagram,
+        }
+    }
+}
+
+fn parse_transfer(text: &str) -> Result<u32, String> {
+    let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
+    u32::try_from(bytes).map_err(|_| "no transfer is that large".to_owned())
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = config::parse_timeout(text).map_err(|error| error.to_string())?;
+    time.ok_or_else(|| "name a time; --hard waits for ever".to_owned())
+}

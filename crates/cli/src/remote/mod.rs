@@ -1,0 +1,30 @@
+//! What the commands that act as a client have in common: their flags, their session with a server, and how files are
+//! shown.
+
+mod connect;
+mod flags;
+mod location;
+mod name;
+mod runtime;
+mod server;
+mod shown;
+mod umask;
+mod walk;
+
+pub use connect::Session;
+pub use flags::ConnectFlags;
+pub use location::Location;
+pub use name::{Shown, display_name};
+pub use runtime::run;
+pub use server::server_url;
+pub use shown::{FileRecord, kind_text, mode_text, time_text};
+pub use umask::new_dir_mode;
+pub use walk::MAX_DEPTH;
+
+use crate::failure::Failure;
+
+/// Says which file an error is about, as the user named it.
+pub fn about(file: impl Into<String>) -> impl FnOnce(client::Error) -> Failure {
+    let file = file.into();
+    move |source| Failure::Remote { file, source }
+}

@@ -1,0 +1,36 @@
+use std::net::Ipv6Addr;
+
+use client::Url;
+
+use crate::failure::Failure;
+
+/// The URL of a server that is named as `host`, `host:port`, an address, or the beginning of a URL.
+///
+/// # Errors
+/// When it is none of these.
+pub fn server_url(text: &str) -> Result<Url, Failure> {
+    let host = text.strip_prefix("nfs://").unwrap_or(text);
+    let host = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.to_owned() };
+    let url = if host.contains('/') { format!("nfs://{host}") } else { format!("nfs://{host}/") };
+    url.parse().map_err(|source| Failure::BadUrl { text: text.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_is_named_in_many_ways() {
+        for (text, host, port) in [
+            ("fs.example.org", "fs.example.org", None),
+            ("127.0.0.1:2049", "127.0.0.1", Some(2049)),
+            ("::1", "::1", None),
+            ("[::1]:5", "::1", Some(5)),
+            ("nfs://host:7/export", "host", Some(7)),
+        ] {
+            let url = server_url(text).unwrap();
+            assert_eq!((url.host.as_str(), url.port), (host, port), "{text}");
+        }
+        assert!(server_url("host:x").is_err());
+    }
+}

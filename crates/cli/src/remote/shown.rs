@@ -1,0 +1,175 @@
+//! A file as `ls` and `stat` show it.
+
+use client::Entry;
+use serde::Serialize;
+use vfs::{Attributes, FileKind, Timestamp};
+
+/// What `--json` says of a file. A name that is not UTF-8 is shown with replacement characters, and exactly in
+/// hexadecimal beside.
+#[derive(Debug, Serialize)]
+pub struct FileRecord {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    kind: &'static str,
+    mode: u32,
+    permissions: String,
+    links: u32,
+    uid: u32,
+    gid: u32,
+    size_bytes: u64,
+    used_bytes: u64,
+    device_major: u32,
+    device_minor: u32,
+    fsid: u64,
+    fileid: u64,
+    accessed: String,
+    modified: String,
+    changed: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    handle: String,
+}
+
+impl FileRecord {
+    /// What is known of the file at `path`; `target` is what it points to, for symbolic links.
+    pub fn new(path: &[u8], entry: &Entry, target: Option<&[u8]>) -> FileRecord {
+        let Attributes { kind, mode, links, uid, gid, size_bytes, used_bytes, device, fsid, fileid, .. } =
+            entry.attributes;
+        FileRecord {
+            path: String::from_utf8_lossy(path).into_owned(),
+            path_hex: str::from_utf8(path).is_err().then(|| hex(path)),
+            kind: kind_text(kind),
+            mode,
+            permissions: mode_text(&entry.attributes),
+            links,
+            uid,
+            gid,
+            size_bytes,
+            used_bytes,
+            device_major: device.major,
+            device_minor: device.minor,
+            fsid,
+            fileid,
+            accessed: time_text(entry.attributes.accessed),
+            modified: time_text(entry.attributes.modified),
+            changed: time_text(entry.attributes.changed),
+            target: target.map(|target| String::from_utf8_lossy(target).into_owned()),
+            handle: hex(entry.handle.as_bytes()),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name of a kind of file.
+pub fn kind_text(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Regular => "file",
+        FileKind::Directory => "directory",
+        FileKind::Symlink => "symlink",
+        FileKind::BlockDevice => "block device",
+        FileKind::CharDevice => "character device",
+        FileKind::Fifo => "fifo",
+        FileKind::Socket => "socket",
+    }
+}
+
+/// The ten letters that begin a line of `ls -l`.
+pub fn mode_text(attributes: &Attributes) -> String {
+    let kind = match attributes.kind {
+        FileKind::Regular => '-',
+        FileKind::Directory => 'd',
+        FileKind::Symlink => 'l',
+        FileKind::BlockDevice => 'b',
+        FileKind::CharDevice => 'c',
+        FileKind::Fifo => 'p',
+        FileKind::Socket => 's',
+    };
+    let mode = attributes.mode;
+    let has = |bit: u32| mode & bit != 0;
+    let letter = |bit: u32, letter: char| if has(bit) { letter } else { '-' };
+    // The bits 04000, 02000 and 01000 show in the place of the execute bits.
+    let execute = |bit: u32, special: u32, letter: char| match (has(bit), has(special)) {
+        (true, true) => letter,
+        (false, true) => letter.to_ascii_uppercase(),
+        (true, false) => 'x',
+        (false, false) => '-',
+    };
+    let user = [letter(0o400, 'r'), letter(0o200, 'w'), execute(0o100, 0o4000, 's')];
+    let group = [letter(0o040, 'r'), letter(0o020, 'w'), execute(0o010, 0o2000, 's')];
+    let others = [letter(0o004, 'r'), letter(0o002, 'w'), execute(0o001, 0o1000, 't')];
+    [kind].into_iter().chain(user).chain(group).chain(others).collect()
+}
+
+/// A time in UTC, as RFC 3339 writes it.
+pub fn time_text(time: Timestamp) -> String {
+    const SECONDS_PER_DAY: i64 = 86_400;
+    let (year, month, day) = date_of(time.seconds.div_euclid(SECONDS_PER_DAY));
+    let second = time.seconds.rem_euclid(SECONDS_PER_DAY);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:09}Z", time.nanoseconds)
+}
+
+/// The date that is `days` after 1970-01-01. Years are counted from March here, so that the leap day is the last one.
+fn date_of(days: i64) -> (i64, i64, i64) {
+    const DAYS_PER_ERA: i64 = 146_097;
+    const MARCH_OF_YEAR_0_TO_1970: i64 = 719_468;
+    let days = days + MARCH_OF_YEAR_0_TO_1970;
+    let era = days.div_euclid(DAYS_PER_ERA);
+    let day_of_era = days.rem_euclid(DAYS_PER_ERA);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_utc() {
+        let text = |seconds, nanoseconds| time_text(Timestamp { seconds, nanoseconds });
+        assert_eq!(text(0, 0), "1970-01-01T00:00:00.000000000Z");
+        assert_eq!(text(951_782_400, 5), "2000-02-29T00:00:00.000000005Z");
+        assert_eq!(text(1_709_251_199, 0), "2024-02-29T23:59:59.000000000Z");
+        assert_eq!(text(-1, 0), "1969-12-31T23:59:59.000000000Z");
+        assert_eq!(text(4_107_542_400, 0), "2100-03-01T00:00:00.000000000Z");
+    }
+
+    #[test]
+    fn mode_is_told_as_ls_does() {
+        let attributes = |kind, mode| Attributes {
+            kind,
+            mode,
+            links: 1,
+            uid: 0,
+            gid: 0,
+            size_bytes: 0,
+            used_bytes: 0,
+            device: vfs::Device::default(),
+            fsid: 0,
+            fileid: 0,
+            accessed: Timestamp::default(),
+            modified: Timestamp::default(),
+            changed: Timestamp::default(),
+            created: None,
+            change: 0,
+        };
+        for (kind, mode, text) in [
+            (FileKind::Regular, 0o644, "-rw-r--r--"),
+            (FileKind::Directory, 0o1777, "drwxrwxrwt"),
+            (FileKind::Regular, 0o4755, "-rwsr-xr-x"),
+            (FileKind::Regular, 0o7000, "---S--S--T"),
+            (FileKind::Symlink, 0o777, "lrwxrwxrwx"),
+            (FileKind::Fifo, 0o2010, "p-----s---"),
+        ] {
+            assert_eq!(mode_text(&attributes(kind, mode)), text);
+        }
+    }
+}

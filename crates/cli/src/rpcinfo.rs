@@ -1,0 +1,108 @@
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use clap::Args;
+use client::rpcbind::{self, Service};
+use client::{Connection, Credentials, Options, Url};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::remote::{self, ConnectFlags, about, server_url};
+
+/// Show which programs a server's rpcbind knows.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The server: a host, or host:port when its rpcbind, or a Wharf, is at another port than 111.
+    #[arg(value_name = "HOST", default_value = "localhost")]
+    host: String,
+    /// As a JSON array.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// The port of rpcbind (RFC 1833 §2).
+const RPCBIND_PORT: u16 = 111;
+
+#[derive(Serialize)]
+struct ServiceRecord<'a> {
+    program: u32,
+    version: u32,
+    netid: &'a str,
+    address: &'a str,
+    port: Option<u16>,
+    service: &'static str,
+    owner: &'a str,
+}
+
+/// Shows them.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async {
+        let url = server_url(&flags.host)?;
+        let services = ask(&url, flags).await?;
+        let mut output = Output::new();
+        let records: Vec<ServiceRecord<'_>> = services.iter().map(ServiceRecord::new).collect();
+        if flags.json {
+            output.json(&records)?;
+        } else {
+            show(&records, &mut output)?;
+        }
+        Ok(output.finish()?)
+    })
+}
+
+async fn ask(url: &Url, flags: &Flags) -> Result<Vec<Service>, Failure> {
+    // Whoever asks where something is need not say who they are, nor come from a privileged port.
+    let options = Options { credentials: Credentials::None, use_privileged_port: false, ..flags.connect.options() };
+    let options = url.over(&options);
+    let port = options.nfs_port.unwrap_or(RPCBIND_PORT);
+    let resolve = |source| Failure::Resolve { host: url.host.clone(), source };
+    let mut last = resolve(io::ErrorKind::NotFound.into());
+    let addresses: Vec<SocketAddr> =
+        tokio::net::lookup_host((url.host.as_str(), port)).await.map_err(resolve)?.collect();
+    for address in addresses {
+        match Connection::connect(address, &url.host, &options).await {
+            Ok(connection) => return rpcbind::dump(&connection).await.map_err(about(flags.host.clone())),
+            Err(error) => last = about(flags.host.clone())(error),
+        }
+    }
+    Err(last)
+}
+
+fn show(records: &[ServiceRecord<'_>], output: &mut Output) -> Result<(), Failure> {
+    writeln!(output, "{:>10} {:>7}  {:<6} {:<24} {:<12} owner", "program", "version", "netid", "address", "service")?;
+    for ServiceRecord { program, version, netid, address, service, owner, .. } in records {
+        writeln!(output, "{program:>10} {version:>7}  {netid:<6} {address:<24} {service:<12} {owner}")?;
+    }
+    Ok(())
+}
+
+impl<'a> ServiceRecord<'a> {
+    fn new(service: &'a Service) -> ServiceRecord<'a> {
+        ServiceRecord {
+            program: service.program,
+            version: service.version,
+            netid: &service.netid,
+            address: &service.address,
+            port: service.port,
+            service: program_name(service.program),
+            owner: &service.owner,
+        }
+    }
+}
+
+/// The names of the programs that go with NFS; others have none here.
+fn program_name(program: u32) -> &'static str {
+    match program {
+        100_000 => "rpcbind",
+        100_003 => "nfs",
+        100_005 => "mountd",
+        100_011 => "rquotad",
+        100_021 => "nlockmgr",
+        100_024 => "status",
+        100_227 => "nfs_acl",
+        _ => "-",
+    }
+}

@@ -1,0 +1,151 @@
+//! The file systems behind the exports.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use config::{ExportSpec, Source};
+use fs_fault::{FaultFs, FaultPlan, Rules};
+use fs_host::{HostFs, HostOptions};
+use fs_mem::{MemFs, MemOptions};
+use server::Export;
+use vfs::FileSystem;
+
+use crate::failure::{ExportError, Failure};
+
+/// Opens the file systems of exports, and keeps those of exports that stay the same through a reload, so that their clients
+/// notice nothing and what is in memory is still there.
+#[derive(Default)]
+pub struct Backends {
+    options: BackendOptions,
+    open: HashMap<Key, Arc<dyn FileSystem>>,
+}
+
+/// What holds for all file systems.
+#[derive(Debug, Clone, Default)]
+pub struct BackendOptions {
+    /// Where the stores of handles are kept.
+    pub state_dir: Option<PathBuf>,
+    /// How many threads call.
+    pub workers: usize,
+    /// The user and the group that own the roots of what is in memory.
+    pub owner: (u32, u32),
+}
+
+/// What makes two exports be the same file system.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    source: Source,
+    /// Two exports of one directory share it; two in memory have nothing to do with each other.
+    memory_name: Option<String>,
+    sync_metadata: bool,
+    fault: Option<String>,
+}
+
+/// Everybody may make files in memory, and remove only their own, as in /tmp.
+const MEMORY_ROOT_MODE: u32 = 0o1777;
+
+impl Backends {
+    /// Makes a set without any file system.
+    pub fn new(options: BackendOptions) -> Backends {
+        Backends { options, open: HashMap::new() }
+    }
+
+    /// Opens what `specs` need, lets go of what they do not, and gives their exports.
+    ///
+    /// # Errors
+    /// When one cannot be opened; everything is as it was then.
+    pub fn exports(&mut self, specs: &[ExportSpec]) -> Result<Vec<Export>, Failure> {
+        let mut open = HashMap::new();
+        let mut exports = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let key = Key::of(spec);
+            let known = open.get(&key).or_else(|| self.open.get(&key)).cloned();
+            let file_system = match known {
+                Some(file_system) => file_system,
+                None => self.open(spec).map_err(|source| Failure::Export { origin: spec.origin.clone(), source })?,
+            };
+            open.insert(key, Arc::clone(&file_system));
+            exports.push(Export { name: spec.name.clone(), file_system, rules: spec.rules.clone(), fsid: spec.fsid });
+        }
+        self.open = open;
+        Ok(exports)
+    }
+
+    fn open(&self, spec: &ExportSpec) -> Result<Arc<dyn FileSystem>, ExportError> {
+        let file_system: Arc<dyn FileSystem> = match &spec.source {
+            Source::Dir(dir) => Arc::new(HostFs::open(dir, self.host_options(spec))?),
+            Source::Memory { capacity_bytes } => Arc::new(MemFs::new(self.memory_options(*capacity_bytes))),
+        };
+        match &spec.fault {
+            Some(plan) => Ok(Arc::new(FaultFs::new(file_system, FaultPlan::new(plan.parse::<Rules>()?)))),
+            None => Ok(file_system),
+        }
+    }
+
+    fn host_options(&self, spec: &ExportSpec) -> HostOptions {
+        HostOptions {
+            state_dir: self.options.state_dir.clone(),
+            workers: self.options.workers,
+            sync_metadata: spec.sync_metadata,
+            ..HostOptions::default()
+        }
+    }
+
+    fn memory_options(&self, capacity_bytes: u64) -> MemOptions {
+        MemOptions {
+            capacity_bytes,
+            root_mode: MEMORY_ROOT_MODE,
+            root_uid: self.options.owner.0,
+            root_gid: self.options.owner.1,
+            ..MemOptions::default()
+        }
+    }
+}
+
+impl Key {
+    fn of(spec: &ExportSpec) -> Key {
+        let is_memory = matches!(spec.source, Source::Memory { .. });
+        Key {
+            source: spec.source.clone(),
+            memory_name: is_memory.then(|| spec.name.clone()),
+            sync_metadata: spec.sync_metadata,
+            fault: spec.fault.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::{Defaults, ExportFlags};
+    use std::path::Path;
+
+    fn specs(exports: &[&str]) -> Vec<ExportSpec> {
+        let flags = ExportFlags { exports: exports.iter().map(Into::into).collect(), ..ExportFlags::default() };
+        flags.parse(Path::new("/"), &Defaults::privileged()).unwrap()
+    }
+
+    fn backends() -> Backends {
+        Backends::new(BackendOptions { workers: 1, ..BackendOptions::default() })
+    }
+
+    #[test]
+    fn memory_outlives_a_reload_that_keeps_its_export() {
+        let mut backends = backends();
+        let before = backends.exports(&specs(&["mem:1M=/a", "mem:1M=/b"])).unwrap();
+        let after = backends.exports(&specs(&["mem:1M=/b"])).unwrap();
+        assert!(Arc::ptr_eq(&before[1].file_system, &after[0].file_system));
+        assert!(!Arc::ptr_eq(&before[0].file_system, &before[1].file_system));
+    }
+
+    #[test]
+    fn export_that_cannot_be_opened_leaves_everything_as_it_was() {
+        let mut backends = backends();
+        let before = backends.exports(&specs(&["mem:1M"])).unwrap();
+        let failure = backends.exports(&specs(&["mem:1M", "/there/is/nothing/here"])).err().unwrap();
+        assert!(failure.to_string().starts_with("/there/is/nothing/here: "), "{failure}");
+        let after = backends.exports(&specs(&["mem:1M"])).unwrap();
+        assert!(Arc::ptr_eq(&before[0].file_system, &after[0].file_system));
+    }
+}

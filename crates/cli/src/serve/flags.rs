@@ -1,0 +1,209 @@
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use config::{
+    Defaults, ExportFlags, LimitSettings, LogFormat, LogLevel, LogSettings, Rpcbind, ServerSettings, Sources,
+};
+
+/// Serve directories, or memory, over NFS.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").args(["export", "config", "exports"]).required(true).multiple(true))]
+#[command(after_help = "SIGHUP reads the files again; SIGTERM and Ctrl-C finish what was accepted, and stop at once \
+                        when they come a second time.")]
+pub struct Flags {
+    /// Directories to export, each under its absolute path; or `mem:4G` for files in memory, exported as /mem, or
+    /// `mem:4G=/name`.
+    #[arg(value_name = "DIR")]
+    export: Vec<OsString>,
+    /// A TOML file with settings and exports.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A file with exports in the syntax of exports(5).
+    #[arg(long, value_name = "FILE")]
+    exports: Option<PathBuf>,
+    #[command(flatten)]
+    offer: OfferFlags,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+/// How the directories on the command line are offered.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How the DIRs are offered")]
+struct OfferFlags {
+    /// Who may have them: an address, a network such as 10.0.0.0/8, a host name, or '*' for everybody. May be repeated.
+    #[arg(long, value_name = "CLIENT", requires = "export")]
+    client: Vec<String>,
+    /// Refuse all changes.
+    #[arg(long, requires = "export")]
+    read_only: bool,
+    /// Let the clients' superuser be the superuser.
+    #[arg(long, requires = "export", conflicts_with = "all_squash")]
+    no_root_squash: bool,
+    /// Let every client's user be the anonymous one.
+    #[arg(long, requires = "export")]
+    all_squash: bool,
+    /// The anonymous user.
+    #[arg(long, value_name = "UID", requires = "export")]
+    anonuid: Option<u32>,
+    /// The anonymous group.
+    #[arg(long, value_name = "GID", requires = "export")]
+    anongid: Option<u32>,
+    /// Serve only clients that call from a port below 1024.
+    #[arg(long, requires = "export")]
+    secure: bool,
+    /// Acknowledge changes of names and attributes before they are on stable storage: faster, and a crash of this
+    /// machine may undo them.
+    #[arg(long = "async", requires = "export")]
+    is_async: bool,
+    /// Inject faults, such as `read:delay=50ms,write:error=nospace@3`, to test clients.
+    #[arg(long, value_name = "PLAN", requires = "export")]
+    fault: Option<String>,
+}
+
+/// How the server runs. What is given here goes before what the configuration file says.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How the server runs")]
+struct ServerFlags {
+    /// Where to listen, over TCP and UDP; port 0 takes a free one. May be repeated. [default: port 2049 of 127.0.0.1 and ::1]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = config::parse_listen)]
+    listen: Vec<SocketAddr>,
+    /// Who tells clients the ports: this server on port 111, the machine's rpcbind, or nobody. [default: off]
+    #[arg(long, value_name = "WHO")]
+    rpcbind: Option<RpcbindFlag>,
+    /// Where to keep what has to survive a restart. [default: /var/lib/wharf, or ~/.local/state/wharf]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+    /// How many event loops run; 0 is one per processor. [default: 0]
+    #[arg(long, value_name = "COUNT")]
+    loops: Option<usize>,
+    /// Keep each event loop on a processor of its own.
+    #[arg(long)]
+    pin: bool,
+    /// The most connections at once. [default: 16384]
+    #[arg(long, value_name = "COUNT")]
+    max_connections: Option<usize>,
+    /// After which time a silent connection is closed, or `never`. [default: 15m]
+    #[arg(long, value_name = "TIME", value_parser = parse_idle)]
+    idle_timeout: Option<IdleTimeout>,
+    /// The form of the log. [default: text]
+    #[arg(long, value_name = "FORM")]
+    log_format: Option<LogFormatFlag>,
+    /// The least severity that is logged. [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<LogLevelFlag>,
+}
+
+/// A time, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
+#[derive(Debug, Clone, Copy)]
+struct IdleTimeout(Option<Duration>);
+
+fn parse_idle(text: &str) -> Result<IdleTimeout, config::DurationError> {
+    config::parse_timeout(text).map(IdleTimeout)
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RpcbindFlag {
+    Builtin,
+    Register,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LogFormatFlag {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LogLevelFlag {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl Flags {
+    /// Where to read what to serve.
+    pub fn sources(&self, base: PathBuf, defaults: Defaults) -> Sources {
+        Sources {
+            flags: self.export_flags(),
+            config: self.config.clone(),
+            exports: self.exports.clone(),
+            base,
+            defaults,
+        }
+    }
+
+    fn export_flags(&self) -> ExportFlags {
+        let offer = &self.offer;
+        ExportFlags {
+            exports: self.export.clone(),
+            clients: offer.client.clone(),
+            no_root_squash: offer.no_root_squash,
+            all_squash: offer.all_squash,
+            read_only: offer.read_only,
+            anonymous_uid: offer.anonuid,
+            anonymous_gid: offer.anongid,
+            secure: offer.secure,
+            is_async: offer.is_async,
+            fault: offer.fault.clone(),
+        }
+    }
+
+    /// What the command line says of how the server runs.
+    pub fn settings(&self) -> ServerSettings {
+        let server = &self.server;
+        ServerSettings {
+            listen: (!server.listen.is_empty()).then(|| server.listen.clone()),
+            rpcbind: server.rpcbind.map(RpcbindFlag::setting),
+            state_dir: server.state_dir.clone(),
+            loops: server.loops,
+            pin: server.pin.then_some(true),
+            limits: LimitSettings {
+                max_connections: server.max_connections,
+                idle_timeout: server.idle_timeout.map(|timeout| timeout.0),
+                ..LimitSettings::default()
+            },
+            log: LogSettings {
+                format: server.log_format.map(LogFormatFlag::setting),
+                level: server.log_level.map(LogLevelFlag::setting),
+            },
+        }
+    }
+}
+
+impl RpcbindFlag {
+    fn setting(self) -> Rpcbind {
+        match self {
+            RpcbindFlag::Builtin => Rpcbind::Builtin,
+            RpcbindFlag::Register => Rpcbind::Register,
+            RpcbindFlag::Off => Rpcbind::Off,
+        }
+    }
+}
+
+impl LogFormatFlag {
+    fn setting(self) -> LogFormat {
+        match self {
+            LogFormatFlag::Text => LogFormat::Text,
+            LogFormatFlag::Json => LogFormat::Json,
+        }
+    }
+}
+
+impl LogLevelFlag {
+    fn setting(self) -> LogLevel {
+        match self {
+            LogLevelFlag::Error => LogLevel::Error,
+            LogLevelFlag::Warn => LogLevel::Warn,
+            LogLevelFlag::Info => LogLevel::Info,
+            LogLevelFlag::Debug => LogLevel::Debug,
+            LogLevelFlag::Trace => LogLevel::Trace,
+        }
+    }
+}

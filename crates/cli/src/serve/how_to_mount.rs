@@ -1,0 +1,67 @@
+//! What to type on a client.
+
+use std::net::SocketAddr;
+
+use client::{Parameters, Url};
+
+/// A way to reach an export: its mount command and its URL.
+pub fn describe(name: &str, address: SocketAddr) -> String {
+    let host = host_of(address);
+    let port = address.port();
+    let bracketed = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+    let transport = if address.is_ipv4() { "tcp" } else { "tcp6" };
+    let quoted = quote(&format!("{bracketed}:{name}"));
+    let url = Url { host, port: None, path: name.as_bytes().to_vec(), parameters: Parameters::default() };
+    format!(
+        "mount -t nfs -o vers=3,port={port},mountport={port},nolock,proto={transport} {quoted} /mnt   \
+         or '{url}?nfsport={port}&mountport={port}'"
+    )
+}
+
+/// The name of the address for clients; any address is called by the name of this machine.
+fn host_of(address: SocketAddr) -> String {
+    let ip = address.ip().to_canonical();
+    match ip.is_unspecified() {
+        true => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        false => ip.to_string(),
+    }
+}
+
+/// Quotes `text` for a shell, where that is needed.
+fn quote(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/:._-[]@+,=".contains(&byte);
+    if text.bytes().all(is_plain) && !text.contains('[') {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_and_url_name_the_port_twice() {
+        let text = describe("/srv/data", "127.0.0.1:1234".parse().unwrap());
+        assert!(
+            text.starts_with(
+                "mount -t nfs -o vers=3,port=1234,mountport=1234,nolock,proto=tcp 127.0.0.1:/srv/data /mnt"
+            )
+        );
+        assert!(text.ends_with("'nfs://127.0.0.1/srv/data?nfsport=1234&mountport=1234'"), "{text}");
+    }
+
+    #[test]
+    fn address_of_ipv6_and_odd_names_are_quoted() {
+        let text = describe("/it's", "[::1]:1".parse().unwrap());
+        assert!(text.contains(r"proto=tcp6 '[::1]:/it'\''s' /mnt"), "{text}");
+        assert!(text.contains("nfs://[::1]/it%27s?"), "{text}");
+    }
+
+    #[test]
+    fn any_address_is_called_by_the_machine() {
+        let text = describe("/srv", "0.0.0.0:1".parse().unwrap());
+        assert!(!text.contains("0.0.0.0"), "{text}");
+    }
+}

@@ -1,0 +1,37 @@
+//! `wharf serve`: reads what to serve, serves it, and reads it again when told.
+
+mod backends;
+mod flags;
+mod host_names;
+pub mod how_to_mount;
+mod logging;
+mod privilege;
+mod service_manager;
+mod serving;
+mod start;
+
+use std::env;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::failure::Failure;
+pub use backends::{BackendOptions, Backends};
+pub use flags::Flags;
+pub use privilege::Privilege;
+use serving::Serving;
+
+/// Serves until it is told to end.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    // From here on a signal waits until it is looked at, and never ends the process halfway.
+    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(|source| Failure::System { action: "receive signals", source })?;
+    let privilege = Privilege::of_this_process();
+    let base = env::current_dir().map_err(|source| Failure::System { action: "find the current directory", source })?;
+    let sources = flags.sources(base, privilege.defaults());
+    let loaded = config::load(&sources)?;
+    logging::start(flags.settings().or(loaded.settings.clone()).log);
+    privilege.log();
+    Serving::start(flags, sources, loaded)?.until_told(signals);
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! As whom the server can act.
+
+use config::Defaults;
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{CapabilitySet, capabilities};
+
+/// What this process may do that matters to exports.
+#[derive(Debug, Clone, Copy)]
+pub struct Privilege {
+    uid: u32,
+    gid: u32,
+    can_switch: bool,
+}
+
+impl Privilege {
+    /// Of this process.
+    pub fn of_this_process() -> Privilege {
+        let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
+        let has_capabilities = capabilities(None).is_ok_and(|sets| sets.effective.contains(needed));
+        Privilege {
+            uid: geteuid().as_raw(),
+            gid: getegid().as_raw(),
+            can_switch: geteuid().is_root() && has_capabilities,
+        }
+    }
+
+    /// Whether this is the superuser's process.
+    pub fn is_superuser(&self) -> bool {
+        self.uid == 0
+    }
+
+    /// The user and the group that it acts as.
+    pub fn own(&self) -> (u32, u32) {
+        (self.uid, self.gid)
+    }
+
+    /// How exports are offered when nobody says.
+    pub fn defaults(&self) -> Defaults {
+        if self.can_switch { Defaults::privileged() } else { Defaults::unprivileged(self.uid, self.gid) }
+    }
+
+    /// Tells in the log what follows for exports.
+    pub fn log(&self) {
+        if !self.can_switch {
+            tracing::info!(
+                uid = self.uid,
+                gid = self.gid,
+                "this process cannot act as other users: unless an export says otherwise, all clients act as its own user"
+            );
+        }
+    }
+}

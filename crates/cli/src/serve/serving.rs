@@ -1,0 +1,163 @@
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use config::{Loaded, ServerSettings, Sources};
+use daemon::Daemon;
+use server::Export;
+use signal_hook::consts::SIGHUP;
+use signal_hook::iterator::{Handle, Signals};
+
+use super::backends::{BackendOptions, Backends};
+use super::host_names::HostNames;
+use super::privilege::Privilege;
+use super::service_manager::ServiceManager;
+use super::{Flags, how_to_mount, start};
+use crate::failure::{Failure, explain};
+
+/// How long calls that were accepted may take when the server is told to end.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(30);
+
+/// The most ways to mount that are printed.
+const MAX_PRINTED: usize = 32;
+
+/// A running server, and what a reload needs.
+pub struct Serving {
+    daemon: Arc<Daemon>,
+    manager: ServiceManager,
+    configuration: Configuration,
+}
+
+/// What is served, and how it is read again.
+struct Configuration {
+    sources: Sources,
+    /// What the command line says of how the server runs; the file says the rest.
+    flags: ServerSettings,
+    /// The settings in force.
+    settings: ServerSettings,
+    /// Where the server listens.
+    addresses: Vec<SocketAddr>,
+    backends: Backends,
+    host_names: HostNames,
+}
+
+impl Serving {
+    /// Starts to serve what was loaded.
+    ///
+    /// # Errors
+    /// When anything of it cannot be served.
+    pub fn start(flags: &Flags, sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
+        let privilege = Privilege::of_this_process();
+        let settings = flags.settings().or(loaded.settings.clone());
+        let options = start::options(&settings, &privilege)?;
+        let backends = Backends::new(BackendOptions {
+            state_dir: options.state_dir.clone(),
+            workers: options.workers(),
+            owner: privilege.own(),
+        });
+        let addresses = start::addresses(&options)?;
+        let host_names = HostNames::start()?;
+        let flags = flags.settings();
+        let mut configuration = Configuration { sources, flags, settings, addresses, backends, host_names };
+        let exports = configuration.exports(loaded)?;
+        let names: Vec<String> = exports.iter().map(|export| export.name.clone()).collect();
+        let daemon = Arc::new(Daemon::start(options, exports)?);
+        let manager = ServiceManager::from_environment();
+        tracing::info!(addresses = ?daemon.addresses(), exports = names.len(), "serving");
+        print_ways(&names, daemon.addresses())?;
+        manager.ready();
+        Ok(Serving { daemon, manager, configuration })
+    }
+
+    /// Serves until a signal says that it is enough, and what was accepted is finished.
+    pub fn until_told(mut self, mut signals: Signals) {
+        let handle = signals.handle();
+        let mut is_ending = false;
+        for signal in &mut signals {
+            match signal {
+                SIGHUP if is_ending => {}
+                SIGHUP => self.reload(),
+                _ if is_ending => {
+                    tracing::warn!("told to end a second time: dropping what is not finished");
+                    self.daemon.shutdown(Duration::ZERO);
+                }
+                _ => {
+                    is_ending = true;
+                    self.end(handle.clone());
+                }
+            }
+        }
+        tracing::info!(counters = ?self.daemon.net_counters(), "ended");
+    }
+
+    /// Ends the server; `signals` end when it has.
+    fn end(&self, signals: Handle) {
+        tracing::info!(grace = ?SHUTDOWN_GRACE, "told to end: finishing what was accepted");
+        self.manager.stopping();
+        self.daemon.shutdown(SHUTDOWN_GRACE);
+        let daemon = Arc::clone(&self.daemon);
+        let wait = move || {
+            daemon.wait();
+            signals.close();
+        };
+        if let Err(error) = thread::Builder::new().name("end".to_owned()).spawn(wait) {
+            tracing::error!(%error, "cannot start a thread to wait for the end: dropping what is not finished");
+            self.daemon.shutdown(Duration::ZERO);
+            self.daemon.wait();
+        }
+    }
+
+    fn reload(&mut self) {
+        self.manager.reloading();
+        match self.try_reload() {
+            Ok(count) => tracing::info!(exports = count, "reloaded"),
+            Err(failure) => {
+                tracing::error!("the reload is refused, and the old exports stay in force: {}", explain(&failure));
+            }
+        }
+        self.manager.ready();
+    }
+
+    fn try_reload(&mut self) -> Result<usize, Failure> {
+        let exports = self.configuration.read_again()?;
+        let count = exports.len();
+        self.daemon.reload(exports)?;
+        Ok(count)
+    }
+}
+
+impl Configuration {
+    /// Makes exports of what was loaded.
+    fn exports(&mut self, mut loaded: Loaded) -> Result<Vec<Export>, Failure> {
+        config::check_exposure(&self.addresses, &loaded.exports)?;
+        for remark in &loaded.remarks {
+            tracing::warn!("{remark}");
+        }
+        self.host_names.adopt(&mut loaded.exports);
+        self.backends.exports(&loaded.exports)
+    }
+
+    fn read_again(&mut self) -> Result<Vec<Export>, Failure> {
+        let loaded = config::load(&self.sources)?;
+        if self.flags.clone().or(loaded.settings.clone()) != self.settings {
+            tracing::warn!("settings other than exports have changed: they take effect when the server is restarted");
+        }
+        self.exports(loaded)
+    }
+}
+
+/// Prints how to mount each export at each address.
+fn print_ways(names: &[String], addresses: &[SocketAddr]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let ways = names.iter().flat_map(|name| addresses.iter().map(move |address| (name, *address)));
+    for (name, address) in ways.take(MAX_PRINTED) {
+        writeln!(stdout, "{}", how_to_mount::describe(name, address))?;
+    }
+    let left = (names.len() * addresses.len()).saturating_sub(MAX_PRINTED);
+    if left > 0 {
+        writeln!(stdout, "and {left} more; wharf showmount -e tells all exports")?;
+    }
+    stdout.flush()
+}

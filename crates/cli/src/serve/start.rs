@@ -1,0 +1,87 @@
+//! From settings to a running server.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread;
+
+use config::{LimitSettings, Rpcbind, ServerSettings};
+use daemon::{Options, RpcbindMode};
+use rustix::net::getsockname;
+
+use super::privilege::Privilege;
+use crate::failure::Failure;
+
+/// What the server is started with.
+///
+/// # Errors
+/// When the sockets that were handed over are of no use.
+pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Options, Failure> {
+    let inherited = net::inherited_sockets()?;
+    let defaults = Options::default();
+    Ok(Options {
+        listen: listen(settings, !inherited.is_empty()),
+        inherited,
+        rpcbind: rpcbind(settings.rpcbind.unwrap_or(Rpcbind::Off)),
+        loops: loops(settings.loops.unwrap_or(0)),
+        pin: settings.pin.unwrap_or(false),
+        limits: limits(&settings.limits, defaults.limits),
+        state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
+        ..Options::default()
+    })
+}
+
+/// Every address that the server will listen on.
+///
+/// # Errors
+/// When an inherited file descriptor is no socket.
+pub fn addresses(options: &Options) -> Result<Vec<SocketAddr>, Failure> {
+    let inherited = options.inherited.iter().map(local_address);
+    options.listen.iter().copied().map(Ok).chain(inherited).collect()
+}
+
+fn local_address(socket: &OwnedFd) -> Result<SocketAddr, Failure> {
+    let failed = |source| Failure::System { action: "tell the address of an inherited socket", source };
+    let address = getsockname(socket.as_fd()).map_err(|error| failed(error.into()))?;
+    address.try_into().map_err(|_| failed(io::ErrorKind::AddrNotAvailable.into()))
+}
+
+/// Where to listen: where somebody says, else on the inherited sockets alone, else on loopback.
+fn listen(settings: &ServerSettings, is_activated: bool) -> Vec<SocketAddr> {
+    if let Some(listen) = &settings.listen {
+        return listen.clone();
+    }
+    if is_activated {
+        return Vec::new();
+    }
+    let mut loopback = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, Options::NFS_PORT))];
+    match UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)) {
+        Ok(_) => loopback.push(SocketAddr::from((Ipv6Addr::LOCALHOST, Options::NFS_PORT))),
+        Err(error) => tracing::info!(%error, "this machine has no IPv6 on loopback: serving IPv4 alone"),
+    }
+    loopback
+}
+
+fn rpcbind(setting: Rpcbind) -> RpcbindMode {
+    match setting {
+        Rpcbind::Off => RpcbindMode::Off,
+        Rpcbind::Builtin => RpcbindMode::Builtin,
+        Rpcbind::Register => RpcbindMode::Register,
+    }
+}
+
+fn loops(setting: usize) -> usize {
+    if setting > 0 { setting } else { thread::available_parallelism().map_or(1, usize::from) }
+}
+
+fn limits(settings: &LimitSettings, defaults: net::Limits) -> net::Limits {
+    net::Limits {
+        max_connections: settings.max_connections.unwrap_or(defaults.max_connections),
+        max_in_flight: settings.max_in_flight.unwrap_or(defaults.max_in_flight),
+        max_in_flight_bytes: settings.max_in_flight_bytes.unwrap_or(defaults.max_in_flight_bytes),
+        max_unsent_bytes: settings.max_unsent_bytes.unwrap_or(defaults.max_unsent_bytes),
+        idle_timeout: settings.idle_timeout.unwrap_or(defaults.idle_timeout),
+        blocking_threads: settings.blocking_threads.unwrap_or(defaults.blocking_threads),
+        ..defaults
+    }
+}

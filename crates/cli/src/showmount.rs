@@ -1,0 +1,85 @@
+use std::io::Write;
+
+use clap::Args;
+use client::mountd::{self, ExportEntry, MountEntry};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::remote::{self, ConnectFlags, about, display_name, server_url};
+
+/// Show what a server exports, or who has mounted it.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The server: a host, host:port, or the beginning of a URL.
+    #[arg(value_name = "HOST", default_value = "localhost")]
+    host: String,
+    /// What is exported, and to whom. This is what is shown anyway.
+    #[arg(short = 'e', long, conflicts_with = "all")]
+    exports: bool,
+    /// Which client has mounted which directory, as far as the server remembers.
+    #[arg(short = 'a', long)]
+    all: bool,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+#[derive(Serialize)]
+struct ExportRecord {
+    directory: String,
+    clients: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct MountRecord {
+    host: String,
+    directory: String,
+}
+
+/// Shows it.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async {
+        let url = server_url(&flags.host)?;
+        let failed = || about(flags.host.clone());
+        let connection = mountd::connect(&url, &flags.connect.options()).await.map_err(failed())?;
+        let mut output = Output::new();
+        if flags.all {
+            show_mounts(mountd::dump(&connection).await.map_err(failed())?, flags.json, &mut output)?;
+        } else {
+            show_exports(mountd::exports(&connection).await.map_err(failed())?, flags.json, &mut output)?;
+        }
+        Ok(output.finish()?)
+    })
+}
+
+fn show_exports(exports: Vec<ExportEntry>, is_json: bool, output: &mut Output) -> Result<(), Failure> {
+    let records = exports.iter().map(|export| ExportRecord {
+        directory: display_name(&export.directory).to_string(),
+        clients: export.clients.iter().map(|client| display_name(client).to_string()).collect(),
+    });
+    if is_json {
+        return output.json(&records.collect::<Vec<_>>());
+    }
+    for ExportRecord { directory, clients } in records {
+        let clients = if clients.is_empty() { "(everyone)".to_owned() } else { clients.join(",") };
+        writeln!(output, "{directory} {clients}")?;
+    }
+    Ok(())
+}
+
+fn show_mounts(mounts: Vec<MountEntry>, is_json: bool, output: &mut Output) -> Result<(), Failure> {
+    let records = mounts.iter().map(|mount| MountRecord {
+        host: display_name(&mount.host).to_string(),
+        directory: display_name(&mount.directory).to_string(),
+    });
+    if is_json {
+        return output.json(&records.collect::<Vec<_>>());
+    }
+    for MountRecord { host, directory } in records {
+        writeln!(output, "{host}:{directory}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+use std::io::Write;
+
+use clap::Args;
+use client::{Entry, Follow, Url};
+use vfs::FileKind;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::remote::{self, ConnectFlags, FileRecord, Session, Shown, about, kind_text, mode_text, time_text};
+
+/// Show what is known of files.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The files, such as nfs://host/export/file.
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<Url>,
+    /// Show what a symbolic link leads to, not the link.
+    #[arg(short = 'L', long)]
+    dereference: bool,
+    /// As a JSON array.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Shows them.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    remote::run(async {
+        let mut output = Output::new();
+        let mut records = Vec::new();
+        for url in &flags.urls {
+            let session = Session::open(url, &flags.connect).await?;
+            let follow = if flags.dereference { Follow::Links } else { Follow::Nothing };
+            let entry = session.find(follow).await?;
+            let target = match entry.attributes.kind {
+                FileKind::Symlink => Some(session.mount.readlink(&entry.handle).await.map_err(about(session.name()))?),
+                _ => None,
+            };
+            match flags.json {
+                true => records.push(FileRecord::new(&url.path, &entry, target.as_deref())),
+                false => show(&mut output, &url.path, (&entry, target.as_deref()))?,
+            }
+        }
+        if flags.json {
+            output.json(&records)?;
+        }
+        Ok(output.finish()?)
+    })
+}
+
+fn show(output: &mut Output, path: &[u8], (entry, target): (&Entry, Option<&[u8]>)) -> Result<(), Failure> {
+    let shown = Shown::on_stdout();
+    let attributes = &entry.attributes;
+    output.write_all(b"  File: ")?;
+    output.write_all(&shown.bytes(path))?;
+    if let Some(target) = target {
+        output.write_all(b" -> ")?;
+        output.write_all(&shown.bytes(target))?;
+    }
+    writeln!(output)?;
+    writeln!(
+        output,
+        "  Kind: {:<17} Size: {:<14} Used: {:<14} Links: {}",
+        kind_text(attributes.kind),
+        attributes.size_bytes,
+        attributes.used_bytes,
+        attributes.links
+    )?;
+    let device = attributes.device;
+    if matches!(attributes.kind, FileKind::BlockDevice | FileKind::CharDevice) {
+        writeln!(output, "Device: {}, {}", device.major, device.minor)?;
+    }
+    writeln!(
+        output,
+        "  Mode: {:04o}/{}   Uid: {:<10} Gid: {}",
+        attributes.mode,
+        mode_text(attributes),
+        attributes.uid,
+        attributes.gid
+    )?;
+    writeln!(output, "  Fsid: {:<20x}  Fileid: {}", attributes.fsid, attributes.fileid)?;
+    writeln!(output, "Access: {}", time_text(attributes.accessed))?;
+    writeln!(output, "Modify: {}", time_text(attributes.modified))?;
+    writeln!(output, "Change: {}", time_text(attributes.changed))?;
+    Ok(())
+}

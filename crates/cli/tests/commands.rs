@@ -1,0 +1,125 @@
+//! What commands print, and how they fail.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{PATIENCE, Scratch, Server, wharf_fails, wharf_ok};
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn output_of_data_is_also_there_as_json() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    fs::write(export.join("file"), "12345").unwrap();
+    let server = Server::start(1, &[export.to_str().unwrap()]);
+    let host = server.address().to_string();
+
+    let listing = json(&wharf_ok(&["ls", "--json", &server.url(&export)]));
+    assert_eq!(listing[0]["size_bytes"], 5);
+    assert_eq!(listing[0]["path"], export.join("file").to_str().unwrap());
+    let stat = json(&wharf_ok(&["stat", "--json", &server.url(&export)]));
+    assert_eq!(stat[0]["kind"], "directory");
+    let exports = json(&wharf_ok(&["showmount", "-e", "--json", &host]));
+    assert_eq!(exports[0]["directory"], export.to_str().unwrap());
+    let mounts = json(&wharf_ok(&["showmount", "-a", "--json", &host]));
+    assert_eq!(mounts[0]["host"], "127.0.0.1");
+    let services = json(&wharf_ok(&["rpcinfo", "--json", &host]));
+    let services = services.as_array().unwrap();
+    assert!(services.iter().any(|service| service["service"] == "nfs" && service["port"] == server.port()));
+}
+
+#[test]
+fn bench_tells_figures_as_text_and_as_json() {
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let arguments = ["bench", "--rw", "randread", "--bs", "4K", "--iodepth", "8", "--runtime", "200ms", "--size", "8M"];
+    let url = server.url("/mem");
+    let text = wharf_ok(&[&arguments[..], &[&url]].concat());
+    assert!(text.contains("IOPS=") && text.contains("99.00th"), "{text}");
+    let run = json(&wharf_ok(&[&arguments[..], &["--json", &url]].concat()));
+    assert!(run["jobs"][0]["read"]["iops"].as_f64().unwrap() > 0.0);
+    assert_eq!(wharf_ok(&["ls", "-a", &url]), "", "the file of the benchmark is left behind");
+}
+
+#[test]
+fn failure_names_the_file_and_the_reason_and_ends_with_1() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:1M"]);
+    let (url, local) = (server.url("/mem/missing"), scratch.path("missing"));
+    let local = local.to_str().unwrap();
+    wharf_ok(&["mkdir", &server.url("/mem/dir")]);
+    for (arguments, parts) in [
+        (&["cat", &url][..], &[url.as_str(), "no such file"][..]),
+        (&["ls", &url], &[&url, "no such file"]),
+        (&["stat", &url], &[&url, "no such file"]),
+        (&["rm", &url], &[&url, "no such file"]),
+        (&["mv", &url, &server.url("/mem/x")], &[&url, "no such file"]),
+        (&["mkdir", &server.url("/mem/missing/x")], &["/mem/missing/x", "no such file"]),
+        (&["mkdir", &server.url("/mem/dir")], &["/mem/dir", "file exists"]),
+        (&["rm", &server.url("/mem/dir")], &["/mem/dir", "is a directory", "-r"]),
+        (&["cat", &server.url("/mem/dir")], &["/mem/dir", "is a directory"]),
+        (&["rm", "-r", &server.url("/mem")], &["/mem", "empty"]),
+        (&["cp", local, &server.url("/mem/x")], &[local, "No such file"]),
+        (&["cp", &url, local], &[&url, "no such file"]),
+        (&["cp", local, local], &["nfs://"]),
+        (&["cp", &url, &url], &["on this machine"]),
+        (&["ls", &server.url("/elsewhere")], &["/elsewhere", "no such file"]),
+        (&["ls", "nfs://127.0.0.1:1/x"], &["127.0.0.1:1", "check that the server runs"]),
+        (&["showmount", "127.0.0.1:1"], &["127.0.0.1:1"]),
+        (&["rpcinfo", "127.0.0.1:1"], &["127.0.0.1:1"]),
+        (&["bench", &url, "--iodepth", "0"], &["depth is 0"]),
+    ] {
+        let said = wharf_fails(1, arguments);
+        assert!(parts.iter().all(|part| said.contains(part)), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn reader_that_has_seen_enough_is_no_failure() {
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let scratch = Scratch::new();
+    let large = scratch.path("large");
+    fs::write(&large, vec![b'x'; 8 << 20]).unwrap();
+    wharf_ok(&["cp", large.to_str().unwrap(), &server.url("/mem/large")]);
+    let mut cat = Command::new(env!("CARGO_BIN_EXE_wharf"))
+        .args(["cat", &server.url("/mem/large")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(cat.stdout.take());
+    let output = cat.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn interrupted_demonstration_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    let temp = scratch.dir("temp");
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_wharf"))
+        .arg("demo")
+        .env("TMPDIR", &temp)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while fs::read_dir(&temp).unwrap().next().is_none() {
+        assert!(began.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
+    assert_eq!(demo.wait().unwrap().code(), Some(1));
+    assert_eq!(fs::read_dir(&temp).unwrap().count(), 0);
+}

@@ -1,0 +1,108 @@
+//! A tree goes to a server and comes back, in every way that there is.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+
+use support::{Scratch, Server, make_tree, snapshot, wharf, wharf_ok};
+
+/// The ways to talk to a server, as parameters of a URL.
+const WAYS: [&str; 4] = ["version=3&proto=tcp", "version=3&proto=udp", "version=2&proto=tcp", "version=2&proto=udp"];
+
+fn there_and_back(server: &Server, url: &str, scratch: &Scratch) {
+    let tree = scratch.path("tree");
+    make_tree(&tree);
+    let expected = snapshot(&tree);
+    for way in WAYS {
+        let (remote, back) = (format!("{url}/copy?{way}"), scratch.path("back"));
+        wharf_ok(&["cp", "-r", "--verify", tree.to_str().unwrap(), &remote]);
+        wharf_ok(&["cp", "-r", "--verify", &remote, back.to_str().unwrap()]);
+        assert!(snapshot(&back) == expected, "{way}: the tree that came back is another one");
+        wharf_ok(&["rm", "-r", &remote]);
+        assert_eq!(wharf_ok(&["ls", "-a", &format!("{url}?{way}")]), "", "{way}");
+        fs::remove_dir_all(&back).unwrap();
+    }
+    assert!(!server.log().contains("ERROR"), "{}", server.log());
+}
+
+#[test]
+fn tree_comes_back_from_a_directory_as_it_went() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    there_and_back(&server, &server.url(&export), &scratch);
+}
+
+#[test]
+fn tree_comes_back_from_memory_over_ipv6_as_it_went() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    there_and_back(&server, &server.url6("/mem"), &scratch);
+}
+
+#[test]
+fn every_command_does_in_each_version_what_its_name_says() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let local = scratch.file("local", "some text\n");
+    for way in WAYS {
+        let url = |path: &str| format!("{}/{path}?{way}", server.url(&export));
+        wharf_ok(&["mkdir", "-p", &url("x/y/z")]);
+        wharf_ok(&["mkdir", "-p", &url("x/y/z")]);
+        wharf_ok(&["cp", local.to_str().unwrap(), &url("x/y")]);
+        assert_eq!(wharf_ok(&["cat", &url("x/y/local"), &url("x/y/local")]), "some text\nsome text\n");
+        wharf_ok(&["mv", &url("x/y/local"), &url("x/y/z")]);
+        wharf_ok(&["mv", &url("x/y/z/local"), &url("x/moved")]);
+        wharf_ok(&["ln", &url("x/moved"), &url("x/hard")]);
+        wharf_ok(&["ln", "-s", "moved", &url("x/soft")]);
+        assert_eq!(fs::read_link(export.join("x/soft")).unwrap().to_str(), Some("moved"));
+        assert_eq!(wharf_ok(&["cat", &url("x/soft")]), "some text\n");
+        assert_eq!(wharf_ok(&["ls", &url("x")]), "hard\nmoved\nsoft\ny\n");
+        let long = wharf_ok(&["ls", "-l", &url("x")]);
+        assert!(long.contains("soft -> moved"), "{long}");
+        assert!(long.lines().next().unwrap().starts_with("-rw-r--r--   2 "), "{long}");
+        let tree = wharf_ok(&["ls", "-R", &url("x")]);
+        assert!(tree.contains("/x/y/z:\n"), "{tree}");
+        assert!(wharf_ok(&["stat", &url("x/soft")]).contains("symlink"));
+        assert!(wharf_ok(&["stat", "-L", &url("x/soft")]).contains("Size: 10 "));
+        wharf_ok(&["rm", &url("x/hard")]);
+        wharf_ok(&["rm", "-r", &url("x")]);
+        assert_eq!(fs::read_dir(&export).unwrap().count(), 0, "{way}");
+    }
+}
+
+#[test]
+fn copy_never_takes_what_is_there_for_its_own() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let (local, url) = (scratch.file("local", "new"), server.url("/mem/file"));
+    let old = scratch.file("old", "old and longer");
+    wharf_ok(&["cp", old.to_str().unwrap(), &url]);
+    let refused = wharf(&["cp", local.to_str().unwrap(), &url]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("exists already"));
+    assert_eq!(wharf_ok(&["cat", &url]), "old and longer");
+    wharf_ok(&["cp", "--overwrite", local.to_str().unwrap(), &url]);
+    assert_eq!(wharf_ok(&["cat", &url]), "new");
+    let refused = wharf(&["cp", &url, old.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(fs::read_to_string(&old).unwrap(), "old and longer");
+}
+
+#[test]
+fn file_keeps_its_handle_and_bytes_when_the_server_comes_back() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    fs::write(export.join("file"), "kept").unwrap();
+    let state = scratch.path("state-of-both");
+    let arguments = [export.to_str().unwrap(), "--state-dir", state.to_str().unwrap()];
+    let handle = || {
+        let server = Server::start(1, &arguments);
+        let json = wharf_ok(&["stat", "--json", &server.url(export.join("file"))]);
+        json.lines().find(|line| line.contains("\"handle\"")).unwrap().to_owned()
+    };
+    assert_eq!(handle(), handle());
+}

@@ -1,0 +1,263 @@
+//! How a server starts, hears signals and ends.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::{PATIENCE, Scratch, Server, wharf, wharf_fails, wharf_ok};
+
+#[test]
+fn wrong_arguments_end_with_2_and_name_the_mistake() {
+    for (arguments, part) in [
+        (&["serve"][..], "<DIR|--config <FILE>|--exports <FILE>>"),
+        (&["serve", "/tmp", "--listen", "nowhere"], "nowhere"),
+        (&["serve", "/tmp", "--rpcbind", "maybe"], "builtin, register, off"),
+        (&["serve", "/tmp", "--idle-timeout", "soon"], "no time"),
+        (&["serve", "--config", "x", "--read-only"], "<DIR>"),
+        (&["serve", "/tmp", "--no-root-squash", "--all-squash"], "cannot be used with"),
+        (&["ls", "http://x/y"], "nfs://"),
+        (&["fly"], "fly"),
+    ] {
+        let said = wharf_fails(2, arguments);
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_served_ends_with_1_and_says_where_and_why() {
+    let scratch = Scratch::new();
+    let state = scratch.path("state");
+    let bad = scratch.file("exports", "/srv *(rw)\n/data *(rw,no_rot_squash)\n");
+    let bad = bad.to_str().unwrap();
+    let missing = scratch.path("missing");
+    let missing = missing.to_str().unwrap();
+    for (arguments, parts) in [
+        (&["serve", missing, "--listen", "127.0.0.1:0"][..], &[missing, "No such file"][..]),
+        (&["serve", "--exports", bad], &["exports:2:12: unknown option `no_rot_squash`"]),
+        (&["serve", "--exports", missing], &[missing]),
+        (&["serve", "mem:1M", "--client", "@us"], &["--client @us", "netgroups"]),
+        (&["serve", "mem:1M", "--fault", "read:explode", "--listen", "127.0.0.1:0"], &["faults", "explode"]),
+    ] {
+        let said = wharf_fails(1, &[arguments, &["--state-dir", state.to_str().unwrap()]].concat());
+        assert!(parts.iter().all(|part| said.contains(part)), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn listening_beyond_this_machine_without_clients_is_refused_with_the_flag_to_add() {
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let said = wharf_fails(1, &["serve", "mem:1M", "--listen", address]);
+        assert!(said.contains("--client '*'"), "{said}");
+    }
+    let server = Server::with_addresses(1, &["mem:1M", "--listen", "0.0.0.0:0", "--client", "127.0.0.0/8"]);
+    assert_eq!(wharf_ok(&["ls", &server.url("/mem")]), "");
+}
+
+#[test]
+fn client_that_no_rule_names_is_refused() {
+    let server = Server::start(1, &["mem:1M", "--client", "192.0.2.1"]);
+    let said = wharf_fails(1, &["ls", &server.url("/mem")]);
+    assert!(said.contains("refuses this client"), "{said}");
+}
+
+#[test]
+fn ctrl_c_and_termination_end_the_server_well() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut server = Server::start(1, &["mem:1M"]);
+        server.signal(signal);
+        assert_eq!(server.wait(), Some(0));
+        server.wait_for_log("ended");
+    }
+}
+
+#[test]
+fn single_export_is_also_the_root() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    fs::write(export.join("here"), "").unwrap();
+    let server = Server::start(1, &[export.to_str().unwrap()]);
+    assert_eq!(wharf_ok(&["ls", &server.url("/")]), "here\n");
+}
+
+#[test]
+fn read_only_export_refuses_changes() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(1, &["--read-only", export.to_str().unwrap()]);
+    let said = wharf_fails(1, &["mkdir", &server.url(export.join("new"))]);
+    assert!(said.contains("read-only"), "{said}");
+}
+
+#[test]
+fn export_squashes_the_superuser_unless_told_otherwise() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    fs::set_permissions(&export, fs::Permissions::from_mode(0o777)).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only the superuser's server can act as somebody else");
+        return;
+    }
+    for (flags, uid) in [
+        (&[][..], 65_534),
+        (&["--no-root-squash"], 0),
+        (&["--all-squash", "--anonuid", "1234", "--anongid", "1235"], 1234),
+    ] {
+        let server = Server::start(1, &[&[export.to_str().unwrap()], flags].concat());
+        let dir = export.join(format!("of-{uid}"));
+        wharf_ok(&["mkdir", "--uid", "0", "--gid", "0", &server.url(&dir)]);
+        assert_eq!(fs::metadata(&dir).unwrap().uid(), uid, "{flags:?}");
+    }
+}
+
+#[test]
+fn server_that_cannot_act_as_others_says_so_and_acts_as_itself() {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only the superuser can start a server as somebody else");
+        return;
+    }
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.dir("state"));
+    for dir in [&export, &state] {
+        std::os::unix::fs::chown(dir, Some(4321), Some(4321)).unwrap();
+    }
+    let program = scratch.path("wharf");
+    fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    let mut command = Command::new(&program);
+    command.arg("serve").arg(&export).arg("--state-dir").arg(&state).args(["--listen", "127.0.0.1:0"]);
+    command.uid(4321).gid(4321);
+    let server = Server::spawn(1, command);
+    server.wait_for_log("cannot act as other users");
+    wharf_ok(&["mkdir", "--uid", "77", &server.url(export.join("new"))]);
+    assert_eq!(fs::metadata(export.join("new")).unwrap().uid(), 4321);
+}
+
+#[test]
+fn reload_puts_new_exports_in_force_and_a_bad_file_none() {
+    let scratch = Scratch::new();
+    let (first, second) = (scratch.dir("first"), scratch.dir("second"));
+    fs::write(first.join("one"), "1").unwrap();
+    fs::write(second.join("two"), "2").unwrap();
+    let line = |dir: &std::path::Path| format!("{} 127.0.0.0/8(ro,insecure)\n", dir.display());
+    let exports = scratch.file("exports", &line(&first));
+    let server = Server::start(1, &["--exports", exports.to_str().unwrap()]);
+    assert_eq!(wharf_ok(&["ls", &server.url(&first)]), "one\n");
+
+    fs::write(&exports, format!("{}{}", line(&first), line(&second))).unwrap();
+    server.signal(Signal::HUP);
+    server.wait_for_log("reloaded");
+    assert_eq!(wharf_ok(&["ls", &server.url(&second)]), "two\n");
+
+    fs::write(&exports, "/srv *(rw,nonsense)\n").unwrap();
+    server.signal(Signal::HUP);
+    server.wait_for_log("exports:1:11: unknown option `nonsense`");
+    assert_eq!(wharf_ok(&["ls", &server.url(&second)]), "two\n");
+
+    fs::write(&exports, line(&second)).unwrap();
+    server.signal(Signal::HUP);
+    let began = std::time::Instant::now();
+    while wharf(&["ls", &server.url(&first)]).status.success() {
+        assert!(began.elapsed() < PATIENCE, "{}", server.log());
+    }
+}
+
+#[test]
+fn memory_survives_a_reload() {
+    let scratch = Scratch::new();
+    let text = "[[export]]\nmemory = \"1M\"\nname = \"/m\"\nclients = [\"127.0.0.1\"]\n";
+    let config = scratch.file("wharf.toml", text);
+    let server = Server::start(1, &["--config", config.to_str().unwrap()]);
+    wharf_ok(&["mkdir", &server.url("/m/kept")]);
+    fs::write(&config, format!("{text}[[export]]\nmemory = \"1M\"\nname = \"/n\"\n")).unwrap();
+    server.signal(Signal::HUP);
+    server.wait_for_log("reloaded");
+    assert_eq!(wharf_ok(&["ls", &server.url("/m")]), "kept\n");
+    assert_eq!(wharf_ok(&["ls", &server.url("/n")]), "");
+}
+
+#[test]
+fn configuration_file_decides_what_the_command_line_does_not() {
+    let scratch = Scratch::new();
+    let text =
+        "[server]\nlisten = [\"127.0.0.1:0\"]\n[log]\nformat = \"json\"\n[[export]]\nmemory = \"1M\"\nname = \"/m\"\n";
+    let config = scratch.file("wharf.toml", text);
+    let server = Server::with_addresses(1, &["--config", config.to_str().unwrap()]);
+    assert!(server.further_lines().is_empty());
+    server.wait_for_log("\"message\":\"serving\"");
+    assert_eq!(wharf_ok(&["ls", &server.url("/m")]), "");
+}
+
+#[test]
+fn service_manager_hears_of_every_state() {
+    let scratch = Scratch::new();
+    let path = scratch.path("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    let next = || {
+        let mut buffer = [0; 256];
+        let count = manager.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..count]).into_owned()
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    command.args(["serve", "mem:1M", "--listen", "127.0.0.1:0"]).env("NOTIFY_SOCKET", &path);
+    let mut server = Server::spawn(1, command);
+    assert_eq!(next(), "READY=1");
+    server.signal(Signal::HUP);
+    assert!(next().starts_with("RELOADING=1\nMONOTONIC_USEC="));
+    assert_eq!(next(), "READY=1");
+    server.signal(Signal::TERM);
+    assert_eq!(next(), "STOPPING=1");
+    assert_eq!(server.wait(), Some(0));
+}
+
+#[test]
+fn second_ctrl_c_does_not_wait_for_slow_calls() {
+    let mut server = Server::start(1, &["mem:1M", "--fault", "lookup(slow):delay=25s"]);
+    let url = server.url("/mem/slow");
+    let call = std::thread::spawn(move || wharf(&["stat", &url]));
+    std::thread::sleep(Duration::from_millis(500));
+    let began = std::time::Instant::now();
+    server.signal(Signal::INT);
+    server.wait_for_log("finishing what was accepted");
+    server.signal(Signal::INT);
+    assert_eq!(server.wait(), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    drop(call);
+}
+
+#[test]
+fn socket_of_the_service_manager_is_served_and_nothing_else() {
+    use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // The variables name the process, so a shell sets them and becomes the server.
+    let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_wharf"), "serve", "mem:1M"]).stdin(OwnedFd::from(listener));
+    let server = Server::spawn(1, command);
+    assert_eq!(server.address(), address);
+    assert!(server.further_lines().is_empty());
+    assert_eq!(wharf_ok(&["ls", &server.url("/mem")]), "");
+}
+
+#[test]
+fn socket_of_the_service_manager_that_others_reach_needs_clients_too() {
+    use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_wharf"), "serve", "mem:1M"]).stdin(OwnedFd::from(listener));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--client '*'"));
+}

@@ -1,0 +1,249 @@
+//! The real program, and directories that are gone after their test.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long anything may take before the test fails.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A temporary directory.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("wharf-cli-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Scratch(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn dir(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir(&path).unwrap();
+        path
+    }
+
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+/// Runs the program with these arguments to its end.
+pub fn wharf<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wharf")).args(arguments).output().unwrap()
+}
+
+/// Runs the program, which has to succeed, and gives what it printed.
+pub fn wharf_ok<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> String {
+    let output = wharf(arguments);
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{:?}: {}", arguments.iter().map(AsRef::as_ref).collect::<Vec<_>>(), said());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs the program, which has to fail with `code`, and gives what it said.
+pub fn wharf_fails<A: AsRef<std::ffi::OsStr>>(code: i32, arguments: &[A]) -> String {
+    let output = wharf(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    said
+}
+
+/// A running `wharf serve`.
+pub struct Server {
+    child: Child,
+    lines: Receiver<String>,
+    log: Arc<Mutex<String>>,
+    pub ways: Vec<String>,
+    // Last, so that it is removed when the server is gone.
+    _state: Scratch,
+}
+
+impl Server {
+    /// Starts one on free ports of 127.0.0.1 and ::1, and waits until it serves `exports` exports.
+    pub fn start(exports: usize, arguments: &[&str]) -> Server {
+        let addresses = ["--listen", "127.0.0.1:0", "--listen", "[::1]:0"];
+        Server::with_addresses(exports * 2, &[&addresses, arguments].concat())
+    }
+
+    /// Starts one, and waits until it has printed so many ways to mount.
+    pub fn with_addresses(ways: usize, arguments: &[&str]) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        command.arg("serve").args(arguments);
+        Server::spawn(ways, command)
+    }
+
+    /// Starts a prepared command, and waits until it has printed so many ways to mount.
+    pub fn spawn(ways: usize, mut command: Command) -> Server {
+        let state = Scratch::new();
+        if !command.get_args().any(|argument| argument == "--state-dir") {
+            command.arg("--state-dir").arg(state.path("state"));
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let stdout = child.stdout.take().unwrap();
+        thread::spawn(move || {
+            BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let log = Arc::new(Mutex::new(String::new()));
+        let (stderr, kept) = (child.stderr.take().unwrap(), Arc::clone(&log));
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                *kept.lock().unwrap() += &(line + "\n");
+            }
+        });
+        let mut server = Server { child, lines, log, ways: Vec::new(), _state: state };
+        for _ in 0..ways {
+            match server.lines.recv_timeout(PATIENCE) {
+                Ok(line) => server.ways.push(line),
+                Err(error) => panic!("the server does not start ({error}): {}", server.log()),
+            }
+        }
+        server
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Waits until `text` is in the log.
+    pub fn wait_for_log(&self, text: &str) {
+        let began = Instant::now();
+        while !self.log().contains(text) {
+            assert!(began.elapsed() < PATIENCE, "{text:?} does not come: {}", self.log());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The port of 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        port_of(&self.ways[0])
+    }
+
+    /// The address that it serves on, over IPv4.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port()))
+    }
+
+    /// The URL of a path on it, over IPv4.
+    pub fn url(&self, path: impl AsRef<Path>) -> String {
+        format!("nfs://127.0.0.1:{}{}", self.port(), path.as_ref().display())
+    }
+
+    /// The URL of a path on it, over IPv6.
+    pub fn url6(&self, path: impl AsRef<Path>) -> String {
+        format!("nfs://[::1]:{}{}", port_of(&self.ways[1]), path.as_ref().display())
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for its end, and gives its exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(began.elapsed() < PATIENCE, "the server does not end: {}", self.log());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// What is printed after the ways to mount, until nothing comes any more.
+    pub fn further_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            match self.lines.recv_timeout(Duration::from_millis(100)) {
+                Ok(line) => lines.push(line),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return lines,
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already; nothing of it is needed any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn port_of(way: &str) -> u16 {
+    let (_, rest) = way.split_once("port=").unwrap_or_else(|| panic!("no port in {way:?}"));
+    rest.split(',').next().unwrap().parse().unwrap()
+}
+
+/// Makes a tree with files of many sizes, links, an empty directory and names that are hard to copy.
+pub fn make_tree(top: &Path) {
+    fs::create_dir(top).unwrap();
+    for (depth, name) in ["a", "a/b", "a/b/c", "empty", "with space"].iter().enumerate() {
+        fs::create_dir(top.join(name)).unwrap();
+        for size in [0, 1, 4095, 4096, 70_000] {
+            if *name != "empty" {
+                let bytes: Vec<u8> = (0..size).map(|index: usize| (index * 7 + depth) as u8).collect();
+                fs::write(top.join(name).join(format!("file-{size}")), bytes).unwrap();
+            }
+        }
+    }
+    fs::write(top.join("a/large"), vec![0x5a; 3_000_001]).unwrap();
+    fs::write(top.join("n".repeat(255)), "long name").unwrap();
+    fs::hard_link(top.join("a/large"), top.join("a/same file")).unwrap();
+    symlink("../a/large", top.join("with space/link")).unwrap();
+}
+
+/// Every path below `top` with its kind, mode, content or target.
+pub fn snapshot(top: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+    let mut found = Vec::new();
+    let mut pending = vec![top.to_owned()];
+    while let Some(path) = pending.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = match metadata.file_type() {
+            kind if kind.is_dir() => {
+                pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                Vec::new()
+            }
+            kind if kind.is_symlink() => fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec(),
+            _ => fs::read(&path).unwrap(),
+        };
+        found.push((path.strip_prefix(top).unwrap().to_owned(), metadata.mode(), content));
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,75 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Why a copy ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// The server or the way to it.
+    #[error("{0}")]
+    Remote(#[from] Error),
+    /// This machine.
+    #[error("{0}")]
+    Local(#[from] LocalError),
+    /// The target is there already.
+    #[error("{}: exists already; ask to overwrite if that is meant", path.escape_ascii())]
+    Exists {
+        /// The target.
+        path: Vec<u8>,
+    },
+    /// The target is there already and is something else, which is never overwritten.
+    #[error("{}: exists already and is another kind of file", path.escape_ascii())]
+    OtherKind {
+        /// The target.
+        path: Vec<u8>,
+    },
+    /// The copy is not what the original is.
+    #[error("{}: the copy differs from the original at byte {offset}", path.escape_ascii())]
+    Differs {
+        /// The file.
+        path: Vec<u8>,
+        /// Where the first difference is, in bytes.
+        offset: u64,
+    },
+    /// The original became shorter while it was copied.
+    #[error("{}: the file was cut short while it was copied", path.escape_ascii())]
+    Shrank {
+        /// The file.
+        path: Vec<u8>,
+    },
+    /// The server lost unstable bytes again and again.
+    #[error("{}: the server lost what was written {times} times", path.escape_ascii())]
+    Lost {
+        /// The file.
+        path: Vec<u8>,
+        /// How often.
+        times: u32,
+    },
+    /// A part of the copy panicked.
+    #[error("a task of the copy ended: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// What went wrong with a file of this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot {operation}: {source}", path.display())]
+pub struct LocalError {
+    /// The file.
+    pub path: PathBuf,
+    /// What was tried.
+    pub operation: &'static str,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+impl LocalError {
+    /// Adds path and operation to what the system says.
+    pub(super) fn wrap<'p>(
+        path: &'p Path,
+        operation: &'static str,
+    ) -> impl Fn(io::Error) -> LocalError + Clone + use<'p> {
+        move |source| LocalError { path: path.to_owned(), operation, source }
+    }
+}

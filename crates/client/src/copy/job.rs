@@ -1,0 +1,109 @@
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use vfs::{Attributes, SetAttributes, SetTime};
+
+use super::{CopyError, CopyOptions, Event, Summary};
+use crate::Mount;
+
+/// One copy: what all its tasks share.
+pub(super) struct Job {
+    pub(super) mount: Mount,
+    pub(super) options: CopyOptions,
+    files: Arc<Semaphore>,
+    transfers: Arc<Semaphore>,
+    summary: Mutex<Summary>,
+}
+
+impl Job {
+    pub(super) fn new(mount: &Mount, options: &CopyOptions) -> Job {
+        Job {
+            mount: mount.clone(),
+            files: Arc::new(Semaphore::new(options.files.clamp(1, CopyOptions::MAX_FILES))),
+            transfers: Arc::new(Semaphore::new(options.transfers.clamp(1, CopyOptions::MAX_TRANSFERS))),
+            options: options.clone(),
+            summary: Mutex::new(Summary::default()),
+        }
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        *self.count()
+    }
+
+    pub(super) fn count(&self) -> MutexGuard<'_, Summary> {
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tell(&self, event: Event<'_>) {
+        if let Some(progress) = &self.options.progress {
+            progress(event);
+        }
+    }
+
+    /// Counts bytes that are done; `on_wire` of them were sent or received.
+    pub(super) fn copied(&self, bytes: u64, on_wire: u64) {
+        {
+            let mut summary = self.count();
+            summary.bytes += bytes;
+            summary.data_bytes += on_wire;
+        }
+        self.tell(Event::Copied(bytes));
+    }
+
+    /// Waits until one more transfer may be on its way.
+    pub(super) async fn transfer(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.transfers).acquire_owned().await.ok()
+    }
+
+    /// What to set on a finished copy of a file with these attributes.
+    pub(super) fn final_attributes(&self, original: &Attributes) -> SetAttributes {
+        let times = self.options.keep_times;
+        let owners = self.options.keep_owners;
+        SetAttributes {
+            mode: Some(original.mode),
+            uid: owners.then_some(original.uid),
+            gid: owners.then_some(original.gid),
+            size_bytes: None,
+            accessed: times.then_some(SetTime::To(original.accessed)),
+            modified: times.then_some(SetTime::To(original.modified)),
+        }
+    }
+}
+
+/// Tasks that copy files, as many at once as the job allows. The first error ends them all.
+pub(super) struct Files {
+    job: Arc<Job>,
+    tasks: JoinSet<Result<(), CopyError>>,
+}
+
+impl Files {
+    pub(super) fn new(job: &Arc<Job>) -> Files {
+        Files { job: Arc::clone(job), tasks: JoinSet::new() }
+    }
+
+    /// Starts a task as soon as there is room for it.
+    pub(super) async fn spawn<F>(&mut self, copy: F) -> Result<(), CopyError>
+    where
+        F: Future<Output = Result<(), CopyError>> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.job.files).acquire_owned().await.ok();
+        while let Some(done) = self.tasks.try_join_next() {
+            done??;
+        }
+        self.tasks.spawn(async move {
+            let _permit = permit;
+            copy.await
+        });
+        Ok(())
+    }
+
+    /// Waits for all of them.
+    pub(super) async fn finish(mut self) -> Result<(), CopyError> {
+        while let Some(done) = self.tasks.join_next().await {
+            done??;
+        }
+        Ok(())
+    }
+}

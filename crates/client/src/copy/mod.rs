@@ -1,0 +1,148 @@
+//! Copies of whole trees between this machine and a mounted export.
+//!
+//! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
+//! when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
+//! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for.
+
+mod download;
+mod error;
+mod job;
+mod links;
+mod local;
+mod receive;
+mod send;
+mod upload;
+mod verify;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Mount;
+pub use error::{CopyError, LocalError};
+use job::Job;
+
+/// How to copy.
+#[derive(Clone)]
+pub struct CopyOptions {
+    /// Whether files that are there already are overwritten and directories merged. Otherwise they are errors.
+    pub overwrite: bool,
+    /// Whether every file is read back from its copy and compared.
+    pub verify: bool,
+    /// Whether users and groups are kept, which mostly needs a superuser on both sides.
+    pub keep_owners: bool,
+    /// Whether modes and times are kept. Otherwise new files have the mode of the old ones and the present time.
+    pub keep_times: bool,
+    /// How many files are copied at once, 1 to [`CopyOptions::MAX_FILES`].
+    pub files: usize,
+    /// How many reads and writes of data are on their way at once, 1 to [`CopyOptions::MAX_TRANSFERS`]. Each takes the
+    /// memory of one transfer.
+    pub transfers: usize,
+    /// Hears of every step.
+    pub progress: Option<Progress>,
+}
+
+/// Hears of the steps of a copy; called from several tasks, and better quick.
+pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
+
+/// A step of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A file of this many bytes is going to be copied.
+    Found {
+        /// Its path below the tree's top.
+        path: &'a [u8],
+        /// Its length in bytes.
+        bytes: u64,
+    },
+    /// So many more bytes are done, holes included.
+    Copied(u64),
+    /// Something is copied whole.
+    Finished {
+        /// Its path below the tree's top.
+        path: &'a [u8],
+    },
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Regular files.
+    pub files: u64,
+    /// Directories.
+    pub directories: u64,
+    /// Symbolic links.
+    pub symlinks: u64,
+    /// FIFOs, sockets and devices.
+    pub special_files: u64,
+    /// Further names of files that were copied already.
+    pub hard_links: u64,
+    /// Bytes of regular files, holes included.
+    pub bytes: u64,
+    /// Bytes that went over the wire; less than the above by the holes.
+    pub data_bytes: u64,
+}
+
+impl CopyOptions {
+    /// The most files at once.
+    pub const MAX_FILES: usize = 1024;
+    /// The most transfers at once.
+    pub const MAX_TRANSFERS: usize = 1024;
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        CopyOptions {
+            overwrite: false,
+            verify: false,
+            keep_owners: false,
+            keep_times: true,
+            files: 16,
+            transfers: 32,
+            progress: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for CopyOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyOptions")
+            .field("overwrite", &self.overwrite)
+            .field("verify", &self.verify)
+            .field("keep_owners", &self.keep_owners)
+            .field("keep_times", &self.keep_times)
+            .field("files", &self.files)
+            .field("transfers", &self.transfers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Copies a file or a tree of this machine to `to`, a path below the mount's root whose directory exists.
+///
+/// ```no_run
+/// # async fn example(mount: client::Mount) -> Result<(), client::copy::CopyError> {
+/// use client::copy::{CopyOptions, upload};
+///
+/// let options = CopyOptions { verify: true, ..CopyOptions::default() };
+/// let summary = upload(&mount, "src".as_ref(), b"backup/src", &options).await?;
+/// println!("{} files, {} bytes", summary.files, summary.bytes);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// The first thing that goes wrong, with its path; what was copied until then stays.
+pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions) -> Result<Summary, CopyError> {
+    let job = Arc::new(Job::new(mount, options));
+    upload::run(&job, from, to).await?;
+    Ok(job.summary())
+}
+
+/// Copies a file or a tree below the mount's root to `to`, a path of this machine whose directory exists.
+///
+/// # Errors
+/// As those of [`upload()`].
+pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptions) -> Result<Summary, CopyError> {
+    let job = Arc::new(Job::new(mount, options));
+    download::run(&job, from, to).await?;
+    Ok(job.summary())
+}

@@ -1,0 +1,206 @@
+//! One file's way to the server: many WRITEs at once, a COMMIT, and all of it again when the server lost unstable bytes.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
+use vfs::{Attributes, CreateMode, FileKind, SetAttributes, Stability};
+
+use super::job::Job;
+use super::{CopyError, Event, LocalError, local, verify};
+use crate::{Handle, Status, WriteVerifier};
+
+/// How often a file is sent anew because the server lost what was unstable, before the copy is given up.
+const MAX_RESENDS: u32 = 8;
+/// The mode of a file while it is written.
+const PRIVATE: u32 = 0o600;
+
+/// A file to send.
+pub(super) struct Sending {
+    pub(super) from: PathBuf,
+    pub(super) path: Vec<u8>,
+    pub(super) dir: Handle,
+    pub(super) name: Vec<u8>,
+    pub(super) attributes: Attributes,
+}
+
+pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyError> {
+    let from = file.from.clone();
+    let open = move || File::open(&from).map_err(LocalError::wrap(&from, "open"));
+    let source = Arc::new(local::blocking(open).await?);
+    let target = create(job, &file).await?;
+    let end = write_until_safe(job, &file, &source, &target).await?;
+    let mut set = job.final_attributes(&file.attributes);
+    // The end is a hole, which no WRITE makes.
+    set.size_bytes = (end < file.attributes.size_bytes).then_some(file.attributes.size_bytes);
+    if job.options.verify {
+        verify_sent(job, &file, &source, &target, &set).await?;
+    }
+    job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.path))?;
+    job.count().files += 1;
+    job.tell(Event::Finished { path: &file.path });
+    Ok(target)
+}
+
+async fn create(job: &Job, file: &Sending) -> Result<Handle, CopyError> {
+    let set = SetAttributes { mode: Some(PRIVATE), ..SetAttributes::default() };
+    let mount = &job.mount;
+    match mount.create(&file.dir, &file.name, CreateMode::Guarded, &set).await {
+        Ok(made) => Ok(made.handle),
+        Err(error) if error.status() == Some(Status::Exists) => take_existing(job, file).await,
+        Err(error) => Err(error.about(&file.path).into()),
+    }
+}
+
+/// Takes the file that is there and empties it, when that is allowed.
+async fn take_existing(job: &Job, file: &Sending) -> Result<Handle, CopyError> {
+    let path = || file.path.clone();
+    if !job.options.overwrite {
+        return Err(CopyError::Exists { path: path() });
+    }
+    let found = job.mount.lookup(&file.dir, &file.name).await.map_err(|error| error.about(&file.path))?;
+    if found.attributes.kind != FileKind::Regular {
+        return Err(CopyError::OtherKind { path: path() });
+    }
+    let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+    job.mount.setattr(&found.handle, &set).await.map_err(|error| error.about(&file.path))?;
+    Ok(found.handle)
+}
+
+/// Writes all data until the server has it on stable storage, and says where it ends.
+async fn write_until_safe(
+    job: &Arc<Job>,
+    file: &Sending,
+    source: &Arc<File>,
+    target: &Handle,
+) -> Result<u64, CopyError> {
+    for attempt in 0..=MAX_RESENDS {
+        let mut pass = Pass::new(job, target, attempt == 0);
+        let end = pass.write_all(file, source).await?;
+        if pass.is_safe().await.map_err(|error| error.about(&file.path))? {
+            job.copied(file.attributes.size_bytes.saturating_sub(end), 0);
+            return Ok(end);
+        }
+    }
+    Err(CopyError::Lost { path: file.path.clone(), times: MAX_RESENDS + 1 })
+}
+
+/// What a WRITE left: whether it is unstable still, and under which verifier.
+struct Left {
+    is_unstable: bool,
+    verifier: WriteVerifier,
+}
+
+/// One pass over a file's data.
+struct Pass {
+    job: Arc<Job>,
+    target: Handle,
+    writes: JoinSet<crate::Result<Left>>,
+    verifier: Option<WriteVerifier>,
+    /// Whether two writes had different verifiers: the server was restarted in between.
+    is_torn: bool,
+    /// Whether this is the first pass, whose bytes are told of.
+    counts: bool,
+}
+
+impl Pass {
+    fn new(job: &Arc<Job>, target: &Handle, counts: bool) -> Pass {
+        let job = Arc::clone(job);
+        Pass { job, target: *target, writes: JoinSet::new(), verifier: None, is_torn: false, counts }
+    }
+
+    async fn write_all(&mut self, file: &Sending, source: &Arc<File>) -> Result<u64, CopyError> {
+        let most = self.job.mount.sizes().write as usize;
+        let (mut offset, mut end) = (0, 0);
+        while offset < file.attributes.size_bytes {
+            let permit = self.job.transfer().await;
+            let Some((start, bytes)) = self.next(file, source, offset, most).await? else { break };
+            let count = bytes.len() as u64;
+            if self.counts {
+                self.job.copied(start + count - offset, count);
+            }
+            (offset, end) = (start + count, start + count);
+            self.write(start, bytes, offset >= file.attributes.size_bytes && start == 0, permit);
+            self.reap().map_err(|error| error.about(&file.path))?;
+        }
+        while let Some(done) = self.writes.join_next().await {
+            self.note(done?.map_err(|error| error.about(&file.path))?);
+        }
+        Ok(end)
+    }
+
+    async fn next(
+        &self,
+        file: &Sending,
+        source: &Arc<File>,
+        offset: u64,
+        most: usize,
+    ) -> Result<Option<(u64, Bytes)>, CopyError> {
+        let (source, from) = (Arc::clone(source), file.from.clone());
+        local::blocking(move || local::next_data(&source, offset, most).map_err(LocalError::wrap(&from, "read"))).await
+    }
+
+    /// Starts a WRITE. A file of one WRITE is made stable by it; others are by COMMIT.
+    fn write(&mut self, offset: u64, bytes: Bytes, is_all: bool, permit: Option<OwnedSemaphorePermit>) {
+        let (mount, target) = (self.job.mount.clone(), self.target);
+        let stability = if is_all { Stability::File } else { Stability::Unstable };
+        self.writes.spawn(async move {
+            let _permit = permit;
+            let (mut offset, mut bytes) = (offset, bytes);
+            let mut left = Left { is_unstable: false, verifier: WriteVerifier::default() };
+            while !bytes.is_empty() {
+                let written = mount.write(&target, offset, bytes.clone(), stability).await?;
+                offset += u64::from(written.count);
+                bytes.advance(written.count as usize);
+                left = Left {
+                    is_unstable: left.is_unstable || written.stability == Stability::Unstable,
+                    verifier: written.verifier,
+                };
+            }
+            Ok(left)
+        });
+    }
+
+    fn reap(&mut self) -> crate::Result<()> {
+        while let Some(done) = self.writes.try_join_next() {
+            match done {
+                Ok(left) => self.note(left?),
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, left: Left) {
+        if left.is_unstable {
+            self.is_torn |= self.verifier.is_some_and(|verifier| verifier != left.verifier);
+            self.verifier = Some(left.verifier);
+        }
+    }
+
+    /// Brings what is unstable to stable storage, and says whether nothing of it was lost (RFC 1813 §3.3.21).
+    async fn is_safe(&self) -> crate::Result<bool> {
+        match self.verifier {
+            None => Ok(true),
+            Some(_) if self.is_torn => Ok(false),
+            Some(verifier) => Ok(self.job.mount.commit(&self.target, 0, 0).await? == verifier),
+        }
+    }
+}
+
+async fn verify_sent(
+    job: &Arc<Job>,
+    file: &Sending,
+    source: &Arc<File>,
+    target: &Handle,
+    set: &SetAttributes,
+) -> Result<(), CopyError> {
+    if set.size_bytes.is_some() {
+        let size = SetAttributes { size_bytes: set.size_bytes, ..SetAttributes::default() };
+        job.mount.setattr(target, &size).await.map_err(|error| error.about(&file.path))?;
+    }
+    verify::compare(job, &file.path, (source, &file.from), (target, file.attributes.size_bytes)).await
+}

@@ -1,0 +1,53 @@
+use crate::process;
+
+/// Why a job cannot be done, or could not be finished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A number of the job is not one that it can be.
+    #[error("{what} is {value}; it can be {min} to {max}")]
+    Range {
+        /// Which number.
+        what: &'static str,
+        /// What it is.
+        value: u64,
+        /// The least that it can be.
+        min: u64,
+        /// The most that it can be.
+        max: u64,
+    },
+    /// The block size is not a multiple of 8.
+    #[error("a block of {0} bytes is not possible: it must be a multiple of 8")]
+    BlockSize(u32),
+    /// The server does not transfer a whole block at once.
+    #[error("the server transfers at most {max} bytes at once, and the blocks have {block_bytes}")]
+    TransferSize {
+        /// The bytes of a block.
+        block_bytes: u32,
+        /// What the server transfers.
+        max: u32,
+    },
+    /// The file is something else than a regular file or a directory.
+    #[error("{0} is neither a regular file nor a directory")]
+    Kind(String),
+    /// The client failed before or after the measurement.
+    #[error("{0}")]
+    Client(#[from] client::Error),
+    /// The server's process cannot be looked at.
+    #[error("server process: {0}")]
+    Process(#[from] process::Error),
+    /// A runtime cannot be made, or a thread not started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] std::io::Error),
+    /// A thread ended without a result, which a bug of this program would do.
+    #[error("a thread of the benchmark ended without a result")]
+    ThreadDied,
+    /// Bytes came back that are not those that were written.
+    #[error("verification: {count} blocks are wrong; the first is at byte {offset_bytes}")]
+    Mismatch {
+        /// How many blocks.
+        count: u64,
+        /// Where the first one is.
+        offset_bytes: u64,
+    },
+}

@@ -1,0 +1,230 @@
+//! One connection: its operations, as many at once as the depth says, and what it found.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use client::{Handle, Mount, Version, WriteVerifier};
+use report::Direction;
+use tokio::task::JoinSet;
+use vfs::Stability;
+
+use super::pattern::Pattern;
+use super::plan::{Plan, Step};
+use super::tally::{Done, Tally};
+use super::target::{Mismatches, write_all};
+use super::{End, Job};
+
+/// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
+const MAX_ERRORS: u64 = 100;
+
+/// When all connections start, when their measurement begins, and when it ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schedule {
+    measured_from: Instant,
+    deadline: Option<Instant>,
+}
+
+impl Schedule {
+    pub(super) fn starting_at(start: Instant, job: &Job) -> Schedule {
+        match job.end {
+            End::After(time) => {
+                let measured_from = start + job.warm_up;
+                Schedule { measured_from, deadline: Some(measured_from + time) }
+            }
+            End::Bytes(_) => Schedule { measured_from: start, deadline: None },
+        }
+    }
+
+    /// How long it is until the measurement begins.
+    pub(super) fn time_to_measurement(&self) -> Duration {
+        self.measured_from.saturating_duration_since(Instant::now())
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+}
+
+/// What connections found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) reads: Tally,
+    pub(super) writes: Tally,
+    pub(super) syncs: Tally,
+    pub(super) first_error: Option<client::Error>,
+    pub(super) wrong: Mismatches,
+    /// Which blocks were written, when that is wanted.
+    pub(super) is_written: Vec<bool>,
+}
+
+impl Found {
+    pub(super) fn new(job: &Job) -> Found {
+        let tracked = if job.verify && job.workload.writes() { job.block_count() } else { 0 };
+        Found {
+            reads: Tally::new(Direction::Read),
+            writes: Tally::new(Direction::Write),
+            syncs: Tally::new(Direction::Sync),
+            first_error: None,
+            wrong: Mismatches::default(),
+            is_written: vec![false; tracked as usize],
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Found) {
+        self.reads.merge(&other.reads);
+        self.writes.merge(&other.writes);
+        self.syncs.merge(&other.syncs);
+        self.first_error = self.first_error.take().or(other.first_error);
+        self.wrong.merge(other.wrong);
+        self.is_written.iter_mut().zip(&other.is_written).for_each(|(mine, others)| *mine |= others);
+    }
+
+    fn errors(&self) -> u64 {
+        self.reads.errors() + self.writes.errors() + self.syncs.errors()
+    }
+}
+
+/// A connection with its plan.
+pub(super) struct Lane {
+    mount: Mount,
+    file: Handle,
+    block_bytes: u32,
+    stability: Stability,
+    pattern: Option<Pattern>,
+    workload_writes: bool,
+    /// What is written when nothing is checked.
+    payload: Bytes,
+    state: RefCell<State>,
+}
+
+struct State {
+    plan: Plan,
+    found: Found,
+    /// What came with the latest unstable write.
+    verifier: Option<WriteVerifier>,
+}
+
+impl Lane {
+    /// The lane with this number, from 0, on a connection of its own.
+    pub(super) fn new(job: &Job, number: u32, mount: Mount, file: Handle) -> Lane {
+        Lane {
+            mount,
+            file,
+            block_bytes: job.block_bytes,
+            stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
+            pattern: job.verify.then(|| Pattern::new(job.seed)),
+            workload_writes: job.workload.writes(),
+            payload: Pattern::new(job.seed).block(0, job.block_bytes),
+            state: RefCell::new(State { plan: Plan::new(job, number), found: Found::new(job), verifier: None }),
+        }
+    }
+
+    /// Does everything that is planned, `depth` operations at once, and returns what was found; nothing when a worker
+    /// died. It is awaited inside of a [`tokio::task::LocalSet`].
+    pub(super) async fn run(self, depth: u32, schedule: Schedule) -> Option<Found> {
+        let lane = Rc::new(self);
+        let mut workers = JoinSet::new();
+        for _ in 0..depth {
+            workers.spawn_local(Rc::clone(&lane).work(schedule));
+        }
+        while let Some(ended) = workers.join_next().await {
+            ended.ok()?;
+        }
+        lane.sync().await;
+        Rc::into_inner(lane).map(|lane| lane.state.into_inner().found)
+    }
+
+    async fn work(self: Rc<Self>, schedule: Schedule) {
+        // One reading of the clock ends an operation and begins the next.
+        let mut now = Instant::now();
+        while !schedule.is_over(now)
+            && let Some(step) = self.next_step()
+        {
+            let result = self.carry_out(step).await;
+            let ended = Instant::now();
+            self.record(step, result, Timing { began: now, ended, is_measured: now >= schedule.measured_from });
+            now = ended;
+        }
+    }
+
+    fn next_step(&self) -> Option<Step> {
+        let mut state = self.state.borrow_mut();
+        if state.found.errors() < MAX_ERRORS { state.plan.next() } else { None }
+    }
+
+    async fn carry_out(&self, step: Step) -> client::Result<Done> {
+        if step.is_write { self.write(step.offset).await } else { self.read(step.offset).await }
+    }
+
+    async fn read(&self, offset: u64) -> client::Result<Done> {
+        let data = self.mount.read(&self.file, offset, self.block_bytes).await?;
+        if let Some(pattern) = self.pattern {
+            let is_right = match self.workload_writes {
+                true => pattern.is_at_or_next(offset, &data.bytes),
+                false => pattern.is_at(offset, &data.bytes),
+            };
+            if !is_right {
+                self.state.borrow_mut().found.wrong.add(offset);
+            }
+        }
+        Ok(Done { moved_bytes: data.bytes.len() as u64, is_short: data.bytes.len() < self.block_bytes as usize })
+    }
+
+    async fn write(&self, offset: u64) -> client::Result<Done> {
+        let data = match self.pattern {
+            Some(pattern) => pattern.next().block(offset, self.block_bytes),
+            None => self.payload.clone(),
+        };
+        let (is_short, verifier) = write_all(&self.mount, self.file, offset, data, self.stability).await?;
+        let mut state = self.state.borrow_mut();
+        state.verifier = Some(verifier);
+        if let Some(is_written) = state.found.is_written.get_mut((offset / u64::from(self.block_bytes)) as usize) {
+            *is_written = true;
+        }
+        Ok(Done { moved_bytes: self.block_bytes.into(), is_short })
+    }
+
+    fn record(&self, step: Step, result: client::Result<Done>, timing: Timing) {
+        let found = &mut self.state.borrow_mut().found;
+        let tally = if step.is_write { &mut found.writes } else { &mut found.reads };
+        match result {
+            Ok(done) if timing.is_measured => tally.record(done, timing.began, timing.ended),
+            Ok(_) => {}
+            Err(error) => {
+                tally.record_error();
+                found.first_error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Asks for stable storage of what was written. A verifier that changed means that writes may be lost (RFC 1813
+    /// §3.3.21), which counts as a failure.
+    async fn sync(&self) {
+        let Some(written) = self.state.borrow_mut().verifier.take() else { return };
+        if self.stability == Stability::File || self.mount.version() == Version::V2 {
+            return;
+        }
+        let began = Instant::now();
+        let result = self.mount.commit(&self.file, 0, 0).await;
+        let found = &mut self.state.borrow_mut().found;
+        match result {
+            Ok(now) if now == written => {
+                found.syncs.record(Done { moved_bytes: 0, is_short: false }, began, Instant::now());
+            }
+            Ok(_) => found.syncs.record_error(),
+            Err(error) => {
+                found.syncs.record_error();
+                found.first_error.get_or_insert(error);
+            }
+        }
+    }
+}
+
+/// When an operation was on its way.
+struct Timing {
+    began: Instant,
+    ended: Instant,
+    is_measured: bool,
+}

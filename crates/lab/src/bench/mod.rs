@@ -1,0 +1,32 @@
+//! Reading and writing one file of a server in a chosen way.
+//!
+//! A [`Job`] says what to do; [`run`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
+//! process may use processors, each with a runtime of its own; each connection has its queue depth of operations on
+//! their way, and takes the next one as soon as one is over. What is measured starts and ends at the same moment
+//! everywhere.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use lab::bench::{End, Job, run};
+//!
+//! let url = "nfs://localhost:2049/export/file".parse().unwrap();
+//! let job = Job { workload: "randread".parse()?, depth: 64, end: End::After(Duration::from_secs(5)), ..Job::new(url) };
+//! let outcome = run(&job)?;
+//! println!("{} operations", outcome.summary.total().operations);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod job;
+mod lane;
+mod pattern;
+mod plan;
+mod run;
+mod tally;
+mod target;
+mod workload;
+
+pub use error::Error;
+pub use job::{End, Job};
+pub use run::{Outcome, run};
+pub use workload::{Order, Workload, WorkloadError};

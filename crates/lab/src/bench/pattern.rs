@@ -1,0 +1,83 @@
+//! Bytes that follow from their place in a file: whoever knows the seed knows what must be there.
+
+use bytes::Bytes;
+
+/// The contents of a file under one seed. Two seeds agree in no word that anybody will meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pattern {
+    seed: u64,
+}
+
+/// The bytes that one number of the pattern gives.
+const WORD_BYTES: usize = 8;
+
+impl Pattern {
+    pub(super) fn new(seed: u64) -> Pattern {
+        Pattern { seed }
+    }
+
+    /// What writes leave behind in a file that had this pattern before.
+    pub(super) fn next(self) -> Pattern {
+        Pattern { seed: self.seed.wrapping_add(1) }
+    }
+
+    /// The bytes of the file from `offset` on, which is a multiple of 8, as is `length`.
+    pub(super) fn block(self, offset: u64, length: u32) -> Bytes {
+        let words = self.words(offset).take(length as usize / WORD_BYTES);
+        words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>().into()
+    }
+
+    /// Whether `bytes` are those of the file from `offset` on.
+    pub(super) fn is_at(self, offset: u64, bytes: &[u8]) -> bool {
+        bytes
+            .chunks(WORD_BYTES)
+            .zip(self.words(offset))
+            .all(|(chunk, word)| *chunk == word.to_le_bytes()[..chunk.len()])
+    }
+
+    /// Whether each word of `bytes` is that of this pattern or of the next one: a block that is being written over.
+    pub(super) fn is_at_or_next(self, offset: u64, bytes: &[u8]) -> bool {
+        let either = self.words(offset).zip(self.next().words(offset));
+        bytes.chunks(WORD_BYTES).zip(either).all(|(chunk, (old, new))| {
+            *chunk == old.to_le_bytes()[..chunk.len()] || *chunk == new.to_le_bytes()[..chunk.len()]
+        })
+    }
+
+    fn words(self, offset: u64) -> impl Iterator<Item = u64> {
+        let first = offset / WORD_BYTES as u64;
+        let start = mix(self.seed);
+        (first..).map(move |number| mix(start ^ number))
+    }
+}
+
+/// Mixes the bits of a number so that neighbours have nothing in common (the end of SplitMix64).
+pub(super) fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_is_a_part_of_the_same_file_wherever_it_begins() {
+        let pattern = Pattern::new(7);
+        let whole = pattern.block(0, 64);
+        assert_eq!(pattern.block(16, 32), whole[16..48]);
+        assert!(pattern.is_at(16, &whole[16..43]));
+        assert!(!pattern.is_at(8, &whole[16..48]) && !pattern.next().is_at(16, &whole[16..48]));
+    }
+
+    #[test]
+    fn half_written_block_has_both_patterns_and_no_third() {
+        let pattern = Pattern::new(7);
+        let mut block = pattern.block(800, 64).to_vec();
+        block[..24].copy_from_slice(&pattern.next().block(800, 24));
+        assert!(pattern.is_at_or_next(800, &block) && !pattern.is_at(800, &block));
+        block[63] ^= 1;
+        assert!(!pattern.is_at_or_next(800, &block));
+    }
+}

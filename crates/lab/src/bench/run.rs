@@ -1,0 +1,259 @@
+//! A job from its start to its end: the file, the threads, the readings of what processes spent.
+
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Instant;
+
+use client::{Handle, Mount, Options};
+use measure::CpuUse;
+use report::JobSummary;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::{JoinSet, LocalSet};
+
+use super::lane::{Found, Lane, Schedule};
+use super::target::{self, Target};
+use super::{Error, Job};
+use crate::process::{Memory, Process};
+
+/// What a job found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures.
+    pub summary: JobSummary,
+    /// The first failure of an operation; all of them are counted in the summary.
+    pub first_error: Option<client::Error>,
+    /// How much memory the server's process had at the end, where that was asked for.
+    pub server_memory: Option<Memory>,
+}
+
+/// Does a job, and waits for its end. It may be called inside of a tokio runtime, which then waits too.
+///
+/// # Errors
+/// When the job makes no sense or cannot begin, and when bytes were checked and are wrong. A failure of a single
+/// operation is counted and is no error.
+pub fn run(job: &Job) -> Result<Outcome, Error> {
+    job.check()?;
+    let target = on_own_thread(|| async {
+        let mount = connect(job).await?;
+        Target::prepare(&mount, job).await
+    })?;
+    let measured = measure(job, target.handle);
+    let finished = on_own_thread(|| finish(job, &target, &measured));
+    let (found, readings) = measured?;
+    finished?;
+    found.wrong.check()?;
+    Ok(outcome(job, found, readings))
+}
+
+/// Checks what was written, and removes what was made for this job only.
+async fn finish(job: &Job, target: &Target, measured: &Result<(Found, Readings), Error>) -> Result<(), Error> {
+    let mount = connect(job).await?;
+    let checked = match measured {
+        Ok((found, _)) if !found.is_written.is_empty() => {
+            target::check_all(&mount, target.handle, job, found.is_written.clone()).await
+        }
+        _ => Ok(()),
+    };
+    target.remove(&mount).await?;
+    checked
+}
+
+/// A mount with one connection. A block must fit into one transfer.
+async fn connect(job: &Job) -> Result<Mount, Error> {
+    let mut url = job.url.clone();
+    url.parameters.connections = None;
+    let depth = usize::try_from(job.depth).unwrap_or(usize::MAX);
+    let max_pending = job.options.max_pending.max(depth);
+    let mount = Mount::connect(&url, &Options { connections: 1, max_pending, ..job.options.clone() }).await?;
+    let sizes = mount.sizes();
+    let max = if job.workload.writes() { sizes.read.min(sizes.write) } else { sizes.read };
+    if job.block_bytes > max {
+        return Err(Error::TransferSize { block_bytes: job.block_bytes, max });
+    }
+    Ok(mount)
+}
+
+/// What processes had spent at the start and at the end.
+struct Readings {
+    began: Reading,
+    ended: Reading,
+    server_memory: Option<Memory>,
+}
+
+struct Reading {
+    at: Instant,
+    client: CpuUse,
+    server: Option<CpuUse>,
+}
+
+impl Reading {
+    fn take(job: &Job) -> Result<Reading, Error> {
+        let server = job.server_pid.map(|pid| Process::Id(pid).cpu()).transpose()?;
+        Ok(Reading { at: Instant::now(), client: Process::This.cpu()?, server })
+    }
+}
+
+/// What a thread says to the one that waits for it.
+enum Event {
+    Ready,
+    Ended(Box<Result<Found, Error>>),
+}
+
+/// Runs all connections on as many threads as there are processors for them.
+fn measure(job: &Job, file: Handle) -> Result<(Found, Readings), Error> {
+    let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
+    thread::scope(|scope| {
+        let (events_in, events) = channel();
+        let mut crew = Vec::new();
+        for number in 0..threads {
+            let lanes = part(job.connections, number, threads);
+            crew.push(Member::hire(scope, Part { job, file, lanes, events: events_in.clone() })?);
+        }
+        drop(events_in);
+        conduct(job, &crew, &events)
+    })
+}
+
+/// Starts all threads at one moment, and reads what processes spent at the start and at the end. Dropping the crew lets
+/// its threads go: until then they stay, so that what they did is still counted.
+fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<(Found, Readings), Error> {
+    for _ in crew {
+        match events.recv() {
+            Ok(Event::Ready) => {}
+            Ok(Event::Ended(result)) => return (*result).and(Err(Error::ThreadDied)),
+            Err(_) => return Err(Error::ThreadDied),
+        }
+    }
+    let schedule = Schedule::starting_at(Instant::now(), job);
+    // A thread that is gone is noticed below, when its result does not come.
+    for member in crew {
+        let _ = member.orders.send(schedule);
+    }
+    thread::sleep(schedule.time_to_measurement());
+    let began = Reading::take(job)?;
+    let mut all = Found::new(job);
+    for _ in crew {
+        match events.recv() {
+            Ok(Event::Ended(result)) => all.merge((*result)?),
+            Ok(Event::Ready) | Err(_) => return Err(Error::ThreadDied),
+        }
+    }
+    let ended = Reading::take(job)?;
+    let server_memory = job.server_pid.map(|pid| Process::Id(pid).memory()).transpose()?;
+    Ok((all, Readings { began, ended, server_memory }))
+}
+
+/// A thread, as the one that waits for it sees it.
+struct Member {
+    orders: Sender<Schedule>,
+}
+
+/// What one thread does.
+struct Part<'a> {
+    job: &'a Job,
+    file: Handle,
+    /// The numbers of its connections.
+    lanes: Range<u32>,
+    events: Sender<Event>,
+}
+
+impl Member {
+    fn hire<'s>(scope: &'s Scope<'s, '_>, part: Part<'s>) -> Result<Member, Error> {
+        let (orders, inbox) = channel();
+        let name = "bench".to_owned();
+        let work = move || part.work(&inbox);
+        thread::Builder::new().name(name).spawn_scoped(scope, work).map_err(Error::Thread)?;
+        Ok(Member { orders })
+    }
+}
+
+impl Part<'_> {
+    fn work(self, inbox: &Receiver<Schedule>) {
+        let result = self.connect_and_run(inbox);
+        // Nobody listens any more when another thread failed.
+        let _ = self.events.send(Event::Ended(Box::new(result)));
+        // Stays until the crew is let go.
+        while inbox.recv().is_ok() {}
+    }
+
+    fn connect_and_run(&self, inbox: &Receiver<Schedule>) -> Result<Found, Error> {
+        let runtime = runtime()?;
+        let lanes = runtime.block_on(self.connect_all())?;
+        let _ = self.events.send(Event::Ready);
+        let schedule = inbox.recv().map_err(|_| Error::ThreadDied)?;
+        LocalSet::new().block_on(&runtime, self.run_all(lanes, schedule))
+    }
+
+    async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
+        let mut lanes = Vec::new();
+        for number in self.lanes.clone() {
+            lanes.push(Lane::new(self.job, number, connect(self.job).await?, self.file));
+        }
+        Ok(lanes)
+    }
+
+    async fn run_all(&self, lanes: Vec<Lane>, schedule: Schedule) -> Result<Found, Error> {
+        let mut running = JoinSet::new();
+        for lane in lanes {
+            running.spawn_local(lane.run(self.job.depth, schedule));
+        }
+        let mut all = Found::new(self.job);
+        while let Some(ended) = running.join_next().await {
+            all.merge(ended.ok().flatten().ok_or(Error::ThreadDied)?);
+        }
+        Ok(all)
+    }
+}
+
+/// The numbers that are the share of one thread.
+fn part(count: u32, number: u32, threads: u32) -> Range<u32> {
+    let bound = |n: u32| (u64::from(count) * u64::from(n) / u64::from(threads)) as u32;
+    bound(number)..bound(number + 1)
+}
+
+fn runtime() -> Result<Runtime, Error> {
+    Builder::new_current_thread().enable_all().build().map_err(Error::Thread)
+}
+
+/// Waits for something asynchronous on a thread and a runtime of its own: the caller's may be inside of another runtime.
+fn on_own_thread<T: Send, F: Future<Output = Result<T, Error>>>(make: impl FnOnce() -> F + Send) -> Result<T, Error> {
+    thread::scope(|scope| {
+        let thread: ScopedJoinHandle<'_, Result<T, Error>> = scope.spawn(|| runtime()?.block_on(make()));
+        thread.join().map_err(|_| Error::ThreadDied)?
+    })
+}
+
+fn outcome(job: &Job, found: Found, readings: Readings) -> Outcome {
+    let Readings { began, ended, server_memory } = readings;
+    let options = job.url.over(&job.options);
+    let transport = match options.transport {
+        client::Transport::Stream => "tcp",
+        client::Transport::Datagram => "udp",
+    };
+    let summary = JobSummary {
+        name: job.name.clone(),
+        workload: job.workload.to_string(),
+        target: format!("{}?version={}&proto={transport}", job.url, options.version.number()),
+        block_bytes: job.block_bytes.into(),
+        depth: job.depth,
+        connections: job.connections,
+        runtime: ended.at - began.at,
+        directions: [found.reads, found.writes, found.syncs].into_iter().filter_map(|tally| tally.summary()).collect(),
+        client_cpu: ended.client - began.client,
+        server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
+    };
+    Outcome { summary, first_error: found.first_error, server_memory }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_all_connections_and_none_twice() {
+        let parts: Vec<_> = (0..3).flat_map(|number| part(10, number, 3)).collect();
+        assert_eq!(parts, (0..10).collect::<Vec<_>>());
+        assert!((0..3).all(|number| (3..=4).contains(&part(10, number, 3).len())));
+    }
+}

@@ -1,0 +1,214 @@
+//! The file that a job uses: found or made, filled before, checked and removed afterwards.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use client::{Follow, Handle, Mount, Status};
+use tokio::task::JoinSet;
+use vfs::{CreateMode, FileKind, SetAttributes, Stability};
+
+use super::pattern::Pattern;
+use super::{Error, Job};
+
+/// How many transfers are on their way at once while a file is filled or checked.
+const TRANSFERS: usize = 8;
+/// How much one of them moves, in bytes, where the server allows as much.
+const TRANSFER_BYTES: u32 = 1 << 20;
+
+/// A file of a mount.
+pub(super) struct Target {
+    pub(super) handle: Handle,
+    /// The directory and the name of a file that was made for this job only.
+    temporary: Option<(Handle, Vec<u8>)>,
+}
+
+impl Target {
+    /// Finds or makes the file, and fills it where it is too short or where its contents will be checked.
+    pub(super) async fn prepare(mount: &Mount, job: &Job) -> Result<Target, Error> {
+        let (target, size_bytes) = find(mount, job).await?;
+        let pattern = Pattern::new(job.seed);
+        if job.verify {
+            fill(mount, target.handle, Filling { pattern, from: 0, to: job.file_bytes }).await?;
+        } else if size_bytes < job.file_bytes {
+            fill(mount, target.handle, Filling { pattern, from: size_bytes, to: job.file_bytes }).await?;
+        }
+        Ok(target)
+    }
+
+    /// Removes the file if it was made for this job only.
+    pub(super) async fn remove(&self, mount: &Mount) -> Result<(), Error> {
+        match &self.temporary {
+            Some((dir, name)) => Ok(mount.remove(dir, name).await?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The file of the job's URL and its size.
+async fn find(mount: &Mount, job: &Job) -> Result<(Target, u64), Error> {
+    let path = mount.path_below();
+    let (dir, name) = match mount.walk(path, Follow::Links).await {
+        Ok(found) => match found.attributes.kind {
+            FileKind::Regular => {
+                return Ok((Target { handle: found.handle, temporary: None }, found.attributes.size_bytes));
+            }
+            FileKind::Directory => (found.handle, None),
+            _ => return Err(Error::Kind(job.url.to_string())),
+        },
+        Err(error) if error.status() == Some(Status::NoEntry) => {
+            let (parent, name) = mount.walk_parent(path).await?;
+            (parent.handle, Some(name.to_vec()))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let is_temporary = name.is_none();
+    let name = name.unwrap_or_else(|| format!("wharf-bench.{}", std::process::id()).into_bytes());
+    let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
+    let made = mount.create(&dir, &name, CreateMode::Unchecked, &set).await?;
+    let temporary = is_temporary.then_some((dir, name));
+    Ok((Target { handle: made.handle, temporary }, made.attributes.size_bytes))
+}
+
+/// What to put into which part of a file, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Filling {
+    pattern: Pattern,
+    from: u64,
+    to: u64,
+}
+
+async fn fill(mount: &Mount, file: Handle, filling: Filling) -> Result<(), Error> {
+    let step_bytes = whole_words(mount.sizes().write.min(TRANSFER_BYTES))?;
+    let cursor = Arc::new(AtomicU64::new(filling.from / u64::from(step_bytes)));
+    let mut transfers = JoinSet::new();
+    for _ in 0..TRANSFERS {
+        let (mount, cursor) = (mount.clone(), Arc::clone(&cursor));
+        transfers.spawn(async move {
+            while let Some((offset, length)) = next_step(&cursor, step_bytes, filling.to) {
+                let mut data = filling.pattern.block(offset, length.next_multiple_of(8));
+                data.truncate(length as usize);
+                write_all(&mount, file, offset, data, Stability::Unstable).await?;
+            }
+            Ok::<(), Error>(())
+        });
+    }
+    while let Some(ended) = transfers.join_next().await {
+        ended.map_err(|_| Error::ThreadDied)??;
+    }
+    mount.commit(&file, 0, 0).await?;
+    Ok(())
+}
+
+/// The next part of a file that ends at `end`: its offset and its length.
+fn next_step(cursor: &AtomicU64, step_bytes: u32, end: u64) -> Option<(u64, u32)> {
+    let offset = cursor.fetch_add(1, Ordering::Relaxed) * u64::from(step_bytes);
+    let left = end.checked_sub(offset).filter(|left| *left > 0)?;
+    Some((offset, u32::try_from(left).map_or(step_bytes, |left| left.min(step_bytes))))
+}
+
+/// Patterns come in words of 8 bytes.
+fn whole_words(bytes: u32) -> Result<u32, Error> {
+    match bytes / 8 * 8 {
+        0 => Err(Error::TransferSize { block_bytes: 8, max: bytes }),
+        whole => Ok(whole),
+    }
+}
+
+/// Writes all of `data`, however little the server takes at once. Returns whether it took several turns, and the verifier.
+pub(super) async fn write_all(
+    mount: &Mount,
+    file: Handle,
+    offset: u64,
+    mut data: Bytes,
+    stability: Stability,
+) -> client::Result<(bool, client::WriteVerifier)> {
+    let length = data.len() as u64;
+    let mut is_short = false;
+    loop {
+        let at = offset + length - data.len() as u64;
+        let written = mount.write(&file, at, data.clone(), stability).await?;
+        data = data.split_off((written.count as usize).min(data.len()));
+        if data.is_empty() {
+            return Ok((is_short, written.verifier));
+        }
+        is_short = true;
+    }
+}
+
+/// Blocks whose bytes are wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Mismatches {
+    pub(super) count: u64,
+    pub(super) first_offset: Option<u64>,
+}
+
+impl Mismatches {
+    pub(super) fn add(&mut self, offset: u64) {
+        self.count += 1;
+        self.first_offset = Some(self.first_offset.map_or(offset, |first| first.min(offset)));
+    }
+
+    pub(super) fn merge(&mut self, other: Mismatches) {
+        self.count += other.count;
+        self.first_offset = self.first_offset.into_iter().chain(other.first_offset).min();
+    }
+
+    /// Fails when there is one.
+    pub(super) fn check(self) -> Result<(), Error> {
+        self.first_offset.map_or(Ok(()), |offset_bytes| Err(Error::Mismatch { count: self.count, offset_bytes }))
+    }
+}
+
+/// Reads the whole file again: blocks that were written have the next pattern, the others the first one.
+pub(super) async fn check_all(mount: &Mount, file: Handle, job: &Job, is_written: Vec<bool>) -> Result<(), Error> {
+    let is_written: Arc<[bool]> = is_written.into();
+    let cursor = Arc::new(AtomicU64::new(0));
+    let (block_bytes, end, pattern) = (job.block_bytes, job.file_bytes, Pattern::new(job.seed));
+    let mut transfers = JoinSet::new();
+    for _ in 0..TRANSFERS {
+        let (mount, cursor, is_written) = (mount.clone(), Arc::clone(&cursor), Arc::clone(&is_written));
+        transfers.spawn(async move {
+            let mut wrong = Mismatches::default();
+            while let Some((offset, length)) = next_step(&cursor, block_bytes, end) {
+                let block = (offset / u64::from(block_bytes)) as usize;
+                let is_new = is_written.get(block).copied().unwrap_or(false);
+                let expected = if is_new { pattern.next() } else { pattern };
+                let data = mount.read(&file, offset, length).await?;
+                if data.bytes.len() != length as usize || !expected.is_at(offset, &data.bytes) {
+                    wrong.add(offset);
+                }
+            }
+            Ok::<Mismatches, client::Error>(wrong)
+        });
+    }
+    let mut wrong = Mismatches::default();
+    while let Some(ended) = transfers.join_next().await {
+        wrong.merge(ended.map_err(|_| Error::ThreadDied)??);
+    }
+    wrong.check()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_cover_a_file_and_end_with_it() {
+        let cursor = AtomicU64::new(1);
+        let steps: Vec<_> = std::iter::from_fn(|| next_step(&cursor, 100, 250)).collect();
+        assert_eq!(steps, [(100, 100), (200, 50)]);
+        assert_eq!(next_step(&AtomicU64::new(0), 100, 0), None);
+    }
+
+    #[test]
+    fn mismatches_together_begin_at_the_least_offset() {
+        let mut all = Mismatches::default();
+        assert!(all.check().is_ok());
+        [300, 100, 200].into_iter().for_each(|offset| all.add(offset));
+        let mut other = Mismatches::default();
+        other.add(50);
+        all.merge(other);
+        assert!(matches!(all.check(), Err(Error::Mismatch { count: 4, offset_bytes: 50 })));
+    }
+}

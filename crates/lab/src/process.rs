@@ -1,0 +1,162 @@
+//! What a process spent and how much memory it has, from `/proc` (proc(5)).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use measure::CpuUse;
+
+/// The most threads of one process whose context switches are counted.
+const MAX_THREADS: usize = 4096;
+
+/// Which process to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Process {
+    /// This one.
+    This,
+    /// The one with this number.
+    Id(u32),
+}
+
+/// How much memory a process has, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// What is in memory now (`VmRSS`).
+    pub resident_bytes: u64,
+    /// The most there ever was (`VmHWM`).
+    pub peak_resident_bytes: u64,
+}
+
+/// Why a process cannot be looked at.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such file: the process is gone, or this system has no `/proc`.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file is not as proc(5) says.
+    #[error("{} has no {what}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is not there.
+        what: &'static str,
+    },
+}
+
+impl Process {
+    /// What the process spent since its start, on all its threads. Times come in steps of 10 ms; the context switches are
+    /// those of threads that are still there.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn cpu(self) -> Result<CpuUse, Error> {
+        let path = self.folder().join("stat");
+        let text = read(&path)?;
+        // The second field is the program's name in parentheses, and may itself hold spaces and parentheses.
+        let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let missing = || Error::Format { path: path.clone(), what: "times" };
+        let field = |number: usize| numbered(after_name, number).ok_or_else(missing);
+        Ok(CpuUse {
+            user: ticks(field(14)?),
+            system: ticks(field(15)?),
+            context_switches: self.context_switches(),
+            major_faults: field(12)?,
+            minor_faults: field(10)?,
+        })
+    }
+
+    /// How much memory the process has.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn memory(self) -> Result<Memory, Error> {
+        let path = self.folder().join("status");
+        let text = read(&path)?;
+        let bytes = |name: &str| labelled(&text, name).map(|kib| kib * 1024);
+        let missing = || Error::Format { path: path.clone(), what: "VmRSS and VmHWM" };
+        let (resident_bytes, peak_resident_bytes) = bytes("VmRSS:").zip(bytes("VmHWM:")).ok_or_else(missing)?;
+        Ok(Memory { resident_bytes, peak_resident_bytes })
+    }
+
+    fn context_switches(self) -> u64 {
+        let Ok(threads) = fs::read_dir(self.folder().join("task")) else { return 0 };
+        let statuses =
+            threads.take(MAX_THREADS).flatten().filter_map(|thread| read(&thread.path().join("status")).ok());
+        let of = |status: &str, name| labelled(status, name).unwrap_or(0);
+        statuses.map(|s| of(&s, "voluntary_ctxt_switches:") + of(&s, "nonvoluntary_ctxt_switches:")).sum()
+    }
+
+    fn folder(self) -> PathBuf {
+        match self {
+            Process::This => "/proc/self".into(),
+            Process::Id(id) => format!("/proc/{id}").into(),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+/// The field of `/proc/PID/stat` that proc(5) gives this number, where `text` begins with the third.
+fn numbered(text: &str, number: usize) -> Option<u64> {
+    text.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
+}
+
+/// The number behind a label at the start of a line.
+fn labelled(text: &str, label: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(label))?;
+    value.split_whitespace().next()?.parse().ok()
+}
+
+fn ticks(count: u64) -> Duration {
+    Duration::from_secs_f64(count as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn time_that_this_process_works_is_counted_as_its_own() {
+        let before = Process::This.cpu().unwrap();
+        let began = Instant::now();
+        let mut sum = 0_u64;
+        while began.elapsed() < Duration::from_millis(300) {
+            sum = sum.wrapping_add(std::hint::black_box(sum) | 1);
+        }
+        let spent = Process::Id(std::process::id()).cpu().unwrap() - before;
+        assert!(spent.total() >= Duration::from_millis(20), "{spent:?}");
+    }
+
+    #[test]
+    fn memory_that_is_touched_is_resident() {
+        let before = Process::This.memory().unwrap();
+        let block = vec![1_u8; 64 << 20];
+        let after = Process::This.memory().unwrap();
+        assert!(after.resident_bytes >= before.resident_bytes + (60 << 20), "{before:?} {after:?}");
+        assert!(after.peak_resident_bytes >= after.resident_bytes);
+        drop(block);
+    }
+
+    #[test]
+    fn process_that_is_not_there_is_named() {
+        let error = Process::Id(u32::MAX).cpu().unwrap_err();
+        assert!(error.to_string().contains("/proc/4294967295/stat"), "{error}");
+    }
+
+    #[test]
+    fn name_of_a_program_with_a_parenthesis_shifts_no_field() {
+        let text = "7 (a) b) S 1 2 3 4 -1 5 600 7 800 9 1400 1500 0";
+        let after_name = text.rsplit_once(')').unwrap().1;
+        assert_eq!([10, 12, 14, 15].map(|number| numbered(after_name, number)), [600, 800, 1400, 1500].map(Some));
+    }
+}

@@ -1,0 +1,132 @@
+//! Jobs against a server in this process that serves from memory.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::{Options, Url};
+use daemon::{Daemon, export_to_this_machine};
+use fs_mem::{MemFs, MemOptions};
+use lab::bench::{End, Error, Job, Outcome, run};
+use report::{Direction, DirectionSummary};
+
+const MIB: u64 = 1 << 20;
+
+/// A server of an empty directory that everybody may write to.
+struct Export {
+    daemon: Daemon,
+}
+
+impl Export {
+    fn start() -> Export {
+        let files = Arc::new(MemFs::new(MemOptions::default()));
+        let options =
+            daemon::Options { listen: vec!["127.0.0.1:0".parse().unwrap()], loops: 1, ..daemon::Options::default() };
+        let mut export = export_to_this_machine("/files", files);
+        export.rules.iter_mut().for_each(|rule| rule.options.squash = server::Squash::None);
+        Export { daemon: Daemon::start(options, vec![export]).unwrap() }
+    }
+
+    fn url(&self, rest: &str) -> Url {
+        format!("nfs://{}/files{rest}", self.daemon.addresses()[0]).parse().unwrap()
+    }
+
+    /// A small job on `rest`, which is done in a moment.
+    fn job(&self, workload: &str, rest: &str) -> Job {
+        Job {
+            options: Options { use_privileged_port: false, ..Options::default() },
+            workload: workload.parse().unwrap(),
+            block_bytes: 4096,
+            file_bytes: MIB,
+            depth: 8,
+            end: End::Bytes(2 * MIB),
+            ..Job::new(self.url(rest))
+        }
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        self.daemon.shutdown(Duration::from_secs(1));
+        self.daemon.wait();
+    }
+}
+
+fn direction(outcome: &Outcome, direction: Direction) -> &DirectionSummary {
+    outcome.summary.directions.iter().find(|summary| summary.direction == direction).unwrap()
+}
+
+#[test]
+fn every_workload_moves_the_bytes_that_were_asked_for_and_checks_them() {
+    let export = Export::start();
+    for workload in ["read", "write", "rw", "randread", "randwrite", "randrw"] {
+        for parameters in ["?version=3", "?version=2", "?version=3&proto=udp"] {
+            let job = Job { verify: true, connections: 3, ..export.job(workload, &format!("/{workload}{parameters}")) };
+            let outcome = run(&job).unwrap();
+            let total = outcome.summary.total();
+            assert_eq!((total.bytes, outcome.summary.errors()), (2 * MIB, 0), "{workload} {parameters}");
+            assert!(outcome.first_error.is_none());
+        }
+    }
+}
+
+#[test]
+fn timed_job_ends_after_its_time_and_every_operation_has_a_latency() {
+    let export = Export::start();
+    let end = End::After(Duration::from_millis(300));
+    let outcome = run(&Job { end, warm_up: Duration::from_millis(100), ..export.job("randread", "/f") }).unwrap();
+    let reads = direction(&outcome, Direction::Read);
+    assert!(reads.work.operations > 100 && reads.latency_ns.count() == reads.work.operations);
+    assert_eq!(reads.work.bytes, reads.work.operations * 4096);
+    assert!((280..2_000).contains(&reads.runtime.as_millis()), "{:?}", reads.runtime);
+    assert!(outcome.summary.client_cpu.total() > Duration::ZERO);
+}
+
+#[test]
+fn unstable_writes_end_with_one_sync_per_connection_and_stable_ones_with_none() {
+    let export = Export::start();
+    let outcome = run(&Job { connections: 2, ..export.job("write", "/f") }).unwrap();
+    assert_eq!(direction(&outcome, Direction::Sync).work.operations, 2);
+    let outcome = run(&Job { stable_writes: true, ..export.job("write", "/f") }).unwrap();
+    assert!(outcome.summary.directions.iter().all(|summary| summary.direction == Direction::Write));
+}
+
+#[test]
+fn file_is_made_where_a_directory_is_named_and_gone_afterwards() {
+    let export = Export::start();
+    run(&export.job("randrw", "")).unwrap();
+    run(&export.job("write", "/kept")).unwrap();
+    assert_eq!(names(&export), ["kept"]);
+}
+
+#[test]
+fn server_process_is_measured_when_its_number_is_known() {
+    let export = Export::start();
+    let end = End::After(Duration::from_millis(300));
+    let job = Job { end, server_pid: Some(std::process::id()), ..export.job("randread", "/f") };
+    let outcome = run(&job).unwrap();
+    assert!(outcome.summary.server_cpu.unwrap().total() > Duration::ZERO);
+    assert!(outcome.server_memory.unwrap().resident_bytes > 1 << 20);
+}
+
+#[test]
+fn job_that_the_server_cannot_do_is_refused_before_it_begins() {
+    let export = Export::start();
+    let job = Job { block_bytes: 16_384, ..export.job("read", "/f?version=2") };
+    assert!(matches!(run(&job), Err(Error::TransferSize { block_bytes: 16_384, max: 8192 })));
+    let missing = run(&export.job("read", "/no/such/folder/f")).unwrap_err();
+    assert!(matches!(&missing, Error::Client(_)), "{missing}");
+}
+
+fn names(export: &Export) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mount = client::Mount::connect(&export.url(""), &Options::default()).await.unwrap();
+        let mut listing = mount.read_dir(&mount.root().handle, client::Detail::Names);
+        let mut names = Vec::new();
+        while let Some(entry) = listing.next().await.unwrap() {
+            names.push(String::from_utf8_lossy(&entry.name).into_owned());
+        }
+        names
+    })
+}

@@ -1,0 +1,19 @@
+//! The protocol programs, driven by hand.
+
+#[path = "../caller/mod.rs"]
+mod caller;
+
+mod handles;
+mod malformed;
+mod mount;
+mod permissions;
+mod replay;
+mod rpcbind;
+mod scrambled;
+mod storage;
+mod v2_files;
+mod v2_names;
+mod v3_files;
+mod v3_listing;
+mod v3_names;
+mod wcc;

@@ -1,0 +1,95 @@
+# The server is killed and started again three times under load. The client waits and goes on, and nothing that was
+# acknowledged is lost.
+#
+# One thing no restart can hide: when the server had made a directory and was killed before it answered, the client asks
+# again, and a server whose memory of replies died with it (RFC 1813 §4.8) can only say that the directory is there. The
+# same holds for names that are removed or moved. That may happen once per restart, and is printed.
+if [ "$KNFSD" = 1 ]; then
+  echo "the guest's own server cannot be killed"
+  exit 77
+fi
+cat >/tmp/case.py <<'X'
+import os
+import threading
+import time
+import traceback
+
+stop = threading.Event()
+errors = []
+rounds = {}
+
+def load(work):
+    def loop():
+        number = 0
+        try:
+            while not stop.is_set():
+                work(number)
+                number += 1
+        except BaseException as error:
+            line = traceback.extract_tb(error.__traceback__)[-1].line
+            errors.append(f"{work.__name__}, round {number}: {error!r} at {line}")
+        rounds[work.__name__] = number
+    return threading.Thread(target=loop)
+
+done_before = []
+
+def repeatable(outcome, action, *arguments):
+    """Does something that the server may have done already without saying so."""
+    try:
+        action(*arguments)
+    except outcome as error:
+        done_before.append(f"{action.__name__}: {error.strerror}")
+
+kept = os.open("kept", os.O_CREAT | os.O_RDWR)
+
+def write_one_open_file(number):
+    data = b"%016d" % number * 512
+    os.pwrite(kept, data, number % 64 * len(data))
+    os.fsync(kept)
+    assert os.pread(kept, len(data), number % 64 * len(data)) == data
+
+def make_and_remove(number):
+    fd = os.open(f"file-{number}", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    os.write(fd, b"x" * 10000)
+    os.close(fd)
+    repeatable(FileNotFoundError, os.rename, f"file-{number}", f"renamed-{number}")
+    assert os.stat(f"renamed-{number}").st_size == 10000
+    repeatable(FileExistsError, os.mkdir, f"dir-{number}")
+    assert os.stat(f"dir-{number}").st_nlink == 2
+    repeatable(FileNotFoundError, os.rmdir, f"dir-{number}")
+    repeatable(FileNotFoundError, os.unlink, f"renamed-{number}")
+    assert not os.path.exists(f"dir-{number}") and not os.path.exists(f"renamed-{number}")
+
+def write_much(number):
+    with open(f"much-{number % 4}", "wb", buffering=0) as file:
+        for block in range(32):
+            file.write(b"%08d" % (number + block) * 4096)
+        os.fsync(file.fileno())
+    with open(f"much-{number % 4}", "rb") as file:
+        for block in range(32):
+            assert file.read(32768) == b"%08d" % (number + block) * 4096, block
+
+def look_around(number):
+    os.listdir(".")
+    os.stat("kept")
+    os.statvfs(".")
+
+threads = [load(work) for work in (write_one_open_file, make_and_remove, write_much, look_around)]
+for thread in threads:
+    thread.start()
+RESTARTS = 3
+for restart in range(RESTARTS):
+    time.sleep(2)
+    open("/share/restart", "w").close()
+    while os.path.exists("/share/restart"):
+        time.sleep(0.1)
+time.sleep(5)
+stop.set()
+for thread in threads:
+    thread.join()
+assert not errors, errors
+assert all(count > 3 for count in rounds.values()), rounds
+assert len(done_before) <= RESTARTS, done_before
+print(rounds, *done_before)
+X
+python3 /tmp/case.py
