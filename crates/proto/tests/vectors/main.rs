@@ -4,5 +4,7 @@ mod mount;
 mod nfs2;
 mod nfs3;
 mod nfs4;
+mod nlm;
+mod nsm;
 mod rpcbind;
 mod vector;
