@@ -10,7 +10,7 @@ pub struct Pathname<'a> {
     pub components: Vec<Component<'a>>,
 }
 
-/// Where else a file system is (RFC 7530 §8.6, RFC 8881 §11.16, `fs_locations4`).
+/// Where else a file system is (RFC 7530 §8.8, RFC 8881 §11.16, `fs_locations4`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct FsLocations<'a> {
     /// Its root at this server.

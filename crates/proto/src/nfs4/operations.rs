@@ -189,7 +189,7 @@ pub enum CurrentHandle {
     Keeps,
     /// There is another one afterwards.
     Sets,
-    /// From 4.1 on there is none afterwards (RFC 8881 §2.6.3.1.1.8).
+    /// From 4.1 on there is none afterwards (RFC 8881 §18.29 and §18.45).
     Clears,
 }
 

@@ -117,7 +117,7 @@ pub struct NetAddr<'a> {
     pub address: &'a [u8],
 }
 
-/// Where a server is (RFC 7862 §4.8, `netloc4`).
+/// Where a server is (RFC 7863, `netloc4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum NetLoc<'a> {
     /// By its name.

@@ -159,7 +159,7 @@ pub struct MaskedMode {
     pub mask: u32,
 }
 
-/// The permission bits of a new file (RFC 8275 §5, `mode_umask4`).
+/// The permission bits of a new file (RFC 8275, `mode_umask4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
 pub struct ModeUmask {
     /// The bits that the program asked for.

@@ -1,4 +1,4 @@
-//! CB_GETATTR asks for the attributes of a file that is delegated for writing (RFC 7530 §17.2.1, RFC 8881 §20.1).
+//! CB_GETATTR asks for the attributes of a file that is delegated for writing (RFC 7530 §18.1, RFC 8881 §20.1).
 
 use xdr::{Decode, Encode};
 

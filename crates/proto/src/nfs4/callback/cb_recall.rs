@@ -1,4 +1,4 @@
-//! CB_RECALL asks for a delegation back (RFC 7530 §17.2.2, RFC 8881 §20.2).
+//! CB_RECALL asks for a delegation back (RFC 7530 §18.2, RFC 8881 §20.2).
 
 use xdr::{Decode, Encode};
 

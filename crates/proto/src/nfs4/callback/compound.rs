@@ -1,4 +1,4 @@
-//! CB_NULL and CB_COMPOUND, the procedures of the callback program (RFC 7530 §17.1, RFC 8881 §20).
+//! CB_NULL and CB_COMPOUND, the procedures of the callback program (RFC 7530 §17, RFC 8881 §19).
 
 use xdr::{Decode, Encode};
 

@@ -1,4 +1,4 @@
-//! Callbacks: calls of a server to its clients (RFC 7530 §17, RFC 8881 §20, RFC 7862 §16).
+//! Callbacks: calls of a server to its clients (RFC 7530 §17 and §18, RFC 8881 §19 and §20, RFC 7862 §16).
 
 mod cb_getattr;
 mod cb_notify_lock;

@@ -7,9 +7,9 @@ use crate::nfs4::MinorVersion;
 /// [`OP_ILLEGAL`](crate::nfs4::OP_ILLEGAL) stands in the reply to a number that is not here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallbackNumber {
-    /// CB_GETATTR: asks for the attributes of a file that is delegated for writing (RFC 7530 §17.2.1, RFC 8881 §20.1).
+    /// CB_GETATTR: asks for the attributes of a file that is delegated for writing (RFC 7530 §18.1, RFC 8881 §20.1).
     CbGetattr = 3,
-    /// CB_RECALL: asks for a delegation back (RFC 7530 §17.2.2, RFC 8881 §20.2).
+    /// CB_RECALL: asks for a delegation back (RFC 7530 §18.2, RFC 8881 §20.2).
     CbRecall = 4,
     /// CB_LAYOUTRECALL: asks for layouts back (RFC 8881 §20.3).
     CbLayoutrecall = 5,
