@@ -35,12 +35,13 @@ fn format(root: &Path) -> Outcome {
 }
 
 fn clippy(root: &Path) -> Outcome {
-    let arguments = ["clippy", "--quiet", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
+    let arguments =
+        ["clippy", "--quiet", "--workspace", "--all-targets", "--keep-going", "--locked", "--", "-D", "warnings"];
     command::run(command::cargo(root, &arguments))
 }
 
 fn docs(root: &Path) -> Outcome {
-    let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--locked", "--document-private-items"];
+    let arguments = ["doc", "--quiet", "--workspace", "--no-deps", "--keep-going", "--locked"];
     let mut cargo = command::cargo(root, &arguments);
     cargo.env("RUSTDOCFLAGS", "-D warnings");
     command::run(cargo)

@@ -4,6 +4,7 @@
 mod arrows;
 mod check;
 mod command;
+mod peers;
 mod source;
 mod test;
 
@@ -16,7 +17,9 @@ usage: cargo xtask COMMAND
   test     runs every test and ends with a line that counts them
   check    checks formatting, clippy, documentation, arrows and source rules
   arrows   checks which crate depends on which
-  source   checks where unsafe code is, and how long functions and files are";
+  source   checks where unsafe code is, and how long functions and files are
+  bench-peers [--rounds N] [--seconds N] [--nfsload PROGRAM] [--samples FILE]
+           compares Wharf with NFS-Ganesha on this machine (as root)";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         ("check", []) => check::run(&root),
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
+        ("bench-peers", options) => peers::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -54,6 +58,15 @@ enum Failure {
     /// Rules are broken.
     #[error("{count} {what}")]
     Broken { count: usize, what: &'static str },
+    /// A command's option is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// A server or a load generator did not do what it should.
+    #[error("{0}")]
+    Peer(String),
+    /// Figures cannot be compared.
+    #[error("figures: {0}")]
+    Figures(#[from] measure::Error),
     /// Tests failed.
     #[error("tests failed")]
     Tests,
@@ -63,7 +76,10 @@ enum Failure {
 type Outcome<T = ()> = Result<T, Failure>;
 
 fn report_failure(failure: Failure) -> ExitCode {
-    eprintln!("xtask: {failure}");
+    // The last line of the tests is the one that counts them.
+    if !matches!(failure, Failure::Tests) {
+        eprintln!("xtask: {failure}");
+    }
     ExitCode::FAILURE
 }
 

@@ -1,7 +1,7 @@
 //! How clients find the server's ports: through the built-in rpcbind, or through the one of this machine.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use net::Bound;
 use proto::rpcbind::PORT;
@@ -51,18 +51,33 @@ fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
     bound.iter().flat_map(move |at| all.clone().into_iter().map(|(program, version)| (program, version, *at)))
 }
 
+/// One address of each transport in each family: what is taken off is named by these two alone.
+fn every_transport() -> [Bound; 4] {
+    let [ipv4, ipv6] = [(Ipv4Addr::UNSPECIFIED, 0).into(), (Ipv6Addr::UNSPECIFIED, 0).into()];
+    let (tcp, udp) = (net::Transport::Tcp, net::Transport::Udp);
+    [(tcp, ipv4), (tcp, ipv6), (udp, ipv4), (udp, ipv6)].map(|(transport, address)| Bound { transport, address })
+}
+
 /// Services that were entered into the rpcbind of this machine.
 pub(crate) struct Registration {
     services: Vec<(u32, u32, Bound)>,
 }
 
 impl Registration {
-    /// Registers the NFS and MOUNT services at `bound`. What a server that died left there is replaced.
+    /// Registers the NFS and MOUNT services at `bound`. What a server that died left there is replaced, on transports that
+    /// are not served any more too.
     pub(crate) fn new(bound: &[Bound]) -> io::Result<Registration> {
         let registration = Registration { services: services(bound).collect() };
         let mut registrar = Registrar::connect()?;
-        for service in &registration.services {
-            registrar.unset(service)?;
+        let mut replaced = 0;
+        for service in services(&every_transport()) {
+            replaced += usize::from(registrar.unset(&service)?);
+        }
+        if replaced > 0 {
+            tracing::warn!(
+                replaced,
+                "took off services that another server had registered with the rpcbind of this machine"
+            );
         }
         for service in &registration.services {
             if !registrar.set(service)? {

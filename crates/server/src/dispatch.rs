@@ -93,11 +93,11 @@ fn answer_once(
             return Answer::Reply;
         }
     }
+    let begun = server.replay.begun(key);
     let start = output.bytes.len();
     let answer = carry_out(server, request, program, call, output);
-    match answer {
-        Answer::Reply => server.replay.finish(&key, &output.bytes.as_slice()[start..], request.now),
-        _ => server.replay.cancel(&key),
+    if answer == Answer::Reply {
+        begun.finish(&output.bytes.as_slice()[start..], request.now);
     }
     answer
 }

@@ -3,7 +3,7 @@
 //! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: both are passed
 //! in, so that whatever carries messages, a test included, drives the same code.
 //!
-//! A call flows one way: message → RPC header ([`rpc::Call`]) → who calls ([`identity`]) → the replay cache, for calls
+//! A call flows one way: message → RPC header ([`rpc::Call`]) → who calls (`identity`) → the replay cache, for calls
 //! that must not happen twice → one module per procedure (`v3/read.rs` …) → the file system → the reply.
 #![forbid(unsafe_code)]
 

@@ -48,6 +48,14 @@ pub(crate) struct ReplayCache {
     max_age: Duration,
 }
 
+/// A call that is under way. Dropped without a reply, it is forgotten: when it was put off, and when a defect of the
+/// server ends it, so that no client waits for it in vain.
+#[derive(Debug)]
+pub(crate) struct Begun<'c> {
+    cache: &'c ReplayCache,
+    key: ReplayKey,
+}
+
 /// What is known of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
@@ -60,12 +68,12 @@ pub(crate) enum Seen {
 }
 
 impl ReplayCache {
-    /// Makes a cache of about `max_entries` replies, each kept for `max_age` at the most.
+    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most.
     pub(crate) fn new(max_entries: usize, max_age: Duration) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hashers: [RandomState::new(), RandomState::new()],
-            entries_per_shard: max_entries.div_ceil(SHARDS),
+            entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
     }
@@ -94,8 +102,13 @@ impl ReplayCache {
         }
     }
 
+    /// Holds the note that a call is under way, until it has a reply.
+    pub(crate) fn begun(&self, key: ReplayKey) -> Begun<'_> {
+        Begun { cache: self, key }
+    }
+
     /// Notes the reply of a call that was under way.
-    pub(crate) fn finish(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
+    fn finish(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
         debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
         let mut shard = self.shard(key);
         while shard.order.len() >= self.entries_per_shard {
@@ -106,7 +119,7 @@ impl ReplayCache {
     }
 
     /// Forgets a call that was under way and did not happen.
-    pub(crate) fn cancel(&self, key: &ReplayKey) {
+    fn cancel(&self, key: &ReplayKey) {
         self.shard(key).entries.remove(key);
     }
 
@@ -114,6 +127,20 @@ impl ReplayCache {
     #[cfg(test)]
     fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().unwrap().order.len()).sum()
+    }
+}
+
+impl Begun<'_> {
+    /// Notes the reply.
+    pub(crate) fn finish(self, reply: &[u8], now: Duration) {
+        self.cache.finish(&self.key, reply, now);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.cache.cancel(&self.key);
     }
 }
 
@@ -153,8 +180,9 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, SECOND), Seen::New);
+        let begun = cache.begun(key);
         assert_eq!(cache.begin(&key, SECOND), Seen::UnderWay);
-        cache.finish(&key, b"reply", SECOND);
+        begun.finish(b"reply", SECOND);
         assert_eq!(cache.begin(&key, 2 * SECOND), Seen::Answered(b"reply".as_slice().into()));
     }
 
@@ -167,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn call_that_was_put_off_is_new_again() {
+    fn call_that_ended_without_a_reply_is_new_again() {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, SECOND), Seen::New);
-        cache.cancel(&key);
+        drop(cache.begun(key));
         assert_eq!(cache.begin(&key, SECOND), Seen::New);
     }
 

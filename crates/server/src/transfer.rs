@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use vfs::{Access, Attributes, Error, FileKind, OpenFile, OpenMode, Stability, Written, permission};
+use vfs::{Access, Attributes, Blocking, Error, FileKind, OpenFile, OpenMode, Stability, Written, permission};
 
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
@@ -104,15 +104,26 @@ pub(crate) fn write_at(
     }
 }
 
-/// Writes all of `data` to stable storage, going on after short writes.
-pub(crate) fn write_stable(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, data: &[u8]) -> vfs::Result<()> {
+/// Writes all of `data` to stable storage, going on after short writes, and returns the attributes afterwards.
+///
+/// Where storage makes callers wait, that is certain here: the whole call is put off before its first byte is written, as
+/// a call that is put off must leave no trace.
+pub(crate) fn write_stable(
+    node: &Node<'_>,
+    file: &dyn OpenFile,
+    offset_bytes: u64,
+    data: &[u8],
+) -> vfs::Result<Attributes> {
+    if !node.context.may_block && node.fs().blocking() != Blocking::Never {
+        return Err(Error::WouldBlock);
+    }
     let mut done = 0;
     loop {
         let rest = (&data[done..], Stability::File);
         let written = write_at(node, file, offset_bytes + done as u64, rest)?;
         done += written.count;
         if done == data.len() {
-            return Ok(());
+            return file.attributes(&node.context);
         }
         if written.count == 0 {
             return Err(Error::Io(io::ErrorKind::WriteZero.into()));

@@ -7,6 +7,7 @@
 //! - A **bounded opaque or string** is a field of type `&'a [u8]` with `#[xdr(max = N)]`.
 //! - A **bounded array** is a field of type `Vec<T>` with `#[xdr(max = N)]`.
 //! - A **linked list** is a field of type `Vec<T>` with `#[xdr(list, max = N)]`.
+#![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
 

@@ -1,6 +1,7 @@
 //! `wharf serve`: reads what to serve, serves it, and reads it again when told.
 
 mod backends;
+mod descriptors;
 mod flags;
 mod host_names;
 pub mod how_to_mount;
@@ -32,6 +33,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let loaded = config::load(&sources)?;
     logging::start(flags.settings().or(loaded.settings.clone()).log);
     privilege.log();
+    descriptors::raise_limit();
     Serving::start(flags, sources, loaded)?.until_told(signals);
     Ok(())
 }

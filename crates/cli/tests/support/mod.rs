@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+pub mod namespace;
+pub mod wire;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -165,6 +168,20 @@ impl Server {
 
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
+    }
+
+    /// The most memory that it has had so far, in bytes.
+    pub fn peak_memory_bytes(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    }
+
+    /// The handle of a file on it.
+    pub fn handle_of(&self, path: impl AsRef<Path>) -> Vec<u8> {
+        let json = wharf_ok(&["stat", "--json", &self.url(path)]);
+        let (_, rest) = json.split_once("\"handle\": \"").unwrap();
+        wire::unhex(rest.split('"').next().unwrap())
     }
 
     pub fn signal(&self, signal: Signal) {

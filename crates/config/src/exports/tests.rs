@@ -240,3 +240,20 @@ fn malformed_line_is_refused_with_its_place() {
         assert!(error.starts_with(&format!("exports:{place}: ")) && error.contains(part), "{text}: {error}");
     }
 }
+
+#[test]
+fn every_option_is_documented() {
+    let page = include_str!("../../../../docs/exports.md");
+    for option in vocabulary::names() {
+        assert!([format!("`{option}`"), format!("`{option}=`")].iter().any(|code| page.contains(code)), "{option}");
+    }
+}
+
+#[test]
+fn example_of_the_documentation_is_accepted() {
+    let (exports, remarks) = parse(include_str!("../../../../docs/examples/exports")).unwrap();
+    assert_eq!(remarks, []);
+    let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
+    assert_eq!(names, ["/srv/data", "/srv/build", "/srv/artifacts", "/srv/my data", "/srv/more data"]);
+    assert_eq!(clients(&exports[1]), ["build.example.org", "10.0.0.0/8", "*"]);
+}

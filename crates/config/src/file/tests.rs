@@ -167,3 +167,34 @@ fn text_that_is_no_toml_is_refused_with_its_place() {
     assert!(error.starts_with("wharf.toml:2:9: "), "{error}");
     assert!(!error.contains('\n'), "{error}");
 }
+
+/// The keys of a table, as the refusal of an unknown one names them.
+fn keys_of(table: &str) -> Vec<String> {
+    let text = format!("{table}\nno_such_key = 1\n");
+    let error = toml::from_str::<File>(&text).err().expect("the key is unknown");
+    error.message().split('`').skip(3).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_key_is_documented_and_has_its_place_in_the_example() {
+    let page = include_str!("../../../../docs/exports.md");
+    let example = include_str!("../../../../docs/examples/wharf.toml");
+    for table in ["[server]", "[limits]", "[log]", "[[export]]", "[[export]]\n[[export.access]]"] {
+        let keys = keys_of(table);
+        assert!(keys.len() > 1, "{table}: {keys:?}");
+        for key in keys.iter().filter(|key| *key != "access") {
+            assert!(page.contains(&format!("`{key}`")), "{table} {key} is not documented");
+            assert!(example.lines().any(|line| line.starts_with(&format!("{key} = "))), "{table} {key} has no example");
+        }
+    }
+}
+
+#[test]
+fn example_of_the_documentation_is_accepted() {
+    let (settings, exports) = parse(include_str!("../../../../docs/examples/wharf.toml")).unwrap();
+    assert_eq!(settings.limits.max_unsent_bytes, Some(4 << 20));
+    let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
+    assert_eq!(names, ["/srv/data", "/artifacts", "/scratch", "/slow"]);
+    assert_eq!(exports[0].rules.len(), 5);
+    assert_eq!(exports[1].fsid, Some(7));
+}

@@ -1,6 +1,6 @@
 //! Reading and writing one file of a server in a chosen way.
 //!
-//! A [`Job`] says what to do; [`run`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
+//! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
 //! process may use processors, each with a runtime of its own; each connection has its queue depth of operations on
 //! their way, and takes the next one as soon as one is over. What is measured starts and ends at the same moment
 //! everywhere.

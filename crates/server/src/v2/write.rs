@@ -14,6 +14,6 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Fattr
         return Err(vfs::Error::FileTooBig.into());
     }
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
-    transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;
-    Ok(convert::fattr(&node, &file.attributes(&node.context)?))
+    let after = transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;
+    Ok(convert::fattr(&node, &after))
 }

@@ -6,7 +6,6 @@ pub mod nfs2;
 pub mod nfs3;
 mod random;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -114,11 +113,7 @@ impl<'s> Caller<'s> {
     }
 
     pub fn from(self, address: &str) -> Caller<'s> {
-        self.from_address(address.parse().unwrap())
-    }
-
-    pub fn from_address(self, address: SocketAddr) -> Caller<'s> {
-        Caller { peer: Peer { address, ..self.peer }, ..self }
+        Caller { peer: Peer { address: address.parse().unwrap(), ..self.peer }, ..self }
     }
 
     /// The same caller, whose messages come to the address `local`.

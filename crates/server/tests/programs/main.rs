@@ -1,9 +1,12 @@
 //! The protocol programs, driven by hand.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
 #[path = "../caller/mod.rs"]
 mod caller;
 
 mod handles;
+mod host;
 mod malformed;
 mod mount;
 mod permissions;

@@ -1,0 +1,85 @@
+//! The real server under more connections than any client has.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use support::wire::{NULL, READ, call, read_arguments, record, reply};
+use support::{PATIENCE, Scratch, Server};
+
+const IDLE: usize = 10_000;
+const ACTIVE: usize = 1000;
+/// What every active connection asks for at once, and how often.
+const CALLS: u32 = 8;
+const ROUNDS: u32 = 5;
+/// What a reply brings, in bytes.
+const COUNT: u32 = 4096;
+/// What the tests and the server need besides the connections.
+const OTHER_DESCRIPTORS: u64 = 500;
+/// The most memory that the server may have had at any time, in bytes.
+const MAX_MEMORY_BYTES: u64 = 64 << 20;
+
+/// Raises the soft limit of this process; the server does that for itself.
+fn has_descriptors() -> bool {
+    let mut limit = getrlimit(Resource::Nofile);
+    let needed = (IDLE + ACTIVE) as u64 + OTHER_DESCRIPTORS;
+    if limit.maximum.is_some_and(|maximum| maximum < needed) {
+        println!("skipped: {needed} file descriptors are needed, and the hard limit is {:?}", limit.maximum);
+        return false;
+    }
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).is_ok()
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+fn is_alive(stream: &mut TcpStream, xid: u32) -> bool {
+    stream.write_all(&record(&call(xid, NULL, &[]))).unwrap();
+    reply(stream).unwrap().0 == xid
+}
+
+#[test]
+fn ten_thousand_idle_connections_and_a_thousand_active_ones_take_64_mib_at_the_most() {
+    if !has_descriptors() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    fs::write(export.join("file"), vec![b'x'; COUNT as usize]).unwrap();
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let arguments = read_arguments(&server.handle_of(export.join("file")), COUNT);
+
+    let mut idle: Vec<TcpStream> = (0..IDLE).map(|_| connect(&server)).collect();
+    assert!(idle.iter_mut().all(|stream| is_alive(stream, 1)));
+    let mut active: Vec<TcpStream> = (0..ACTIVE).map(|_| connect(&server)).collect();
+    let calls: Vec<u8> = (0..CALLS).flat_map(|xid| record(&call(xid, READ, &arguments))).collect();
+    for _ in 0..ROUNDS {
+        active.iter_mut().for_each(|stream| stream.write_all(&calls).unwrap());
+        for stream in &mut active {
+            let mut xids: Vec<u32> = (0..CALLS).map(|_| data_reply(stream)).collect();
+            xids.sort_unstable();
+            assert!(xids.into_iter().eq(0..CALLS));
+        }
+    }
+    assert!(idle.iter_mut().all(|stream| is_alive(stream, 2)));
+
+    let peak = server.peak_memory_bytes();
+    println!("{IDLE} idle and {ACTIVE} active connections: {} KiB at the most", peak / 1024);
+    assert!(peak < MAX_MEMORY_BYTES, "{peak} bytes");
+}
+
+/// The xid of a reply that brings all the data.
+fn data_reply(stream: &mut TcpStream) -> u32 {
+    let (xid, rest) = reply(stream).unwrap();
+    assert!(rest.ends_with(&[b'x'; COUNT as usize]), "a reply of {} bytes", rest.len());
+    xid
+}

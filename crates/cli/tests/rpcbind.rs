@@ -1,0 +1,196 @@
+//! How clients that know no port find the server: by the rpcbind that is built in, and by that of the machine.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::process::{Child, Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use support::namespace::{Namespace, is_installed};
+use support::{PATIENCE, Scratch, Server};
+
+const WHARF: &str = env!("CARGO_BIN_EXE_wharf");
+
+/// A server in the namespace, on the usual port.
+fn serve(namespace: &Namespace, rpcbind: &str, arguments: &[&str]) -> Server {
+    let mut command = namespace.command(WHARF);
+    command.args(["serve", "--rpcbind", rpcbind, "--listen", "127.0.0.1:2049", "--listen", "[::1]:2049"]);
+    command.args(arguments);
+    Server::spawn(2, command)
+}
+
+fn succeeds(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn wharf(namespace: &Namespace, arguments: &[&str]) -> String {
+    succeeds(&namespace.command(WHARF).args(arguments).output().unwrap())
+}
+
+/// The lines of `rpcinfo -p` without their spaces: `100003 3 tcp 2049 nfs`.
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn built_in_rpcbind_leads_the_own_client_to_its_exports() {
+    let Some(namespace) = Namespace::new() else { return };
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    std::fs::write(export.join("here"), "text").unwrap();
+    let export = export.to_str().unwrap();
+    let _server = serve(&namespace, "builtin", &[export]);
+    let services = wharf(&namespace, &["rpcinfo", "127.0.0.1"]);
+    for program in ["100000", "100003", "100005"] {
+        assert!(services.contains(program), "{services}");
+    }
+    assert!(wharf(&namespace, &["showmount", "-e", "127.0.0.1"]).contains(export));
+    for (host, parameters) in
+        [("127.0.0.1", ""), ("127.0.0.1", "?proto=udp"), ("127.0.0.1", "?version=2"), ("[::1]", "")]
+    {
+        let url = format!("nfs://{host}{export}{parameters}");
+        assert_eq!(wharf(&namespace, &["ls", &url]), "here\n", "{url}");
+    }
+}
+
+#[test]
+fn built_in_rpcbind_answers_the_tools_of_the_system() {
+    let Some(namespace) = Namespace::new() else { return };
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    std::fs::write(export.join("here"), "text").unwrap();
+    let export = export.to_str().unwrap();
+    let _server = serve(&namespace, "builtin", &["--no-root-squash", export]);
+    if let Some(output) = namespace.tool("rpcbind", "rpcinfo", &["-p", "127.0.0.1"]) {
+        let services = lines(&succeeds(&output));
+        for line in [
+            "100000 2 tcp 111 portmapper",
+            "100003 3 tcp 2049 nfs",
+            "100003 2 udp 2049 nfs",
+            "100005 3 udp 2049 mountd",
+        ] {
+            assert!(services.iter().any(|service| service == line), "{line} is not in {services:?}");
+        }
+        for (transport, program, version) in
+            [("tcp", "nfs", "3"), ("udp", "nfs", "2"), ("tcp", "mountd", "1"), ("udp", "mountd", "3")]
+        {
+            let output = namespace.tool("rpcbind", "rpcinfo", &["-T", transport, "127.0.0.1", program, version]);
+            assert!(succeeds(&output.unwrap()).contains("ready and waiting"), "{transport} {program} {version}");
+        }
+        let output = namespace.tool("rpcbind", "rpcinfo", &["-T", "tcp6", "::1", "nfs", "3"]).unwrap();
+        assert!(succeeds(&output).contains("ready and waiting"));
+        assert!(succeeds(&namespace.tool("rpcbind", "rpcinfo", &["127.0.0.1"]).unwrap()).contains("tcp6"));
+    }
+    if let Some(output) = namespace.tool("nfs-common", "showmount", &["-e", "127.0.0.1"]) {
+        assert!(succeeds(&output).contains(export));
+    }
+    if let Some(output) = namespace.tool("libnfs-utils", "nfs-ls", &[&format!("nfs://127.0.0.1{export}")]) {
+        assert!(succeeds(&output).contains("here"));
+    }
+}
+
+/// The rpcbind of the system, in a namespace where nothing else has its port and its socket.
+struct Rpcbind(Child);
+
+impl Rpcbind {
+    fn start(namespace: &Namespace) -> Option<Rpcbind> {
+        if !is_installed("rpcbind") || !is_installed("rpcinfo") {
+            println!("skipped: there is no rpcbind; install rpcbind");
+            return None;
+        }
+        let rpcbind = Rpcbind(namespace.command("rpcbind").arg("-f").spawn().unwrap());
+        let began = Instant::now();
+        while !rpcinfo(namespace).status.success() {
+            assert!(began.elapsed() < PATIENCE, "rpcbind does not start");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Some(rpcbind)
+    }
+}
+
+impl Drop for Rpcbind {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn rpcinfo(namespace: &Namespace) -> Output {
+    let mut command: Command = namespace.command("rpcinfo");
+    command.args(["-p", "127.0.0.1"]).output().unwrap()
+}
+
+/// How many services of NFS and MOUNT the system's rpcbind knows at `port`.
+fn registered(namespace: &Namespace, port: u16) -> usize {
+    let services = lines(&succeeds(&rpcinfo(namespace)));
+    let port = format!(" {port} ");
+    let is_ours = |line: &&String| (line.starts_with("100003 ") || line.starts_with("100005 ")) && line.contains(&port);
+    services.iter().filter(is_ours).count()
+}
+
+/// NFS 2 and 3 and MOUNT 1 to 3, over TCP and UDP, as version 2 of rpcbind tells them.
+const SERVICES: usize = 10;
+
+#[test]
+fn server_registers_with_the_machines_rpcbind_and_takes_itself_off() {
+    let Some(namespace) = Namespace::new() else { return };
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    let mut server = serve(&namespace, "register", &["mem:1M"]);
+    assert_eq!(registered(&namespace, 2049), SERVICES);
+    for host in ["127.0.0.1", "[::1]"] {
+        assert_eq!(wharf(&namespace, &["ls", &format!("nfs://{host}/mem")]), "", "{host}");
+    }
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait(), Some(0));
+    assert_eq!(registered(&namespace, 2049), 0);
+}
+
+#[test]
+fn registration_of_a_server_that_was_killed_is_replaced() {
+    let Some(namespace) = Namespace::new() else { return };
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    let mut first = serve(&namespace, "register", &["mem:1M"]);
+    first.signal(Signal::KILL);
+    first.wait();
+    assert_eq!(registered(&namespace, 2049), SERVICES);
+    let mut command = namespace.command(WHARF);
+    command.args(["serve", "mem:1M", "--rpcbind", "register", "--listen", "127.0.0.1:2050"]);
+    let second = Server::spawn(1, command);
+    second.wait_for_log("replaced=20");
+    assert_eq!((registered(&namespace, 2049), registered(&namespace, 2050)), (0, SERVICES));
+    // The second server has no address of IPv6, and rpcbind no service there any more.
+    let all = wharf(&namespace, &["rpcinfo", "127.0.0.1"]);
+    assert!(!all.contains("::1.8.1"), "{all}");
+    assert_eq!(wharf(&namespace, &["ls", "nfs://127.0.0.1/mem"]), "");
+}
+
+#[test]
+fn what_rpcbind_refuses_ends_the_start_with_a_way_out() {
+    let Some(namespace) = Namespace::new() else { return };
+    let output = |rpcbind: &str| {
+        let mut command = namespace.command(WHARF);
+        command.args([
+            "serve",
+            "mem:1M",
+            "--state-dir",
+            "/run/state",
+            "--listen",
+            "127.0.0.1:2049",
+            "--rpcbind",
+            rpcbind,
+        ]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = output("register");
+    assert!(said.contains("cannot register") && said.contains("Is it running"), "{said}");
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    let said = output("builtin");
+    assert!(said.contains("127.0.0.1:111") && said.contains("no other rpcbind may run"), "{said}");
+}

@@ -1,0 +1,115 @@
+//! The servers that are compared.
+
+use std::fs::{self, File};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::site::Site;
+use crate::{Failure, Outcome, command};
+
+/// How long a server may take until it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of its log is shown when it does not.
+const LOG_LINES: usize = 10;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A server that runs; it is killed when this is dropped.
+pub struct Server {
+    pub name: &'static str,
+    pub port: u16,
+    pub mount_port: u16,
+    process: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// The program of this checkout, with its defaults but for the superuser, who is let through here and there.
+    pub fn wharf(root: &Path, site: &Site) -> Outcome<Server> {
+        const PORT: u16 = 20_490;
+        let mut server = site.server_command(&wharf_program(root));
+        server.arg("serve").arg(&site.export).args(["--listen", &format!("127.0.0.1:{PORT}"), "--no-root-squash"]);
+        server.arg("--state-dir").arg(site.state.join("wharf"));
+        Server::start("Wharf", server, Ports { nfs: PORT, mount: PORT, log: site.state.join("wharf.log") })
+    }
+
+    /// NFS-Ganesha with the VFS backend, and the rpcbind that it wants.
+    pub fn ganesha(site: &Site) -> Outcome<Server> {
+        const PORT: u16 = 2049;
+        const MOUNT_PORT: u16 = 20_048;
+        let mut rpcbind = Command::new("rpcbind");
+        rpcbind.args(["-f", "-i"]);
+        // The namespace ends it; nothing here has to wait for it.
+        let rpcbind =
+            Server::start("rpcbind", rpcbind, Ports { nfs: 111, mount: 111, log: site.state.join("rpcbind.log") })?;
+        std::mem::forget(rpcbind);
+        let config = site.state.join("ganesha.conf");
+        let text = ganesha_config(&site.export, PORT, MOUNT_PORT);
+        fs::write(&config, text).map_err(|source| Failure::File { path: config.clone(), source })?;
+        let mut server = site.server_command("ganesha.nfsd");
+        server.args(["-F", "-L", "/dev/stderr", "-N", "NIV_WARN", "-p", "/run/ganesha/pid", "-f"]).arg(&config);
+        Server::start(
+            "NFS-Ganesha",
+            server,
+            Ports { nfs: PORT, mount: MOUNT_PORT, log: site.state.join("ganesha.log") },
+        )
+    }
+
+    fn start(name: &'static str, mut command: Command, ports: Ports) -> Outcome<Server> {
+        let failed = |source| Failure::File { path: ports.log.clone(), source };
+        let log = File::create(&ports.log).map_err(failed)?;
+        command.stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
+        let process = command.spawn().map_err(|source| command::spawn_failure(&command, source))?;
+        let mut server = Server { name, port: ports.nfs, mount_port: ports.mount, process };
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", ports.nfs)).is_err() {
+            let is_gone = !matches!(server.process.try_wait(), Ok(None));
+            if is_gone || began.elapsed() > START_TIMEOUT {
+                let log = fs::read_to_string(&ports.log).unwrap_or_default();
+                let first = log.lines().count().saturating_sub(LOG_LINES);
+                let end: String = log.lines().skip(first).flat_map(|line| ["\n", line]).collect();
+                return Err(Failure::Peer(format!("{name} does not listen on port {}; its log ends:{end}", ports.nfs)));
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        Ok(server)
+    }
+
+    /// The server's process. `taskset` becomes the program that it runs, so the number is the same.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+/// Where a server listens, and where it logs.
+struct Ports {
+    nfs: u16,
+    mount: u16,
+    log: std::path::PathBuf,
+}
+
+/// The program of this checkout.
+pub fn wharf_program(root: &Path) -> String {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
+    target.join("release/wharf").to_string_lossy().into_owned()
+}
+
+fn ganesha_config(export: &Path, port: u16, mount_port: u16) -> String {
+    let export = export.display();
+    format!(
+        "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {port}; MNT_Port = {mount_port}; Protocols = 3;
+            Enable_NLM = false; Enable_RQUOTA = false; }}
+         NFSV4 {{ Graceless = true; RecoveryBackend = fs; }}
+         EXPORT {{ Export_Id = 1; Path = {export}; Pseudo = {export}; Protocols = 3; Transports = TCP, UDP;
+            Access_Type = RW; Squash = No_Root_Squash; SecType = sys; FSAL {{ Name = VFS; }} }}
+        "
+    )
+}

@@ -1,0 +1,97 @@
+//! Where the comparison happens: a network, a process table and a few mounts of its own.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::options::INSIDE;
+use crate::{Failure, Outcome, command};
+
+/// The size of the file that is read: it fits into memory with ease.
+pub const FILE_BYTES: u64 = 256 << 20;
+/// The file's name in the export.
+pub const FILE_NAME: &str = "big";
+
+/// The folders of a comparison.
+pub struct Site {
+    /// What is exported: memory.
+    pub export: PathBuf,
+    /// Where servers keep their own things.
+    pub state: PathBuf,
+    /// Whether servers and load have a processor each.
+    pub is_pinned: bool,
+}
+
+/// This command again, in namespaces of its own. What it starts dies with it.
+pub fn enter(arguments: &[String]) -> Command {
+    let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
+    let mut command = Command::new("unshare");
+    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]);
+    command.arg(program).args(["bench-peers", INSIDE]).args(arguments);
+    command
+}
+
+impl Site {
+    /// Brings the loopback up, puts memory over `/run` and over the export, and fills a file.
+    pub fn set_up() -> Outcome<Site> {
+        let is_pinned = std::thread::available_parallelism().is_ok_and(|count| count.get() >= 2);
+        // /run is one's own in here, so nothing that the machine uses is covered.
+        let site = Site { export: "/run/export".into(), state: "/run/state".into(), is_pinned };
+        command::run(words("ip link set lo up"))?;
+        // A resolver that asks whether there is IPv4 at all does not count 127.0.0.1 (AI_ADDRCONFIG), and Ganesha's asks.
+        command::run(words("ip address add 198.51.100.1/32 dev lo"))?;
+        command::run(words("mount -t tmpfs tmpfs /run"))?;
+        for folder in ["/run/export", "/run/state", "/run/rpcbind", "/run/ganesha"] {
+            fs::create_dir_all(folder).map_err(|source| Failure::File { path: folder.into(), source })?;
+        }
+        command::run(words("mount -t tmpfs -o size=1g tmpfs /run/export"))?;
+        // Ganesha notes its clients here, which are none of this machine's.
+        if Path::new("/var/lib/nfs").is_dir() {
+            command::run(words("mount -t tmpfs tmpfs /var/lib/nfs"))?;
+        }
+        site.fill()?;
+        Ok(site)
+    }
+
+    fn fill(&self) -> Outcome {
+        let path = self.export.join(FILE_NAME);
+        let failed = |source| Failure::File { path: path.clone(), source };
+        let mut file = File::create(&path).map_err(failed)?;
+        // Numbers, so that no page is like another.
+        let mut block = vec![0_u8; 1 << 20];
+        for number in 0..FILE_BYTES >> 20 {
+            for (index, word) in block.chunks_exact_mut(8).enumerate() {
+                word.copy_from_slice(&((number << 32) + index as u64).to_le_bytes());
+            }
+            file.write_all(&block).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// A command on the servers' processor.
+    pub fn server_command(&self, program: &str) -> Command {
+        self.on_processor("0", program)
+    }
+
+    /// A command on the load's processor.
+    pub fn load_command(&self, program: &str) -> Command {
+        self.on_processor("1", program)
+    }
+
+    fn on_processor(&self, processor: &str, program: &str) -> Command {
+        if !self.is_pinned {
+            return Command::new(program);
+        }
+        let mut command = Command::new("taskset");
+        command.args(["-c", processor, program]);
+        command
+    }
+}
+
+fn words(line: &str) -> Command {
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
