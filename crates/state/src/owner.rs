@@ -109,7 +109,7 @@ impl Owners {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = self.sweep_from.take().map_or(Unbounded, Excluded);
         let batch: Vec<_> = self.by_name.range((from, Unbounded)).take(count).map(|(n, id)| (n.clone(), *id)).collect();
-        self.sweep_from = batch.last().map(|(name, _)| name.clone());
+        self.sweep_from = (batch.len() == count).then(|| batch.last().map(|(name, _)| name.clone())).flatten();
         batch.into_iter().map(|(_, id)| id).collect()
     }
 }
