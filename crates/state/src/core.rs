@@ -19,7 +19,7 @@ use crate::recall::Recalls;
 use crate::records::ClientRecords;
 use crate::session::SessionTable;
 use crate::stateid_table::StateidTable;
-use crate::waiter::WaitingFiles;
+use crate::waiter::{WaitingFiles, Waking};
 use crate::{ClientId, Event, FileKey, HostLocks, Limits, StateError, Stateid};
 
 /// What is read without the mutex.
@@ -57,6 +57,7 @@ pub(crate) struct Core {
     pub dying: VecDeque<u32>,
     pub nlm: NlmHosts,
     pub recalls: Recalls,
+    pub waking: Waking,
     pub waiting_files: WaitingFiles,
     /// Where the sweep over the waiting files goes on.
     pub waiting_from: Option<Arc<FileKey>>,

@@ -2,8 +2,9 @@
 //!
 //! The policy: a delegation is given with an OPEN
 //! - of a client that can be called back and, in NFSv4.0, whose owner is confirmed,
-//! - for reading when no other client has the file open for writing, for writing when no other client has it open,
-//! - when no other client has a delegation that conflicts, and nobody has locks or shares by the lock protocol on it,
+//! - for reading when no other client has the file open for writing or denies reading, for writing when no other client has it open,
+//! - when no other client has a delegation that conflicts, and nobody has locks or shares by the lock protocol on it or
+//!   waits for a lock,
 //! - when none of this file was recalled within `Limits::recall_memory`, so that shared files are left alone,
 //! - outside of the grace period, except for one that is reclaimed,
 //! - and below `Limits::delegations`.
@@ -18,7 +19,7 @@ use crate::file::{Body, Held};
 use crate::ids::StateKey;
 use crate::owner::OwnerId;
 use crate::stateid_table::Standing;
-use crate::{Claim, Door, FileKey, OpenArgs, Requester, State, StateError, Stateid};
+use crate::{Claim, Door, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid};
 
 /// What a delegation allows its client to do on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,14 +192,17 @@ impl Core {
         let others = |key: &&StateKey| key.client() != client && self.holds(**key);
         let open_against = file.opens.iter().filter(others).any(|key| {
             let open = self.states.get(key).and_then(Held::open);
-            open.is_some_and(|open| kind == DelegationKind::Write || open.access.writes())
+            open.is_some_and(|open| {
+                let denies = ShareAccess::READ.is_denied_by(open.deny);
+                kind == DelegationKind::Write || open.access.writes() || denies
+            })
         });
         let delegated = file.delegations.iter().filter_map(|key| Some((key, self.states.get(key)?.delegation()?)));
         let delegated_against = delegated.into_iter().any(|(key, delegation)| {
             // One client has one delegation of a file.
             key.client() == client || kind.max(delegation.kind) == DelegationKind::Write
         });
-        let nlm = file.locks.as_ref().is_some_and(|locks| !locks.shares.is_empty() || locks.held.has_stateless());
+        let nlm = file.locks.as_ref().is_some_and(|locks| locks.is_used_by_nlm());
         let contended = self.recalls.is_recent(&args.file, now, self.limits().recall_memory);
         match open_against || delegated_against || nlm || contended {
             true => Err(WhyNoDelegation::Contention),

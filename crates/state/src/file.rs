@@ -93,6 +93,11 @@ impl Held {
 }
 
 impl FileLocks {
+    /// Whether the lock protocol has something here, or will have once somebody else unlocks.
+    pub(crate) fn is_used_by_nlm(&self) -> bool {
+        !self.shares.is_empty() || !self.waiting.is_empty() || self.held.has_stateless()
+    }
+
     fn is_empty(&self) -> bool {
         self.held.is_empty() && self.states.is_empty() && self.waiting.is_empty() && self.shares.is_empty()
     }

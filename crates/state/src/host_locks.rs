@@ -92,6 +92,9 @@ impl Core {
             return Err(StateError::Resource);
         }
         self.change_locks(file, |set| set.set(lock))?;
+        if lock.state.is_none() {
+            self.note_nlm_file(lock.owner, file);
+        }
         Ok(())
     }
 

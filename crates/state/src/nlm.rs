@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::limits::NAME_MAX_BYTES;
 use crate::owner::{OwnerId, OwnerKind};
 use crate::records::{ClientRecord, RecordKind};
-use crate::waiter::{WaitFor, Wanted};
+use crate::waiter::{WaitFor, Waiter, Wanted};
 use crate::{ByteRange, FileKey, State, StateError};
 
 /// Hosts of the lock protocol, by the names that they are monitored by.
@@ -119,6 +119,9 @@ impl State {
     pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return };
+        // An owner that unlocks a range does not want it any more; a grant on its way would outlive the unlock.
+        let unwanted = |waiter: &Waiter| waiter.wanted.owner == owner && waiter.wanted.range.overlaps(lock.range);
+        core.remove_waiters(&lock.file, unwanted);
         core.release_range(now, &lock.file, (owner, lock.range));
         core.forget_nlm_file(owner, &lock.file);
         core.settle(&lock.file);
@@ -168,10 +171,7 @@ impl Core {
         };
         let waits = wait.is_some();
         match self.acquire(now, &lock.file, wanted, (None, wait)) {
-            Ok(()) => {
-                self.note_nlm_file(owner, &lock.file);
-                Ok(NlmOutcome::Granted)
-            }
+            Ok(()) => Ok(NlmOutcome::Granted),
             Err(StateError::Denied(_)) if waits => Ok(NlmOutcome::Blocked),
             Err(refused) => {
                 self.release_owner(owner);

@@ -66,7 +66,7 @@ impl Core {
         self.check_nlm_grace(now, args.host, args.reclaim)?;
         let access = args.access.unwrap_or_default();
         if !args.reclaim {
-            let exclusive = access.writes() || args.deny != ShareDeny::NONE;
+            let exclusive = access.writes() || ShareAccess::READ.is_denied_by(args.deny);
             self.recall_for_lock(now, &args.file, exclusive)?;
         }
         let owner = self.new_nlm_owner(now, args.host, args.owner)?;

@@ -8,7 +8,9 @@ use crate::core::Core;
 use crate::file::Held;
 use crate::ids::StateKey;
 use crate::stateid_table::Standing;
-use crate::{AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Requester, StateError, Verdict};
+use crate::{
+    AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Requester, ShareAccess, StateError, Verdict,
+};
 
 /// Files that one generation of [`Recent`] holds.
 const RECENT_MAX: usize = 65_536;
@@ -75,9 +77,9 @@ impl Recalls {
 
 impl Core {
     /// Recalls what an open conflicts with. Opens that deny reading conflict with every delegation, since its client
-    /// opens for reading on its own.
+    /// opens for reading on its own; that they deny writing does not matter to one for reading.
     pub(crate) fn recall_for_open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
-        let exclusive = args.access.writes() || args.deny.bits() != 0;
+        let exclusive = args.access.writes() || ShareAccess::READ.is_denied_by(args.deny);
         let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
         match self.recall_for_access(now, &args.file, kind, Requester::Client(args.client))? {
             Verdict::Proceed => Ok(()),

@@ -142,7 +142,8 @@ impl Core {
         }
     }
 
-    /// The owner of a stateid, which may be closed, old or revoked: that is told apart when its turn has come.
+    /// The owner of a stateid, which may be closed, old or revoked: that is told apart when its turn has come, since
+    /// EXPIRED advances the sequence too (RFC 7530 §9.1.7). An owner that is forgotten has none.
     fn seqid_owner_of(&mut self, now: Duration, stateid: Stateid) -> Result<OwnerId, StateError> {
         self.locate(&stateid)?;
         if let Some(client) = self.clients.get(&stateid.key().client()) {
@@ -150,7 +151,9 @@ impl Core {
         }
         match self.states.get(&stateid.key()) {
             Some(held) if matches!(held.body, Body::Delegation(_)) => Err(StateError::BadStateid),
-            Some(held) if held.standing == Standing::Expired => Err(StateError::Expired),
+            Some(held) if held.standing == Standing::Expired && self.owners.get(held.owner).is_none() => {
+                Err(StateError::Expired)
+            }
             Some(held) => Ok(held.owner),
             None => Err(StateError::BadStateid),
         }

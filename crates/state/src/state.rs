@@ -16,7 +16,7 @@ use crate::records::{ClientRecords, RecordsError};
 use crate::session::SessionTable;
 use crate::stateid_table::StateidTable;
 use crate::sync::lock;
-use crate::waiter::WaitingFiles;
+use crate::waiter::{WaitingFiles, Waking};
 use crate::{Event, HostLocks, Limits};
 
 /// All that a server remembers of its clients. Every method may be called from any thread.
@@ -108,6 +108,7 @@ impl State {
             dying: VecDeque::new(),
             nlm: NlmHosts::default(),
             recalls: Recalls::default(),
+            waking: Waking::No,
             waiting_files: WaitingFiles::new(),
             waiting_from: None,
             grace,

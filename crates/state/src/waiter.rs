@@ -54,6 +54,16 @@ impl Waiter {
     }
 }
 
+/// Whether those who wait in a file are being gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Waking {
+    #[default]
+    No,
+    Once,
+    /// More became free meanwhile.
+    Again,
+}
+
 /// Files in which somebody waits, for the sweep.
 pub(crate) type WaitingFiles = BTreeSet<Arc<FileKey>>;
 
@@ -132,11 +142,27 @@ impl Core {
         !owners.is_empty()
     }
 
-    /// Goes through those who wait in a file, after locks became free.
+    /// Goes through those who wait in a file, after locks became free. What a round itself sets free, by taking
+    /// locks of clients that are overdue, is seen by the next round and not by a call within the call.
     pub(crate) fn wake(&mut self, now: Duration, file: &FileKey) {
         if self.locks_of(file).is_none_or(|locks| locks.waiting.is_empty()) {
             return;
         }
+        if self.waking != Waking::No {
+            self.waking = Waking::Again;
+            return;
+        }
+        for _ in 0..self.limits().steps {
+            self.waking = Waking::Once;
+            self.wake_round(now, file);
+            if self.waking == Waking::Once {
+                break;
+            }
+        }
+        self.waking = Waking::No;
+    }
+
+    fn wake_round(&mut self, now: Duration, file: &FileKey) {
         let memory = self.limits().waiter_memory;
         self.remove_waiters(file, |waiter| waiter.is_stale(now, memory));
         let mut at = 0;
@@ -190,7 +216,6 @@ impl Core {
         if self.hold_lock(file, HeldLock { owner, range, exclusive, state: None }).is_err() {
             return false;
         }
-        self.note_nlm_file(owner, file);
         self.remove_waiters(file, |waiter| waiter.wanted == wanted);
         if let Some(NlmNames { host, owner }) = self.nlm_names(owner) {
             let granted = NlmGranted { host, owner, cookie, file: *file, range, exclusive };

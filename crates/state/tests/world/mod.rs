@@ -40,6 +40,8 @@ pub struct World {
     pub now: Duration,
     pub records: Records,
     pub boot: u32,
+    /// Whether the simulation tells what happens.
+    pub traced: bool,
 }
 
 /// An NFSv4.1 client with one session.
@@ -61,7 +63,7 @@ impl World {
     pub fn on_host(limits: Limits, host: Box<dyn HostLocks>) -> World {
         let (records, now) = (Records::default(), Duration::from_secs(1000));
         let state = State::new(500, limits, Box::new(records.clone()), host, now).unwrap();
-        World { state, now, records, boot: 500 }
+        World { state, now, records, boot: 500, traced: false }
     }
 
     /// Kills the server and starts it again; only the records are left.
@@ -70,6 +72,12 @@ impl World {
         let limits = self.state.limits().clone();
         self.state =
             State::new(self.boot, limits, Box::new(self.records.clone()), Box::new(NoHostLocks), self.now).unwrap();
+    }
+
+    pub fn trace(&self, what: std::fmt::Arguments<'_>) {
+        if self.traced {
+            println!("{:>10.3} {what}", self.now.as_secs_f64());
+        }
     }
 
     pub fn sleep(&mut self, seconds: u64) {
@@ -82,6 +90,10 @@ impl World {
 
     pub fn exchange(&self, owner: &str, verifier: u64, principal: &str) -> Result<ExchangedId, StateError> {
         self.state.exchange_id(self.now, &exchange_args(owner, verifier, principal, false))
+    }
+
+    pub fn exchange_as(&self, args: &ExchangeIdArgs<'_>) -> ExchangedId {
+        self.state.exchange_id(self.now, args).unwrap()
     }
 
     pub fn update(&self, owner: &str, verifier: u64, principal: &str) -> Result<ExchangedId, StateError> {
