@@ -29,6 +29,7 @@ impl Daemon {
     /// When an address cannot be had, the exports cannot be told apart, the state directory is of no use, or rpcbind
     /// refuses; nothing runs then.
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
+        let began = Instant::now();
         let mut sockets = net::Server::new(options.limits.clone()).loops(options.loops.max(1)).pinned(options.pin);
         let mut settings =
             Settings::new(sockets.workers(), instance(), state::handle_key(options.state_dir.as_deref())?);
@@ -45,8 +46,8 @@ impl Daemon {
             RpcbindMode::Register => Some(portmap::Registration::new(&bound).map_err(StartError::Register)?),
             RpcbindMode::Off | RpcbindMode::Builtin => None,
         };
-        let net = sockets.start(Arc::new(Programs::new(server.clone(), Instant::now())))?;
-        let upkeep = Upkeep::start(server.clone()).map_err(StartError::Thread)?;
+        let net = sockets.start(Arc::new(Programs::new(server.clone(), began)))?;
+        let upkeep = Upkeep::start(server.clone(), began).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);
         Ok(Daemon { server, net, upkeep, addresses, registration })
     }

@@ -25,13 +25,10 @@ impl Programs {
     }
 
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
-        let transport = match call.peer.transport {
-            net::Transport::Tcp => Transport::Tcp,
-            net::Transport::Udp => Transport::Udp,
-        };
+        let peer = peer(&call.peer);
         let request = Request {
             message: call.message,
-            peer: Peer { address: call.peer.address, local: call.peer.local, transport },
+            peer,
             worker: call.worker,
             may_block: call.may_block,
             now: call.now.saturating_duration_since(self.began),
@@ -40,7 +37,7 @@ impl Programs {
             Answer::Reply => Verdict::Answered,
             Answer::Silent => Verdict::Silent,
             Answer::WouldBlock => Verdict::WouldBlock,
-            Answer::NotACall(error) if transport == Transport::Tcp => Verdict::Close(error.to_string()),
+            Answer::NotACall(error) if peer.transport == Transport::Tcp => Verdict::Close(error.to_string()),
             Answer::NotACall(_) => Verdict::Silent,
         }
     }
@@ -60,6 +57,14 @@ impl Programs {
         }
         verdict
     }
+}
+
+fn peer(peer: &net::Peer) -> Peer {
+    let transport = match peer.transport {
+        net::Transport::Tcp => Transport::Tcp,
+        net::Transport::Udp => Transport::Udp,
+    };
+    Peer { address: peer.address, local: peer.local, transport, connection: peer.connection }
 }
 
 impl Service for Programs {
@@ -83,5 +88,9 @@ impl Service for Programs {
             tracing::error!(client = %call.peer.address, "a call ended in a defect of the server; its connection is closed");
             Verdict::Close("a defect of the server".to_owned())
         })
+    }
+
+    fn disconnected(&self, gone: &net::Peer) {
+        self.server.disconnected(&peer(gone));
     }
 }

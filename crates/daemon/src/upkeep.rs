@@ -1,14 +1,16 @@
-//! A thread that lets the server tidy up every few seconds.
+//! A thread that lets the server end what is over, and tidy up.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use server::Server;
 
-/// How often the server tidies up: what nobody has used for one to two of these is let go.
-const PERIOD: Duration = Duration::from_secs(10);
+/// How often the server looks for what is over, such as leases.
+const TICK: Duration = Duration::from_secs(1);
+/// After how many ticks it tidies up: what nobody has used for one to two of these spans is let go.
+const TICKS_PER_TIDYING: u64 = 10;
 
 /// The thread, until it is stopped.
 pub(crate) struct Upkeep {
@@ -17,11 +19,18 @@ pub(crate) struct Upkeep {
 
 impl Upkeep {
     /// Starts the thread.
-    pub(crate) fn start(server: Arc<Server>) -> std::io::Result<Upkeep> {
+    ///
+    /// Times are counted from `began`, as for the server's calls.
+    pub(crate) fn start(server: Arc<Server>, began: Instant) -> std::io::Result<Upkeep> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
-            while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                server.maintain();
+            let mut ticks = 0;
+            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                server.tick(began.elapsed());
+                ticks += 1;
+                if ticks % TICKS_PER_TIDYING == 0 {
+                    server.maintain();
+                }
             }
         };
         let thread = thread::Builder::new().name("upkeep".to_owned()).spawn(run)?;

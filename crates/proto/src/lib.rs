@@ -7,6 +7,9 @@
 pub mod mount;
 pub mod nfs2;
 pub mod nfs3;
+pub mod nfs4;
+pub mod nlm;
+pub mod nsm;
 mod operation;
 pub mod rpcbind;
 

@@ -11,7 +11,7 @@ use crate::node::CallContext;
 use crate::replay::Seen;
 use crate::request::{Answer, Request};
 use crate::server::Server;
-use crate::{mount, rpcbind, v2, v3};
+use crate::{mount, rpcbind, v2, v3, v4};
 
 /// A version of a program: what carries out its procedures.
 struct Program {
@@ -27,7 +27,8 @@ fn program(program: u32, version: u32) -> Result<Program, Rejection> {
     match (program, version) {
         (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program { run: v3::run, happens_once: v3::happens_once }),
         (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program { run: v2::run, happens_once: v2::happens_once }),
-        (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 3 }),
+        (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => Ok(Program { run: v4::run, happens_once: never }),
+        (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program { run: mount::run, happens_once: never }),
         (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
         (proto::rpcbind::PROGRAM, 2..=4) => Ok(Program { run: rpcbind::run, happens_once: never }),

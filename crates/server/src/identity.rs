@@ -1,6 +1,7 @@
 //! Who a caller is, after squashing.
 
 use rpc::{AuthStat, Call, Credential};
+use state::Principal;
 use vfs::Caller;
 
 use crate::exports::{ExportOptions, Squash};
@@ -24,6 +25,14 @@ impl<'a> Identity<'a> {
             None => Err(AuthStat::TooWeak),
             Some(Err(_)) => Err(AuthStat::BadCredential),
             Some(Ok(credential)) => Ok(Identity(credential)),
+        }
+    }
+
+    /// Who calls, for what belongs to one principal only (RFC 8881 §2.10.8.3).
+    pub(crate) fn principal(&self) -> Principal {
+        match &self.0 {
+            Credential::None => Principal::default(),
+            Credential::Sys(sys) => Principal(sys.uid.to_be_bytes().into()),
         }
     }
 

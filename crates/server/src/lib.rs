@@ -7,6 +7,7 @@
 //! that must not happen twice → one module per procedure (`v3/read.rs` …) → the file system → the reply.
 #![forbid(unsafe_code)]
 
+mod access;
 mod change;
 mod counters;
 mod dispatch;
@@ -29,6 +30,7 @@ mod transfer;
 mod unlink;
 mod v2;
 mod v3;
+mod v4;
 
 pub use counters::{Counters, ProcedureCount};
 pub use exports::{

@@ -19,6 +19,8 @@ pub struct Peer {
     pub local: SocketAddr,
     /// How it came.
     pub transport: Transport,
+    /// Which connection it came over: a number that is not used twice; 0 for datagrams.
+    pub connection: u64,
 }
 
 /// One message to answer, and what the protocol programs need to know of the world.

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use buffer::Output;
+use state::{Limits, NoHostLocks, NoRecords, State};
 
 use crate::change::Changes;
 use crate::counters::Counters;
@@ -12,9 +13,13 @@ use crate::handle::HandleKey;
 use crate::mount::MountList;
 use crate::open_files::OpenFiles;
 use crate::replay::ReplayCache;
-use crate::request::{Answer, Request};
+use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
+use crate::v4::PausedCompounds;
+
+/// The instance is in nanoseconds, and the number of a boot in seconds.
+const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Sizes and limits of a [`Server`].
 #[derive(Debug, Clone)]
@@ -38,6 +43,13 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What tells this server from all others, for clients that reach it at several addresses (RFC 8881 §2.10.4).
+    pub(crate) fn server_owner(&self) -> [u8; 16] {
+        let mut owner = *b"wharf-server-\0\0\0";
+        owner[8..].copy_from_slice(&self.handle_key.checksum(b"server owner").to_be_bytes());
+        owner
+    }
+
     /// Settings with default limits for `workers` threads.
     pub fn new(workers: usize, instance: u64, handle_key: HandleKey) -> Settings {
         Settings {
@@ -63,6 +75,8 @@ pub struct Server {
     pub(crate) counters: Counters,
     pub(crate) mounts: MountList,
     pub(crate) registry: Registry,
+    pub(crate) state: State,
+    pub(crate) paused: PausedCompounds,
     pub(crate) cookies: CookieJar,
     write_verifier: AtomicU64,
 }
@@ -81,6 +95,8 @@ impl Server {
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
             registry: Registry::default(),
+            state: new_state(&settings),
+            paused: PausedCompounds::default(),
             cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
@@ -113,6 +129,17 @@ impl Server {
         }
     }
 
+    /// Does what is due by `now`: leases and the grace period end. To be called about every second.
+    pub fn tick(&self, now: Duration) {
+        while self.state.tick(now) {}
+    }
+
+    /// Hears that a connection is gone: nothing that came over it goes on.
+    pub fn disconnected(&self, peer: &Peer) {
+        self.paused.forget(peer.address);
+        self.state.connection_closed(peer.connection);
+    }
+
     /// The exports in force.
     pub fn exports(&self) -> Arc<ExportTable> {
         self.exports.load_full()
@@ -137,4 +164,11 @@ impl Server {
     pub(crate) fn renew_write_verifier(&self) {
         self.write_verifier.fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// State of NFSv4 clients, with nothing remembered from before.
+fn new_state(settings: &Settings) -> State {
+    let boot = (settings.instance / NANOSECONDS) as u32;
+    let (records, host) = (Box::new(NoRecords), Box::new(NoHostLocks));
+    State::new(boot, Limits::default(), records, host, Duration::ZERO).expect("there are no records to be read")
 }

@@ -9,6 +9,9 @@ mod call;
 mod mount;
 mod nfs2;
 mod nfs3;
+mod nfs4;
+mod nlm;
+mod nsm;
 mod record;
 mod reply;
 mod round_trip;
@@ -18,6 +21,9 @@ pub use call::call;
 pub use mount::mount;
 pub use nfs2::{nfs2_arguments, nfs2_replies};
 pub use nfs3::{nfs3_arguments, nfs3_replies};
+pub use nfs4::{nfs4_arguments, nfs4_attributes, nfs4_callbacks, nfs4_replies};
+pub use nlm::nlm;
+pub use nsm::nsm;
 pub use record::record;
 pub use reply::reply;
 pub use rpcbind::rpcbind;
@@ -29,13 +35,19 @@ pub use rpcbind::rpcbind;
 pub type Property = fn(&[u8]) -> bool;
 
 /// All fuzz targets by name.
-pub const TARGETS: [(&str, Property); 9] = [
+pub const TARGETS: [(&str, Property); 15] = [
     ("call", call),
     ("mount", mount),
     ("nfs2_arguments", nfs2_arguments),
     ("nfs2_replies", nfs2_replies),
     ("nfs3_arguments", nfs3_arguments),
     ("nfs3_replies", nfs3_replies),
+    ("nfs4_arguments", nfs4_arguments),
+    ("nfs4_attributes", nfs4_attributes),
+    ("nfs4_callbacks", nfs4_callbacks),
+    ("nfs4_replies", nfs4_replies),
+    ("nlm", nlm),
+    ("nsm", nsm),
     ("record", record),
     ("reply", reply),
     ("rpcbind", rpcbind),

@@ -24,7 +24,12 @@ pub const TABLE: &[Row] = &[
     Row { name: "fs-mem", needs: &["vfs"], tests: &[] },
     Row { name: "fs-fault", needs: &["vfs"], tests: &["fs-mem"] },
     Row { name: "report", needs: &["measure"], tests: &[] },
-    Row { name: "server", needs: &["buffer", "proto", "rpc", "vfs", "xdr"], tests: &["fs-fault", "fs-host", "fs-mem"] },
+    Row { name: "state", needs: &["vfs"], tests: &[] },
+    Row {
+        name: "server",
+        needs: &["buffer", "proto", "rpc", "state", "vfs", "xdr"],
+        tests: &["fs-fault", "fs-host", "fs-mem"],
+    },
     Row { name: "config", needs: &["server", "vfs"], tests: &["fs-mem"] },
     Row {
         name: "client",

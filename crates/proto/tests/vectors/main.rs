@@ -3,5 +3,8 @@
 mod mount;
 mod nfs2;
 mod nfs3;
+mod nfs4;
+mod nlm;
+mod nsm;
 mod rpcbind;
 mod vector;

@@ -44,7 +44,8 @@ where
     both_ways(O::NAME, bytes, value);
 }
 
-fn both_ways<'a, T: Encode + Decode<'a> + PartialEq + Debug>(name: &str, bytes: &'a [u8], value: T) {
+/// Shows that `bytes` are `value`, and nothing shorter is any.
+pub fn both_ways<'a, T: Encode + Decode<'a> + PartialEq + Debug>(name: &str, bytes: &'a [u8], value: T) {
     let mut from = Decoder::new(bytes);
     assert_eq!(T::decode(&mut from).as_ref(), Ok(&value), "{name} decoded");
     assert_eq!(from.rest(), b"", "{name} leaves nothing");
@@ -67,7 +68,8 @@ pub fn reply_too_long<'a, O: Operation>(bytes: &'a [u8], max: usize) {
     too_long::<O::Reply<'a>>(O::NAME, bytes, max);
 }
 
-fn too_long<'a, T: Decode<'a>>(name: &str, bytes: &'a [u8], limit: usize) {
+/// Shows that `bytes`, which end right behind a length, are refused for it.
+pub fn too_long<'a, T: Decode<'a>>(name: &str, bytes: &'a [u8], limit: usize) {
     let error = T::decode(&mut Decoder::new(bytes)).err();
     let at_the_end =
         matches!(error, Some(Error::TooLong { max, offset, .. }) if max == limit && offset + 4 == bytes.len());

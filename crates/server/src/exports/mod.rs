@@ -3,6 +3,7 @@
 mod clients;
 mod export;
 mod options;
+mod pseudo;
 mod table;
 
 pub use clients::{ClientPattern, ClientPatternError};

@@ -1,9 +1,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use vfs::Handle;
+use vfs::{FileSystem, Handle};
 
-use super::Export;
+use super::pseudo::PseudoTree;
+use super::{AccessRule, ClientPattern, Export, ExportOptions, Squash};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
 /// All exports at one time. A reload makes a new table; requests that are under way keep the one they began with.
@@ -13,6 +14,9 @@ pub struct ExportTable {
     by_name: HashMap<Vec<u8>, usize>,
     by_tag: HashMap<ExportTag, Vec<usize>>,
     key: HandleKey,
+    tree: Arc<PseudoTree>,
+    /// The tree as an export of its own, whose handles are told from the others'.
+    root: Arc<Exported>,
 }
 
 /// An export with what its handles carry.
@@ -27,6 +31,16 @@ pub(crate) struct Exported {
 }
 
 impl Exported {
+    /// The tree that leads to the exports, for everybody to read.
+    fn root(tree: Arc<PseudoTree>, key: &HandleKey) -> Exported {
+        const IDENTITY: &[u8] = b"tree";
+        let options = ExportOptions { read_only: true, squash: Squash::None, ..ExportOptions::default() };
+        let rules = vec![AccessRule { clients: ClientPattern::Everyone, options }];
+        let export = Export { name: "/".to_owned(), file_system: tree, rules, fsid: None };
+        let key = key.derive(IDENTITY);
+        Exported { export, tag: ExportTag::of(IDENTITY), fsid: key.checksum(b"fsid"), key }
+    }
+
     /// A number that no other export has, now or after a restart, but by a chance of 2⁻⁶⁴.
     pub(crate) fn id(&self) -> u64 {
         self.fsid
@@ -55,7 +69,10 @@ impl ExportTable {
     /// # Errors
     /// When two exports cannot be told apart.
     pub fn new(exports: Vec<Export>, key: HandleKey) -> Result<ExportTable, ExportTableError> {
-        let mut table = ExportTable { exports: Vec::new(), by_name: HashMap::new(), by_tag: HashMap::new(), key };
+        let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str())));
+        let root = Arc::new(Exported::root(tree.clone(), &key));
+        let mut table =
+            ExportTable { exports: Vec::new(), by_name: HashMap::new(), by_tag: HashMap::new(), key, tree, root };
         for export in exports {
             table.add(export)?;
         }
@@ -116,6 +133,28 @@ impl ExportTable {
         }
     }
 
+    /// The directory at the top of the tree that leads to all exports (NFSv4).
+    pub(crate) fn top(&self) -> (&Arc<Exported>, Handle) {
+        let top = self.tree.root();
+        self.crossed(&self.root, top)
+    }
+
+    /// Steps from a directory of the tree into the export that lies there; any other file stays what it is.
+    pub(crate) fn crossed<'t>(&'t self, exported: &'t Arc<Exported>, node: Handle) -> (&'t Arc<Exported>, Handle) {
+        if !Arc::ptr_eq(exported, &self.root) {
+            return (exported, node);
+        }
+        match self.tree.export_at(&node) {
+            Some(index) => (&self.exports[index], self.exports[index].export.file_system.root()),
+            None => (exported, node),
+        }
+    }
+
+    /// The directory of the tree at which an export lies, or `None` for the tree itself.
+    pub(crate) fn place_of(&self, exported: &Exported) -> Option<(&Arc<Exported>, Handle)> {
+        (exported.id() != self.root.id()).then(|| (&self.root, self.tree.place_of(&exported.export.name)))
+    }
+
     /// The handle that clients get for a file of `exported`.
     pub(crate) fn wire_handle(exported: &Exported, node: &Handle) -> WireHandle {
         WireHandle::new(exported.tag, node, &exported.key)
@@ -128,6 +167,9 @@ impl ExportTable {
     /// or one that was altered.
     pub(crate) fn resolve(&self, bytes: &[u8]) -> Result<(&Arc<Exported>, Handle), HandleError> {
         let handle = WireHandle::parse(bytes)?;
+        if handle.tag() == self.root.tag && handle.is_made_with(&self.root.key) {
+            return Ok((&self.root, handle.node()));
+        }
         let candidates = self.by_tag.get(&handle.tag()).ok_or(HandleError::Unknown)?;
         let mut exports = candidates.iter().map(|index| &self.exports[*index]);
         let exported = exports.find(|exported| handle.is_made_with(&exported.key)).ok_or(HandleError::Unknown)?;

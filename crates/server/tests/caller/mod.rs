@@ -99,6 +99,7 @@ impl<'s> Caller<'s> {
             address: "192.0.2.1:700".parse().unwrap(),
             local: "192.0.2.100:2049".parse().unwrap(),
             transport: Transport::Tcp,
+            connection: 1,
         };
         let now = Duration::from_secs(1000);
         Caller { server, peer, credential: sys(0, 0, &[]), may_block: true, now }

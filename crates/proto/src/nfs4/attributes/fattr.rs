@@ -1,0 +1,168 @@
+//! Attributes of a file on the wire: which ones, then their values in the order of their numbers (`fattr4`).
+
+use buffer::Buffer;
+use xdr::{Decode, Decoder, Encode, Encoder, Hole};
+
+use super::super::{Bitmap, MAX_ATTRIBUTES_BYTES};
+use super::{Attribute, AttributeValue};
+
+/// Attributes as they came, not looked into yet: what is wrong in them is told by [`Fattr::values`], and does not keep the
+/// operations behind them from being found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Fattr<'a> {
+    /// Which attributes.
+    pub mask: Bitmap,
+    /// Their values.
+    #[xdr(max = MAX_ATTRIBUTES_BYTES)]
+    pub values: &'a [u8],
+}
+
+/// Why attributes are not understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FattrError {
+    /// There is an attribute without a codec here; a server answers ATTRNOTSUPP.
+    #[error("attribute {number} is not supported")]
+    NotSupported {
+        /// Its number; [`Bitmap::BEYOND`] stands for all from there on.
+        number: u32,
+    },
+    /// A value is not one of its type; a server answers BADXDR.
+    #[error("value of an attribute: {0}")]
+    Value(#[from] xdr::Error),
+    /// There are bytes behind the last value; a server answers BADXDR.
+    #[error("{bytes} bytes behind the last attribute")]
+    Trailing {
+        /// How many.
+        bytes: usize,
+    },
+}
+
+impl<'a> Fattr<'a> {
+    /// No attributes.
+    pub const EMPTY: Fattr<'static> = Fattr { mask: Bitmap::EMPTY, values: &[] };
+
+    /// Writes values into an empty `buffer` and takes them from there.
+    ///
+    /// # Panics
+    /// When the attributes are not in the order of their numbers.
+    pub fn collect(values: &[AttributeValue<'_>], buffer: &'a mut Buffer) -> Fattr<'a> {
+        buffer.clear();
+        let mut mask = Bitmap::EMPTY;
+        let mut last = None;
+        for value in values {
+            let attribute = value.attribute();
+            assert!(last < Some(attribute), "{attribute:?} behind {last:?}");
+            last = Some(attribute);
+            mask.insert(attribute.number());
+            value.encode(&mut Encoder::new(buffer));
+        }
+        Fattr { mask, values: buffer.as_slice() }
+    }
+
+    /// The values in the order of their numbers; nothing comes after an error.
+    pub fn values(&self) -> FattrValues<'a> {
+        FattrValues { left: self.mask, from: Decoder::new(self.values) }
+    }
+}
+
+/// The values of a [`Fattr`], one after the other.
+#[derive(Debug, Clone)]
+pub struct FattrValues<'a> {
+    left: Bitmap,
+    from: Decoder<'a>,
+}
+
+impl<'a> FattrValues<'a> {
+    fn read(&mut self, number: u32) -> Result<AttributeValue<'a>, FattrError> {
+        let attribute = Attribute::from_number(number).ok_or(FattrError::NotSupported { number })?;
+        let value = AttributeValue::decode(attribute, &mut self.from)?;
+        value.ok_or(FattrError::NotSupported { number })
+    }
+
+    /// The end of the values, which must be the end of the bytes too.
+    fn end(&mut self) -> Option<Result<AttributeValue<'a>, FattrError>> {
+        let bytes = self.from.rest().len();
+        self.from = Decoder::new(&[]);
+        (bytes > 0).then_some(Err(FattrError::Trailing { bytes }))
+    }
+}
+
+impl<'a> Iterator for FattrValues<'a> {
+    type Item = Result<AttributeValue<'a>, FattrError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Some(number) = self.left.first() else { return self.end() };
+        self.left.remove(number);
+        let value = self.read(number);
+        if value.is_err() {
+            *self = FattrValues { left: Bitmap::EMPTY, from: Decoder::new(&[]) };
+        }
+        Some(value)
+    }
+}
+
+/// Writes attributes one by one behind a mask that is known before, without a copy in between.
+///
+/// ```
+/// use proto::nfs4::{Attribute, AttributeValue, FattrWriter};
+///
+/// let mut buffer = buffer::Buffer::new();
+/// let mut to = xdr::Encoder::new(&mut buffer);
+/// let mask = Attribute::set(&[Attribute::Change, Attribute::Size]);
+/// let mut attributes = FattrWriter::begin(&mut to, mask);
+/// while let Some(attribute) = attributes.wanted() {
+///     attributes.put(&match attribute {
+///         Attribute::Change => AttributeValue::Change(7),
+///         _ => AttributeValue::Size(4096),
+///     });
+/// }
+/// attributes.finish();
+/// assert_eq!(buffer.len(), 4 + 4 + 4 + 16);
+/// ```
+#[derive(Debug)]
+pub struct FattrWriter<'e, 'b> {
+    to: &'e mut Encoder<'b>,
+    left: Bitmap,
+    length: Hole,
+    start: usize,
+}
+
+impl<'e, 'b> FattrWriter<'e, 'b> {
+    /// Appends the mask.
+    pub fn begin(to: &'e mut Encoder<'b>, mask: Bitmap) -> FattrWriter<'e, 'b> {
+        mask.encode(to);
+        let length = to.hole();
+        let start = to.len();
+        FattrWriter { to, left: mask, length, start }
+    }
+
+    /// The attribute whose value is wanted now, or `None` when all are there.
+    ///
+    /// # Panics
+    /// When a number in the mask is no attribute.
+    pub fn wanted(&self) -> Option<Attribute> {
+        let number = self.left.first()?;
+        Some(Attribute::from_number(number).expect("the mask of a writer holds attributes"))
+    }
+
+    /// Appends the value of the next attribute.
+    ///
+    /// # Panics
+    /// When it is that of another one.
+    pub fn put(&mut self, value: &AttributeValue<'_>) {
+        let attribute = value.attribute();
+        assert_eq!(self.wanted(), Some(attribute), "attributes are written in the order of their numbers");
+        value.encode(self.to);
+        self.left.remove(attribute.number());
+    }
+
+    /// Fills in the length of the values.
+    ///
+    /// # Panics
+    /// When a value is missing.
+    pub fn finish(self) {
+        assert!(self.left.is_empty(), "attributes without a value: {:?}", self.left);
+        let length = self.to.len() - self.start;
+        self.to.fill(self.length, u32::try_from(length).expect("attributes are far shorter than 4 GiB"));
+    }
+}

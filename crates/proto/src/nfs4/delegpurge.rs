@@ -1,0 +1,22 @@
+//! DELEGPURGE gives up delegations from before a client's restart (RFC 7530 §16.5, RFC 8881 §18.5).
+
+use xdr::{Decode, Encode};
+
+use super::{ClientId, CompoundOperation, OpNumber, Res};
+
+/// What DELEGPURGE needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct DelegpurgeArgs {
+    /// The client; not looked at from 4.1 on.
+    pub client: ClientId,
+}
+
+/// DELEGPURGE gives up delegations from before a client's restart.
+#[derive(Debug, Clone, Copy)]
+pub struct Delegpurge;
+
+impl CompoundOperation for Delegpurge {
+    const NUMBER: OpNumber = OpNumber::Delegpurge;
+    type Arguments<'a> = DelegpurgeArgs;
+    type Reply<'a> = Res<()>;
+}

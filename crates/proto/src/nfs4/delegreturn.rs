@@ -1,0 +1,22 @@
+//! DELEGRETURN gives a delegation back (RFC 7530 §16.6, RFC 8881 §18.6).
+
+use xdr::{Decode, Encode};
+
+use super::{CompoundOperation, OpNumber, Res, Stateid};
+
+/// What DELEGRETURN needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct DelegreturnArgs {
+    /// The delegation.
+    pub stateid: Stateid,
+}
+
+/// DELEGRETURN gives a delegation back.
+#[derive(Debug, Clone, Copy)]
+pub struct Delegreturn;
+
+impl CompoundOperation for Delegreturn {
+    const NUMBER: OpNumber = OpNumber::Delegreturn;
+    type Arguments<'a> = DelegreturnArgs;
+    type Reply<'a> = Res<()>;
+}

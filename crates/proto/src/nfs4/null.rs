@@ -1,0 +1,17 @@
+//! NULL does nothing: shows that the server is there (RFC 7530 §15.1, RFC 8881 §16.1).
+
+use super::{PROGRAM, VERSION};
+use crate::Operation;
+
+/// NULL does nothing: shows that the server is there.
+#[derive(Debug, Clone, Copy)]
+pub struct Null;
+
+impl Operation for Null {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = VERSION;
+    const PROCEDURE: u32 = 0;
+    const NAME: &'static str = "NULL";
+    type Arguments<'a> = ();
+    type Reply<'a> = ();
+}

@@ -1,0 +1,33 @@
+//! RENAME moves a name (RFC 7530 §16.27, RFC 8881 §18.26).
+
+use xdr::{Decode, Encode};
+
+use super::{ChangeInfo, Component, CompoundOperation, OpNumber, Res};
+
+/// What RENAME needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct RenameArgs<'a> {
+    /// The name in the saved directory.
+    pub old_name: Component<'a>,
+    /// The name in the current directory.
+    pub new_name: Component<'a>,
+}
+
+/// What RENAME tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct RenameOk {
+    /// The change attribute of the directory that it came from.
+    pub source: ChangeInfo,
+    /// The change attribute of the directory that it went to.
+    pub target: ChangeInfo,
+}
+
+/// RENAME moves a name.
+#[derive(Debug, Clone, Copy)]
+pub struct Rename;
+
+impl CompoundOperation for Rename {
+    const NUMBER: OpNumber = OpNumber::Rename;
+    type Arguments<'a> = RenameArgs<'a>;
+    type Reply<'a> = Res<RenameOk>;
+}

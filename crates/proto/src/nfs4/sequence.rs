@@ -1,0 +1,74 @@
+//! SEQUENCE places a request in a session (RFC 8881 §18.46).
+
+use xdr::{Decode, Encode};
+
+use super::{CompoundOperation, OpNumber, Res, SessionId, SlotId};
+
+/// What SEQUENCE needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct SequenceArgs {
+    /// The session.
+    pub session: SessionId,
+    /// The slot's sequence id: one more for each new request.
+    pub sequence: u32,
+    /// The slot.
+    pub slot: SlotId,
+    /// The highest slot that the client uses.
+    pub highest_slot: SlotId,
+    /// Whether the reply must be kept.
+    pub cache_this: bool,
+}
+
+/// What SEQUENCE tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct SequenceOk {
+    /// The session.
+    pub session: SessionId,
+    /// The slot's sequence id.
+    pub sequence: u32,
+    /// The slot.
+    pub slot: SlotId,
+    /// The highest slot that the server keeps.
+    pub highest_slot: SlotId,
+    /// The highest slot that the server wants the client to use.
+    pub target_highest_slot: SlotId,
+    /// A set of the `SEQ_STATUS_…` bits.
+    pub status_flags: u32,
+}
+
+/// The server cannot call the client.
+pub const SEQ_STATUS_CB_PATH_DOWN: u32 = 0x0001;
+/// The contexts for callbacks will expire.
+pub const SEQ_STATUS_CB_GSS_CONTEXTS_EXPIRING: u32 = 0x0002;
+/// The contexts for callbacks have expired.
+pub const SEQ_STATUS_CB_GSS_CONTEXTS_EXPIRED: u32 = 0x0004;
+/// The lease ran out, and all state is gone.
+pub const SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED: u32 = 0x0008;
+/// The lease ran out, and some state is gone.
+pub const SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED: u32 = 0x0010;
+/// An administrator took state away.
+pub const SEQ_STATUS_ADMIN_STATE_REVOKED: u32 = 0x0020;
+/// Delegations or layouts were taken away.
+pub const SEQ_STATUS_RECALLABLE_STATE_REVOKED: u32 = 0x0040;
+/// Some file system of the lease is at another server.
+pub const SEQ_STATUS_LEASE_MOVED: u32 = 0x0080;
+/// The server restarted, and state must be reclaimed.
+pub const SEQ_STATUS_RESTART_RECLAIM_NEEDED: u32 = 0x0100;
+/// The server cannot call the client in this session.
+pub const SEQ_STATUS_CB_PATH_DOWN_SESSION: u32 = 0x0200;
+/// Something is wrong with the channel for callbacks.
+pub const SEQ_STATUS_BACKCHANNEL_FAULT: u32 = 0x0400;
+/// A data server's address changed.
+pub const SEQ_STATUS_DEVID_CHANGED: u32 = 0x0800;
+/// A data server is gone.
+pub const SEQ_STATUS_DEVID_DELETED: u32 = 0x1000;
+
+/// SEQUENCE places a request in a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence;
+
+impl CompoundOperation for Sequence {
+    const NUMBER: OpNumber = OpNumber::Sequence;
+    type Arguments<'a> = SequenceArgs;
+    type Reply<'a> = Res<SequenceOk>;
+}

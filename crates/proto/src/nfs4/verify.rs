@@ -1,0 +1,22 @@
+//! VERIFY goes on if attributes are the same (RFC 7530 §16.35, RFC 8881 §18.31).
+
+use xdr::{Decode, Encode};
+
+use super::{CompoundOperation, Fattr, OpNumber, Res};
+
+/// What VERIFY needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct VerifyArgs<'a> {
+    /// The attributes; if the file does not have all of them, the status is NOT_SAME.
+    pub attributes: Fattr<'a>,
+}
+
+/// VERIFY goes on if attributes are the same.
+#[derive(Debug, Clone, Copy)]
+pub struct Verify;
+
+impl CompoundOperation for Verify {
+    const NUMBER: OpNumber = OpNumber::Verify;
+    type Arguments<'a> = VerifyArgs<'a>;
+    type Reply<'a> = Res<()>;
+}

@@ -1,0 +1,19 @@
+//! NULL does nothing: shows that the server is there.
+
+use std::marker::PhantomData;
+
+use super::{PROGRAM, Version};
+use crate::Operation;
+
+/// NULL does nothing: shows that the server is there.
+#[derive(Debug, Clone, Copy)]
+pub struct Null<V>(PhantomData<V>);
+
+impl<V: Version> Operation for Null<V> {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = V::NUMBER;
+    const PROCEDURE: u32 = 0;
+    const NAME: &'static str = "NULL";
+    type Arguments<'a> = ();
+    type Reply<'a> = ();
+}

@@ -1,0 +1,85 @@
+//! SHARE opens a file with a share reservation (RFC 1813 appendix II).
+
+use std::marker::PhantomData;
+
+use xdr::{Decode, Encode};
+
+use super::{MAX_CALLER_NAME_BYTES, NetObj, PROGRAM, Status, Version};
+use crate::Operation;
+
+/// What SHARE and UNSHARE need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct ShareArgs<'a> {
+    /// Comes back in the answer.
+    pub cookie: NetObj<'a>,
+    /// The reservation.
+    pub share: ShareReservation<'a>,
+    /// Whether the client had it before the server restarted.
+    pub reclaim: bool,
+}
+
+/// What an owner does with a file, and what others may not (`nlm_share` and `nlm4_share`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct ShareReservation<'a> {
+    /// The name of the client's host.
+    #[xdr(max = MAX_CALLER_NAME_BYTES)]
+    pub caller_name: &'a [u8],
+    /// The file.
+    pub file: NetObj<'a>,
+    /// The owner.
+    pub owner: NetObj<'a>,
+    /// What others may not do.
+    pub mode: ShareMode,
+    /// What the owner does.
+    pub access: ShareAccess,
+}
+
+/// What others may not do (`fsh_mode` and `fsh4_mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum ShareMode {
+    /// They may do anything.
+    DenyNone = 0,
+    /// They may not read.
+    DenyRead = 1,
+    /// They may not write.
+    DenyWrite = 2,
+    /// They may neither read nor write.
+    DenyBoth = 3,
+}
+
+/// What an owner does (`fsh_access` and `fsh4_access`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum ShareAccess {
+    /// Nothing.
+    None = 0,
+    /// Read.
+    Read = 1,
+    /// Write.
+    Write = 2,
+    /// Read and write.
+    Both = 3,
+}
+
+/// What SHARE and UNSHARE tell (`nlm_shareres` and `nlm4_shareres`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct ShareOk<'a> {
+    /// The cookie of the call.
+    pub cookie: NetObj<'a>,
+    /// What came of it.
+    pub status: Status,
+    /// Has no meaning any more.
+    pub sequence: i32,
+}
+
+/// SHARE opens a file with a share reservation.
+#[derive(Debug, Clone, Copy)]
+pub struct Share<V>(PhantomData<V>);
+
+impl<V: Version> Operation for Share<V> {
+    const PROGRAM: u32 = PROGRAM;
+    const VERSION: u32 = V::NUMBER;
+    const PROCEDURE: u32 = 20;
+    const NAME: &'static str = "SHARE";
+    type Arguments<'a> = ShareArgs<'a>;
+    type Reply<'a> = ShareOk<'a>;
+}

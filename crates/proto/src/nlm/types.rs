@@ -1,0 +1,111 @@
+use std::fmt::Debug;
+
+use xdr::{Decode, Encode};
+
+use super::{MAX_CALLER_NAME_BYTES, MAX_NETOBJ_BYTES};
+
+/// A version of the protocol.
+pub trait Version: Copy + Debug + PartialEq + Eq + 'static {
+    /// Its number.
+    const NUMBER: u32;
+    /// Its offsets and lengths in files.
+    type Offset: Copy + Debug + PartialEq + Eq + Into<u64> + TryFrom<u64> + Encode + for<'a> Decode<'a>;
+}
+
+/// Version 1, for NFS version 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V1;
+
+/// Version 3, for NFS version 2: as version 1, with share reservations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V3;
+
+/// Version 4, for NFS version 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V4;
+
+impl Version for V1 {
+    const NUMBER: u32 = 1;
+    type Offset = u32;
+}
+
+impl Version for V3 {
+    const NUMBER: u32 = 3;
+    type Offset = u32;
+}
+
+impl Version for V4 {
+    const NUMBER: u32 = 4;
+    type Offset = u64;
+}
+
+/// What came of a call (`nlm_stats` and `nlm4_stats`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub enum Status {
+    /// It was carried out.
+    Granted = 0,
+    /// It was refused.
+    Denied = 1,
+    /// The server lacks resources.
+    DeniedNoLocks = 2,
+    /// The server will call GRANTED.
+    Blocked = 3,
+    /// The server is in its grace period.
+    DeniedGracePeriod = 4,
+    /// Waiting would never end.
+    Deadlock = 5,
+    /// The file system is read-only (version 4, as all below).
+    RoFs = 6,
+    /// The file is gone.
+    StaleFh = 7,
+    /// The range reaches too far.
+    FBig = 8,
+    /// The server failed.
+    Failed = 9,
+}
+
+/// Some bytes that only their maker understands (`netobj`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
+pub struct NetObj<'a>(#[xdr(max = MAX_NETOBJ_BYTES)] pub &'a [u8]);
+
+/// A lock (`nlm_lock` and `nlm4_lock`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Range<'a, O> {
+    /// The name of the client's host.
+    #[xdr(max = MAX_CALLER_NAME_BYTES)]
+    pub caller_name: &'a [u8],
+    /// The file.
+    pub file: NetObj<'a>,
+    /// The owner, of whom there is one in each process.
+    pub owner: NetObj<'a>,
+    /// The number of the owner's process.
+    pub svid: i32,
+    /// Where the range begins, in bytes.
+    pub offset: O,
+    /// Its length in bytes, or 0 for everything from there on.
+    pub length: O,
+}
+
+/// A lock that is in the way (`nlm_holder` and `nlm4_holder`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Holder<'a, O> {
+    /// Whether it is for writing.
+    pub exclusive: bool,
+    /// The number of the owner's process.
+    pub svid: i32,
+    /// The owner.
+    pub owner: NetObj<'a>,
+    /// Where the range begins, in bytes.
+    pub offset: O,
+    /// Its length in bytes, or 0 for everything from there on.
+    pub length: O,
+}
+
+/// What LOCK, CANCEL, UNLOCK and GRANTED tell (`nlm_res` and `nlm4_res`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub struct Res<'a> {
+    /// The cookie of the call.
+    pub cookie: NetObj<'a>,
+    /// What came of it.
+    pub status: Status,
+}

@@ -1,0 +1,154 @@
+//! The tree of directories that lead to the exports: what an NFSv4 client sees at the root (RFC 7530 §7.3, RFC 8881 §7.3).
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use siphasher::sip::SipHasher24;
+use vfs::{
+    Attributes, Blocking, Context, DirEntry, EachEntry, Entry, Error, FileKind, FileSystem, Handle, Listing, OpenFile,
+    OpenMode, Place, ReadDir, Result,
+};
+
+/// A directory of the tree.
+#[derive(Debug)]
+struct Directory {
+    parent: u64,
+    /// Names below, with the numbers of their directories.
+    children: BTreeMap<Vec<u8>, u64>,
+    /// The export that lies here, by its place in the table.
+    export: Option<usize>,
+}
+
+/// The tree. A directory's number is a hash of its path, so that its handle survives restarts and reloads.
+#[derive(Debug)]
+pub(crate) struct PseudoTree {
+    directories: HashMap<u64, Directory>,
+    /// Another one when the exports are others: what the root's change attribute is made of.
+    generation: u64,
+}
+
+impl PseudoTree {
+    /// Makes the tree that leads to `names`, which are absolute paths, in the order of the export table.
+    pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> PseudoTree {
+        let root = Directory { parent: number(b""), children: BTreeMap::new(), export: None };
+        let mut tree = PseudoTree { directories: HashMap::from([(number(b""), root)]), generation: 0 };
+        for (index, name) in names.enumerate() {
+            tree.generation = SipHasher24::new_with_keys(tree.generation, 1).hash(name.as_bytes());
+            let place = tree.make_path(name.as_bytes());
+            tree.directories.entry(place).and_modify(|directory| directory.export = Some(index));
+        }
+        tree
+    }
+
+    fn make_path(&mut self, path: &[u8]) -> u64 {
+        let (mut here, mut so_far) = (number(b""), Vec::new());
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            so_far.push(b'/');
+            so_far.extend_from_slice(name);
+            let below = number(&so_far);
+            self.directories.entry(here).and_modify(|directory| {
+                directory.children.insert(name.to_vec(), below);
+            });
+            let new = || Directory { parent: here, children: BTreeMap::new(), export: None };
+            self.directories.entry(below).or_insert_with(new);
+            here = below;
+        }
+        here
+    }
+
+    /// The export that lies at a directory, by its place in the table.
+    pub(crate) fn export_at(&self, node: &Handle) -> Option<usize> {
+        self.directory(node).ok()?.export
+    }
+
+    /// The directory at which an export lies.
+    pub(crate) fn place_of(&self, name: &str) -> Handle {
+        let mut path = Vec::new();
+        for part in name.as_bytes().split(|byte| *byte == b'/').filter(|part| !part.is_empty()) {
+            path.push(b'/');
+            path.extend_from_slice(part);
+        }
+        Handle::from_u64(number(&path))
+    }
+
+    fn directory(&self, node: &Handle) -> Result<&Directory> {
+        let number = node.to_u64().ok_or(Error::BadHandle)?;
+        self.directories.get(&number).ok_or(Error::Stale)
+    }
+
+    fn entry(&self, number: u64) -> Entry {
+        let mut attributes = Attributes::new(FileKind::Directory, number);
+        attributes.links = 2;
+        attributes.change = self.generation;
+        Entry { handle: Handle::from_u64(number), attributes }
+    }
+}
+
+/// The number of the directory at `path`, without a slash at its end.
+fn number(path: &[u8]) -> u64 {
+    SipHasher24::new().hash(path)
+}
+
+impl FileSystem for PseudoTree {
+    fn root(&self) -> Handle {
+        Handle::from_u64(number(b""))
+    }
+
+    fn blocking(&self) -> Blocking {
+        Blocking::Never
+    }
+
+    fn attributes(&self, _: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        self.directory(node)?;
+        Ok(self.entry(node.to_u64().ok_or(Error::BadHandle)?).attributes)
+    }
+
+    fn lookup(&self, _: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        let children = &self.directory(&place.dir)?.children;
+        children.get(place.name.as_bytes()).map(|below| self.entry(*below)).ok_or(Error::NoEntry)
+    }
+
+    fn parent(&self, _: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        Ok(self.entry(self.directory(dir)?.parent))
+    }
+
+    fn open(&self, _: &Context<'_>, _: &Handle, _: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        Err(Error::IsDirectory)
+    }
+
+    fn read_dir(&self, _: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        let skipped = usize::try_from(list.after).map_err(|_| Error::BadCookie)?;
+        for (index, (name, below)) in self.directory(list.dir)?.children.iter().enumerate().skip(skipped) {
+            let (entry, cookie) = (self.entry(*below), index as u64 + 1);
+            if each(DirEntry { name, fileid: *below, cookie, entry: Some(entry) }) == ControlFlow::Break(()) {
+                return Ok(Listing::Stopped);
+            }
+        }
+        Ok(Listing::Complete)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup(tree: &PseudoTree, path: &[&str]) -> Result<Handle> {
+        path.iter().try_fold(tree.root(), |dir, name| {
+            let name = vfs::Name::new(name.as_bytes()).unwrap();
+            Ok(tree.lookup(&Context::ROOT, Place { dir, name })?.handle)
+        })
+    }
+
+    #[test]
+    fn path_of_an_export_leads_to_it_and_back() {
+        let tree = PseudoTree::new(["/srv/a", "/srv/b/c", "/srv"].into_iter());
+        assert_eq!(tree.export_at(&lookup(&tree, &["srv", "b", "c"]).unwrap()), Some(1));
+        assert_eq!(tree.export_at(&lookup(&tree, &["srv"]).unwrap()), Some(2));
+        assert_eq!(tree.export_at(&lookup(&tree, &["srv", "b"]).unwrap()), None);
+        assert!(matches!(lookup(&tree, &["srv", "x"]), Err(Error::NoEntry)));
+        let place = tree.place_of("/srv/b/c");
+        assert_eq!(place, lookup(&tree, &["srv", "b", "c"]).unwrap());
+        assert_eq!(tree.parent(&Context::ROOT, &place).unwrap().handle, lookup(&tree, &["srv", "b"]).unwrap());
+    }
+}

@@ -1,0 +1,16 @@
+//! CLOSE (RFC 8881 §18.2).
+
+use proto::nfs4::{CloseArgs, Stateid};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::open::file_key;
+use super::state_error::{inner, outer};
+
+pub(super) fn close(compound: &mut Compound<'_>, args: &CloseArgs) -> Outcome<Stateid> {
+    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.open_stateid)?));
+    let file = file_key(&compound.current()?);
+    let closed = compound.cx.server.state.close(compound.cx.request.now, door, &stateid, &file)?;
+    compound.progress.current_stateid = Some(outer(&closed));
+    Ok(outer(&closed))
+}

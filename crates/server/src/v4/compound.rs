@@ -1,0 +1,334 @@
+//! COMPOUND: operations carried out one after the other until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
+
+use std::sync::Arc;
+
+use buffer::Output;
+use proto::nfs4::{
+    CompoundHead, CompoundReplyHead, Existence, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo, Sequencing, Stateid,
+    Status,
+};
+use rpc::Call;
+use state::{IoKind, SlotTurn};
+use vfs::Handle;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::failure::{Failure, Outcome};
+use super::open::file_key;
+use super::operations;
+use super::paused::Paused;
+use super::state_error::inner;
+use crate::exports::Exported;
+use crate::fault::{Fault, Stop};
+use crate::node::{CallContext, Node};
+
+/// The most operations that one COMPOUND may have. Clients send about ten.
+const MAX_OPERATIONS: u32 = 128;
+
+/// A file that an operation works on.
+#[derive(Debug, Clone)]
+pub(super) struct File {
+    pub(super) exported: Arc<Exported>,
+    pub(super) handle: Handle,
+}
+
+/// How far a COMPOUND has come: all that one operation hands to the next.
+#[derive(Debug)]
+pub(super) struct Progress {
+    pub(super) minor: MinorVersion,
+    pub(super) current: Option<File>,
+    pub(super) saved: Option<File>,
+    pub(super) current_stateid: Option<Stateid>,
+    pub(super) saved_stateid: Option<Stateid>,
+    /// The slot of the session that this request has, once SEQUENCE was carried out.
+    pub(super) turn: Option<SlotTurn>,
+    /// Whether an operation was carried out that must not be carried out twice.
+    has_changed: bool,
+    /// How many operations there are.
+    pub(super) count: u32,
+    /// How many have a result.
+    done: u32,
+}
+
+/// A COMPOUND that is being carried out.
+pub(super) struct Compound<'c> {
+    pub(super) cx: &'c CallContext<'c>,
+    pub(super) progress: Progress,
+    /// Where the reply begins in the output.
+    reply_start: usize,
+}
+
+/// Carries out a COMPOUND and appends its reply.
+pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+    let arguments = call.arguments.rest();
+    let mut from = call.arguments.clone();
+    let head = CompoundHead::decode(&mut from)?;
+    let reply = ReplyHead::begin(head.tag, output);
+    let paused = if cx.request.may_block { cx.server.paused.take(cx.client(), call.xid.0) } else { None };
+    let begun = match paused {
+        Some(Paused { progress, read, results }) => {
+            from = Decoder::new(&arguments[read..]);
+            output.bytes.put(&results);
+            Ok(Compound { cx, progress, reply_start: reply.start })
+        }
+        None => begin(cx, &head, reply.start),
+    };
+    let mut compound = match begun {
+        Ok(compound) => compound,
+        Err(status) => {
+            reply.end(status, 0, output);
+            return Ok(());
+        }
+    };
+    match compound.carry_out(&mut from, output) {
+        Ok(status) => {
+            reply.end(status, compound.progress.done, output);
+            compound.keep_reply(&reply, output);
+            Ok(())
+        }
+        Err(Failure::Replay(kept)) => {
+            output.bytes.truncate(reply.start);
+            output.bytes.put(&kept);
+            Ok(())
+        }
+        Err(_) => {
+            let read = arguments.len() - from.rest().len();
+            compound.pause(call, read, output.bytes.as_slice()[reply.results_start..].to_vec());
+            Err(Stop::Defer)
+        }
+    }
+}
+
+/// Where the head of a reply stands, whose status and count are known last.
+struct ReplyHead {
+    start: usize,
+    results_start: usize,
+}
+
+impl ReplyHead {
+    fn begin(tag: &[u8], output: &mut Output) -> ReplyHead {
+        let start = output.bytes.len();
+        CompoundReplyHead { status: Status::Ok, tag, results: 0 }.encode(&mut Encoder::new(&mut output.bytes));
+        ReplyHead { start, results_start: output.bytes.len() }
+    }
+
+    fn end(&self, status: Status, results: u32, output: &mut Output) {
+        let bytes = output.bytes.as_mut_slice();
+        bytes[self.start..self.start + 4].copy_from_slice(&(status as u32).to_be_bytes());
+        bytes[self.results_start - 4..self.results_start].copy_from_slice(&results.to_be_bytes());
+    }
+}
+
+fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_start: usize) -> Result<Compound<'c>, Status> {
+    let minor = MinorVersion::from_number(head.minor_version)
+        .filter(|minor| minor.has_sessions())
+        .ok_or(Status::MinorVersMismatch)?;
+    if std::str::from_utf8(head.tag).is_err() {
+        return Err(Status::Inval);
+    }
+    if head.operations > MAX_OPERATIONS {
+        return Err(Status::TooManyOps);
+    }
+    Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_start })
+}
+
+impl Progress {
+    fn new(minor: MinorVersion, count: u32) -> Progress {
+        Progress {
+            minor,
+            current: None,
+            saved: None,
+            current_stateid: None,
+            saved_stateid: None,
+            turn: None,
+            has_changed: false,
+            count,
+            done: 0,
+        }
+    }
+}
+
+impl<'c> Compound<'c> {
+    /// Carries out the operations that are left; returns the status of the last one. Fails with [`Failure::Defer`], the
+    /// arguments standing before the operation that has to wait, or with [`Failure::Replay`].
+    fn carry_out(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<Status> {
+        let mut status = Status::Ok;
+        while status == Status::Ok && self.progress.done < self.progress.count {
+            let (mark, before) = (output.mark(), from.clone());
+            status = self.one(from, output).inspect_err(|_| {
+                output.rewind(&mark);
+                *from = before;
+            })?;
+            self.progress.done += 1;
+        }
+        Ok(status)
+    }
+
+    /// Carries out one operation and appends its number, its status and its results.
+    fn one(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<Status> {
+        let Ok(number) = from.u32() else { return Ok(append_status(OP_ILLEGAL, Status::BadXdr, output)) };
+        let info = match OpNumber::lookup(number, self.progress.minor) {
+            Existence::Exists(info) => info,
+            Existence::Removed(info) => return Ok(append_status(info.number.number(), Status::NotSupp, output)),
+            Existence::Illegal => return Ok(append_status(OP_ILLEGAL, Status::OpIllegal, output)),
+        };
+        append_status(number, Status::Ok, output);
+        let (status_at, mark) = (output.bytes.len() - 4, output.mark());
+        let outcome = self.check(info).and_then(|()| operations::carry_out(self, info.number, from, output));
+        let status = match outcome.and_then(|()| self.check_reply(output)) {
+            Ok(()) => {
+                self.progress.has_changed |= is_change(info.number);
+                return Ok(Status::Ok);
+            }
+            Err(Failure::Status(status)) => {
+                output.rewind(&mark);
+                status
+            }
+            Err(Failure::Explained(status, body)) => {
+                output.rewind(&mark);
+                output.bytes.put(&body);
+                status
+            }
+            Err(failure @ (Failure::Defer | Failure::Replay(_))) => return Err(failure),
+        };
+        output.bytes.as_mut_slice()[status_at..status_at + 4].copy_from_slice(&(status as u32).to_be_bytes());
+        Ok(status)
+    }
+
+    /// Refuses an operation in the wrong place (RFC 8881 §2.10.6.1, §18.46.3), or one that lacks a file handle.
+    fn check(&self, info: &OperationInfo) -> Outcome<()> {
+        let is_first = self.progress.done == 0;
+        match info.sequencing {
+            Sequencing::First if !is_first => return Err(Status::SequencePos.into()),
+            Sequencing::Behind if self.progress.turn.is_none() => return Err(Status::OpNotInSession.into()),
+            Sequencing::BehindOrAlone | Sequencing::Alone
+                if self.progress.turn.is_none() && self.progress.count > 1 =>
+            {
+                return Err(Status::NotOnlyOp.into());
+            }
+            _ => {}
+        }
+        if info.needs_current && self.progress.current.is_none() {
+            return Err(Status::NoFileHandle.into());
+        }
+        if info.needs_saved && self.progress.saved.is_none() {
+            let status = if info.number == OpNumber::Restorefh { Status::RestoreFh } else { Status::NoFileHandle };
+            return Err(status.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses a reply that has become larger than the session's channel carries, or than a kept one may be.
+    fn check_reply(&self, output: &Output) -> Outcome<()> {
+        let Some(turn) = &self.progress.turn else { return Ok(()) };
+        let (bytes, fore) = (output.len(), turn.session().fore());
+        if bytes > self.reply_start + fore.max_response_bytes as usize {
+            return Err(Status::RepTooBig.into());
+        }
+        if turn.cache_this() && bytes > self.reply_start + fore.max_response_cached_bytes as usize {
+            return Err(Status::RepTooBigToCache.into());
+        }
+        Ok(())
+    }
+
+    /// Hands the reply to the session, which keeps it for the case that the request comes again.
+    fn keep_reply(self, reply: &ReplyHead, output: &Output) {
+        if let Some(turn) = self.progress.turn {
+            turn.finish(&output.bytes.as_slice()[reply.start..]);
+        }
+    }
+
+    /// Keeps a COMPOUND that has changed something, so that it goes on where it is; any other runs again from its start, and
+    /// its slot is free for that.
+    fn pause(self, call: &Call<'_>, read: usize, results: Vec<u8>) {
+        if self.progress.has_changed {
+            let paused = Paused { progress: self.progress, read, results };
+            self.cx.server.paused.keep(self.cx.client(), call.xid.0, paused);
+        }
+    }
+
+    /// The stateid that an argument stands for: the current one has a name of its own (RFC 8881 §16.2.3.1.2).
+    pub(super) fn stateid(&self, argument: &Stateid) -> Outcome<Stateid> {
+        if *argument != Stateid::CURRENT {
+            return Ok(*argument);
+        }
+        Ok(self.progress.current_stateid.ok_or(Status::BadStateid)?)
+    }
+
+    /// Refuses reading or writing under a stateid that is not good for it.
+    pub(super) fn check_io(&self, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
+        let stateid = inner(&self.stateid(stateid)?);
+        let (state, now) = (&self.cx.server.state, self.cx.request.now);
+        Ok(state.check_io(now, (self.door()?, &stateid), &file_key(node), io)?)
+    }
+
+    /// The current file, as the caller sees it.
+    pub(super) fn current(&self) -> Outcome<Node<'_>> {
+        self.node(self.progress.current.as_ref())
+    }
+
+    /// The saved file, as the caller sees it.
+    pub(super) fn saved(&self) -> Outcome<Node<'_>> {
+        self.node(self.progress.saved.as_ref())
+    }
+
+    fn node<'n>(&'n self, file: Option<&'n File>) -> Outcome<Node<'n>> {
+        let file = file.ok_or(Status::NoFileHandle)?;
+        Ok(self.cx.node_of(&file.exported, file.handle)?)
+    }
+
+    /// Makes a file of the same export the current one.
+    pub(super) fn set_current_sibling(&mut self, handle: Handle) {
+        if let Some(current) = &mut self.progress.current {
+            current.handle = handle;
+        }
+        self.progress.current_stateid = None;
+    }
+
+    /// Makes a file the current one, if it is exported to the caller.
+    pub(super) fn set_current(&mut self, exported: &Arc<Exported>, handle: Handle) -> Outcome<()> {
+        self.cx.node_of(exported, handle).map_err(|fault| match fault {
+            // RFC 8881 §2.6.3.1: with another flavour or from another place it might work.
+            Fault::NotExported => Failure::Status(Status::Access),
+            fault => fault.into(),
+        })?;
+        self.progress.current = Some(File { exported: exported.clone(), handle });
+        self.progress.current_stateid = None;
+        Ok(())
+    }
+}
+
+/// Whether carrying an operation out twice would be wrong.
+fn is_change(number: OpNumber) -> bool {
+    use OpNumber as N;
+    !matches!(
+        number,
+        N::Access
+            | N::Commit
+            | N::Getattr
+            | N::Getfh
+            | N::Lockt
+            | N::Lookup
+            | N::Lookupp
+            | N::Nverify
+            | N::Putfh
+            | N::Putpubfh
+            | N::Putrootfh
+            | N::Read
+            | N::Readdir
+            | N::Readlink
+            | N::Restorefh
+            | N::Savefh
+            | N::Secinfo
+            | N::SecinfoNoName
+            | N::Sequence
+            | N::TestStateid
+            | N::Verify
+    )
+}
+
+fn append_status(number: u32, status: Status, output: &mut Output) -> Status {
+    let mut to = Encoder::new(&mut output.bytes);
+    to.u32(number);
+    status.encode(&mut to);
+    status
+}

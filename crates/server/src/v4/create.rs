@@ -1,0 +1,36 @@
+//! CREATE: everything but regular files (RFC 7530 §16.4, RFC 8881 §18.4).
+
+use proto::nfs4::{CreateArgs, CreateOk, CreateType, SpecData, Status};
+use vfs::{Device, NewNode};
+
+use super::change::DirChange;
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+use super::set::NewAttributes;
+use crate::make;
+
+pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk> {
+    let new = node(&args.kind)?;
+    let attributes = NewAttributes::parse(&args.attributes, compound.progress.minor)?;
+    let dir = compound.current()?;
+    let name = vfs::Name::new(args.name.0)?;
+    let change = DirChange::begin(&dir)?;
+    let made = make::make(&dir, name.as_bytes(), |dir, place| make::node(dir, place, new, &attributes.set))?;
+    let results = CreateOk { change: change.info(&dir), attributes_set: attributes.mask };
+    drop(change);
+    compound.set_current_sibling(made.handle);
+    Ok(results)
+}
+
+fn node<'a>(kind: &CreateType<'a>) -> Outcome<NewNode<'a>> {
+    let numbers = |device: SpecData| Device { major: device.major, minor: device.minor };
+    match *kind {
+        CreateType::Directory => Ok(NewNode::Directory),
+        CreateType::BlockDevice(device) => Ok(NewNode::BlockDevice(numbers(device))),
+        CreateType::CharDevice(device) => Ok(NewNode::CharDevice(numbers(device))),
+        CreateType::Symlink(target) => Ok(NewNode::Symlink(target)),
+        CreateType::Socket => Ok(NewNode::Socket),
+        CreateType::Fifo => Ok(NewNode::Fifo),
+        CreateType::Other => Err(Failure::Status(Status::BadType)),
+    }
+}

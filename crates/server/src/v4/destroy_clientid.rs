@@ -1,0 +1,10 @@
+//! DESTROY_CLIENTID (RFC 8881 §18.50).
+
+use proto::nfs4::DestroyClientidArgs;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+
+pub(super) fn destroy_clientid(compound: &mut Compound<'_>, args: &DestroyClientidArgs) -> Outcome<()> {
+    Ok(compound.cx.server.state.destroy_clientid(state::ClientId(args.client.0))?)
+}

@@ -1,0 +1,54 @@
+//! EXCHANGE_ID (RFC 8881 §18.35).
+
+use buffer::Output;
+use proto::nfs4::{
+    ClientId, EXCHGID_CONFIRMED_R, EXCHGID_MASK_A, EXCHGID_UPD_CONFIRMED_REC_A, EXCHGID_USE_NON_PNFS, ExchangeIdArgs,
+    ExchangeIdOk, ServerOwner, StateProtect, StateProtected, Status,
+};
+use state::Protection;
+use xdr::{Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+
+pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output: &mut Output) -> Outcome<()> {
+    if args.flags & !EXCHGID_MASK_A != 0 {
+        return Err(Status::Inval.into());
+    }
+    let (protection, state_protect) = protection(&args.state_protect)?;
+    let server = compound.cx.server;
+    let exchanged = server.state.exchange_id(
+        compound.cx.request.now,
+        &state::ExchangeIdArgs {
+            owner: args.owner_id,
+            verifier: args.verifier,
+            update: args.flags & EXCHGID_UPD_CONFIRMED_REC_A != 0,
+            principal: compound.principal(),
+            protection,
+        },
+    )?;
+    let confirmed = if exchanged.confirmed { EXCHGID_CONFIRMED_R } else { 0 };
+    // One server owner for all addresses: a client may use them as one (trunking, RFC 8881 §2.10.5).
+    let owner = server.settings.server_owner();
+    let ok = ExchangeIdOk {
+        client: ClientId(exchanged.client.0),
+        sequence: exchanged.sequence,
+        flags: EXCHGID_USE_NON_PNFS | confirmed,
+        state_protect,
+        server_owner: ServerOwner { minor_id: 0, major_id: &owner },
+        server_scope: &owner,
+        implementation: None,
+    };
+    ok.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}
+
+/// SSV needs a mechanism of its own, which is not here (RFC 8881 §2.10.8.3).
+fn protection(wanted: &StateProtect<'_>) -> Outcome<(Protection, StateProtected)> {
+    match wanted {
+        StateProtect::None => Ok((Protection::None, StateProtected::None)),
+        // With AUTH_SYS there is no machine credential to hold a client to.
+        StateProtect::MachCred(_) => Err(Status::Inval.into()),
+        StateProtect::Ssv(_) => Err(Status::EncrAlgUnsupp.into()),
+    }
+}

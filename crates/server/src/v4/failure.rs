@@ -1,0 +1,96 @@
+use proto::nfs4::Status;
+
+use crate::fault::Fault;
+use crate::handle::HandleError;
+
+/// Why an operation was not carried out.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It would have to wait on a thread that may not.
+    Defer,
+    /// It failed, and the status says why.
+    Status(Status),
+    /// It failed, and the encoded body behind the status says more.
+    Explained(Status, Vec<u8>),
+    /// The whole COMPOUND was carried out before: this is its reply (RFC 8881 §2.10.6.1).
+    Replay(Vec<u8>),
+}
+
+/// What an operation returns.
+pub(super) type Outcome<T> = Result<T, Failure>;
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Failure::Status(status)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Defer => Failure::Defer,
+            fault => Failure::Status(status(&fault)),
+        }
+    }
+}
+
+impl From<vfs::Error> for Failure {
+    fn from(error: vfs::Error) -> Self {
+        Fault::from(error).into()
+    }
+}
+
+/// Names are judged more strictly than by earlier versions (RFC 8881 §14.5).
+impl From<vfs::NameError> for Failure {
+    fn from(error: vfs::NameError) -> Self {
+        Failure::Status(match error {
+            vfs::NameError::Empty => Status::Inval,
+            vfs::NameError::TooLong => Status::NameTooLong,
+            vfs::NameError::BadByte => Status::BadChar,
+            vfs::NameError::Dots => Status::BadName,
+        })
+    }
+}
+
+/// The status of NFSv4 for each fault (RFC 7530 §13, RFC 8881 §15).
+fn status(fault: &Fault) -> Status {
+    match fault {
+        Fault::Defer => Status::Delay,
+        Fault::File(error) => of_file_system(error),
+        Fault::Handle(HandleError::Malformed) => Status::BadHandle,
+        Fault::Handle(HandleError::Unknown) => Status::Stale,
+        Fault::NotExported => Status::Access,
+        Fault::NotSync => Status::NotSame,
+        Fault::TooSmall => Status::TooSmall,
+        Fault::BadType => Status::BadType,
+    }
+}
+
+fn of_file_system(error: &vfs::Error) -> Status {
+    use vfs::Error;
+    match error {
+        Error::NotPermitted => Status::Perm,
+        Error::AccessDenied => Status::Access,
+        Error::NoEntry => Status::NoEnt,
+        Error::Exists => Status::Exist,
+        Error::CrossDevice => Status::XDev,
+        Error::NoDevice => Status::NxIo,
+        Error::NotDirectory => Status::NotDir,
+        Error::IsDirectory => Status::IsDir,
+        Error::WrongKind | Error::Invalid => Status::Inval,
+        Error::FileTooBig => Status::FBig,
+        Error::NoSpace => Status::NoSpc,
+        Error::Quota => Status::DQuot,
+        Error::ReadOnly => Status::RoFs,
+        Error::TooManyLinks => Status::MLink,
+        Error::NameTooLong => Status::NameTooLong,
+        Error::NotEmpty => Status::NotEmpty,
+        Error::Stale => Status::Stale,
+        Error::BadHandle => Status::BadHandle,
+        Error::BadCookie => Status::BadCookie,
+        Error::NotSupported => Status::NotSupp,
+        Error::Busy => Status::FileOpen,
+        Error::WouldBlock | Error::TryLater(_) => Status::Delay,
+        Error::Io(_) => Status::Io,
+    }
+}

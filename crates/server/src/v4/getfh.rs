@@ -1,0 +1,16 @@
+//! GETFH (RFC 7530 §16.8, RFC 8881 §18.8).
+
+use proto::nfs4::FileHandle;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::node::Node;
+
+pub(super) fn getfh(compound: &mut Compound<'_>, (): &()) -> Outcome<FileHandle> {
+    Ok(file_handle(&compound.current()?))
+}
+
+/// The handle as NFSv4 carries it.
+pub(super) fn file_handle(node: &Node<'_>) -> FileHandle {
+    FileHandle::new(node.wire_handle().as_bytes()).expect("our handles are shorter than 128 bytes")
+}

@@ -1,0 +1,38 @@
+//! LOCK (RFC 8881 §18.10).
+
+use proto::nfs4::{LockArgs, LockOk, LockType, Locker};
+use state::ByteRange;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::open::file_key;
+use super::state_error::{inner, outer};
+
+pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> Outcome<LockOk> {
+    let file = file_key(&compound.current()?);
+    let stateid = match &args.locker {
+        Locker::Existing { lock_stateid, .. } => inner(&compound.stateid(lock_stateid)?),
+        Locker::New { open_stateid, .. } => inner(&compound.stateid(open_stateid)?),
+    };
+    let locker = match &args.locker {
+        Locker::Existing { .. } => state::Locker::Existing(&stateid),
+        Locker::New { owner, .. } => state::Locker::New { open: &stateid, owner: owner.owner },
+    };
+    let wanted = state::LockArgs {
+        door: compound.door()?,
+        file,
+        locker,
+        range: ByteRange::nfs4(args.offset, args.length)?,
+        exclusive: is_exclusive(args.lock_type),
+        blocking: matches!(args.lock_type, LockType::ReadWait | LockType::WriteWait),
+        reclaim: args.reclaim,
+    };
+    let stateid = outer(&compound.cx.server.state.lock(compound.cx.request.now, &wanted)?);
+    compound.progress.current_stateid = Some(stateid);
+    Ok(LockOk { stateid })
+}
+
+/// Whether a lock keeps readers out too.
+pub(super) fn is_exclusive(lock_type: LockType) -> bool {
+    matches!(lock_type, LockType::Write | LockType::WriteWait)
+}

@@ -1,0 +1,30 @@
+//! LOCKT (RFC 8881 §18.11).
+
+use proto::nfs4::{LocktArgs, Status};
+use state::{ByteRange, ClientId, LockTest};
+use vfs::FileKind;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::lock::is_exclusive;
+use super::open::file_key;
+
+pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> Outcome<()> {
+    let node = compound.current()?;
+    match node.attributes()?.kind {
+        FileKind::Regular => {}
+        FileKind::Directory => return Err(Status::IsDir.into()),
+        _ => return Err(Status::Inval.into()),
+    }
+    // The session tells the client; the id in the arguments is not looked at (RFC 8881 §18.11.3).
+    let client =
+        if compound.progress.minor.has_sessions() { compound.client()? } else { ClientId(args.owner.client.0) };
+    let wanted = LockTest {
+        client,
+        owner: args.owner.owner,
+        file: file_key(&node),
+        range: ByteRange::nfs4(args.offset, args.length)?,
+        exclusive: is_exclusive(args.lock_type),
+    };
+    Ok(compound.cx.server.state.lock_test(compound.cx.request.now, &wanted)?)
+}

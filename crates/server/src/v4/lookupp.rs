@@ -1,0 +1,38 @@
+//! LOOKUPP (RFC 7530 §16.14, RFC 8881 §18.14). The parent of an export's root is in the tree above the exports.
+
+use std::sync::Arc;
+
+use proto::nfs4::Status;
+use vfs::Handle;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::exports::Exported;
+use crate::node::Node;
+
+pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+    let dir = compound.current()?;
+    super::lookup::require_searchable(&dir).map_err(|failure| match failure {
+        // RFC 8881 §18.14.3: what is not a directory has no parent here, links included.
+        super::failure::Failure::Status(Status::Symlink) => Status::NotDir.into(),
+        failure => failure,
+    })?;
+    let (exported, handle) = parent(compound, &dir)?;
+    compound.set_current(&exported, handle)
+}
+
+/// The directory above `dir`.
+pub(super) fn parent(compound: &Compound<'_>, dir: &Node<'_>) -> Outcome<(Arc<Exported>, Handle)> {
+    let (mut exported, mut handle) = (dir.exported, dir.handle);
+    if handle == dir.fs().root() {
+        // The top of everything has no parent (RFC 8881 §18.14.3: NOENT).
+        (exported, handle) = compound.cx.exports.place_of(exported).ok_or(Status::NoEnt)?;
+    }
+    let below = compound.cx.node_of(exported, handle)?;
+    if handle == below.fs().root() {
+        return Err(Status::NoEnt.into());
+    }
+    let parent = below.fs().parent(&below.context, &below.handle)?;
+    let (exported, handle) = compound.cx.exports.crossed(exported, parent.handle);
+    Ok((exported.clone(), handle))
+}

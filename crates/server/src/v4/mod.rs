@@ -1,0 +1,63 @@
+//! NFS version 4: one implementation with minor versions as data (RFC 7530, RFC 8881, RFC 7862), one module per operation.
+
+mod access;
+mod attributes;
+mod bind_conn_to_session;
+mod change;
+mod close;
+mod commit;
+mod compound;
+mod create;
+mod create_session;
+mod destroy_clientid;
+mod destroy_session;
+mod exchange_id;
+mod failure;
+mod getattr;
+mod getfh;
+mod link;
+mod lock;
+mod lockt;
+mod locku;
+mod lookup;
+mod lookupp;
+mod open;
+mod open_downgrade;
+mod operations;
+mod paused;
+mod putfh;
+mod putrootfh;
+mod read;
+mod readdir;
+mod readlink;
+mod reclaim_complete;
+mod remove;
+mod rename;
+mod restorefh;
+mod savefh;
+mod secinfo;
+mod sequence;
+mod session;
+mod set;
+mod setattr;
+mod state_error;
+mod stateids;
+mod verify;
+mod write;
+
+use buffer::Output;
+use rpc::Call;
+
+use crate::fault::Stop;
+use crate::node::CallContext;
+
+pub(crate) use paused::PausedCompounds;
+
+/// Carries out one procedure and appends its results.
+pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
+    match call.procedure.number {
+        0 => Ok(()),
+        1 => compound::run(cx, call, output),
+        _ => Err(Stop::NoProcedure),
+    }
+}

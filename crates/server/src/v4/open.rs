@@ -1,0 +1,180 @@
+//! OPEN (RFC 8881 §18.16).
+
+use buffer::Output;
+use proto::nfs4::{
+    self, Bitmap, ChangeInfo, CreateHow, Delegation, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
+    Status,
+};
+use state::{Claim, DelegationWant, FileKey, ShareAccess, ShareDeny};
+use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, SetAttributes};
+use xdr::{Encode, Encoder};
+
+use super::change::DirChange;
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::set::{self, NewAttributes};
+use super::state_error::outer;
+use crate::make;
+use crate::node::Node;
+use crate::set_attributes;
+
+/// The file that an OPEN is about.
+struct Target {
+    handle: Handle,
+    attributes: Attributes,
+    change: ChangeInfo,
+    attributes_set: Bitmap,
+    /// Whether this very call made the file: then its maker has every access to it, whatever its mode says.
+    is_new: bool,
+}
+
+pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut Output) -> Outcome<()> {
+    let access = ShareAccess::from_bits(args.share_access & nfs4::SHARE_ACCESS_BOTH).ok_or(Status::Inval)?;
+    let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
+    let (client, claim) = (compound.client()?, claim(&args.claim)?);
+    compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
+    let target = target(compound, args)?;
+    let node = compound.current()?.sibling(target.handle);
+    if !target.is_new {
+        require_access(&node, &target.attributes, access)?;
+    }
+    let opened = compound.cx.server.state.open(
+        compound.cx.request.now,
+        &state::OpenArgs {
+            client,
+            owner: args.owner.owner,
+            file: file_key(&node),
+            access,
+            deny,
+            claim,
+            want: DelegationWant::None,
+            change: target.attributes.change,
+        },
+    )?;
+    compound.set_current_sibling(target.handle);
+    compound.progress.current_stateid = Some(outer(&opened.stateid));
+    let ok = OpenOk {
+        stateid: outer(&opened.stateid),
+        change: target.change,
+        flags: RESULT_LOCKTYPE_POSIX | if opened.confirm { nfs4::RESULT_CONFIRM } else { 0 },
+        attributes_set: target.attributes_set,
+        delegation: Delegation::None,
+    };
+    ok.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}
+
+/// What the state manager keeps state by.
+pub(super) fn file_key(node: &Node<'_>) -> FileKey {
+    FileKey { export: node.exported.id(), node: node.handle }
+}
+
+fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
+    match claim {
+        OpenClaim::Null(_) | OpenClaim::Fh => Ok(Claim::New),
+        OpenClaim::Previous { .. } => Ok(Claim::Previous(None)),
+        // No delegations are granted yet, so that none can be claimed.
+        OpenClaim::DelegateCur { .. } | OpenClaim::DelegCurFh { .. } => Err(Status::BadStateid.into()),
+        OpenClaim::DelegatePrev(_) | OpenClaim::DelegPrevFh => Err(Status::NotSupp.into()),
+    }
+}
+
+fn target(compound: &Compound<'_>, args: &OpenArgs<'_>) -> Outcome<Target> {
+    let current = compound.current()?;
+    match (&args.claim, &args.how) {
+        (OpenClaim::Null(name), how) => by_name(compound, &current, (name.0, how)),
+        (_, OpenHow::Create(_)) => Err(Status::Inval.into()),
+        (_, OpenHow::NoCreate) => {
+            let attributes = current.attributes()?;
+            require_regular(&attributes)?;
+            let change = ChangeInfo { atomic: false, before: 0, after: 0 };
+            Ok(Target { handle: current.handle, attributes, change, attributes_set: Bitmap::EMPTY, is_new: false })
+        }
+    }
+}
+
+fn by_name(compound: &Compound<'_>, dir: &Node<'_>, (name, how): (&[u8], &OpenHow<'_>)) -> Outcome<Target> {
+    super::lookup::require_searchable(dir)?;
+    let place = vfs::Place { dir: dir.handle, name: vfs::Name::new(name)? };
+    let change = DirChange::begin(dir)?;
+    let existing = dir.existing(place)?;
+    let (entry, attributes_set) = match how {
+        OpenHow::NoCreate => (existing.ok_or(Status::NoEnt)?, Bitmap::EMPTY),
+        OpenHow::Create(how) => create(compound, dir, (place, existing), how)?,
+    };
+    require_regular(&entry.attributes)?;
+    let is_new = existing.is_none();
+    Ok(Target { handle: entry.handle, attributes: entry.attributes, change: change.info(dir), attributes_set, is_new })
+}
+
+fn create(
+    compound: &Compound<'_>,
+    dir: &Node<'_>,
+    (place, existing): (vfs::Place<'_>, Option<Entry>),
+    how: &CreateHow<'_>,
+) -> Outcome<(Entry, Bitmap)> {
+    let minor = compound.progress.minor;
+    match how {
+        CreateHow::Unchecked(fattr) => {
+            let new = NewAttributes::parse(fattr, minor)?;
+            match existing {
+                Some(existing) => take(dir, existing, &new),
+                None => Ok((make_new(dir, place, CreateMode::Guarded, &new.set)?, new.mask)),
+            }
+        }
+        CreateHow::Guarded(fattr) => {
+            let new = NewAttributes::parse(fattr, minor)?;
+            Ok((make_new(dir, place, CreateMode::Guarded, &new.set)?, new.mask))
+        }
+        CreateHow::Exclusive(verifier) => {
+            let none = SetAttributes::default();
+            Ok((make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?, set::taken_by_the_verifier()))
+        }
+        CreateHow::Exclusive41 { verifier, attributes } => {
+            if !attributes.mask.difference(set::settable_on_exclusive_create()).is_empty() {
+                return Err(Status::Inval.into());
+            }
+            let new = NewAttributes::parse(attributes, minor)?;
+            let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &new.set)?;
+            Ok((entry, new.mask.union(set::taken_by_the_verifier())))
+        }
+    }
+}
+
+fn make_new(dir: &Node<'_>, place: vfs::Place<'_>, mode: CreateMode, set: &SetAttributes) -> Outcome<Entry> {
+    dir.require_changeable_dir()?;
+    Ok(make::regular(dir, place, mode, set)?)
+}
+
+/// A file that exists is taken as it is; only a size of 0 is set (RFC 8881 §18.16.3).
+fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes) -> Outcome<(Entry, Bitmap)> {
+    require_regular(&existing.attributes)?;
+    if new.set.size_bytes != Some(0) {
+        return Ok((existing, Bitmap::EMPTY));
+    }
+    let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+    let attributes = set_attributes::set(&dir.sibling(existing.handle), &existing.attributes, &set)?;
+    Ok((Entry { attributes, ..existing }, nfs4::Attribute::set(&[nfs4::Attribute::Size])))
+}
+
+fn require_regular(attributes: &Attributes) -> Outcome<()> {
+    match attributes.kind {
+        FileKind::Regular => Ok(()),
+        FileKind::Directory => Err(Status::IsDir.into()),
+        // RFC 8881 §18.16.3: SYMLINK for links, and for other kinds in 4.1 WRONG_TYPE.
+        FileKind::Symlink => Err(Status::Symlink.into()),
+        _ => Err(Status::WrongType.into()),
+    }
+}
+
+/// Who runs a program reads it, so that permission to execute is enough for reading.
+fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess) -> Outcome<()> {
+    if wanted.writes() {
+        node.require_writable()?;
+        node.require_or_own(attributes, Access::WRITE)?;
+    }
+    if wanted.reads() && node.require_or_own(attributes, Access::READ).is_err() {
+        node.require(attributes, Access::EXECUTE)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Which function carries out which operation.
+
+use buffer::Output;
+use proto::nfs4::{OpNumber, Status};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::{
+    access, bind_conn_to_session, close, commit, create, create_session, destroy_clientid, destroy_session,
+    exchange_id, getattr, getfh, link, lock, lockt, locku, lookup, lookupp, open, open_downgrade, putfh, putrootfh,
+    read, readdir, readlink, reclaim_complete, remove, rename, restorefh, savefh, secinfo, sequence, setattr, stateids,
+    verify, write,
+};
+
+/// Carries out one operation and appends what stands behind its status when it succeeds.
+pub(super) fn carry_out(
+    compound: &mut Compound<'_>,
+    number: OpNumber,
+    from: &mut Decoder<'_>,
+    output: &mut Output,
+) -> Outcome<()> {
+    use OpNumber as N;
+    match number {
+        N::Access => answer(compound, from, output, access::access),
+        N::BindConnToSession => answer(compound, from, output, bind_conn_to_session::bind),
+        N::Close => answer(compound, from, output, close::close),
+        N::Commit => answer(compound, from, output, commit::commit),
+        N::Create => answer(compound, from, output, create::create),
+        N::CreateSession => answer(compound, from, output, create_session::create_session),
+        N::DestroyClientid => answer(compound, from, output, destroy_clientid::destroy_clientid),
+        N::DestroySession => answer(compound, from, output, destroy_session::destroy_session),
+        N::ExchangeId => exchange_id::run(compound, &arguments(from)?, output),
+        N::FreeStateid => answer(compound, from, output, stateids::free),
+        N::Getattr => getattr::run(compound, &arguments(from)?, output),
+        N::Getfh => answer(compound, from, output, getfh::getfh),
+        N::Link => answer(compound, from, output, link::link),
+        N::Lock => answer(compound, from, output, lock::lock),
+        N::Lockt => answer(compound, from, output, lockt::lockt),
+        N::Locku => answer(compound, from, output, locku::locku),
+        N::Lookup => answer(compound, from, output, lookup::lookup),
+        N::Lookupp => answer(compound, from, output, lookupp::lookupp),
+        N::Nverify => answer(compound, from, output, verify::nverify),
+        N::Open => open::run(compound, &arguments(from)?, output),
+        N::OpenDowngrade => answer(compound, from, output, open_downgrade::open_downgrade),
+        N::Putfh => answer(compound, from, output, putfh::putfh),
+        N::Putrootfh | N::Putpubfh => answer(compound, from, output, putrootfh::putrootfh),
+        N::Read => read::run(compound, &arguments(from)?, output),
+        N::Readdir => readdir::run(compound, &arguments(from)?, output),
+        N::Readlink => readlink::run(compound, output),
+        N::ReclaimComplete => answer(compound, from, output, reclaim_complete::reclaim_complete),
+        N::Remove => answer(compound, from, output, remove::remove),
+        N::Rename => answer(compound, from, output, rename::rename),
+        N::Restorefh => answer(compound, from, output, restorefh::restorefh),
+        N::Savefh => answer(compound, from, output, savefh::savefh),
+        N::Secinfo => secinfo::by_name(compound, &arguments(from)?, output),
+        N::SecinfoNoName => secinfo::no_name(compound, &arguments(from)?, output),
+        N::Sequence => answer(compound, from, output, sequence::sequence),
+        N::Setattr => setattr::run(compound, &arguments(from)?, output),
+        N::TestStateid => answer(compound, from, output, stateids::test),
+        N::Verify => answer(compound, from, output, verify::verify),
+        N::Write => answer(compound, from, output, write::write),
+        _ => Err(Status::NotSupp.into()),
+    }
+}
+
+/// Decodes the arguments of an operation.
+fn arguments<'a, A: Decode<'a>>(from: &mut Decoder<'a>) -> Outcome<A> {
+    Ok(A::decode(from).map_err(|_| Status::BadXdr)?)
+}
+
+/// Decodes the arguments, carries the operation out and appends its results.
+fn answer<'a, A: Decode<'a>, T: Encode>(
+    compound: &mut Compound<'_>,
+    from: &mut Decoder<'a>,
+    output: &mut Output,
+    operation: impl FnOnce(&mut Compound<'_>, &A) -> Outcome<T>,
+) -> Outcome<()> {
+    let results = operation(compound, &arguments(from)?)?;
+    results.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! PUTROOTFH and PUTPUBFH (RFC 7530 §16.22, §16.21; RFC 8881 §18.21, §18.20): both lead to the top of the tree.
+
+use super::compound::Compound;
+use super::failure::Outcome;
+
+pub(super) fn putrootfh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+    let (exported, handle) = compound.cx.exports.top();
+    let exported = exported.clone();
+    compound.set_current(&exported, handle)
+}

@@ -1,0 +1,31 @@
+//! READ (RFC 7530 §16.23, RFC 8881 §18.22): the file is read right behind the place where the results' head will stand.
+
+use buffer::Output;
+use proto::nfs4::{ReadArgs, ReadHead};
+use state::IoKind;
+use xdr::{Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::transfer;
+
+/// eof, and the length of the data.
+const HEAD_BYTES: usize = 4 + 4;
+
+pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
+    let node = compound.current()?;
+    compound.check_io(&node, &args.stateid, IoKind::Read)?;
+    let open = transfer::open_for_read(&node)?;
+    let wanted = args.count.min(transfer::max_bytes(compound.cx)) as usize;
+    let space = output.bytes.space(HEAD_BYTES + xdr::padded(wanted));
+    let into = &mut space[HEAD_BYTES..HEAD_BYTES + wanted];
+    let count = transfer::read_at(&node, &*open.file, args.offset, into)?;
+    let attributes = transfer::attributes_after_read(&node, &open, args.offset, (count, wanted))?;
+    let eof = count < wanted || args.offset.saturating_add(count as u64) >= attributes.size_bytes;
+    let mut to = Encoder::new(&mut output.bytes);
+    ReadHead { eof }.encode(&mut to);
+    to.count(count);
+    to.buffer().advance(count);
+    to.pad(count);
+    Ok(())
+}

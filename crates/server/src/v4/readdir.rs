@@ -1,0 +1,125 @@
+//! READDIR (RFC 7530 §16.24, RFC 8881 §18.23): `.` and `..` are never among the entries, and 0, 1 and 2 are no cookies.
+
+use std::ops::ControlFlow;
+
+use buffer::Output;
+use proto::nfs4::{Attribute, Bitmap, ReaddirArgs, Status};
+use vfs::{Access, Attributes, Detail, DirEntry, FileKind, Listing, ReadDir};
+use xdr::Encoder;
+
+use super::attributes::{self, Subject};
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+use crate::node::Node;
+use crate::transfer;
+
+/// Cookies on the wire are those of the file system moved up by two, so that none of the reserved ones is used.
+const FIRST_COOKIES: u64 = 2;
+
+/// The word that ends the list, and eof.
+const TAIL_BYTES: usize = 8;
+
+pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<()> {
+    let dir = compound.current()?;
+    let attributes = dir.attributes()?;
+    if attributes.kind != FileKind::Directory {
+        return Err(Status::NotDir.into());
+    }
+    dir.require(&attributes, Access::READ)?;
+    let after = check_cookie(&dir, args)?;
+    Page { compound, dir: &dir, args, max_bytes: args.max_count.min(transfer::max_bytes(compound.cx)) as usize }
+        .list(after, output)
+}
+
+fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
+    let verifier = dir.fs().properties().cookie_verifier.to_be_bytes();
+    match args.cookie {
+        0 => Ok(0),
+        1..=FIRST_COOKIES => Err(Status::BadCookie.into()),
+        // A verifier that no longer holds has a status of its own (RFC 8881 §15.1.3.4); cookies that cannot be told apart say
+        // BAD_COOKIE as well.
+        _ if args.verifier != verifier => Err(Status::NotSame.into()),
+        cookie => Ok(cookie - FIRST_COOKIES),
+    }
+}
+
+/// One reply's part of a listing.
+struct Page<'p> {
+    compound: &'p Compound<'p>,
+    dir: &'p Node<'p>,
+    args: &'p ReaddirArgs,
+    max_bytes: usize,
+}
+
+impl Page<'_> {
+    fn list(&self, after: u64, output: &mut Output) -> Outcome<()> {
+        let to = &mut Encoder::new(&mut output.bytes);
+        let start = to.len();
+        to.fixed(&self.dir.fs().properties().cookie_verifier.to_be_bytes());
+        let (mut any, mut failure) = (false, None);
+        let list = ReadDir { dir: &self.dir.handle, after, detail: Detail::Entries };
+        let listing = self.dir.fs().read_dir(&self.dir.context, list, &mut |entry| {
+            let before = to.len();
+            if let Err(error) = self.entry(&entry, to) {
+                failure = Some(error);
+                return ControlFlow::Break(());
+            }
+            if to.len() - start + TAIL_BYTES > self.max_bytes {
+                to.truncate(before);
+                return ControlFlow::Break(());
+            }
+            any = true;
+            ControlFlow::Continue(())
+        })?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if !any && listing != Listing::Complete {
+            return Err(Status::TooSmall.into());
+        }
+        to.bool(false);
+        to.bool(listing == Listing::Complete);
+        Ok(())
+    }
+
+    fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Outcome<()> {
+        to.bool(true);
+        to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
+        to.opaque(entry.name);
+        match self.subject(entry) {
+            Ok(subject) => attributes::write(self.compound, &subject, self.args.request, to),
+            Err(Failure::Defer) => Err(Failure::Defer),
+            Err(Failure::Status(status)) => self.failed_entry(status, to),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The file of an entry; a directory at which an export lies is that export's root.
+    fn subject(&self, entry: &DirEntry<'_>) -> Outcome<Subject<'_>> {
+        let file = entry.entry.ok_or(Status::NoEnt)?;
+        let (exported, handle) = self.compound.cx.exports.crossed(self.dir.exported, file.handle);
+        if handle == file.handle {
+            return Ok(self.subject_of(&self.dir.sibling(handle), file.attributes));
+        }
+        let root = self.compound.cx.node_of(exported, handle)?;
+        let attributes = root.attributes()?;
+        Ok(self.subject_of(&root, attributes))
+    }
+
+    fn subject_of<'s>(&self, node: &Node<'s>, attributes: Attributes) -> Subject<'s> {
+        Subject::new(self.compound, node, attributes)
+    }
+
+    /// An entry whose attributes cannot be had says why, if the client asked for that; else the whole listing fails
+    /// (RFC 8881 §18.23.3).
+    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> Outcome<()> {
+        let error = Attribute::set(&[Attribute::RdattrError]);
+        if !self.args.request.contains(Attribute::RdattrError.number()) {
+            return Err(status.into());
+        }
+        xdr::Encode::encode(&Bitmap::intersection(self.args.request, error), to);
+        to.u32(4);
+        xdr::Encode::encode(&status, to);
+        Ok(())
+    }
+}

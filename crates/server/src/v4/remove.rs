@@ -1,0 +1,20 @@
+//! REMOVE: names of every kind (RFC 7530 §16.26, RFC 8881 §18.25).
+
+use proto::nfs4::{ChangeInfo, RemoveArgs};
+
+use super::change::DirChange;
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::fault::Fault;
+use crate::unlink;
+
+pub(super) fn remove(compound: &mut Compound<'_>, args: &RemoveArgs<'_>) -> Outcome<ChangeInfo> {
+    let dir = compound.current()?;
+    let name = vfs::Name::new(args.target.0)?;
+    let change = DirChange::begin(&dir)?;
+    match unlink::remove(&dir, name.as_bytes()) {
+        Err(Fault::File(vfs::Error::IsDirectory)) => unlink::remove_dir(&dir, name.as_bytes())?,
+        result => result?,
+    }
+    Ok(change.info(&dir))
+}

@@ -1,0 +1,19 @@
+//! RENAME (RFC 7530 §16.27, RFC 8881 §18.26): from the saved directory to the current one.
+
+use proto::nfs4::{RenameArgs, RenameOk};
+
+use super::change::DirChange;
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::unlink;
+
+pub(super) fn rename(compound: &mut Compound<'_>, args: &RenameArgs<'_>) -> Outcome<RenameOk> {
+    let (from, to) = (compound.saved()?, compound.current()?);
+    let (old, new) = (vfs::Name::new(args.old_name.0)?, vfs::Name::new(args.new_name.0)?);
+    let from_change = DirChange::begin(&from)?;
+    let is_other = from.handle != to.handle || !from.shares_export(&to);
+    let to_change = if is_other { Some(DirChange::begin(&to)?) } else { None };
+    unlink::rename((&from, old.as_bytes()), (&to, new.as_bytes()))?;
+    let source = from_change.info(&from);
+    Ok(RenameOk { source, target: to_change.map_or(source, |change| change.info(&to)) })
+}

@@ -1,0 +1,11 @@
+//! SAVEFH (RFC 7530 §16.30, RFC 8881 §18.28).
+
+use super::compound::Compound;
+use super::failure::Outcome;
+
+pub(super) fn savefh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
+    let progress = &mut compound.progress;
+    progress.saved = progress.current.clone();
+    progress.saved_stateid = progress.current_stateid;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! SECINFO and SECINFO_NO_NAME (RFC 7530 §16.31, RFC 8881 §18.29, §18.45): the flavours that an export takes.
+
+use buffer::Output;
+use proto::nfs4::{Flavor, SecinfoArgs, SecinfoOk, SecinfoStyle};
+use xdr::{Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::{lookup, lookupp};
+
+pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, output: &mut Output) -> Outcome<()> {
+    let dir = compound.current()?;
+    lookup::require_searchable(&dir)?;
+    let name = vfs::Name::new(args.name.0)?;
+    dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name })?;
+    finish(compound, output)
+}
+
+pub(super) fn no_name(compound: &mut Compound<'_>, style: &SecinfoStyle, output: &mut Output) -> Outcome<()> {
+    if *style == SecinfoStyle::Parent {
+        lookupp::parent(compound, &compound.current()?)?;
+    }
+    finish(compound, output)
+}
+
+/// Both take the current file handle away in NFSv4.1 (RFC 8881 §2.6.3.1.1.8).
+fn finish(compound: &mut Compound<'_>, output: &mut Output) -> Outcome<()> {
+    let flavors = vec![Flavor::Plain(rpc::Flavor::SYS.0), Flavor::Plain(rpc::Flavor::NONE.0)];
+    SecinfoOk { flavors }.encode(&mut Encoder::new(&mut output.bytes));
+    if compound.progress.minor.has_sessions() {
+        compound.progress.current = None;
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! SEQUENCE (RFC 8881 §18.46): places the request in a session, or repeats the reply that it got before.
+
+use std::hash::Hasher;
+
+use proto::nfs4::{SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_CB_PATH_DOWN_SESSION, SequenceArgs, SequenceOk, SlotId, Status};
+use siphasher::sip::SipHasher13;
+use state::Sequenced;
+
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+
+/// No session has a back channel yet, and nothing is recalled: that its path is down is no news that a client could act on.
+const UNTOLD_FLAGS: u32 = SEQ_STATUS_CB_PATH_DOWN | SEQ_STATUS_CB_PATH_DOWN_SESSION;
+
+pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outcome<SequenceOk> {
+    let request = compound.cx.request;
+    let wanted = state::SequenceArgs {
+        session: state::SessionId(args.session.0),
+        slot: args.slot.0,
+        sequence: args.sequence,
+        highest_slot: args.highest_slot.0,
+        cache_this: args.cache_this,
+        connection: request.peer.connection,
+        digest: digest(request.message),
+    };
+    match compound.cx.server.state.sequence(request.now, &wanted)? {
+        Sequenced::Replay(reply) => Err(Failure::Replay(reply)),
+        Sequenced::Execute(turn, reply) => {
+            let fore = *turn.session().fore();
+            compound.progress.turn = Some(turn);
+            compound.check_request(&fore)?;
+            Ok(SequenceOk {
+                session: args.session,
+                sequence: args.sequence,
+                slot: args.slot,
+                highest_slot: SlotId(reply.highest_slot),
+                target_highest_slot: SlotId(reply.target_highest_slot),
+                status_flags: reply.flags.0 & !UNTOLD_FLAGS,
+            })
+        }
+    }
+}
+
+impl Compound<'_> {
+    /// Refuses a request that is larger than the session's fore channel takes.
+    fn check_request(&self, fore: &state::ChannelAttributes) -> Outcome<()> {
+        if self.cx.request.message.len() > fore.max_request_bytes as usize {
+            return Err(Status::ReqTooBig.into());
+        }
+        if self.progress.count > fore.max_operations {
+            return Err(Status::TooManyOps.into());
+        }
+        Ok(())
+    }
+}
+
+/// Tells a request from another one under the same slot and number: a hash of all but the xid, which is new when a request
+/// is sent again over another connection (RFC 8881 §2.10.6.1.3.1).
+fn digest(message: &[u8]) -> u64 {
+    const XID_BYTES: usize = 4;
+    /// Writes are long; their heads tell them apart well enough.
+    const MAX_HASHED_BYTES: usize = 512;
+    let after_xid = &message[XID_BYTES.min(message.len())..];
+    let mut hasher = SipHasher13::new();
+    hasher.write(&after_xid[..after_xid.len().min(MAX_HASHED_BYTES)]);
+    hasher.write_usize(message.len());
+    hasher.finish()
+}

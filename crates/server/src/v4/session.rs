@@ -1,0 +1,64 @@
+//! What the operations about clients and sessions share.
+
+use proto::nfs4::{CallbackSec, ChannelAttrs, Status};
+use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Principal};
+use xdr::{Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+
+impl Compound<'_> {
+    /// The client whose session this request belongs to.
+    pub(super) fn client(&self) -> Outcome<ClientId> {
+        Ok(self.progress.turn.as_ref().map(|turn| turn.session().client()).ok_or(Status::OpNotInSession)?)
+    }
+
+    /// How the state manager learns whose stateids these are.
+    pub(super) fn door(&self) -> Outcome<Door> {
+        if self.progress.minor.has_sessions() { Ok(Door::V41(self.client()?)) } else { Ok(Door::V40) }
+    }
+
+    /// Who sent the request.
+    pub(super) fn principal(&self) -> Principal {
+        self.cx.identity.principal()
+    }
+}
+
+/// The attributes of a channel as a client asks for them.
+pub(super) fn wanted(attributes: &ChannelAttrs) -> ChannelAttributes {
+    ChannelAttributes {
+        max_request_bytes: attributes.max_request_size,
+        max_response_bytes: attributes.max_response_size,
+        max_response_cached_bytes: attributes.max_response_size_cached,
+        max_operations: attributes.max_operations,
+        max_requests: attributes.max_requests,
+    }
+}
+
+/// The attributes of a channel as they were agreed on.
+pub(super) fn agreed(attributes: &ChannelAttributes) -> ChannelAttrs {
+    ChannelAttrs {
+        header_pad_size: 0,
+        max_request_size: attributes.max_request_bytes,
+        max_response_size: attributes.max_response_bytes,
+        max_response_size_cached: attributes.max_response_cached_bytes,
+        max_operations: attributes.max_operations,
+        max_requests: attributes.max_requests,
+        rdma_ird: None,
+    }
+}
+
+/// How the server may identify itself in callbacks.
+pub(super) fn security(all: &[CallbackSec<'_>]) -> Vec<CallbackSecurity> {
+    all.iter()
+        .map(|one| match one {
+            CallbackSec::None => CallbackSecurity::None,
+            CallbackSec::Sys(parameters) => {
+                let mut bytes = buffer::Buffer::new();
+                parameters.encode(&mut Encoder::new(&mut bytes));
+                CallbackSecurity::Sys(bytes.as_slice().into())
+            }
+            CallbackSec::Gss(_) => CallbackSecurity::Gss,
+        })
+        .collect()
+}

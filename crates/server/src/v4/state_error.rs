@@ -1,0 +1,88 @@
+//! The status of NFSv4 for each refusal of the state manager, and conversions between its types and the wire's.
+
+use proto::nfs4::{self, LockDenied, LockType, StateOwner, Status};
+use state::{Conflict, StateError};
+use xdr::{Encode, Encoder};
+
+use super::failure::Failure;
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Denied(conflict) => denied(&conflict),
+            error => Failure::Status(status(&error)),
+        }
+    }
+}
+
+/// The status that says `error`.
+pub(super) fn status(error: &StateError) -> Status {
+    use StateError as E;
+    match error {
+        E::StaleClientid => Status::StaleClientid,
+        E::ClidInUse => Status::ClidInUse,
+        E::ClientidBusy => Status::ClientidBusy,
+        E::NoEnt => Status::NoEnt,
+        E::NotSame => Status::NotSame,
+        E::Perm => Status::Perm,
+        E::BadSession => Status::BadSession,
+        E::ConnNotBoundToSession => Status::ConnNotBoundToSession,
+        E::BadSlot => Status::BadSlot,
+        E::BadHighSlot => Status::BadHighSlot,
+        E::SeqMisordered => Status::SeqMisordered,
+        E::SeqFalseRetry => Status::SeqFalseRetry,
+        E::RetryUncachedRep => Status::RetryUncachedRep,
+        E::TooSmall => Status::TooSmall,
+        E::BadStateid => Status::BadStateid,
+        E::OldStateid => Status::OldStateid,
+        E::StaleStateid => Status::StaleStateid,
+        E::Expired => Status::Expired,
+        E::AdminRevoked => Status::AdminRevoked,
+        E::DelegRevoked => Status::DelegRevoked,
+        E::OpenMode => Status::OpenMode,
+        E::ShareDenied => Status::ShareDenied,
+        E::Locked => Status::Locked,
+        E::Denied(_) => Status::Denied,
+        E::Deadlock => Status::Deadlock,
+        E::LockRange => Status::LockRange,
+        E::LockNotsupp => Status::LockNotSupp,
+        E::LocksHeld => Status::LocksHeld,
+        E::Grace => Status::Grace,
+        E::NoGrace => Status::NoGrace,
+        E::ReclaimBad => Status::ReclaimBad,
+        E::ReclaimConflict => Status::ReclaimConflict,
+        E::CompleteAlready => Status::CompleteAlready,
+        E::BadSeqid => Status::BadSeqid,
+        E::CbPathDown => Status::CbPathDown,
+        E::Inval => Status::Inval,
+        E::NotSupp => Status::NotSupp,
+        E::Delay => Status::Delay,
+        E::Resource => Status::Resource,
+        _ => Status::ServerFault,
+    }
+}
+
+/// A refused lock says which one stands in the way (RFC 8881 §18.10.2).
+fn denied(conflict: &Conflict) -> Failure {
+    let lock_type = if conflict.exclusive { LockType::Write } else { LockType::Read };
+    let client = nfs4::ClientId(conflict.client.map_or(0, |client| client.0));
+    let body = LockDenied {
+        offset: conflict.range.first(),
+        length: conflict.range.length(),
+        lock_type,
+        owner: StateOwner { client, owner: &conflict.owner },
+    };
+    let mut bytes = buffer::Buffer::new();
+    body.encode(&mut Encoder::new(&mut bytes));
+    Failure::Explained(Status::Denied, bytes.as_slice().to_vec())
+}
+
+/// A stateid as the state manager knows it.
+pub(super) fn inner(stateid: &nfs4::Stateid) -> state::Stateid {
+    state::Stateid { seqid: stateid.seqid, other: stateid.other }
+}
+
+/// A stateid as it goes over the wire.
+pub(super) fn outer(stateid: &state::Stateid) -> nfs4::Stateid {
+    nfs4::Stateid { seqid: stateid.seqid, other: stateid.other }
+}

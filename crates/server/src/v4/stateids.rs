@@ -1,0 +1,22 @@
+//! TEST_STATEID and FREE_STATEID (RFC 8881 §18.48, §18.38).
+
+use proto::nfs4::{FreeStateidArgs, Status, TestStateidArgs, TestStateidOk};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::state_error::{inner, status};
+
+pub(super) fn test(compound: &mut Compound<'_>, args: &TestStateidArgs) -> Outcome<TestStateidOk> {
+    let door = compound.door()?;
+    let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
+    let verdict = |stateid| match state.test_stateid(now, door, &inner(stateid)) {
+        Ok(_) => Status::Ok,
+        Err(error) => status(&error),
+    };
+    Ok(TestStateidOk { statuses: args.stateids.iter().map(verdict).collect() })
+}
+
+pub(super) fn free(compound: &mut Compound<'_>, args: &FreeStateidArgs) -> Outcome<()> {
+    let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
+    Ok(compound.cx.server.state.free_stateid(compound.cx.request.now, door, &stateid)?)
+}

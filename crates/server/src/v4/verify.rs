@@ -1,0 +1,41 @@
+//! VERIFY and NVERIFY (RFC 7530 §16.35, §16.15; RFC 8881 §18.31, §18.15): go on if attributes are the same, or not.
+
+use buffer::Buffer;
+use proto::nfs4::{Attribute, AttributeAccess, Fattr, NverifyArgs, Status, VerifyArgs};
+use xdr::{Encode, Encoder};
+
+use super::attributes::{self, Subject};
+use super::compound::Compound;
+use super::failure::Outcome;
+
+pub(super) fn verify(compound: &mut Compound<'_>, args: &VerifyArgs<'_>) -> Outcome<()> {
+    if is_same(compound, &args.attributes)? { Ok(()) } else { Err(Status::NotSame.into()) }
+}
+
+pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> Outcome<()> {
+    if is_same(compound, &args.attributes)? { Err(Status::Same.into()) } else { Ok(()) }
+}
+
+/// Whether the file has these attributes: the bytes of both must be the same.
+fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> Outcome<bool> {
+    let minor = compound.progress.minor;
+    if !wanted.mask.difference(attributes::supported(minor)).is_empty() {
+        return Err(Status::AttrNotSupp.into());
+    }
+    let is_write_only = |number| {
+        number == Attribute::RdattrError.number()
+            || Attribute::from_number(number).is_some_and(|attribute| attribute.info().access == AttributeAccess::Set)
+    };
+    if wanted.mask.iter().any(is_write_only) {
+        return Err(Status::Inval.into());
+    }
+    if wanted.values().any(|value| value.is_err()) {
+        return Err(Status::BadXdr.into());
+    }
+    let subject = Subject::look(compound, &compound.current()?)?;
+    let mut buffer = Buffer::new();
+    attributes::write(compound, &subject, wanted.mask, &mut Encoder::new(&mut buffer))?;
+    let mut theirs = Buffer::new();
+    wanted.encode(&mut Encoder::new(&mut theirs));
+    Ok(buffer.as_slice() == theirs.as_slice())
+}

@@ -1,0 +1,34 @@
+//! WRITE (RFC 7530 §16.36, RFC 8881 §18.32).
+
+use proto::nfs4::{StableHow, WriteArgs, WriteOk};
+use state::IoKind;
+use vfs::Stability;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::transfer;
+
+pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk> {
+    let node = compound.current()?;
+    compound.check_io(&node, &args.stateid, IoKind::Write)?;
+    let verifier = compound.cx.server.write_verifier();
+    let file = transfer::open_for_write(&node, &node.attributes()?)?;
+    let written = transfer::write_at(&node, &*file, args.offset, (args.data, stability(args.stable)))?;
+    Ok(WriteOk { count: written.count as u32, committed: stable_how(written.stability), verifier })
+}
+
+fn stability(stable: StableHow) -> Stability {
+    match stable {
+        StableHow::Unstable => Stability::Unstable,
+        StableHow::DataSync => Stability::Data,
+        StableHow::FileSync => Stability::File,
+    }
+}
+
+fn stable_how(stability: Stability) -> StableHow {
+    match stability {
+        Stability::Unstable => StableHow::Unstable,
+        Stability::Data => StableHow::DataSync,
+        Stability::File => StableHow::FileSync,
+    }
+}

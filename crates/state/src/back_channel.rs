@@ -1,0 +1,163 @@
+//! Where callbacks go (RFC 8881 §2.10.3.1, RFC 7530 §16.33): the server's own slots of a session's back channel, or an
+//! address that an NFSv4.0 client named.
+
+use std::sync::Arc;
+
+use crate::client::Protocol;
+use crate::limits::BACK_SLOTS;
+use crate::sync::lock;
+use crate::{Callback40, CallbackSecurity, ClientId, Session, SessionId, State, StateError, StatusFlags};
+
+/// The server's slots of one back channel.
+#[derive(Debug, Default)]
+pub(crate) struct BackSlots {
+    sequences: Vec<u32>,
+    busy: u32,
+}
+
+impl BackSlots {
+    pub(crate) fn new(slots: u32) -> BackSlots {
+        BackSlots { sequences: vec![0; slots.clamp(1, BACK_SLOTS) as usize], busy: 0 }
+    }
+
+    /// The next free slot and the number of its next request.
+    fn begin(&mut self) -> Option<(u32, u32)> {
+        let slot = (0..self.sequences.len()).find(|slot| self.busy & 1 << slot == 0)?;
+        self.busy |= 1 << slot;
+        self.sequences[slot] = self.sequences[slot].wrapping_add(1);
+        Some((slot as u32, self.sequences[slot]))
+    }
+
+    fn highest(&self) -> u32 {
+        31u32.saturating_sub(self.busy.leading_zeros())
+    }
+
+    /// Frees a slot; a request that never left gives its number back.
+    fn end(&mut self, slot: u32, sent: bool) {
+        let Some(sequence) = self.sequences.get_mut(slot as usize) else { return };
+        self.busy &= !(1 << slot);
+        if !sent {
+            *sequence = sequence.wrapping_sub(1);
+        }
+    }
+}
+
+/// How to reach a client with one callback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallbackRoute {
+    /// By a connection to the address that the client named.
+    V40(Callback40),
+    /// Over a session's back channel. End it with [`State::callback_done`].
+    V41 {
+        /// The session.
+        session: SessionId,
+        /// The connection to send on.
+        connection: u64,
+        /// The callback program's number.
+        program: u32,
+        /// How the server identifies itself.
+        security: CallbackSecurity,
+        /// The slot.
+        slot: u32,
+        /// The number of the request on the slot.
+        sequence: u32,
+        /// The highest slot in use, for CB_SEQUENCE.
+        highest_slot: u32,
+    },
+}
+
+/// How a callback ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallbackOutcome {
+    /// The client answered, whatever it said.
+    Answered,
+    /// It was not sent: the connection was gone.
+    NotSent,
+    /// It was sent and not answered in time, or the channel makes no sense any more.
+    Failed,
+}
+
+impl State {
+    /// How to reach `client` now; takes a slot of the back channel.
+    ///
+    /// # Errors
+    /// [`StateError::StaleClientid`] for a client that is gone, [`StateError::CbPathDown`] when no path is bound,
+    /// [`StateError::Delay`] when all slots are in use.
+    pub fn callback_route(&self, client: ClientId) -> Result<CallbackRoute, StateError> {
+        let sessions = {
+            let core = self.core();
+            match &core.client(client)?.protocol {
+                Protocol::V40(v40) => {
+                    return v40.callback.clone().map(CallbackRoute::V40).ok_or(StateError::CbPathDown);
+                }
+                Protocol::V41(v41) => v41.sessions.clone(),
+            }
+        };
+        let mut answer = StateError::CbPathDown;
+        // The newest session first: an older one may belong to a transport that is already gone.
+        for session in sessions.iter().rev().filter_map(|id| self.shared.sessions.get(id).ok()) {
+            match route(&session) {
+                Ok(route) => return Ok(route),
+                Err(StateError::Delay) => answer = StateError::Delay,
+                Err(_) => {}
+            }
+        }
+        Err(answer)
+    }
+
+    /// Frees the slot of a callback and notes whether the back channel works.
+    pub fn callback_done(&self, session: &SessionId, slot: u32, outcome: CallbackOutcome) {
+        let Ok(session) = self.shared.sessions.get(session) else { return };
+        let mut inner = lock(&session.inner);
+        inner.back_slots.end(slot, outcome != CallbackOutcome::NotSent);
+        match outcome {
+            CallbackOutcome::Answered => inner.flags &= !StatusFlags::BACKCHANNEL_FAULT,
+            CallbackOutcome::NotSent => {}
+            CallbackOutcome::Failed => inner.flags |= StatusFlags::BACKCHANNEL_FAULT,
+        }
+    }
+
+    /// Notes whether an NFSv4.0 client can be called back; a client that cannot gets no delegations, and is told so
+    /// at its next RENEW while it holds one (RFC 7530 §16.27.4).
+    pub fn callback_path_40(&self, client: ClientId, up: bool) {
+        if let Ok(Protocol::V40(v40)) = self.core().client_mut(client).map(|client| &mut client.protocol) {
+            v40.callback_up = up;
+        }
+    }
+}
+
+fn route(session: &Arc<Session>) -> Result<CallbackRoute, StateError> {
+    let mut guard = lock(&session.inner);
+    let inner = &mut *guard;
+    let back = inner.connections.iter().rev().find(|(_, direction)| direction.is_back());
+    let &(connection, _) = back.ok_or(StateError::CbPathDown)?;
+    // The first flavour that this server speaks; the client listed them by its preference (RFC 8881 §18.36.3).
+    let security = inner.security.iter().find(|s| **s != CallbackSecurity::Gss).ok_or(StateError::CbPathDown)?.clone();
+    let (slot, sequence) = inner.back_slots.begin().ok_or(StateError::Delay)?;
+    let highest_slot = inner.back_slots.highest();
+    Ok(CallbackRoute::V41 {
+        session: session.id,
+        connection,
+        program: inner.program,
+        security,
+        slot,
+        sequence,
+        highest_slot,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn back_slots_count_their_own_requests() {
+        let mut slots = BackSlots::new(2);
+        assert_eq!((slots.begin(), slots.begin(), slots.begin()), (Some((0, 1)), Some((1, 1)), None));
+        slots.end(0, true);
+        assert_eq!(slots.begin(), Some((0, 2)));
+        slots.end(1, false);
+        assert_eq!(slots.begin(), Some((1, 1)));
+        assert_eq!(slots.highest(), 1);
+    }
+}

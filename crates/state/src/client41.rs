@@ -1,0 +1,201 @@
+//! EXCHANGE_ID and the end of an NFSv4.1 client id (RFC 8881 §18.35, §18.50).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::client::{Client, Protocol, Revoked, V41};
+use crate::core::Core;
+use crate::lease::Lease;
+use crate::limits::NAME_MAX_BYTES;
+use crate::{ClientId, Principal, State, StateError, StatusFlags};
+
+/// The confirmed and the unconfirmed client id of one owner string; at most one of each (RFC 8881 §18.35.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct OwnerNames {
+    pub confirmed: Option<ClientId>,
+    pub unconfirmed: Option<ClientId>,
+}
+
+/// How a client's state is protected against other principals (RFC 8881 §2.10.8.3).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Protection {
+    /// SP4_NONE.
+    #[default]
+    None,
+    /// SP4_MACH_CRED: the operations of these bits (one per operation number) come from the client's principal only.
+    MachineCredential {
+        /// Operations that must come from the principal of EXCHANGE_ID.
+        enforce: Box<[u32]>,
+    },
+}
+
+/// The arguments of EXCHANGE_ID.
+#[derive(Debug, Clone)]
+pub struct ExchangeIdArgs<'a> {
+    /// The client owner, `co_ownerid`.
+    pub owner: &'a [u8],
+    /// The verifier, which changes when the client restarts.
+    pub verifier: [u8; 8],
+    /// Whether EXCHGID4_FLAG_UPD_CONFIRMED_REC_A is set.
+    pub update: bool,
+    /// Who sent the request.
+    pub principal: Principal,
+    /// What is asked for under `eia_state_protect`.
+    pub protection: Protection,
+}
+
+/// What EXCHANGE_ID answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangedId {
+    /// The client id.
+    pub client: ClientId,
+    /// The number of the next CREATE_SESSION.
+    pub sequence: u32,
+    /// Whether the client id was confirmed before.
+    pub confirmed: bool,
+}
+
+impl State {
+    /// EXCHANGE_ID with the cases of RFC 8881 §18.35.4.
+    ///
+    /// # Errors
+    /// [`StateError::NoEnt`], `NotSame` and `Perm` for updates, `ClidInUse` when another principal's client has state,
+    /// `Inval` for an owner that is too long, `Delay` when there are too many clients.
+    pub fn exchange_id(&self, now: Duration, args: &ExchangeIdArgs<'_>) -> Result<ExchangedId, StateError> {
+        if args.owner.len() > NAME_MAX_BYTES {
+            return Err(StateError::Inval);
+        }
+        let mut core = self.core();
+        match args.update {
+            true => core.update_client(now, args),
+            false => core.exchange_id(now, args),
+        }
+    }
+
+    /// DESTROY_CLIENTID (RFC 8881 §18.50).
+    ///
+    /// # Errors
+    /// [`StateError::StaleClientid`], or `ClientidBusy` while the client has sessions or state.
+    pub fn destroy_clientid(&self, client: ClientId) -> Result<(), StateError> {
+        let mut core = self.core();
+        let found = core.client(client)?;
+        let v41 = found.v41().ok_or(StateError::StaleClientid)?;
+        if !v41.sessions.is_empty() || core.has_state(client.number()) {
+            return Err(StateError::ClientidBusy);
+        }
+        core.forget_record(client)?;
+        core.drop_client(client);
+        Ok(())
+    }
+
+    /// Whether the client's protection allows `principal` to use operation `op` (RFC 8881 §2.10.8.3).
+    ///
+    /// # Errors
+    /// [`StateError::Perm`] when it does not, [`StateError::StaleClientid`].
+    pub fn check_protection(&self, client: ClientId, op: u32, principal: &Principal) -> Result<(), StateError> {
+        let core = self.core();
+        let client = core.client(client)?;
+        match client.v41().map(|v41| &v41.protection) {
+            Some(Protection::MachineCredential { enforce })
+                if enforce.get(op as usize / 32).is_some_and(|word| word & 1 << (op % 32) != 0)
+                    && client.principal != *principal =>
+            {
+                Err(StateError::Perm)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Core {
+    /// The cases of an update: 6 to 9 of RFC 8881 §18.35.4.
+    fn update_client(&mut self, now: Duration, args: &ExchangeIdArgs<'_>) -> Result<ExchangedId, StateError> {
+        let names = self.names41.get(args.owner).copied().unwrap_or_default();
+        let id = names.confirmed.ok_or(StateError::NoEnt)?;
+        let client = self.client_mut(id)?;
+        if client.verifier != args.verifier {
+            return Err(StateError::NotSame);
+        }
+        if client.principal != args.principal {
+            return Err(StateError::Perm);
+        }
+        client.lease.renew(now);
+        Ok(exchanged(client))
+    }
+
+    /// The other cases: 1 to 5.
+    fn exchange_id(&mut self, now: Duration, args: &ExchangeIdArgs<'_>) -> Result<ExchangedId, StateError> {
+        let names = self.names41.get(args.owner).copied().unwrap_or_default();
+        if let Some(confirmed) = names.confirmed.and_then(|id| self.client(id).ok()) {
+            let same_principal = confirmed.principal == args.principal;
+            if same_principal && confirmed.verifier == args.verifier && !confirmed.lease.has_ended() {
+                // Case 2: the client asks again.
+                confirmed.lease.renew(now);
+                let answer = exchanged(confirmed);
+                self.drop_unconfirmed(names);
+                return Ok(answer);
+            }
+            if !same_principal {
+                // Case 3: somebody else uses the same owner string.
+                self.yield_to_other_principal(now, confirmed.id)?;
+            }
+            // Case 5: the client restarted. Its old state goes when the new client id is confirmed.
+        }
+        self.drop_unconfirmed(names);
+        self.make_room_for_client(now)?;
+        self.new_client41(now, args)
+    }
+
+    /// Removes a client that has nothing, or nothing any more, so that another principal can take its name.
+    pub(crate) fn yield_to_other_principal(&mut self, now: Duration, id: ClientId) -> Result<(), StateError> {
+        let lease = self.limits().lease;
+        let client = self.client(id)?;
+        let has_sessions = client.v41().is_some_and(|v41| !v41.sessions.is_empty());
+        if (has_sessions || self.has_state(id.number())) && !client.is_overdue(now, lease) {
+            return Err(StateError::ClidInUse);
+        }
+        self.forget_record(id)?;
+        self.drop_client(id);
+        Ok(())
+    }
+
+    fn drop_unconfirmed(&mut self, names: OwnerNames) {
+        if let Some(unconfirmed) = names.unconfirmed {
+            self.drop_client(unconfirmed);
+        }
+    }
+
+    fn new_client41(&mut self, now: Duration, args: &ExchangeIdArgs<'_>) -> Result<ExchangedId, StateError> {
+        let id = self.new_client_id()?;
+        let name: Arc<[u8]> = args.owner.into();
+        let lease = Arc::new(Lease::new(now));
+        lease.set_flag(StatusFlags::CB_PATH_DOWN, true);
+        let client = Client {
+            id,
+            name: Arc::clone(&name),
+            verifier: args.verifier,
+            principal: args.principal.clone(),
+            lease,
+            confirmed: false,
+            reclaim_complete: false,
+            recorded: false,
+            last_state: 0,
+            revoked: Revoked::default(),
+            protocol: Protocol::V41(Box::new(V41 {
+                next_create: 1,
+                last_created: None,
+                sessions: Vec::new(),
+                protection: args.protection.clone(),
+            })),
+        };
+        let answer = exchanged(&client);
+        self.clients.insert(id.number(), client);
+        self.names41.entry(name).or_default().unconfirmed = Some(id);
+        Ok(answer)
+    }
+}
+
+fn exchanged(client: &Client) -> ExchangedId {
+    let sequence = client.v41().map_or(1, |v41| v41.next_create);
+    ExchangedId { client: client.id, sequence, confirmed: client.confirmed }
+}

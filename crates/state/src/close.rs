@@ -1,0 +1,124 @@
+//! OPEN_CONFIRM, OPEN_DOWNGRADE and CLOSE (RFC 7530 §16.18–19, RFC 8881 §18.2, §18.18).
+
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::file::{Body, Held};
+use crate::ids::StateKey;
+use crate::stateid_table::Standing;
+use crate::{Door, FileKey, ShareAccess, ShareDeny, State, StateError, Stateid};
+
+impl State {
+    /// OPEN_CONFIRM (NFSv4.0): the owner's sequence is sound, and the open may be used.
+    ///
+    /// # Errors
+    /// [`StateError::BadStateid`] for an open that awaits no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
+    pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
+        let mut core = self.core();
+        let key = core.find_any(now, Door::V40, stateid, file)?;
+        let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
+        if held.standing != Standing::Unconfirmed {
+            return Err(StateError::BadStateid);
+        }
+        held.standing = Standing::Valid;
+        let owner = held.owner;
+        if let Some(owner) = core.owners.get_mut(owner) {
+            owner.confirmed = true;
+        }
+        Ok(core.bump(key))
+    }
+
+    /// OPEN_DOWNGRADE: goes back to less access and denial, to what some of the owner's OPENs asked for.
+    ///
+    /// # Errors
+    /// [`StateError::Inval`] for a pair that no OPENs asked for, and what the stateid deserves.
+    pub fn open_downgrade(
+        &self,
+        now: Duration,
+        open: (Door, &Stateid, &FileKey),
+        access: ShareAccess,
+        deny: ShareDeny,
+    ) -> Result<Stateid, StateError> {
+        let (door, stateid, file) = open;
+        let mut core = self.core();
+        let key = core.find_open(now, door, stateid, file)?;
+        let open = core.states.get_mut(&key).and_then(Held::open_mut).ok_or(StateError::BadStateid)?;
+        if !open.seen.reaches(access, deny) {
+            return Err(StateError::Inval);
+        }
+        open.seen.keep_within(access, deny);
+        (open.access, open.deny) = (access, deny);
+        let locks = open.locks.clone();
+        let downgraded = core.bump(key);
+        locks.into_iter().for_each(|lock| core.publish(lock));
+        core.settle(file);
+        Ok(downgraded)
+    }
+
+    /// CLOSE: ends an open and releases the locks that were made with it. NFSv4.1 is answered with
+    /// [`Stateid::INVALID`] (RFC 8881 §18.2.4).
+    ///
+    /// # Errors
+    /// What the stateid deserves.
+    pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
+        let mut core = self.core();
+        let key = core.find_any(now, door, stateid, file)?;
+        let held = core.states.get(&key).ok_or(StateError::BadStateid)?;
+        if !matches!(held.body, Body::Open(_)) || held.standing == Standing::Closed {
+            return Err(StateError::BadStateid);
+        }
+        if held.standing.is_revoked() {
+            return Err(held.standing.check().err().unwrap_or(StateError::BadStateid));
+        }
+        match door {
+            Door::V40 => Ok(core.close40(now, key)),
+            Door::V41(_) => {
+                core.remove_state(now, key);
+                Ok(Stateid::INVALID)
+            }
+        }
+    }
+}
+
+impl Core {
+    /// Leaves the closed open under its stateid, until the owner's next request shows that the reply arrived.
+    fn close40(&mut self, now: Duration, key: StateKey) -> Stateid {
+        self.detach(now, key);
+        let owner = match self.states.get_mut(&key) {
+            Some(held) => {
+                held.standing = Standing::Closed;
+                held.owner
+            }
+            None => return Stateid::INVALID,
+        };
+        let previous = self.owners.get_mut(owner).and_then(|owner| {
+            owner.used = now;
+            owner.seqid.as_mut().map(|seqid| seqid.closed.replace(key))
+        });
+        match previous {
+            Some(Some(previous)) => self.remove_state(now, previous),
+            Some(None) => {}
+            // An owner without a sequence cannot repeat its CLOSE.
+            None => {
+                let stateid = self.stateid(key);
+                self.remove_state(now, key);
+                return stateid;
+            }
+        }
+        self.bump(key)
+    }
+
+    pub(crate) fn find_open(
+        &mut self,
+        now: Duration,
+        door: Door,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<StateKey, StateError> {
+        let key = self.find_valid(now, door, stateid, file)?;
+        match self.states.get(&key).map(|held| &held.body) {
+            Some(Body::Open(_)) => Ok(key),
+            _ => Err(StateError::BadStateid),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Which connections a session uses (RFC 8881 §2.10.3.1, §18.33, §18.34).
+
+use crate::core::Core;
+use crate::sync::lock;
+use crate::{CallbackSecurity, ClientId, Direction, SessionId, State, StateError, StatusFlags};
+
+impl State {
+    /// BIND_CONN_TO_SESSION: binds a connection in one or both directions.
+    ///
+    /// # Errors
+    /// [`StateError::BadSession`], or [`StateError::Resource`] for more connections than a session remembers.
+    pub fn bind_connection(
+        &self,
+        session: &SessionId,
+        connection: u64,
+        direction: Direction,
+    ) -> Result<Direction, StateError> {
+        let mut core = self.core();
+        let found = core.shared.sessions.get(session)?;
+        lock(&found.inner).bind(connection, direction)?;
+        core.callback_path_changed(found.client);
+        Ok(direction)
+    }
+
+    /// BACKCHANNEL_CTL: replaces the callback program and its credentials.
+    ///
+    /// # Errors
+    /// [`StateError::BadSession`], or [`StateError::Inval`] without any credential that works.
+    pub fn backchannel_ctl(
+        &self,
+        session: &SessionId,
+        program: u32,
+        security: Vec<CallbackSecurity>,
+    ) -> Result<(), StateError> {
+        if !security.iter().any(|security| *security != CallbackSecurity::Gss) {
+            return Err(StateError::Inval);
+        }
+        let found = self.shared.sessions.get(session)?;
+        let mut inner = lock(&found.inner);
+        inner.program = program;
+        inner.security = security;
+        Ok(())
+    }
+
+    /// Hears that a connection is gone: no session uses it any more.
+    pub fn connection_closed(&self, connection: u64) {
+        let mut core = self.core();
+        for session in core.shared.sessions.unbind(connection) {
+            core.publish_callback_path(session.client);
+        }
+    }
+}
+
+impl Core {
+    /// A callback path may have come up: recalls that could not be sent are sent again.
+    pub(crate) fn callback_path_changed(&mut self, client: ClientId) {
+        self.publish_callback_path(client);
+        self.recall_again(client.number());
+    }
+
+    /// Tells SEQUENCE which callback paths there are.
+    pub(crate) fn publish_callback_path(&mut self, client: ClientId) {
+        let Ok(client) = self.client(client) else { return };
+        let Some(v41) = client.v41() else { return };
+        let mut any = false;
+        for session in v41.sessions.iter().filter_map(|id| self.shared.sessions.get(id).ok()) {
+            let up = session.has_back_channel();
+            any |= up;
+            let mut inner = lock(&session.inner);
+            match up {
+                true => inner.flags &= !(StatusFlags::CB_PATH_DOWN_SESSION | StatusFlags::BACKCHANNEL_FAULT),
+                false => inner.flags |= StatusFlags::CB_PATH_DOWN_SESSION,
+            }
+        }
+        client.lease.set_flag(StatusFlags::CB_PATH_DOWN, !any);
+    }
+
+    /// Whether the client can be called back.
+    pub(crate) fn can_call_back(&self, client: u32) -> bool {
+        let Some(client) = self.clients.get(&client) else { return false };
+        match &client.protocol {
+            crate::client::Protocol::V40(v40) => v40.callback.is_some() && v40.callback_up,
+            crate::client::Protocol::V41(_) => client.lease.flags() & StatusFlags::CB_PATH_DOWN == 0,
+        }
+    }
+}

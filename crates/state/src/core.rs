@@ -1,0 +1,155 @@
+//! Everything that changes rarely enough to share one mutex: clients, owners, files and what is held on them.
+//!
+//! What the hot path needs of it is published in [`Shared`]; only code that holds the mutex writes there.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::client41::OwnerNames;
+use crate::file::{File, Held};
+use crate::grace::GracePeriod;
+use crate::guard::GuardTable;
+use crate::ids::StateKey;
+use crate::nlm::NlmHosts;
+use crate::owner::Owners;
+use crate::recall::Recalls;
+use crate::records::ClientRecords;
+use crate::session::SessionTable;
+use crate::stateid_table::StateidTable;
+use crate::waiter::{WaitingFiles, Waking};
+use crate::{ClientId, Event, FileKey, HostLocks, Limits, StateError, Stateid};
+
+/// What is read without the mutex.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub limits: Limits,
+    pub boot: u32,
+    pub sessions: SessionTable,
+    pub stateids: StateidTable,
+    pub guards: GuardTable,
+    pub events: AtomicUsize,
+    /// Whether the grace period may still last.
+    pub grace: AtomicBool,
+}
+
+pub(crate) struct Core {
+    pub shared: Arc<Shared>,
+    pub clients: BTreeMap<u32, Client>,
+    pub last_client: u32,
+    pub last_confirm: u32,
+    /// Where the sweep over the clients goes on.
+    pub sweep_from: u32,
+    /// Overdue clients with state that the last whole sweep and the current one have seen.
+    pub courtesy_last_round: usize,
+    pub courtesy_this_round: usize,
+    pub names40: HashMap<Arc<[u8]>, OwnerNames>,
+    pub names41: HashMap<Arc<[u8]>, OwnerNames>,
+    pub last_session: u64,
+    pub slots_granted: u32,
+    pub states: BTreeMap<StateKey, Held>,
+    pub files: HashMap<Arc<FileKey>, File>,
+    pub owners: Owners,
+    pub counts: Counts,
+    /// Clients that are gone and whose states are not removed yet.
+    pub dying: VecDeque<u32>,
+    pub nlm: NlmHosts,
+    pub recalls: Recalls,
+    pub waking: Waking,
+    pub waiting_files: WaitingFiles,
+    /// Where the sweep over the waiting files goes on.
+    pub waiting_from: Option<Arc<FileKey>>,
+    pub grace: GracePeriod,
+    pub records: Box<dyn ClientRecords>,
+    pub host: Box<dyn HostLocks>,
+    pub events: VecDeque<Event>,
+}
+
+/// How much there is of what is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    pub opens: usize,
+    pub lock_states: usize,
+    pub locks: usize,
+    pub delegations: usize,
+}
+
+impl Core {
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// The client of this id, confirmed or not.
+    pub(crate) fn client(&self, id: ClientId) -> Result<&Client, StateError> {
+        self.ours(id)?;
+        self.clients.get(&id.number()).ok_or(StateError::StaleClientid)
+    }
+
+    pub(crate) fn client_mut(&mut self, id: ClientId) -> Result<&mut Client, StateError> {
+        self.ours(id)?;
+        self.clients.get_mut(&id.number()).ok_or(StateError::StaleClientid)
+    }
+
+    fn ours(&self, id: ClientId) -> Result<(), StateError> {
+        if id.boot() == self.shared.boot { Ok(()) } else { Err(StateError::StaleClientid) }
+    }
+
+    /// The confirmed client of this id, with its lease renewed.
+    ///
+    /// A client id of this boot that is gone has expired (RFC 7530 §9.1.1).
+    pub(crate) fn live_client(&mut self, now: Duration, id: ClientId) -> Result<&mut Client, StateError> {
+        let given_out = id.boot() == self.shared.boot && (1..=self.last_client).contains(&id.number());
+        match self.client_mut(id) {
+            Ok(client) if client.confirmed && client.lease.renew(now) => Ok(client),
+            Ok(client) if client.confirmed => Err(StateError::Expired),
+            Err(_) if given_out => Err(StateError::Expired),
+            _ => Err(StateError::StaleClientid),
+        }
+    }
+
+    /// A client id that this boot has not given out.
+    pub(crate) fn new_client_id(&mut self) -> Result<ClientId, StateError> {
+        self.last_client = self.last_client.checked_add(1).ok_or(StateError::Resource)?;
+        Ok(ClientId::new(self.shared.boot, self.last_client))
+    }
+
+    /// A key for a new state of `client`.
+    pub(crate) fn new_key(&mut self, client: u32) -> Result<StateKey, StateError> {
+        let mut number = self.clients.get(&client).ok_or(StateError::Expired)?.last_state;
+        // Numbers come round after 2^32 states; the ones in use then are skipped, and a limit keeps them few.
+        loop {
+            number = number.wrapping_add(1);
+            let key = StateKey::new(client, number);
+            if !self.states.contains_key(&key) {
+                self.clients.entry(client).and_modify(|client| client.last_state = number);
+                return Ok(key);
+            }
+        }
+    }
+
+    pub(crate) fn stateid(&self, key: StateKey) -> Stateid {
+        Stateid::of(self.shared.boot, key, self.states.get(&key).map_or(1, |held| held.seqid))
+    }
+
+    /// Whether the client has anything open, locked or delegated, or anything revoked that it does not know of.
+    pub(crate) fn has_state(&self, client: u32) -> bool {
+        self.states_of(client).next().is_some()
+    }
+
+    pub(crate) fn states_of(&self, client: u32) -> impl Iterator<Item = (StateKey, &Held)> {
+        self.states.range(StateKey::new(client, 0)..=StateKey::new(client, u32::MAX)).map(|(key, held)| (*key, held))
+    }
+
+    pub(crate) fn emit(&mut self, event: Event) {
+        self.events.push_back(event);
+        self.shared.events.store(self.events.len(), Ordering::Release);
+    }
+
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front();
+        self.shared.events.store(self.events.len(), Ordering::Release);
+        event
+    }
+}

@@ -1,0 +1,221 @@
+//! CREATE_SESSION and DESTROY_SESSION (RFC 8881 §18.36, §18.37).
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::back_channel::BackSlots;
+use crate::client::Client;
+use crate::core::Core;
+use crate::limits::{MIN_OPERATIONS, MIN_REQUEST_BYTES, MIN_RESPONSE_BYTES};
+use crate::session::{ChannelAttributes, Direction, Inner, Session};
+use crate::sync::lock;
+use crate::{CallbackSecurity, ClientId, Limits, Principal, SessionId, State, StateError, StatusFlags};
+
+/// The arguments of CREATE_SESSION.
+#[derive(Debug, Clone)]
+pub struct CreateSessionArgs {
+    /// The client id that EXCHANGE_ID gave.
+    pub client: ClientId,
+    /// The number of this request in the client's sequence of them.
+    pub sequence: u32,
+    /// The fore channel that the client wants.
+    pub fore: ChannelAttributes,
+    /// The back channel that the client offers.
+    pub back: ChannelAttributes,
+    /// Whether the connection is to carry callbacks too (CREATE_SESSION4_FLAG_CONN_BACK_CHAN), and can.
+    pub back_channel: bool,
+    /// The callback program's number.
+    pub program: u32,
+    /// How the server may identify itself in callbacks.
+    pub security: Vec<CallbackSecurity>,
+    /// The connection that the request came over.
+    pub connection: u64,
+    /// Who sent the request.
+    pub principal: Principal,
+}
+
+/// What CREATE_SESSION answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatedSession {
+    /// The session.
+    pub session: SessionId,
+    /// The number of the request.
+    pub sequence: u32,
+    /// Whether the connection carries callbacks.
+    pub back_channel: bool,
+    /// The fore channel as it is.
+    pub fore: ChannelAttributes,
+    /// The back channel as it is.
+    pub back: ChannelAttributes,
+}
+
+impl State {
+    /// CREATE_SESSION: confirms a client id and makes a session (RFC 8881 §18.36.4). A repeated request gets the
+    /// same reply; one that fails does not use up its number.
+    ///
+    /// # Errors
+    /// [`StateError::StaleClientid`], `SeqMisordered`, `ClidInUse`, `TooSmall`, `Resource` or `Records`.
+    pub fn create_session(&self, now: Duration, args: &CreateSessionArgs) -> Result<CreatedSession, StateError> {
+        let mut core = self.core();
+        let client = core.client(args.client)?;
+        let v41 = client.v41().ok_or(StateError::StaleClientid)?;
+        if args.sequence.wrapping_add(1) == v41.next_create {
+            return v41.last_created.clone().ok_or(StateError::SeqMisordered);
+        }
+        if args.sequence != v41.next_create {
+            return Err(StateError::SeqMisordered);
+        }
+        // A confirmed client may use another principal's credential; an unconfirmed one is not confirmed by it.
+        if !client.confirmed && client.principal != args.principal {
+            return Err(StateError::ClidInUse);
+        }
+        core.create_session(now, args)
+    }
+
+    /// DESTROY_SESSION, sent over `connection`.
+    ///
+    /// # Errors
+    /// [`StateError::BadSession`], or [`StateError::ConnNotBoundToSession`] (RFC 8881 §18.37.3).
+    pub fn destroy_session(&self, session: &SessionId, connection: u64) -> Result<(), StateError> {
+        let mut core = self.core();
+        let found = core.shared.sessions.get(session)?;
+        if !lock(&found.inner).is_bound(connection) {
+            return Err(StateError::ConnNotBoundToSession);
+        }
+        core.drop_session(session);
+        core.publish_callback_path(found.client);
+        Ok(())
+    }
+
+    /// The session of this id, for its limits.
+    ///
+    /// # Errors
+    /// [`StateError::BadSession`].
+    pub fn session(&self, session: &SessionId) -> Result<Arc<Session>, StateError> {
+        self.shared.sessions.get(session)
+    }
+}
+
+impl Core {
+    fn create_session(&mut self, now: Duration, args: &CreateSessionArgs) -> Result<CreatedSession, StateError> {
+        let mut fore = negotiate_fore(&args.fore, self.limits())?;
+        let back = negotiate_back(&args.back)?;
+        let per_client = self.limits().sessions_per_client;
+        if self.client(args.client)?.v41().is_some_and(|v41| v41.sessions.len() >= per_client) {
+            return Err(StateError::Resource);
+        }
+        fore.max_requests = fore.max_requests.min(self.limits().slots.saturating_sub(self.slots_granted)).max(1);
+        self.confirm(now, args.client)?;
+        let session = self.new_session(args, fore, back)?;
+        self.slots_granted += session.fore.max_requests;
+        let created = CreatedSession {
+            session: session.id,
+            sequence: args.sequence,
+            back_channel: args.back_channel,
+            fore,
+            back,
+        };
+        self.shared.sessions.insert(session);
+        if let Some(v41) = self.client_mut(args.client)?.v41_mut() {
+            v41.next_create = v41.next_create.wrapping_add(1);
+            v41.last_created = Some(created.clone());
+            v41.sessions.push(created.session);
+        }
+        self.callback_path_changed(args.client);
+        Ok(created)
+    }
+
+    /// Makes a client id the one of its owner. The one before, if any, is from before a restart of the client, and
+    /// its state goes now.
+    pub(crate) fn confirm(&mut self, now: Duration, id: ClientId) -> Result<(), StateError> {
+        let client = self.client(id)?;
+        client.lease.renew(now);
+        if client.confirmed {
+            return Ok(());
+        }
+        let is_v40 = client.is_v40();
+        let name = Arc::clone(&client.name);
+        let names = if is_v40 { &self.names40 } else { &self.names41 };
+        if let Some(old) = names.get(&name).and_then(|names| names.confirmed) {
+            self.drop_client(old);
+        }
+        let names = if is_v40 { &mut self.names40 } else { &mut self.names41 };
+        let entry = names.entry(name).or_default();
+        entry.confirmed = Some(id);
+        entry.unconfirmed = None;
+        self.client_mut(id)?.confirmed = true;
+        self.welcome(now, id);
+        Ok(())
+    }
+
+    fn new_session(
+        &mut self,
+        args: &CreateSessionArgs,
+        fore: ChannelAttributes,
+        back: ChannelAttributes,
+    ) -> Result<Arc<Session>, StateError> {
+        let lease = Arc::clone(&self.client(args.client)?.lease);
+        self.last_session += 1;
+        let direction = if args.back_channel { Direction::Both } else { Direction::Fore };
+        let inner = Inner {
+            slots: (0..fore.max_requests).map(|_| Default::default()).collect(),
+            target: fore.max_requests,
+            flags: if args.back_channel { 0 } else { StatusFlags::CB_PATH_DOWN_SESSION },
+            dead: false,
+            connections: vec![(args.connection, direction)],
+            program: args.program,
+            security: args.security.clone(),
+            back_slots: BackSlots::new(back.max_requests),
+        };
+        Ok(Arc::new(Session {
+            id: SessionId::new(args.client, self.last_session),
+            client: args.client,
+            lease,
+            fore,
+            back,
+            always_cached_bytes: self.limits().always_cached_bytes,
+            inner: Mutex::new(inner),
+        }))
+    }
+
+    pub(crate) fn drop_session(&mut self, id: &SessionId) {
+        let Some(session) = self.shared.sessions.remove(id) else { return };
+        self.slots_granted = self.slots_granted.saturating_sub(session.fore.max_requests);
+        if let Some(v41) = self.client_mut(session.client).ok().and_then(Client::v41_mut) {
+            v41.sessions.retain(|session| session != id);
+        }
+    }
+}
+
+/// The fore channel: what is asked for, within the limits.
+fn negotiate_fore(asked: &ChannelAttributes, limits: &Limits) -> Result<ChannelAttributes, StateError> {
+    if asked.max_request_bytes < MIN_REQUEST_BYTES
+        || asked.max_response_bytes < MIN_RESPONSE_BYTES
+        || asked.max_operations < MIN_OPERATIONS
+        || asked.max_requests == 0
+    {
+        return Err(StateError::TooSmall);
+    }
+    let max_response_bytes = asked.max_response_bytes.min(limits.response_bytes);
+    let cached = asked.max_response_cached_bytes.min(limits.cached_response_bytes).min(max_response_bytes);
+    let slots_that_fit = limits.reply_cache_bytes_per_session / cached.max(limits.always_cached_bytes).max(1);
+    Ok(ChannelAttributes {
+        max_request_bytes: asked.max_request_bytes.min(limits.request_bytes),
+        max_response_bytes,
+        max_response_cached_bytes: cached,
+        max_operations: asked.max_operations.min(limits.operations),
+        max_requests: asked.max_requests.min(limits.slots_per_session).min(slots_that_fit).max(1),
+    })
+}
+
+/// The back channel: a CB_SEQUENCE and a CB_RECALL must fit.
+fn negotiate_back(offered: &ChannelAttributes) -> Result<ChannelAttributes, StateError> {
+    if offered.max_request_bytes < MIN_REQUEST_BYTES
+        || offered.max_response_bytes < MIN_RESPONSE_BYTES
+        || offered.max_operations < MIN_OPERATIONS
+        || offered.max_requests == 0
+    {
+        return Err(StateError::TooSmall);
+    }
+    Ok(*offered)
+}

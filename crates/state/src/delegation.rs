@@ -1,0 +1,243 @@
+//! Delegations (RFC 8881 §10.2, §10.4): when one is given, and their return.
+//!
+//! The policy: a delegation is given with an OPEN
+//! - of a client that can be called back and, in NFSv4.0, whose owner is confirmed,
+//! - for reading when no other client has the file open for writing or denies reading, for writing when no other client has it open,
+//! - when no other client has a delegation that conflicts, and nobody has locks or shares by the lock protocol on it or
+//!   waits for a lock,
+//! - when none of this file was recalled within `Limits::recall_memory`, so that shared files are left alone,
+//! - outside of the grace period, except for one that is reclaimed,
+//! - and below `Limits::delegations`.
+//!
+//! An open for reading gets a delegation for reading, any other one for writing, unless the client says what it wants.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::file::{Body, Held};
+use crate::ids::StateKey;
+use crate::owner::OwnerId;
+use crate::stateid_table::Standing;
+use crate::{Claim, Door, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid};
+
+/// What a delegation allows its client to do on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DelegationKind {
+    /// Open for reading, and trust its cache.
+    Read,
+    /// Open for writing too, and keep what is written.
+    Write,
+}
+
+/// What delegation a client wants with an open (OPEN4_SHARE_ACCESS_WANT_*, RFC 8881 §18.16.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DelegationWant {
+    /// It does not say.
+    #[default]
+    NoPreference,
+    /// For reading.
+    Read,
+    /// For writing.
+    Write,
+    /// Either.
+    Any,
+    /// None.
+    None,
+    /// None, and an earlier wish is withdrawn.
+    Cancel,
+}
+
+/// Whether an open came with a delegation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DelegationAnswer {
+    /// It did.
+    Granted {
+        /// The delegation.
+        stateid: Stateid,
+        /// What it allows.
+        kind: DelegationKind,
+    },
+    /// It did not, and the client did not ask.
+    None,
+    /// It did not although or since the client said what it wanted; NFSv4.1 tells the reason.
+    Refused(WhyNoDelegation),
+}
+
+/// Why there is no delegation (`why_no_delegation4`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyNoDelegation {
+    /// WND4_NOT_WANTED.
+    NotWanted,
+    /// WND4_CONTENTION: others use the file, or did lately.
+    Contention,
+    /// WND4_RESOURCE: a limit is reached, or the client cannot be called back.
+    Resource,
+    /// WND4_CANCELLED.
+    Cancelled,
+}
+
+/// One delegation.
+#[derive(Debug)]
+pub(crate) struct Delegation {
+    pub kind: DelegationKind,
+    /// When its recall was first sent.
+    pub recalled: Option<Duration>,
+    /// The file's change attribute when the delegation was given.
+    pub change: u64,
+    /// Whether the client was found to have changed the file (RFC 8881 §10.4.3).
+    pub modified: bool,
+}
+
+/// The write delegation of another client: it knows the file's size and change attribute (RFC 8881 §20.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteDelegation {
+    /// Whom to send CB_GETATTR to.
+    pub client: crate::ClientId,
+    /// The delegation.
+    pub stateid: Stateid,
+    /// The file's change attribute when the delegation was given.
+    pub change: u64,
+    /// Whether the client was found to have changed the file.
+    pub modified: bool,
+}
+
+impl State {
+    /// DELEGRETURN.
+    ///
+    /// # Errors
+    /// What the stateid deserves; a delegation that is being recalled can be returned.
+    pub fn delegreturn(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
+        let mut core = self.core();
+        let key = core.find_valid(now, door, stateid, file)?;
+        match core.states.get(&key).and_then(Held::delegation) {
+            Some(_) => {
+                core.remove_state(now, key);
+                Ok(())
+            }
+            None => Err(StateError::BadStateid),
+        }
+    }
+
+    /// The write delegation that another client than `who` has of a file, if any. Without delegations on the file it
+    /// costs one shard's read lock.
+    pub fn write_delegation(&self, file: &FileKey, who: Requester) -> Option<WriteDelegation> {
+        if self.shared.guards.get(file).delegated != Some(DelegationKind::Write) {
+            return None;
+        }
+        let core = self.core();
+        let found = core.files.get(file)?.delegations.iter().find_map(|key| {
+            let delegation = core.states.get(key)?.delegation()?;
+            let client = core.clients.get(&key.client())?.id;
+            let foreign = who != Requester::Client(client) && delegation.kind == DelegationKind::Write;
+            foreign.then_some((*key, client, delegation.change, delegation.modified))
+        });
+        let (key, client, change, modified) = found?;
+        Some(WriteDelegation { client, stateid: core.stateid(key), change, modified })
+    }
+
+    /// Notes that CB_GETATTR showed a change under a write delegation.
+    pub fn delegation_modified(&self, stateid: &Stateid) {
+        let mut core = self.core();
+        if let Some(delegation) = core.states.get_mut(&stateid.key()).and_then(Held::delegation_mut) {
+            delegation.modified = true;
+        }
+    }
+}
+
+impl Core {
+    /// Whether the stateid is a delegation of the client on this file that allows the access.
+    pub(crate) fn check_delegate_current(&self, stateid: &Stateid, args: &OpenArgs<'_>) -> Result<(), StateError> {
+        let key = self.shared.locate(Door::V41(args.client), stateid)?;
+        let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
+        held.standing.check()?;
+        match held.delegation() {
+            Some(delegation) if *held.file == args.file => match delegation.kind {
+                DelegationKind::Read if args.access.writes() => Err(StateError::BadStateid),
+                _ => Ok(()),
+            },
+            _ => Err(StateError::BadStateid),
+        }
+    }
+
+    /// Gives a delegation with an open, or says why not.
+    pub(crate) fn delegate(&mut self, now: Duration, args: &OpenArgs<'_>) -> DelegationAnswer {
+        let kind = match (args.claim, args.want) {
+            (Claim::Previous(reclaimed), _) => return self.reclaim_delegation(args, reclaimed),
+            (_, DelegationWant::None) => return DelegationAnswer::Refused(WhyNoDelegation::NotWanted),
+            (_, DelegationWant::Cancel) => return DelegationAnswer::Refused(WhyNoDelegation::Cancelled),
+            (Claim::DelegateCurrent(_), _) => return DelegationAnswer::None,
+            (_, DelegationWant::Read) => DelegationKind::Read,
+            (_, DelegationWant::Write) => DelegationKind::Write,
+            _ if args.access.writes() => DelegationKind::Write,
+            _ => DelegationKind::Read,
+        };
+        let refused = match self.may_delegate(now, args, kind) {
+            Ok(()) => return self.new_delegation(args, kind),
+            Err(why) => why,
+        };
+        match args.want {
+            DelegationWant::NoPreference => DelegationAnswer::None,
+            _ => DelegationAnswer::Refused(refused),
+        }
+    }
+
+    /// The policy of this module's head.
+    fn may_delegate(&self, now: Duration, args: &OpenArgs<'_>, kind: DelegationKind) -> Result<(), WhyNoDelegation> {
+        let client = args.client.number();
+        if self.counts.delegations >= self.limits().delegations || !self.can_call_back(client) {
+            return Err(WhyNoDelegation::Resource);
+        }
+        let Some(file) = self.files.get(&args.file) else { return Err(WhyNoDelegation::Contention) };
+        let others = |key: &&StateKey| key.client() != client && self.holds(**key);
+        let open_against = file.opens.iter().filter(others).any(|key| {
+            let open = self.states.get(key).and_then(Held::open);
+            open.is_some_and(|open| {
+                let denies = ShareAccess::READ.is_denied_by(open.deny);
+                kind == DelegationKind::Write || open.access.writes() || denies
+            })
+        });
+        let delegated = file.delegations.iter().filter_map(|key| Some((key, self.states.get(key)?.delegation()?)));
+        let delegated_against = delegated.into_iter().any(|(key, delegation)| {
+            // One client has one delegation of a file.
+            key.client() == client || kind.max(delegation.kind) == DelegationKind::Write
+        });
+        let nlm = file.locks.as_ref().is_some_and(|locks| locks.is_used_by_nlm());
+        let contended = self.recalls.is_recent(&args.file, now, self.limits().recall_memory);
+        match open_against || delegated_against || nlm || contended {
+            true => Err(WhyNoDelegation::Contention),
+            false => Ok(()),
+        }
+    }
+
+    /// A delegation that was held before the restart (RFC 8881 §10.2.1). It conflicts with nothing, since the
+    /// previous boot gave it; still, what else was reclaimed is asked.
+    fn reclaim_delegation(&mut self, args: &OpenArgs<'_>, kind: Option<DelegationKind>) -> DelegationAnswer {
+        let client = args.client.number();
+        let Some(kind) = kind else { return DelegationAnswer::None };
+        let Some(file) = self.files.get(&args.file) else { return DelegationAnswer::None };
+        let free = file.delegations.iter().all(|key| {
+            let other = self.states.get(key).and_then(Held::delegation);
+            key.client() != client && other.is_none_or(|other| other.kind.max(kind) == DelegationKind::Read)
+        });
+        match free && self.counts.delegations < self.limits().delegations {
+            true => self.new_delegation(args, kind),
+            false => DelegationAnswer::None,
+        }
+    }
+
+    fn new_delegation(&mut self, args: &OpenArgs<'_>, kind: DelegationKind) -> DelegationAnswer {
+        let Ok(key) = self.new_key(args.client.number()) else { return DelegationAnswer::None };
+        let file = self.file_entry(&args.file);
+        let body = Body::Delegation(Delegation { kind, recalled: None, change: args.change, modified: false });
+        let held = Held { owner: OwnerId(0), file: Arc::clone(&file), seqid: 1, standing: Standing::Valid, body };
+        self.states.insert(key, held);
+        self.counts.delegations += 1;
+        if let Some(file) = self.files.get_mut(&file) {
+            file.delegations.push(key);
+        }
+        self.publish(key);
+        self.settle(&args.file);
+        DelegationAnswer::Granted { stateid: self.stateid(key), kind }
+    }
+}

@@ -1,0 +1,144 @@
+//! Leases that end, and the slow removal of what nobody needs any more.
+//!
+//! The server is courteous (RFC 8881 §8.3 lets it be): a client whose lease ended keeps its state until somebody
+//! wants the file, until `Limits::courtesy` has passed, or until there are too many such clients. No call removes more than
+//! `Limits::steps` states on behalf of others, so that the end of a large client stalls nobody.
+
+use std::time::Duration;
+
+use crate::client::Protocol;
+use crate::core::Core;
+use crate::stateid_table::Standing;
+use crate::{ClientId, State, StateError, Stateid};
+
+impl State {
+    /// Does a bounded part of what is due by now: ends leases and the grace period, revokes delegations, wakes waiters,
+    /// removes what clients left behind. To be called about every second, and again at once while it returns true.
+    pub fn tick(&self, now: Duration) -> bool {
+        let mut core = self.core();
+        core.in_grace(now);
+        core.revoke_late(now);
+        core.sweep_clients(now);
+        core.sweep_owners(now);
+        core.sweep_waiting(now);
+        core.bury(now)
+    }
+
+    /// Revokes a state on behalf of an administrator (RFC 8881 §8.6.2).
+    ///
+    /// # Errors
+    /// [`StateError::BadStateid`] when there is no such state.
+    pub fn revoke_by_administrator(&self, now: Duration, stateid: &Stateid) -> Result<(), StateError> {
+        let mut core = self.core();
+        let key = core.locate(stateid)?;
+        match core.states.get(&key) {
+            Some(held) if held.standing.holds() => {
+                core.revoke(now, key, Standing::AdminRevoked);
+                Ok(())
+            }
+            _ => Err(StateError::BadStateid),
+        }
+    }
+}
+
+impl Core {
+    /// Ends a client id: its sessions and stateids are dead at once, what it holds is removed step by step.
+    pub(crate) fn drop_client(&mut self, id: ClientId) {
+        let Some(client) = self.clients.remove(&id.number()) else { return };
+        client.lease.end();
+        if let Protocol::V41(v41) = &client.protocol {
+            for session in &v41.sessions {
+                if let Some(session) = self.shared.sessions.remove(session) {
+                    self.slots_granted = self.slots_granted.saturating_sub(session.fore.max_requests);
+                }
+            }
+        }
+        let names = if client.is_v40() { &mut self.names40 } else { &mut self.names41 };
+        if let Some(entry) = names.get_mut(&client.name) {
+            entry.confirmed = entry.confirmed.filter(|confirmed| *confirmed != id);
+            entry.unconfirmed = entry.unconfirmed.filter(|unconfirmed| *unconfirmed != id);
+            if *entry == Default::default() {
+                names.remove(&client.name);
+            }
+        }
+        self.dying.push_back(id.number());
+    }
+
+    /// Removes some of what clients that are gone left behind; true while there is more.
+    fn bury(&mut self, now: Duration) -> bool {
+        for _ in 0..self.limits().steps {
+            let Some(&client) = self.dying.front() else { return false };
+            let state = self.states_of(client).next().map(|(key, _)| key);
+            if let Some(key) = state {
+                self.remove_state(now, key);
+            } else if let Some(owner) = self.owners.first_of(false, client) {
+                self.owners.remove(owner);
+            } else {
+                self.dying.pop_front();
+            }
+        }
+        !self.dying.is_empty()
+    }
+
+    /// Looks at some of the clients, going round, for those whose time is over.
+    fn sweep_clients(&mut self, now: Duration) {
+        let steps = self.limits().steps;
+        let batch: Vec<u32> = self.clients.range(self.sweep_from..).take(steps).map(|(number, _)| *number).collect();
+        if batch.len() < steps {
+            self.sweep_from = 0;
+            self.courtesy_last_round = std::mem::take(&mut self.courtesy_this_round);
+        } else if let Some(last) = batch.last() {
+            self.sweep_from = last + 1;
+        }
+        for number in batch {
+            self.sweep_client(now, number);
+        }
+    }
+
+    fn sweep_client(&mut self, now: Duration, number: u32) {
+        let limits = &self.shared.limits;
+        let Some(client) = self.clients.get(&number) else { return };
+        let length = if client.confirmed { limits.lease } else { limits.unconfirmed };
+        let Some(since) = client.lease.overdue_since(now, length) else { return };
+        let too_many = self.courtesy_last_round.max(self.courtesy_this_round) >= limits.courtesy_clients;
+        let useless = !client.confirmed || !self.has_state(number);
+        if useless || too_many || since + limits.courtesy < now {
+            self.expire(now, number, length);
+            return;
+        }
+        self.courtesy_this_round += 1;
+    }
+
+    /// Ends a client whose lease is over, unless it has just been heard of.
+    fn expire(&mut self, now: Duration, number: u32, length: Duration) {
+        let Some(client) = self.clients.get(&number) else { return };
+        let (id, lease) = (client.id, client.lease.clone());
+        // The record goes first: what the client had may be given to others from here on (RFC 8881 §8.4.3).
+        if lease.overdue_since(now, length).is_none() || self.forget_record(id).is_err() {
+            return;
+        }
+        if lease.end_if_overdue(now, length) {
+            self.drop_client(id);
+        } else if let Some(client) = self.clients.get_mut(&number) {
+            // It came back in between. Its record is written again with its next grant.
+            client.recorded = false;
+            let _ = self.ensure_recorded(id, false);
+        }
+    }
+
+    /// Makes room for a new client if the table is full: the first client that is overdue goes.
+    pub(crate) fn make_room_for_client(&mut self, now: Duration) -> Result<(), StateError> {
+        if self.clients.len() < self.limits().clients {
+            return Ok(());
+        }
+        let length = self.limits().lease;
+        let overdue = self.clients.values().find(|client| client.is_overdue(now, length)).map(|client| client.id);
+        match overdue {
+            Some(id) => {
+                self.expire(now, id.number(), length);
+                Ok(())
+            }
+            None => Err(StateError::Delay),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What is held on files: opens, locks and delegations, and how one is taken away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::delegation::Delegation;
+use crate::guard::Guard;
+use crate::ids::{StateKey, next_seqid};
+use crate::lock_set::LockSet;
+use crate::nlm_share::NlmShare;
+use crate::owner::OwnerId;
+use crate::share::SharesSeen;
+use crate::stateid_table::{Published, Standing};
+use crate::waiter::Waiter;
+use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateKind, Stateid};
+
+/// One thing that a stateid names.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub owner: OwnerId,
+    pub file: Arc<FileKey>,
+    pub seqid: u32,
+    pub standing: Standing,
+    pub body: Body,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    Open(Open),
+    Lock(LockState),
+    Delegation(Delegation),
+}
+
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub access: ShareAccess,
+    pub deny: ShareDeny,
+    pub seen: SharesSeen,
+    /// Lock stateids that were made from this open.
+    pub locks: Vec<StateKey>,
+}
+
+#[derive(Debug)]
+pub(crate) struct LockState {
+    pub open: StateKey,
+}
+
+/// One file with any state.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub opens: Vec<StateKey>,
+    pub delegations: Vec<StateKey>,
+    pub locks: Option<Box<FileLocks>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FileLocks {
+    pub held: LockSet,
+    pub states: Vec<StateKey>,
+    pub waiting: Vec<Waiter>,
+    pub shares: Vec<NlmShare>,
+}
+
+impl Held {
+    pub(crate) fn open(&self) -> Option<&Open> {
+        match &self.body {
+            Body::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn open_mut(&mut self) -> Option<&mut Open> {
+        match &mut self.body {
+            Body::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn delegation(&self) -> Option<&Delegation> {
+        match &self.body {
+            Body::Delegation(delegation) => Some(delegation),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn delegation_mut(&mut self) -> Option<&mut Delegation> {
+        match &mut self.body {
+            Body::Delegation(delegation) => Some(delegation),
+            _ => None,
+        }
+    }
+}
+
+impl FileLocks {
+    /// Whether the lock protocol has something here, or will have once somebody else unlocks.
+    pub(crate) fn is_used_by_nlm(&self) -> bool {
+        !self.shares.is_empty() || !self.waiting.is_empty() || self.held.has_stateless()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.held.is_empty() && self.states.is_empty() && self.waiting.is_empty() && self.shares.is_empty()
+    }
+}
+
+impl Core {
+    /// The shared key of a file, and its entry.
+    pub(crate) fn file_entry(&mut self, file: &FileKey) -> Arc<FileKey> {
+        if let Some((key, _)) = self.files.get_key_value(file) {
+            return Arc::clone(key);
+        }
+        let key = Arc::new(*file);
+        self.files.insert(Arc::clone(&key), File { opens: Vec::new(), delegations: Vec::new(), locks: None });
+        key
+    }
+
+    pub(crate) fn locks_mut(&mut self, file: &FileKey) -> Option<&mut FileLocks> {
+        self.files.get_mut(file).map(|file| &mut **file.locks.get_or_insert_default())
+    }
+
+    pub(crate) fn locks_of(&self, file: &FileKey) -> Option<&FileLocks> {
+        self.files.get(file)?.locks.as_deref()
+    }
+
+    /// Whether a state counts against others: it is valid and its client is there.
+    pub(crate) fn holds(&self, key: StateKey) -> bool {
+        self.clients.contains_key(&key.client()) && self.states.get(&key).is_some_and(|held| held.standing.holds())
+    }
+
+    /// Writes what the hot path sees of a state.
+    pub(crate) fn publish(&self, key: StateKey) {
+        let Some(held) = self.states.get(&key) else { return };
+        let Some(client) = self.clients.get(&key.client()) else { return };
+        let (kind, access) = match &held.body {
+            Body::Open(open) => (StateKind::Open, open.access),
+            Body::Lock(lock) => (StateKind::Lock, self.access_of(lock.open)),
+            Body::Delegation(Delegation { kind: DelegationKind::Read, .. }) => {
+                (StateKind::ReadDelegation, ShareAccess::READ)
+            }
+            Body::Delegation(_) => (StateKind::WriteDelegation, ShareAccess::BOTH),
+        };
+        let published = Published {
+            lease: Arc::clone(&client.lease),
+            file: Arc::clone(&held.file),
+            seqid: held.seqid,
+            access,
+            kind,
+            standing: held.standing,
+        };
+        self.shared.stateids.write(key).insert(key, published);
+    }
+
+    fn access_of(&self, open: StateKey) -> ShareAccess {
+        self.states.get(&open).and_then(Held::open).map_or(ShareAccess::default(), |open| open.access)
+    }
+
+    /// Gives a state its next seqid and publishes it.
+    pub(crate) fn bump(&mut self, key: StateKey) -> Stateid {
+        if let Some(held) = self.states.get_mut(&key) {
+            held.seqid = next_seqid(held.seqid);
+        }
+        self.publish(key);
+        self.stateid(key)
+    }
+
+    /// Writes what accesses without an open see of a file, and forgets the file if nothing is left on it.
+    pub(crate) fn settle(&mut self, file: &FileKey) {
+        let Some(entry) = self.files.get_mut(file) else { return };
+        if entry.locks.as_ref().is_some_and(|locks| locks.is_empty()) {
+            entry.locks = None;
+        }
+        let empty = entry.opens.is_empty() && entry.delegations.is_empty() && entry.locks.is_none();
+        let opens = entry.opens.iter().filter_map(|key| self.states.get(key)).filter_map(Held::open);
+        let shares = entry.locks.iter().flat_map(|locks| &locks.shares).map(|share| share.deny);
+        let deny = opens.map(|open| open.deny).chain(shares).fold(ShareDeny::NONE, ShareDeny::union);
+        let delegations = entry.delegations.iter().filter_map(|key| self.states.get(key)).filter_map(Held::delegation);
+        let guard = Guard { deny, delegated: delegations.map(|delegation| delegation.kind).max() };
+        self.shared.guards.set(file, guard);
+        if empty {
+            self.files.remove(file);
+        }
+    }
+
+    /// Takes a state away without a trace.
+    pub(crate) fn remove_state(&mut self, now: Duration, key: StateKey) {
+        self.detach(now, key);
+        let Some(held) = self.states.remove(&key) else { return };
+        self.shared.stateids.write(key).remove(&key);
+        if held.standing.is_revoked() {
+            self.forget_revoked(key.client(), held.standing);
+        }
+        match held.body {
+            Body::Open(_) => self.counts.opens -= 1,
+            Body::Lock(_) => self.counts.lock_states -= 1,
+            Body::Delegation(_) => self.counts.delegations -= 1,
+        }
+        self.release_owner(held.owner);
+    }
+
+    /// Takes a state away and leaves the reason under its stateid, until the client frees it or is gone.
+    pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: Standing) {
+        let locks = self.states.get(&key).and_then(Held::open).map(|open| open.locks.clone()).unwrap_or_default();
+        for lock in locks {
+            self.revoke(now, lock, why);
+        }
+        self.detach(now, key);
+        let Some(held) = self.states.get_mut(&key) else { return };
+        held.standing = why;
+        let owner = held.owner;
+        self.publish(key);
+        self.release_owner(owner);
+        self.note_revoked(key.client(), why);
+    }
+
+    /// Ends what a state does to others: its file and its owner no longer list it, its locks are free.
+    pub(crate) fn detach(&mut self, now: Duration, key: StateKey) {
+        let Some(held) = self.states.get_mut(&key) else { return };
+        let (owner, file) = (held.owner, Arc::clone(&held.file));
+        let locks = held.open_mut().map(|open| std::mem::take(&mut open.locks)).unwrap_or_default();
+        let open = match &held.body {
+            Body::Lock(lock) => Some(lock.open),
+            _ => None,
+        };
+        for lock in locks {
+            self.remove_state(now, lock);
+        }
+        if let Some(owner) = self.owners.get_mut(owner) {
+            owner.states.remove(&key);
+        }
+        self.recalls.forget(key);
+        if let Some(open) = open {
+            self.drop_locks_of(now, &file, key);
+            if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {
+                open.locks.retain(|lock| *lock != key);
+            }
+        }
+        if let Some(entry) = self.files.get_mut(&file) {
+            entry.opens.retain(|open| *open != key);
+            entry.delegations.retain(|delegation| *delegation != key);
+            if let Some(locks) = &mut entry.locks {
+                locks.states.retain(|lock| *lock != key);
+            }
+        }
+        self.settle(&file);
+    }
+}

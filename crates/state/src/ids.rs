@@ -1,0 +1,173 @@
+//! The names that state goes by: client ids, session ids, stateids, files and principals.
+
+use std::fmt;
+
+use vfs::Handle;
+
+/// A client id: the boot number in the upper half, a number that this boot gave out once in the lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(pub u64);
+
+impl ClientId {
+    pub(crate) fn new(boot: u32, number: u32) -> ClientId {
+        ClientId(u64::from(boot) << 32 | u64::from(number))
+    }
+
+    pub(crate) fn boot(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A session id (RFC 8881 §2.10.3): the client id and a number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub [u8; 16]);
+
+impl SessionId {
+    pub(crate) fn new(client: ClientId, number: u64) -> SessionId {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&client.0.to_be_bytes());
+        bytes[8..].copy_from_slice(&number.to_be_bytes());
+        SessionId(bytes)
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        let [_, _, _, _, _, _, _, _, number @ ..] = self.0;
+        u64::from_be_bytes(number)
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SessionId({:032x})", u128::from_be_bytes(self.0))
+    }
+}
+
+/// A stateid (RFC 8881 §8.2): which state, and which of its successive values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stateid {
+    /// Counts the changes of this state; starts at 1 and skips 0 when it wraps.
+    pub seqid: u32,
+    /// Names the state: boot number, client number, number within the client.
+    pub other: [u8; 12],
+}
+
+impl Stateid {
+    /// No state in particular: READ, WRITE and SETATTR are checked against share reservations only.
+    pub const ANONYMOUS: Stateid = Stateid { seqid: 0, other: [0; 12] };
+    /// Like [`Stateid::ANONYMOUS`], and READ passes by share reservations.
+    pub const READ_BYPASS: Stateid = Stateid { seqid: u32::MAX, other: [0xff; 12] };
+    /// The stateid that the operations before left behind (RFC 8881 §16.2.3.1.2); the compound replaces it.
+    pub const CURRENT: Stateid = Stateid { seqid: 1, other: [0; 12] };
+    /// A stateid that is never valid (RFC 8881 §8.2.3).
+    pub const INVALID: Stateid = Stateid { seqid: u32::MAX, other: [0; 12] };
+
+    /// Whether this is one of the reserved values, which name no state.
+    pub fn is_special(&self) -> bool {
+        self.other == [0; 12] || self.other == [0xff; 12]
+    }
+
+    pub(crate) fn of(boot: u32, key: StateKey, seqid: u32) -> Stateid {
+        let mut other = [0; 12];
+        other[..4].copy_from_slice(&boot.to_be_bytes());
+        other[4..].copy_from_slice(&key.0.to_be_bytes());
+        Stateid { seqid, other }
+    }
+
+    pub(crate) fn boot(&self) -> u32 {
+        let [a, b, c, d, ..] = self.other;
+        u32::from_be_bytes([a, b, c, d])
+    }
+
+    pub(crate) fn key(&self) -> StateKey {
+        let [_, _, _, _, key @ ..] = self.other;
+        StateKey(u64::from_be_bytes(key))
+    }
+}
+
+/// Where a state is kept: the client's number above, a number within the client below, so that one client's states
+/// are neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct StateKey(pub(crate) u64);
+
+impl StateKey {
+    pub(crate) fn new(client: u32, number: u32) -> StateKey {
+        StateKey(u64::from(client) << 32 | u64::from(number))
+    }
+
+    pub(crate) fn client(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// A file, as state is kept for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileKey {
+    /// Which file system, so that equal handles of two of them stay apart; the same for every path into one.
+    pub export: u64,
+    /// The file within it.
+    pub node: Handle,
+}
+
+/// Who sent a request, as far as the flavour tells: bytes that are equal for equal principals.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Principal(pub Box<[u8]>);
+
+impl Principal {
+    /// Copies the bytes that identify a principal.
+    pub fn new(bytes: &[u8]) -> Principal {
+        Principal(bytes.into())
+    }
+}
+
+/// Which minor version's rules a request follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// NFSv4.0: the stateid tells the client.
+    V40,
+    /// NFSv4.1 and later: the session tells the client.
+    V41(ClientId),
+}
+
+/// Whose change or access is checked against what clients hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requester {
+    /// An NFSv4 client: its own delegations do not stand in its way (RFC 8881 §10.4).
+    Client(ClientId),
+    /// NFSv2, NFSv3, the lock protocol, or a program on the server.
+    Other,
+}
+
+/// The successor of a stateid's seqid: 0 is left out (RFC 8881 §8.2.2).
+pub(crate) fn next_seqid(seqid: u32) -> u32 {
+    match seqid.wrapping_add(1) {
+        0 => 1,
+        next => next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stateid_carries_its_boot_and_key() {
+        let stateid = Stateid::of(77, StateKey::new(3, 9), 1);
+        assert_eq!((stateid.boot(), stateid.key(), stateid.key().client()), (77, StateKey::new(3, 9), 3));
+    }
+
+    #[test]
+    fn seqid_of_a_stateid_skips_zero_when_it_wraps() {
+        assert_eq!(next_seqid(u32::MAX), 1);
+    }
+
+    #[test]
+    fn reserved_stateids_name_no_state() {
+        for special in [Stateid::ANONYMOUS, Stateid::READ_BYPASS, Stateid::CURRENT, Stateid::INVALID] {
+            assert!(special.is_special());
+        }
+    }
+}

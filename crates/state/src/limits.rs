@@ -1,0 +1,122 @@
+//! How much of everything there may be, and for how long.
+
+use std::time::Duration;
+
+/// The longest name of a client or an owner, in bytes (NFS4_OPAQUE_LIMIT, RFC 8881 §3.1).
+pub const NAME_MAX_BYTES: usize = 1024;
+/// The smallest request that a channel must take, in bytes: a SEQUENCE and one short operation.
+pub const MIN_REQUEST_BYTES: u32 = 128;
+/// The smallest reply that a channel must take, in bytes.
+pub const MIN_RESPONSE_BYTES: u32 = 128;
+/// The fewest operations that a request of the fore channel must be able to hold: SEQUENCE and one more.
+pub const MIN_OPERATIONS: u32 = 2;
+/// Connections that one session remembers.
+pub const CONNECTIONS_PER_SESSION: usize = 64;
+/// Slots of a back channel that the server uses.
+pub const BACK_SLOTS: u32 = 16;
+
+/// Limits and times. What is over a limit is refused with [`crate::StateError::Resource`] or, where the protocol
+/// offers it, given smaller than asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a client may be silent. Default 90 s.
+    pub lease: Duration,
+    /// How long reclaiming may take after a restart. Default 90 s; not shorter than the lease of the boot before.
+    pub grace: Duration,
+    /// How long a client whose lease ended keeps the state that nobody else wants. Default 24 h.
+    pub courtesy: Duration,
+    /// Clients, confirmed and not. Default 16 384. Past it, expired clients go first.
+    pub clients: usize,
+    /// Clients whose lease has ended and whose state is kept. Default 4 096.
+    pub courtesy_clients: usize,
+    /// How long an unconfirmed client id is kept. Default 90 s.
+    pub unconfirmed: Duration,
+    /// Sessions of one client. Default 64.
+    pub sessions_per_client: usize,
+    /// Slots of one session's fore channel. Default 128.
+    pub slots_per_session: u32,
+    /// Slots of all sessions. Default 262 144; when they run out, new sessions get one slot.
+    pub slots: u32,
+    /// Bytes of reply cache of one session: bounds slots × largest cached reply. Default 1 MiB.
+    pub reply_cache_bytes_per_session: u32,
+    /// The largest request, in bytes. Default 1 MiB + 64 KiB.
+    pub request_bytes: u32,
+    /// The largest reply, in bytes. Default 1 MiB + 64 KiB.
+    pub response_bytes: u32,
+    /// The largest reply that is cached, in bytes. Default 8 KiB.
+    pub cached_response_bytes: u32,
+    /// Replies up to this size are cached even when nobody asked, so that a bare SEQUENCE can be repeated. Default 128.
+    pub always_cached_bytes: u32,
+    /// Operations of one request. Default 128.
+    pub operations: u32,
+    /// Opens of all clients. Default 1 048 576.
+    pub opens: usize,
+    /// Open owners and lock owners of all clients, the lock protocol's included. Default 1 048 576.
+    pub owners: usize,
+    /// Lock stateids of all clients. Default 1 048 576.
+    pub lock_states: usize,
+    /// Ranges locked in one file. Default 16 384.
+    pub locks_per_file: usize,
+    /// Ranges locked in all files. Default 1 048 576.
+    pub locks: usize,
+    /// Requests that wait for a lock in one file. Default 1 024.
+    pub waiters_per_file: usize,
+    /// How long a waiting NFSv4 request is remembered after its client asked last. Default 45 s: Linux asks at
+    /// least every 30 s.
+    pub waiter_memory: Duration,
+    /// How long a lock that became free is kept for the NFSv4 owner that waited first. Default 5 s.
+    pub reservation: Duration,
+    /// Steps of one deadlock search. Default 1 024; past it the search says no.
+    pub deadlock_steps: usize,
+    /// Delegations of all clients. Default 65 536; 0 turns delegations off.
+    pub delegations: usize,
+    /// How long no delegation is given of a file after one was recalled. Default 30 s.
+    pub recall_memory: Duration,
+    /// How long a client may take to return a recalled delegation. Default 90 s; not shorter than the lease
+    /// (RFC 8881 §10.4.6).
+    pub recall: Duration,
+    /// Hosts of the lock protocol. Default 16 384.
+    pub nlm_hosts: usize,
+    /// Shares held in one file by the lock protocol. Default 1 024.
+    pub nlm_shares_per_file: usize,
+    /// How many states one call to `tick` removes, and how many conflicting states of expired clients one request
+    /// revokes before it answers DELAY. Default 1 024.
+    pub steps: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            lease: Duration::from_secs(90),
+            grace: Duration::from_secs(90),
+            courtesy: Duration::from_secs(24 * 3600),
+            clients: 16_384,
+            courtesy_clients: 4_096,
+            unconfirmed: Duration::from_secs(90),
+            sessions_per_client: 64,
+            slots_per_session: 128,
+            slots: 262_144,
+            reply_cache_bytes_per_session: 1 << 20,
+            request_bytes: (1 << 20) + (64 << 10),
+            response_bytes: (1 << 20) + (64 << 10),
+            cached_response_bytes: 8 << 10,
+            always_cached_bytes: 128,
+            operations: 128,
+            opens: 1 << 20,
+            owners: 1 << 20,
+            lock_states: 1 << 20,
+            locks_per_file: 16_384,
+            locks: 1 << 20,
+            waiters_per_file: 1_024,
+            waiter_memory: Duration::from_secs(45),
+            reservation: Duration::from_secs(5),
+            deadlock_steps: 1_024,
+            delegations: 65_536,
+            recall_memory: Duration::from_secs(30),
+            recall: Duration::from_secs(90),
+            nlm_hosts: 16_384,
+            nlm_shares_per_file: 1_024,
+            steps: 1_024,
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! LOCK, LOCKT, LOCKU and RELEASE_LOCKOWNER (RFC 8881 §18.10–12, RFC 7530 §16.10–12, §16.37).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::file::{Body, Held, LockState};
+use crate::ids::StateKey;
+use crate::lock_set::{HeldLock, HostRange};
+use crate::owner::{OwnerId, OwnerKind};
+use crate::stateid_table::Standing;
+use crate::waiter::{WaitFor, Wanted};
+use crate::{ByteRange, ClientId, Conflict, Door, FileKey, State, StateError, Stateid};
+
+/// Who locks (`locker4`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Locker<'a> {
+    /// A lock owner that has no stateid for this file yet, under an open.
+    New {
+        /// The open.
+        open: &'a Stateid,
+        /// The lock owner's name.
+        owner: &'a [u8],
+    },
+    /// A lock owner by the stateid of its locks in this file.
+    Existing(&'a Stateid),
+}
+
+/// The arguments of LOCK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockArgs<'a> {
+    /// Which minor version asks.
+    pub door: Door,
+    /// The file.
+    pub file: FileKey,
+    /// Who locks.
+    pub locker: Locker<'a>,
+    /// What.
+    pub range: ByteRange,
+    /// Whether for itself alone.
+    pub exclusive: bool,
+    /// Whether the client waits for it: READW_LT and WRITEW_LT.
+    pub blocking: bool,
+    /// Whether it was held before the server restarted.
+    pub reclaim: bool,
+}
+
+/// The arguments of LOCKT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockTest<'a> {
+    /// The client.
+    pub client: ClientId,
+    /// The lock owner's name.
+    pub owner: &'a [u8],
+    /// The file.
+    pub file: FileKey,
+    /// What it would lock.
+    pub range: ByteRange,
+    /// Whether for itself alone.
+    pub exclusive: bool,
+}
+
+impl State {
+    /// LOCK. A blocking request that is refused is remembered in its turn, and told by [`crate::Event::NotifyLock`] when
+    /// it may be tried again.
+    ///
+    /// # Errors
+    /// [`StateError::Denied`], `Deadlock`, `OpenMode`, `Grace`, `NoGrace`, `ReclaimBad`, `ReclaimConflict`, `BadSeqid` when
+    /// a new NFSv4.0 lock owner has locks in the file already, `Resource`, and what the stateid deserves.
+    pub fn lock(&self, now: Duration, args: &LockArgs<'_>) -> Result<Stateid, StateError> {
+        let mut core = self.core();
+        let key = match args.locker {
+            Locker::New { open, owner } => core.new_locker(now, args, (open, owner))?,
+            Locker::Existing(stateid) => core.find_lock(now, args.door, stateid, &args.file)?,
+        };
+        let locked = core.lock(now, args, key);
+        if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
+            core.drop_unused_locker(now, key);
+        }
+        core.settle(&args.file);
+        locked
+    }
+
+    /// LOCKT: what LOCK would conflict with.
+    ///
+    /// # Errors
+    /// [`StateError::Denied`], `StaleClientid`, `Expired`, `Grace`.
+    pub fn lock_test(&self, now: Duration, args: &LockTest<'_>) -> Result<(), StateError> {
+        let mut core = self.core();
+        core.live_client(now, args.client)?;
+        core.check_grace(now, args.client, false)?;
+        // An owner that is not known conflicts with everybody's locks; number 0 is nobody's.
+        let owner = core.owners.find(OwnerKind::Lock, args.client.number(), args.owner).unwrap_or(OwnerId(0));
+        let wanted = Wanted { owner, range: args.range, exclusive: args.exclusive };
+        core.test_lock(now, &args.file, wanted)
+    }
+
+    /// LOCKU. A range that is not locked is no error.
+    ///
+    /// # Errors
+    /// What the stateid deserves.
+    pub fn unlock(
+        &self,
+        now: Duration,
+        lock: (Door, &Stateid),
+        file: &FileKey,
+        range: ByteRange,
+    ) -> Result<Stateid, StateError> {
+        let mut core = self.core();
+        let key = core.find_lock(now, lock.0, lock.1, file)?;
+        let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
+        core.cancel_waits(owner, file);
+        core.release_range(now, file, (owner, range));
+        let stateid = core.bump(key);
+        core.settle(file);
+        Ok(stateid)
+    }
+
+    /// RELEASE_LOCKOWNER (NFSv4.0): forgets a lock owner without locks.
+    ///
+    /// # Errors
+    /// [`StateError::LocksHeld`], `StaleClientid`, `Expired`.
+    pub fn release_lockowner(&self, now: Duration, client: ClientId, owner: &[u8]) -> Result<(), StateError> {
+        let mut core = self.core();
+        core.live_client(now, client)?;
+        let Some(id) = core.owners.find(OwnerKind::Lock, client.number(), owner) else { return Ok(()) };
+        let states: Vec<StateKey> = core.owners.get(id).map(|o| o.states.iter().copied().collect()).unwrap_or_default();
+        if states.iter().any(|key| core.has_locks(*key)) {
+            return Err(StateError::LocksHeld);
+        }
+        states.into_iter().for_each(|key| core.remove_state(now, key));
+        core.owners.remove(id);
+        Ok(())
+    }
+}
+
+impl Core {
+    fn has_locks(&self, key: StateKey) -> bool {
+        let locks = self.states.get(&key).and_then(|held| self.locks_of(&held.file));
+        locks.is_some_and(|locks| locks.held.has_state(key))
+    }
+
+    fn find_lock(
+        &mut self,
+        now: Duration,
+        door: Door,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<StateKey, StateError> {
+        let key = self.find_valid(now, door, stateid, file)?;
+        match self.states.get(&key).map(|held| &held.body) {
+            Some(Body::Lock(_)) => Ok(key),
+            _ => Err(StateError::BadStateid),
+        }
+    }
+
+    /// The lock state of a lock owner in this file, made under an open if there is none.
+    fn new_locker(
+        &mut self,
+        now: Duration,
+        args: &LockArgs<'_>,
+        (open, name): (&Stateid, &[u8]),
+    ) -> Result<StateKey, StateError> {
+        let open = self.find_open(now, args.door, open, &args.file)?;
+        let client = open.client();
+        let owner = self.owner(now, OwnerKind::Lock, client, name)?;
+        if let Some(key) = self.locks_of(&args.file).and_then(|locks| self.state_of(&locks.states, owner)) {
+            // In NFSv4.0 the owner should have used its stateid and sequence (RFC 7530 §16.10.5); in 4.1 there is no
+            // harm in it.
+            return if args.door == Door::V40 { Err(StateError::BadSeqid) } else { Ok(key) };
+        }
+        if self.counts.lock_states >= self.limits().lock_states {
+            self.release_owner(owner);
+            return Err(StateError::Resource);
+        }
+        let key = self.new_key(client)?;
+        let file = self.file_entry(&args.file);
+        let body = Body::Lock(LockState { open });
+        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 0, standing: Standing::Valid, body });
+        self.counts.lock_states += 1;
+        if let Some(locks) = self.locks_mut(&file) {
+            locks.states.push(key);
+        }
+        if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {
+            open.locks.push(key);
+        }
+        if let Some(owner) = self.owners.get_mut(owner) {
+            owner.states.insert(key);
+        }
+        Ok(key)
+    }
+
+    fn state_of(&self, states: &[StateKey], owner: OwnerId) -> Option<StateKey> {
+        states.iter().copied().find(|key| self.states.get(key).is_some_and(|held| held.owner == owner))
+    }
+
+    /// Takes back the lock state of an owner that got no lock: its stateid was not given out.
+    fn drop_unused_locker(&mut self, now: Duration, key: StateKey) {
+        if self.states.get(&key).is_some_and(|held| held.seqid == 0) {
+            self.remove_state(now, key);
+        }
+    }
+
+    fn lock(&mut self, now: Duration, args: &LockArgs<'_>, key: StateKey) -> Result<Stateid, StateError> {
+        let client = ClientId::new(self.shared.boot, key.client());
+        self.check_grace(now, client, args.reclaim)?;
+        self.check_lock_mode(key, args.exclusive)?;
+        let owner = self.states.get(&key).ok_or(StateError::BadStateid)?.owner;
+        let wanted = Wanted { owner, range: args.range, exclusive: args.exclusive };
+        let wait = args.blocking.then_some(WaitFor::Client(key.client()));
+        match self.acquire(now, &args.file, wanted, (Some(key), wait)) {
+            Err(StateError::Denied(_)) if args.reclaim => Err(StateError::ReclaimConflict),
+            Err(refused) => Err(refused),
+            Ok(()) => Ok(self.bump(key)),
+        }
+    }
+
+    /// A lock needs an open for the same access (RFC 8881 §18.10.4 allows it to be asked).
+    fn check_lock_mode(&self, key: StateKey, exclusive: bool) -> Result<(), StateError> {
+        let open = match self.states.get(&key).map(|held| &held.body) {
+            Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(Held::open),
+            _ => None,
+        };
+        let access = open.ok_or(StateError::BadStateid)?.access;
+        let allowed = if exclusive { access.writes() } else { access.reads() };
+        if allowed { Ok(()) } else { Err(StateError::OpenMode) }
+    }
+
+    /// Locks a range for an owner of any protocol, or queues the wish.
+    pub(crate) fn acquire(
+        &mut self,
+        now: Duration,
+        file: &FileKey,
+        wanted: Wanted,
+        (state, wait): (Option<StateKey>, Option<WaitFor>),
+    ) -> Result<(), StateError> {
+        let file = self.file_entry(file);
+        let free = match self.conflict_of(now, &file, wanted) {
+            Ok(()) if wait.is_some() => self.check_turn(now, &file, wanted),
+            other => other,
+        };
+        let lock = HeldLock { owner: wanted.owner, range: wanted.range, exclusive: wanted.exclusive, state };
+        match free.and_then(|()| self.hold_lock(&file, lock)) {
+            Ok(()) => {
+                self.cancel_waits(wanted.owner, &file);
+                // A downgrade may let others in.
+                self.wake(now, &file);
+                Ok(())
+            }
+            Err(StateError::Denied(conflict)) => {
+                match wait {
+                    Some(wait) => self.enqueue(now, &file, wanted, wait)?,
+                    None => self.cancel_waits(wanted.owner, &file),
+                }
+                Err(StateError::Denied(conflict))
+            }
+            Err(refused) => Err(refused),
+        }
+    }
+
+    /// Whether a lock could be had, with regard to local processes too.
+    pub(crate) fn test_lock(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
+        self.conflict_of(now, file, wanted)?;
+        Ok(self.host.test(file, HostRange { range: wanted.range, exclusive: wanted.exclusive })?)
+    }
+
+    /// The first lock of another owner in the way, once those of clients that are overdue or gone are cleared.
+    pub(crate) fn conflict_of(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
+        for _ in 0..self.limits().steps {
+            let Some(locks) = self.locks_of(file) else { return Ok(()) };
+            let mut conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
+            let Some(&first) = conflicts.next() else { return Ok(()) };
+            drop(conflicts);
+            match first.state {
+                Some(state) if self.is_clearable(now, state) => self.clear(now, state),
+                _ => return Err(StateError::Denied(Box::new(self.describe(&first)))),
+            }
+        }
+        Err(StateError::Delay)
+    }
+
+    pub(crate) fn describe(&self, lock: &HeldLock) -> Conflict {
+        let client = lock.state.map(|state| ClientId::new(self.shared.boot, state.client()));
+        let owner = self.owners.get(lock.owner).map(|owner| owner.name.bytes.clone()).unwrap_or_default();
+        Conflict { range: lock.range, exclusive: lock.exclusive, client, owner }
+    }
+}

@@ -1,0 +1,259 @@
+//! The lock protocol of NFSv2 and NFSv3 (NLM versions 1, 3 and 4): its locks live in the same table as NFSv4's.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::limits::NAME_MAX_BYTES;
+use crate::owner::{OwnerId, OwnerKind};
+use crate::records::{ClientRecord, RecordKind};
+use crate::waiter::{WaitFor, Waiter, Wanted};
+use crate::{ByteRange, FileKey, State, StateError};
+
+/// Hosts of the lock protocol, by the names that they are monitored by.
+#[derive(Debug, Default)]
+pub(crate) struct NlmHosts {
+    by_name: HashMap<Box<[u8]>, NlmHost>,
+    names: HashMap<u32, Box<[u8]>>,
+    last: u32,
+}
+
+#[derive(Debug)]
+struct NlmHost {
+    number: u32,
+    recorded: bool,
+}
+
+impl NlmHosts {
+    pub(crate) fn is_recorded(&self, name: &[u8]) -> bool {
+        self.by_name.get(name).is_some_and(|host| host.recorded)
+    }
+
+    pub(crate) fn number(&self, name: &[u8]) -> Option<u32> {
+        self.by_name.get(name).map(|host| host.number)
+    }
+
+    fn insert(&mut self, name: &[u8]) -> u32 {
+        self.last += 1;
+        self.by_name.insert(name.into(), NlmHost { number: self.last, recorded: false });
+        self.names.insert(self.last, name.into());
+        self.last
+    }
+
+    fn remove(&mut self, name: &[u8]) {
+        if let Some(host) = self.by_name.remove(name) {
+            self.names.remove(&host.number);
+        }
+    }
+}
+
+/// What an owner and its host are called.
+pub(crate) struct NlmNames {
+    pub host: Box<[u8]>,
+    pub owner: Box<[u8]>,
+}
+
+/// A lock of the lock protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NlmLock<'a> {
+    /// The host's name.
+    pub host: &'a [u8],
+    /// The lock owner: its handle and process id, as bytes that are equal for equal owners.
+    pub owner: &'a [u8],
+    /// The file.
+    pub file: FileKey,
+    /// The range.
+    pub range: ByteRange,
+    /// Whether for itself alone.
+    pub exclusive: bool,
+}
+
+/// What NLM_LOCK asks besides the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NlmMode<'a> {
+    /// The lock now or not at all.
+    Now,
+    /// The lock now or later, when [`crate::Event::NlmGranted`] carries this back.
+    Wait(&'a [u8]),
+    /// The lock was held before the server restarted.
+    Reclaim,
+}
+
+/// How NLM_LOCK ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NlmOutcome {
+    /// The lock is held.
+    Granted,
+    /// The host waits for it.
+    Blocked,
+}
+
+impl State {
+    /// NLM_LOCK. A repeated request that waits keeps its place.
+    ///
+    /// # Errors
+    /// [`StateError::Denied`], `Deadlock`, `Grace`, `NoGrace`, `ReclaimBad`, `Delay` while a delegation is recalled,
+    /// `Resource`, `Records`.
+    pub fn nlm_lock(&self, now: Duration, lock: &NlmLock<'_>, mode: NlmMode<'_>) -> Result<NlmOutcome, StateError> {
+        let mut core = self.core();
+        let outcome = core.nlm_lock(now, lock, mode);
+        core.settle(&lock.file);
+        outcome
+    }
+
+    /// NLM_TEST: what the lock would conflict with.
+    ///
+    /// # Errors
+    /// [`StateError::Denied`], or `Grace`.
+    pub fn nlm_test(&self, now: Duration, lock: &NlmLock<'_>) -> Result<(), StateError> {
+        let mut core = self.core();
+        if core.in_grace(now) {
+            return Err(StateError::Grace);
+        }
+        let owner = core.nlm_owner(lock).unwrap_or(OwnerId(0));
+        let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
+        core.test_lock(now, &lock.file, wanted)
+    }
+
+    /// NLM_UNLOCK; also for a lock that NLM_GRANTED brought and the host did not want. What is not locked is no error.
+    pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) {
+        let mut core = self.core();
+        let Some(owner) = core.nlm_owner(lock) else { return };
+        // An owner that unlocks a range does not want it any more; a grant on its way would outlive the unlock.
+        let unwanted = |waiter: &Waiter| waiter.wanted.owner == owner && waiter.wanted.range.overlaps(lock.range);
+        core.remove_waiters(&lock.file, unwanted);
+        core.release_range(now, &lock.file, (owner, lock.range));
+        core.forget_nlm_file(owner, &lock.file);
+        core.settle(&lock.file);
+    }
+
+    /// NLM_CANCEL: the host does not wait any more. False when it did not, perhaps because the lock is granted already.
+    pub fn nlm_cancel(&self, lock: &NlmLock<'_>) -> bool {
+        let mut core = self.core();
+        let Some(owner) = core.nlm_owner(lock) else { return false };
+        let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
+        let cancelled = core.remove_waiters(&lock.file, |waiter| waiter.wanted == wanted);
+        core.settle(&lock.file);
+        cancelled
+    }
+
+    /// NLM_FREE_ALL, and a host that restarted by what the status monitor says: everything of the host is free.
+    ///
+    /// # Errors
+    /// [`StateError::Records`] when the host cannot be taken out of the record; its locks are free all the same.
+    pub fn nlm_free_all(&self, now: Duration, host: &[u8]) -> Result<(), StateError> {
+        let mut core = self.core();
+        let Some(number) = core.nlm.number(host) else { return Ok(()) };
+        let recorded = core.nlm.is_recorded(host);
+        while let Some(owner) = core.owners.first_of(true, number) {
+            core.free_nlm_owner(now, owner);
+        }
+        core.nlm.remove(host);
+        if recorded {
+            core.records.remove(&[(RecordKind::Nlm, host)])?;
+        }
+        Ok(())
+    }
+}
+
+impl Core {
+    fn nlm_lock(&mut self, now: Duration, lock: &NlmLock<'_>, mode: NlmMode<'_>) -> Result<NlmOutcome, StateError> {
+        self.check_nlm_grace(now, lock.host, mode == NlmMode::Reclaim)?;
+        if mode != NlmMode::Reclaim {
+            self.recall_for_lock(now, &lock.file, lock.exclusive)?;
+        }
+        let owner = self.new_nlm_owner(now, lock.host, lock.owner)?;
+        self.record_nlm_host(lock.host, mode == NlmMode::Reclaim)?;
+        let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
+        let wait = match mode {
+            NlmMode::Wait(cookie) => Some(WaitFor::Nlm(cookie.into())),
+            _ => None,
+        };
+        let waits = wait.is_some();
+        match self.acquire(now, &lock.file, wanted, (None, wait)) {
+            Ok(()) => Ok(NlmOutcome::Granted),
+            Err(StateError::Denied(_)) if waits => Ok(NlmOutcome::Blocked),
+            Err(refused) => {
+                self.release_owner(owner);
+                Err(refused)
+            }
+        }
+    }
+
+    /// The grace period as the lock protocol knows it: any host that was recorded may reclaim.
+    pub(crate) fn check_nlm_grace(&mut self, now: Duration, host: &[u8], reclaim: bool) -> Result<(), StateError> {
+        match (self.in_grace(now), reclaim) {
+            (true, false) => Err(StateError::Grace),
+            (false, true) => Err(StateError::NoGrace),
+            (false, false) => Ok(()),
+            (true, true) => self.check_reclaim(now, RecordKind::Nlm, host),
+        }
+    }
+
+    fn nlm_owner(&self, lock: &NlmLock<'_>) -> Option<OwnerId> {
+        self.owners.find(OwnerKind::Nlm, self.nlm.number(lock.host)?, lock.owner)
+    }
+
+    pub(crate) fn new_nlm_owner(&mut self, now: Duration, host: &[u8], owner: &[u8]) -> Result<OwnerId, StateError> {
+        let number = match self.nlm.number(host) {
+            Some(number) => number,
+            None if host.len() > NAME_MAX_BYTES => return Err(StateError::Inval),
+            None if self.nlm.by_name.len() >= self.limits().nlm_hosts => return Err(StateError::Resource),
+            None => self.nlm.insert(host),
+        };
+        self.owner(now, OwnerKind::Nlm, number, owner)
+    }
+
+    /// Puts a host into the record before it holds anything; a reclaiming one is there already.
+    pub(crate) fn record_nlm_host(&mut self, host: &[u8], reclaim: bool) -> Result<(), StateError> {
+        if self.nlm.is_recorded(host) {
+            return Ok(());
+        }
+        if !reclaim {
+            self.records.add(&ClientRecord { kind: RecordKind::Nlm, name: host.into(), revoked: false })?;
+        }
+        if let Some(host) = self.nlm.by_name.get_mut(host) {
+            host.recorded = true;
+        }
+        Ok(())
+    }
+
+    /// The names of an owner's host and of the owner.
+    pub(crate) fn nlm_names(&self, owner: OwnerId) -> Option<NlmNames> {
+        let name = &self.owners.get(owner)?.name;
+        Some(NlmNames { host: self.nlm.names.get(&name.group)?.clone(), owner: name.bytes.clone() })
+    }
+
+    pub(crate) fn note_nlm_file(&mut self, owner: OwnerId, file: &FileKey) {
+        let file = self.file_entry(file);
+        if let Some(owner) = self.owners.get_mut(owner) {
+            owner.nlm_files.insert(file);
+        }
+    }
+
+    /// Forgets that an owner has something in a file, if it has not.
+    pub(crate) fn forget_nlm_file(&mut self, owner: OwnerId, file: &FileKey) {
+        let has = self
+            .locks_of(file)
+            .is_some_and(|locks| locks.held.has_owner(owner) || locks.shares.iter().any(|share| share.owner == owner));
+        if let (false, Some(found)) = (has, self.owners.get_mut(owner)) {
+            found.nlm_files.remove(file);
+        }
+        self.release_owner(owner);
+    }
+
+    fn free_nlm_owner(&mut self, now: Duration, id: OwnerId) {
+        let Some(owner) = self.owners.get_mut(id) else { return };
+        let files = std::mem::take(&mut owner.nlm_files);
+        let waits = std::mem::take(&mut owner.waits);
+        for file in files.iter().chain(&waits) {
+            self.cancel_waits(id, file);
+            if let Some(locks) = self.locks_mut(file) {
+                locks.shares.retain(|share| share.owner != id);
+            }
+            self.release_range(now, file, (id, ByteRange::WHOLE));
+            self.settle(file);
+        }
+        self.owners.remove(id);
+    }
+}

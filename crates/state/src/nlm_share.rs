@@ -1,0 +1,93 @@
+//! Shares of the lock protocol (NLM_SHARE, NLM_UNSHARE): whole-file reservations of DOS clients, which conflict with
+//! opens like opens do with each other.
+
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::owner::{OwnerId, OwnerKind};
+use crate::{FileKey, ShareAccess, ShareDeny, State, StateError};
+
+/// A share of one owner in one file.
+#[derive(Debug)]
+pub(crate) struct NlmShare {
+    pub owner: OwnerId,
+    pub access: ShareAccess,
+    pub deny: ShareDeny,
+}
+
+/// The arguments of NLM_SHARE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NlmShareArgs<'a> {
+    /// The host's name.
+    pub host: &'a [u8],
+    /// The owner's handle.
+    pub owner: &'a [u8],
+    /// The file.
+    pub file: FileKey,
+    /// What the owner does; none at all is possible.
+    pub access: Option<ShareAccess>,
+    /// What it denies others.
+    pub deny: ShareDeny,
+    /// Whether it was held before the server restarted.
+    pub reclaim: bool,
+}
+
+impl State {
+    /// NLM_SHARE: reserves a file, in place of the owner's earlier share.
+    ///
+    /// # Errors
+    /// [`StateError::ShareDenied`], `Grace`, `NoGrace`, `ReclaimBad`, `Delay` while a delegation is recalled, `Resource`,
+    /// `Records`.
+    pub fn nlm_share(&self, now: Duration, args: &NlmShareArgs<'_>) -> Result<(), StateError> {
+        let mut core = self.core();
+        let answer = core.nlm_share(now, args);
+        core.settle(&args.file);
+        answer
+    }
+
+    /// NLM_UNSHARE. A share that there is not is no error.
+    pub fn nlm_unshare(&self, host: &[u8], owner: &[u8], file: &FileKey) {
+        let mut core = self.core();
+        let Some(owner) = core.nlm_host_owner(host, owner) else { return };
+        if let Some(locks) = core.locks_mut(file) {
+            locks.shares.retain(|share| share.owner != owner);
+        }
+        core.forget_nlm_file(owner, file);
+        core.settle(file);
+    }
+}
+
+impl Core {
+    fn nlm_host_owner(&self, host: &[u8], owner: &[u8]) -> Option<OwnerId> {
+        self.owners.find(OwnerKind::Nlm, self.nlm.number(host)?, owner)
+    }
+
+    fn nlm_share(&mut self, now: Duration, args: &NlmShareArgs<'_>) -> Result<(), StateError> {
+        self.check_nlm_grace(now, args.host, args.reclaim)?;
+        let access = args.access.unwrap_or_default();
+        if !args.reclaim {
+            let exclusive = access.writes() || ShareAccess::READ.is_denied_by(args.deny);
+            self.recall_for_lock(now, &args.file, exclusive)?;
+        }
+        let owner = self.new_nlm_owner(now, args.host, args.owner)?;
+        let shared = self.take_share(now, args, NlmShare { owner, access, deny: args.deny });
+        self.forget_nlm_file(owner, &args.file);
+        shared
+    }
+
+    fn take_share(&mut self, now: Duration, args: &NlmShareArgs<'_>, share: NlmShare) -> Result<(), StateError> {
+        self.clear_share_conflicts_of(now, &args.file, &share)?;
+        self.record_nlm_host(args.host, args.reclaim)?;
+        let file = self.file_entry(&args.file);
+        let limit = self.limits().nlm_shares_per_file;
+        let owner = share.owner;
+        let locks = self.locks_mut(&file).ok_or(StateError::Resource)?;
+        locks.shares.retain(|other| other.owner != owner);
+        if locks.shares.len() >= limit {
+            return Err(StateError::Resource);
+        }
+        locks.shares.push(share);
+        self.note_nlm_file(owner, &file);
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! OPEN (RFC 8881 §18.16, RFC 7530 §16.16): share reservations, upgrades and reclaims.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::file::{Body, Held, Open};
+use crate::ids::StateKey;
+use crate::owner::{OwnerId, OwnerKind};
+use crate::share::SharesSeen;
+use crate::stateid_table::Standing;
+use crate::{
+    ClientId, DelegationAnswer, DelegationKind, DelegationWant, FileKey, ShareAccess, ShareDeny, State, StateError,
+    Stateid,
+};
+
+/// By what right a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// As anybody opens: CLAIM_NULL and CLAIM_FH.
+    New,
+    /// It was open before the server restarted: CLAIM_PREVIOUS, with the delegation that was held.
+    Previous(Option<DelegationKind>),
+    /// Under a delegation that the client holds: CLAIM_DELEGATE_CUR and CLAIM_DELEG_CUR_FH.
+    DelegateCurrent(Stateid),
+    /// Under a delegation from before the client restarted: CLAIM_DELEGATE_PREV and CLAIM_DELEG_PREV_FH.
+    DelegatePrevious,
+}
+
+/// The arguments of OPEN, once the file is known.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenArgs<'a> {
+    /// The client.
+    pub client: ClientId,
+    /// The open owner's name.
+    pub owner: &'a [u8],
+    /// The file.
+    pub file: FileKey,
+    /// What the open is for.
+    pub access: ShareAccess,
+    /// What the open denies others.
+    pub deny: ShareDeny,
+    /// By what right.
+    pub claim: Claim,
+    /// What delegation the client would like.
+    pub want: DelegationWant,
+    /// The file's change attribute, which a write delegation remembers.
+    pub change: u64,
+}
+
+/// What OPEN answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opened {
+    /// The open.
+    pub stateid: Stateid,
+    /// Whether OPEN_CONFIRM must follow (NFSv4.0).
+    pub confirm: bool,
+    /// The delegation, or why there is none.
+    pub delegation: DelegationAnswer,
+}
+
+impl State {
+    /// Whether an OPEN that creates a file may go ahead: asked before the file is made, so that no file is left
+    /// behind by an open that is refused.
+    ///
+    /// # Errors
+    /// As [`State::open`] for a file that nobody else has open.
+    pub fn may_open(&self, now: Duration, client: ClientId, claim: Claim) -> Result<(), StateError> {
+        let mut core = self.core();
+        core.live_client(now, client)?;
+        core.check_grace(now, client, matches!(claim, Claim::Previous(_)))?;
+        core.room_for_open()
+    }
+
+    /// OPEN: grants the access, or more access to an owner that has the file open already.
+    ///
+    /// # Errors
+    /// [`StateError::ShareDenied`]; `Delay` while a delegation is being recalled; `Grace`, `NoGrace`, `ReclaimBad` and
+    /// `ReclaimConflict` about reclaims; `StaleClientid`, `Expired`, `Resource`, and what the stateid of a delegation
+    /// deserves.
+    pub fn open(&self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
+        self.core().open(now, args)
+    }
+}
+
+impl Core {
+    pub(crate) fn room_for_open(&self) -> Result<(), StateError> {
+        if self.counts.opens < self.limits().opens { Ok(()) } else { Err(StateError::Resource) }
+    }
+
+    fn open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
+        self.live_client(now, args.client)?;
+        let reclaim = matches!(args.claim, Claim::Previous(_));
+        self.check_grace(now, args.client, reclaim)?;
+        self.check_claim(args)?;
+        let owner = self.owner(now, OwnerKind::Open, args.client.number(), args.owner)?;
+        let answer = self.open_as(now, args, owner);
+        self.settle(&args.file);
+        self.release_owner(owner);
+        answer
+    }
+
+    fn check_claim(&self, args: &OpenArgs<'_>) -> Result<(), StateError> {
+        match args.claim {
+            Claim::New | Claim::Previous(_) => Ok(()),
+            // Delegations do not outlive a restart of their client here.
+            Claim::DelegatePrevious => Err(StateError::NotSupp),
+            Claim::DelegateCurrent(stateid) => self.check_delegate_current(&stateid, args),
+        }
+    }
+
+    fn open_as(&mut self, now: Duration, args: &OpenArgs<'_>, owner: OwnerId) -> Result<Opened, StateError> {
+        let existing = self.open_of(owner, &args.file);
+        if existing.is_none() {
+            self.room_for_open()?;
+        }
+        let reclaim = matches!(args.claim, Claim::Previous(_));
+        match self.clear_share_conflicts(now, args, existing) {
+            Err(StateError::ShareDenied) if reclaim => return Err(StateError::ReclaimConflict),
+            other => other?,
+        }
+        if !reclaim {
+            self.recall_for_open(now, args)?;
+        }
+        self.ensure_recorded(args.client, reclaim)?;
+        let confirm = self.needs_confirm(args, owner);
+        let key = match existing {
+            Some(key) => self.upgrade(key, args),
+            None => self.new_open(args, owner, confirm)?,
+        };
+        let delegation = if confirm { DelegationAnswer::None } else { self.delegate(now, args) };
+        Ok(Opened { stateid: self.stateid(key), confirm, delegation })
+    }
+
+    fn open_of(&self, owner: OwnerId, file: &FileKey) -> Option<StateKey> {
+        let opens = &self.files.get(file)?.opens;
+        opens.iter().copied().find(|key| self.states.get(key).is_some_and(|held| held.owner == owner))
+    }
+
+    /// NFSv4.0 owners are confirmed once, and a reclaim needs no confirmation (RFC 7530 §16.18.5).
+    fn needs_confirm(&mut self, args: &OpenArgs<'_>, owner: OwnerId) -> bool {
+        let is_v40 = self.client(args.client).is_ok_and(|client| client.is_v40());
+        let Some(owner) = self.owners.get_mut(owner) else { return false };
+        owner.confirmed |= !is_v40 || args.claim != Claim::New;
+        !owner.confirmed
+    }
+
+    fn upgrade(&mut self, key: StateKey, args: &OpenArgs<'_>) -> StateKey {
+        let locks = match self.states.get_mut(&key).and_then(Held::open_mut) {
+            Some(open) => {
+                open.access = open.access.union(args.access);
+                open.deny = open.deny.union(args.deny);
+                open.seen.add(args.access, args.deny);
+                open.locks.clone()
+            }
+            None => Vec::new(),
+        };
+        self.bump(key);
+        locks.into_iter().for_each(|lock| self.publish(lock));
+        key
+    }
+
+    fn new_open(&mut self, args: &OpenArgs<'_>, owner: OwnerId, confirm: bool) -> Result<StateKey, StateError> {
+        let key = self.new_key(args.client.number())?;
+        let file = self.file_entry(&args.file);
+        let mut seen = SharesSeen::default();
+        seen.add(args.access, args.deny);
+        let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: Vec::new() });
+        let standing = if confirm { Standing::Unconfirmed } else { Standing::Valid };
+        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 1, standing, body });
+        self.counts.opens += 1;
+        if let Some(file) = self.files.get_mut(&file) {
+            file.opens.push(key);
+        }
+        if let Some(owner) = self.owners.get_mut(owner) {
+            owner.states.insert(key);
+        }
+        self.publish(key);
+        Ok(key)
+    }
+}

@@ -1,0 +1,172 @@
+//! Open owners, lock owners and the owners of the lock protocol, in one table.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::ids::StateKey;
+use crate::limits::NAME_MAX_BYTES;
+use crate::seqid::Seqid;
+use crate::{FileKey, StateError};
+
+/// A number for an owner that is not used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct OwnerId(pub u64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OwnerKind {
+    Open,
+    Lock,
+    /// `group` is then the number of the host, not of a client.
+    Nlm,
+}
+
+/// Names are ordered by where they belong, so that one client's owners are neighbours.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OwnerName {
+    pub nlm: bool,
+    pub group: u32,
+    pub kind: OwnerKind,
+    pub bytes: Box<[u8]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub name: Arc<OwnerName>,
+    pub states: BTreeSet<StateKey>,
+    /// Files in which an owner of the lock protocol has locks or shares.
+    pub nlm_files: BTreeSet<Arc<FileKey>>,
+    /// Files in which the owner waits for a lock.
+    pub waits: Vec<Arc<FileKey>>,
+    /// NFSv4.0's sequence of requests.
+    pub seqid: Option<Box<Seqid>>,
+    /// Whether OPEN_CONFIRM is not needed any more (RFC 7530 §16.18.5).
+    pub confirmed: bool,
+    pub used: Duration,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Owners {
+    by_id: HashMap<OwnerId, Owner>,
+    by_name: BTreeMap<Arc<OwnerName>, OwnerId>,
+    last: u64,
+    /// Where the sweep for idle owners goes on.
+    sweep_from: Option<Arc<OwnerName>>,
+}
+
+impl Owners {
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    pub(crate) fn get(&self, id: OwnerId) -> Option<&Owner> {
+        self.by_id.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: OwnerId) -> Option<&mut Owner> {
+        self.by_id.get_mut(&id)
+    }
+
+    pub(crate) fn find(&self, kind: OwnerKind, group: u32, bytes: &[u8]) -> Option<OwnerId> {
+        let name = OwnerName { nlm: kind == OwnerKind::Nlm, group, kind, bytes: bytes.into() };
+        self.by_name.get(&name).copied()
+    }
+
+    fn insert(&mut self, name: OwnerName, now: Duration) -> OwnerId {
+        self.last += 1;
+        let id = OwnerId(self.last);
+        let name = Arc::new(name);
+        self.by_name.insert(Arc::clone(&name), id);
+        let owner = Owner {
+            name,
+            states: BTreeSet::new(),
+            nlm_files: BTreeSet::new(),
+            waits: Vec::new(),
+            seqid: None,
+            confirmed: false,
+            used: now,
+        };
+        self.by_id.insert(id, owner);
+        id
+    }
+
+    pub(crate) fn remove(&mut self, id: OwnerId) -> Option<Owner> {
+        let owner = self.by_id.remove(&id)?;
+        self.by_name.remove(&owner.name);
+        Some(owner)
+    }
+
+    /// The first owner of a client or host that there is.
+    pub(crate) fn first_of(&self, nlm: bool, group: u32) -> Option<OwnerId> {
+        let from = OwnerName { nlm, group, kind: OwnerKind::Open, bytes: Box::default() };
+        let (name, id) = self.by_name.range(from..).next()?;
+        (name.nlm == nlm && name.group == group).then_some(*id)
+    }
+
+    /// The next owners of a sweep that comes round.
+    fn next(&mut self, count: usize) -> Vec<OwnerId> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let from = self.sweep_from.take().map_or(Unbounded, Excluded);
+        let batch: Vec<_> = self.by_name.range((from, Unbounded)).take(count).map(|(n, id)| (n.clone(), *id)).collect();
+        self.sweep_from = (batch.len() == count).then(|| batch.last().map(|(name, _)| name.clone())).flatten();
+        batch.into_iter().map(|(_, id)| id).collect()
+    }
+}
+
+impl Core {
+    /// The owner of this name, made if there is none.
+    pub(crate) fn owner(
+        &mut self,
+        now: Duration,
+        kind: OwnerKind,
+        group: u32,
+        bytes: &[u8],
+    ) -> Result<OwnerId, StateError> {
+        if bytes.len() > NAME_MAX_BYTES {
+            return Err(StateError::Inval);
+        }
+        if let Some(id) = self.owners.find(kind, group, bytes) {
+            if let Some(owner) = self.owners.get_mut(id) {
+                owner.used = now;
+            }
+            return Ok(id);
+        }
+        if self.owners.len() >= self.limits().owners {
+            return Err(StateError::Resource);
+        }
+        let name = OwnerName { nlm: kind == OwnerKind::Nlm, group, kind, bytes: bytes.into() };
+        Ok(self.owners.insert(name, now))
+    }
+
+    /// Forgets an owner that has nothing. NFSv4.0's owners stay for a while, since their last reply may be asked
+    /// for again (RFC 7530 §9.1.9).
+    pub(crate) fn release_owner(&mut self, id: OwnerId) {
+        if self.owners.get(id).is_some_and(|owner| is_idle(owner) && owner.seqid.is_none()) {
+            self.owners.remove(id);
+        }
+    }
+
+    /// Forgets some of NFSv4.0's owners that have had nothing for a lease's time.
+    pub(crate) fn sweep_owners(&mut self, now: Duration) {
+        let lease = self.limits().lease;
+        for id in self.owners.next(self.limits().steps) {
+            let Some(owner) = self.owners.get(id) else { continue };
+            let rests = owner.used + lease < now && owner.seqid.as_ref().is_none_or(|seqid| !seqid.is_busy());
+            if !rests {
+                continue;
+            }
+            let closed = owner.seqid.as_ref().and_then(|seqid| seqid.closed);
+            if let Some(key) = closed {
+                self.remove_state(now, key);
+            }
+            if self.owners.get(id).is_some_and(is_idle) {
+                self.owners.remove(id);
+            }
+        }
+    }
+}
+
+fn is_idle(owner: &Owner) -> bool {
+    owner.states.is_empty() && owner.nlm_files.is_empty() && owner.waits.is_empty()
+}

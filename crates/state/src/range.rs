@@ -1,0 +1,115 @@
+//! Ranges of bytes, as locks name them.
+
+use crate::StateError;
+
+/// A non-empty range of bytes; both ends are inclusive, so that a range up to the last possible byte has a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ByteRange {
+    first: u64,
+    last: u64,
+}
+
+impl ByteRange {
+    /// Every byte that a file can have.
+    pub const WHOLE: ByteRange = ByteRange { first: 0, last: u64::MAX };
+
+    /// The range of NFSv4's offset and length; a length of `u64::MAX` means to the end of the file.
+    ///
+    /// # Errors
+    /// [`StateError::Inval`] for a length of 0 or a range past the last 64-bit offset (RFC 8881 §18.10.3).
+    pub fn nfs4(offset: u64, length: u64) -> Result<ByteRange, StateError> {
+        if length == u64::MAX {
+            return Ok(ByteRange { first: offset, last: u64::MAX });
+        }
+        let last = length.checked_sub(1).and_then(|n| offset.checked_add(n)).ok_or(StateError::Inval)?;
+        // An end beyond u64::MAX is an error even where the last byte itself would fit.
+        last.checked_add(1).ok_or(StateError::Inval)?;
+        Ok(ByteRange { first: offset, last })
+    }
+
+    /// The range of the lock protocol's offset and length; a length of 0 means to the end of the file.
+    ///
+    /// # Errors
+    /// [`StateError::Inval`] for a range past the last offset.
+    pub fn nlm(offset: u64, length: u64) -> Result<ByteRange, StateError> {
+        match length {
+            0 | u64::MAX => Ok(ByteRange { first: offset, last: u64::MAX }),
+            _ => Self::nfs4(offset, length),
+        }
+    }
+
+    /// The range from `first` to `last`, both included.
+    pub fn inclusive(first: u64, last: u64) -> Option<ByteRange> {
+        (first <= last).then_some(ByteRange { first, last })
+    }
+
+    /// The offset of the first byte.
+    pub fn first(self) -> u64 {
+        self.first
+    }
+
+    /// The offset of the last byte.
+    pub fn last(self) -> u64 {
+        self.last
+    }
+
+    /// The length in bytes; `u64::MAX` where the range goes to the end of the file, as NFSv4 writes it.
+    pub fn length(self) -> u64 {
+        if self.last == u64::MAX { u64::MAX } else { self.last - self.first + 1 }
+    }
+
+    /// Whether the two ranges share a byte.
+    pub fn overlaps(self, other: ByteRange) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    /// Whether the two ranges share a byte or lie next to each other.
+    pub(crate) fn touches(self, other: ByteRange) -> bool {
+        self.first <= other.last.saturating_add(1) && other.first <= self.last.saturating_add(1)
+    }
+
+    /// The smallest range around both.
+    pub(crate) fn span(self, other: ByteRange) -> ByteRange {
+        ByteRange { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+
+    /// What is left of this range on either side of `hole`.
+    pub(crate) fn without(self, hole: ByteRange) -> [Option<ByteRange>; 2] {
+        if !self.overlaps(hole) {
+            return [Some(self), None];
+        }
+        let before = hole.first.checked_sub(1).and_then(|last| ByteRange::inclusive(self.first, last));
+        let after = hole.last.checked_add(1).and_then(|first| ByteRange::inclusive(first, self.last));
+        [before, after]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_of_all_ones_reaches_the_end_of_the_file() {
+        let range = ByteRange::nfs4(100, u64::MAX).unwrap();
+        assert_eq!((range.first(), range.last(), range.length()), (100, u64::MAX, u64::MAX));
+    }
+
+    #[test]
+    fn empty_or_overflowing_range_is_invalid() {
+        assert_eq!(ByteRange::nfs4(25, 0), Err(StateError::Inval));
+        assert_eq!(ByteRange::nfs4(100, u64::MAX - 1), Err(StateError::Inval));
+    }
+
+    #[test]
+    fn nlm_length_of_zero_reaches_the_end_of_the_file() {
+        assert_eq!(ByteRange::nlm(5, 0).unwrap().last(), u64::MAX);
+    }
+
+    #[test]
+    fn hole_in_the_middle_leaves_two_pieces() {
+        let range = ByteRange::nfs4(0, 100).unwrap();
+        let pieces = range.without(ByteRange::nfs4(40, 20).unwrap());
+        assert_eq!(pieces, [ByteRange::inclusive(0, 39), ByteRange::inclusive(60, 99)]);
+        assert_eq!(range.without(ByteRange::WHOLE), [None, None]);
+    }
+}

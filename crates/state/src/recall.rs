@@ -1,0 +1,202 @@
+//! Recalling delegations, and revoking those that are not returned (RFC 8881 §10.4.5, §10.4.6).
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::file::Held;
+use crate::ids::StateKey;
+use crate::stateid_table::Standing;
+use crate::{
+    AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Requester, ShareAccess, StateError, Verdict,
+};
+
+/// Files that one generation of [`Recent`] holds.
+const RECENT_MAX: usize = 65_536;
+
+/// Recalls under way, by when they must be answered, and files that were recalled lately.
+#[derive(Debug, Default)]
+pub(crate) struct Recalls {
+    deadlines: BTreeSet<(Duration, StateKey)>,
+    of: HashMap<StateKey, Duration>,
+    recent: Recent,
+}
+
+/// Hashes of files in two generations: what is asked for is remembered for one to two generations' time. A file
+/// that shares another's hash goes without a delegation for a while.
+#[derive(Debug, Default)]
+struct Recent {
+    hasher: RandomState,
+    current: HashSet<u64>,
+    previous: HashSet<u64>,
+    since: Duration,
+}
+
+impl Recent {
+    fn add(&mut self, file: &FileKey, now: Duration, memory: Duration) {
+        if now >= self.since + memory || self.current.len() >= RECENT_MAX {
+            let stale = now >= self.since + 2 * memory;
+            self.previous = std::mem::take(&mut self.current);
+            self.since = now;
+            if stale {
+                self.previous.clear();
+            }
+        }
+        self.current.insert(self.hasher.hash_one(file));
+    }
+
+    fn has(&self, file: &FileKey, now: Duration, memory: Duration) -> bool {
+        let hash = self.hasher.hash_one(file);
+        now < self.since + 2 * memory && self.current.contains(&hash)
+            || now < self.since + memory && self.previous.contains(&hash)
+    }
+}
+
+impl Recalls {
+    pub(crate) fn is_recent(&self, file: &FileKey, now: Duration, memory: Duration) -> bool {
+        self.recent.has(file, now, memory)
+    }
+
+    pub(crate) fn forget(&mut self, key: StateKey) {
+        if let Some(deadline) = self.of.remove(&key) {
+            self.deadlines.remove(&(deadline, key));
+        }
+    }
+
+    fn begin(&mut self, key: StateKey, deadline: Duration) {
+        self.of.insert(key, deadline);
+        self.deadlines.insert((deadline, key));
+    }
+
+    /// A recall whose time is over.
+    fn next_late(&self, now: Duration) -> Option<StateKey> {
+        self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, key)| *key)
+    }
+}
+
+impl Core {
+    /// Recalls what an open conflicts with. Opens that deny reading conflict with every delegation, since its client
+    /// opens for reading on its own; that they deny writing does not matter to one for reading.
+    pub(crate) fn recall_for_open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
+        let exclusive = args.access.writes() || ShareAccess::READ.is_denied_by(args.deny);
+        let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
+        match self.recall_for_access(now, &args.file, kind, Requester::Client(args.client))? {
+            Verdict::Proceed => Ok(()),
+            Verdict::Wait => Err(StateError::Delay),
+        }
+    }
+
+    /// Recalls the delegations of others that an access conflicts with.
+    pub(crate) fn recall_for_access(
+        &mut self,
+        now: Duration,
+        file: &FileKey,
+        kind: AccessKind,
+        who: Requester,
+    ) -> Result<Verdict, StateError> {
+        let Some(entry) = self.files.get(file) else { return Ok(Verdict::Proceed) };
+        let conflicting = entry.delegations.iter().copied().filter(|key| {
+            let foreign = who != Requester::Client(ClientId::new(self.shared.boot, key.client()));
+            let delegation = self.states.get(key).and_then(Held::delegation);
+            foreign && delegation.is_some_and(|delegation| kind.conflicts_with(delegation.kind))
+        });
+        let conflicting: Vec<StateKey> = conflicting.collect();
+        let mut verdict = Verdict::Proceed;
+        for key in conflicting {
+            if !self.recall(now, key)? {
+                verdict = Verdict::Wait;
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// Asks for one delegation back; true when it is out of the way already.
+    fn recall(&mut self, now: Duration, key: StateKey) -> Result<bool, StateError> {
+        if self.is_clearable(now, key) {
+            self.clear(now, key);
+            return Ok(true);
+        }
+        let deadline = now + self.limits().recall;
+        let memory = self.limits().recall_memory;
+        let Some(held) = self.states.get_mut(&key) else { return Ok(true) };
+        let file = *held.file;
+        let Some(delegation) = held.delegation_mut() else { return Ok(true) };
+        if let Some(recalled) = delegation.recalled {
+            if recalled + self.shared.limits.recall > now {
+                return Ok(false);
+            }
+            self.revoke(now, key, Standing::DelegRevoked);
+            return Ok(true);
+        }
+        delegation.recalled = Some(now);
+        self.recalls.recent.add(&file, now, memory);
+        self.recalls.begin(key, deadline);
+        self.emit_recall(key, file);
+        Ok(false)
+    }
+
+    fn emit_recall(&mut self, key: StateKey, file: FileKey) {
+        let client = ClientId::new(self.shared.boot, key.client());
+        let stateid = self.stateid(key);
+        self.emit(Event::Recall { client, stateid, file });
+    }
+
+    /// Sends the recalls of a client again: the path that they were sent on may have been dead.
+    pub(crate) fn recall_again(&mut self, client: u32) {
+        if self.recalls.of.is_empty() {
+            return;
+        }
+        let pending: Vec<_> = self
+            .states_of(client)
+            .filter(|(_, held)| held.standing.holds())
+            .filter(|(_, held)| held.delegation().is_some_and(|delegation| delegation.recalled.is_some()))
+            .map(|(key, held)| (key, *held.file))
+            .collect();
+        pending.into_iter().for_each(|(key, file)| self.emit_recall(key, file));
+    }
+
+    /// Revokes some of the delegations whose time to be returned is over.
+    pub(crate) fn revoke_late(&mut self, now: Duration) {
+        for _ in 0..self.limits().steps {
+            let Some(key) = self.recalls.next_late(now) else { return };
+            self.recalls.forget(key);
+            self.revoke(now, key, Standing::DelegRevoked);
+        }
+    }
+
+    /// Whether the client holds a delegation.
+    pub(crate) fn has_delegation(&self, client: u32) -> bool {
+        self.states_of(client).any(|(_, held)| held.standing.holds() && held.delegation().is_some())
+    }
+
+    /// Recalls every delegation on a file for the lock protocol: its locks are not seen by clients that lock on their
+    /// own (RFC 8881 §10.4.1).
+    pub(crate) fn recall_for_lock(&mut self, now: Duration, file: &FileKey, exclusive: bool) -> Result<(), StateError> {
+        let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
+        match self.recall_for_access(now, file, kind, Requester::Other)? {
+            Verdict::Proceed => Ok(()),
+            Verdict::Wait => Err(StateError::Delay),
+        }
+    }
+}
+
+/// How the kinds compare is relied on by [`Core::settle`] and by the policy.
+const _: () = assert!((DelegationKind::Read as u8) < (DelegationKind::Write as u8));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recalled_file_is_remembered_for_its_time_and_forgotten_after_twice_that() {
+        let (mut recent, memory) = (Recent::default(), Duration::from_secs(30));
+        let file = FileKey { export: 0, node: vfs::Handle::from_u64(1) };
+        recent.add(&file, Duration::from_secs(100), memory);
+        assert!(recent.has(&file, Duration::from_secs(129), memory));
+        assert!(!recent.has(&file, Duration::from_secs(160), memory));
+        let other = FileKey { export: 0, node: vfs::Handle::from_u64(2) };
+        recent.add(&other, Duration::from_secs(131), memory);
+        assert!(recent.has(&file, Duration::from_secs(132), memory));
+    }
+}

@@ -1,0 +1,156 @@
+//! SEQUENCE (RFC 8881 §18.46): the door to every request of a session.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::session::Inner;
+use crate::slot::Arrival;
+use crate::sync::lock;
+use crate::{Direction, Session, SessionId, State, StateError, StatusFlags};
+
+/// The arguments of SEQUENCE, and what identifies the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceArgs {
+    /// The session.
+    pub session: SessionId,
+    /// The slot.
+    pub slot: u32,
+    /// The request's number on the slot.
+    pub sequence: u32,
+    /// The highest slot that the client has a request on.
+    pub highest_slot: u32,
+    /// Whether the reply must be kept.
+    pub cache_this: bool,
+    /// The connection that the request came over; it is bound to the fore channel (RFC 8881 §2.10.3.1).
+    pub connection: u64,
+    /// A hash of the request and its principal: equal for a repeated one.
+    pub digest: u64,
+}
+
+/// What SEQUENCE answers besides repeating its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SequenceReply {
+    /// The highest slot that the client may use.
+    pub highest_slot: u32,
+    /// The highest slot that the server wants the client to use.
+    pub target_highest_slot: u32,
+    /// What the client should know of its state.
+    pub flags: StatusFlags,
+}
+
+/// What to do with a request.
+#[derive(Debug)]
+pub enum Sequenced {
+    /// It is new: execute it and hand its reply to [`SlotTurn::finish`].
+    Execute(SlotTurn, SequenceReply),
+    /// It is repeated: send this reply.
+    Replay(Vec<u8>),
+}
+
+/// A slot while its request is being executed. Dropped without [`SlotTurn::finish`], the request never was.
+pub struct SlotTurn {
+    session: Arc<Session>,
+    slot: u32,
+    cache_this: bool,
+    open: bool,
+}
+
+impl fmt::Debug for SlotTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SlotTurn({:?}, slot {})", self.session.id, self.slot)
+    }
+}
+
+impl SlotTurn {
+    /// The session of the request.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// Whether the client asked for its reply to be kept: one larger than `max_response_cached_bytes` is to be
+    /// answered with NFS4ERR_REP_TOO_BIG_TO_CACHE before it is executed.
+    pub fn cache_this(&self) -> bool {
+        self.cache_this
+    }
+
+    /// Ends the request with its encoded reply, which is kept if it was asked for and fits, or if it is tiny.
+    pub fn finish(mut self, reply: &[u8]) {
+        self.open = false;
+        let fits = reply.len() <= self.session.fore.max_response_cached_bytes as usize;
+        let tiny = reply.len() <= self.session.always_cached_bytes as usize;
+        let kept = fits && (self.cache_this || tiny);
+        if let Some(slot) = lock(&self.session.inner).slots.get_mut(self.slot as usize) {
+            slot.finish(kept.then_some(reply));
+        }
+    }
+}
+
+impl Drop for SlotTurn {
+    fn drop(&mut self) {
+        if self.open
+            && let Some(slot) = lock(&self.session.inner).slots.get_mut(self.slot as usize)
+        {
+            slot.abandon();
+        }
+    }
+}
+
+impl State {
+    /// Takes a request up (RFC 8881 §18.46.3) and renews its client's lease. Locks nothing but the session.
+    ///
+    /// # Errors
+    /// [`StateError::BadSession`], `BadSlot`, `BadHighSlot`, `SeqMisordered`, `SeqFalseRetry`, `RetryUncachedRep`, and
+    /// `Delay` while the same request is being executed.
+    pub fn sequence(&self, now: Duration, args: &SequenceArgs) -> Result<Sequenced, StateError> {
+        let session = self.shared.sessions.get(&args.session)?;
+        let mut guard = lock(&session.inner);
+        let inner = &mut *guard;
+        if inner.dead || !session.lease.renew(now) {
+            return Err(StateError::BadSession);
+        }
+        if args.slot as usize >= inner.slots.len() {
+            return Err(StateError::BadSlot);
+        }
+        if args.highest_slot as usize >= inner.slots.len() {
+            return Err(StateError::BadHighSlot);
+        }
+        if let Arrival::Retry(reply) = inner.slots[args.slot as usize].arrive(args.sequence, args.digest)? {
+            return Ok(Sequenced::Replay(reply.to_vec()));
+        }
+        // A connection too many is served all the same; it is just not remembered.
+        let _ = inner.bind(args.connection, Direction::Fore);
+        let reply = adapt_slots(inner, args, session.lease.flags());
+        drop(guard);
+        Ok(Sequenced::Execute(SlotTurn { session, slot: args.slot, cache_this: args.cache_this, open: true }, reply))
+    }
+
+    /// Asks a session's client to use `slots` slots from now on: fewer to save memory, more up to what was agreed on
+    /// (RFC 8881 §2.10.6.1). At least one remains.
+    ///
+    /// # Errors
+    /// [`StateError::BadSession`].
+    pub fn set_target_slots(&self, session: &SessionId, slots: u32) -> Result<(), StateError> {
+        let session = self.shared.sessions.get(session)?;
+        let mut inner = lock(&session.inner);
+        inner.target = slots.clamp(1, session.fore.max_requests);
+        while (inner.slots.len() as u32) < inner.target {
+            inner.slots.push(Default::default());
+        }
+        Ok(())
+    }
+}
+
+/// Drops slots above the target once the client has stopped using them, and says where the channel stands.
+fn adapt_slots(inner: &mut Inner, args: &SequenceArgs, client_flags: u32) -> SequenceReply {
+    let target = inner.target as usize;
+    let in_use = args.highest_slot.max(args.slot) as usize;
+    if in_use < target && inner.slots.len() > target && inner.slots[target..].iter().all(|slot| !slot.is_busy()) {
+        inner.slots.truncate(target);
+    }
+    SequenceReply {
+        highest_slot: inner.slots.len() as u32 - 1,
+        target_highest_slot: inner.target - 1,
+        flags: StatusFlags(client_flags | inner.flags),
+    }
+}

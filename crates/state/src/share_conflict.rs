@@ -1,0 +1,171 @@
+//! Whether an open may be, next to those that there are (RFC 8881 §9.7).
+
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::file::Held;
+use crate::ids::StateKey;
+use crate::nlm_share::NlmShare;
+use crate::owner::OwnerId;
+use crate::stateid_table::Standing;
+use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, ShareDeny, State, StateError};
+
+/// What an access without an open does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads its data or its attributes.
+    Read,
+    /// Writes its data or changes its size.
+    Write,
+    /// Changes its attributes but not its size, its names or its number of links, or removes it.
+    Change,
+}
+
+/// Whether an access without an open may go ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing stands in the way.
+    Proceed,
+    /// A delegation is being recalled: answer DELAY or JUKEBOX, or ask again a little later.
+    Wait,
+}
+
+impl State {
+    /// Whether an access without an open (by NFSv2, NFSv3, a reserved stateid, or a change of names or attributes) may
+    /// go ahead; recalls the delegations that it conflicts with. A file without share reservations and delegations
+    /// costs one shard's read lock.
+    ///
+    /// # Errors
+    /// [`StateError::Locked`] when an open denies the access.
+    pub fn conflict_check(
+        &self,
+        now: Duration,
+        file: &FileKey,
+        kind: AccessKind,
+        who: Requester,
+    ) -> Result<Verdict, StateError> {
+        let guard = self.shared.guards.get(file);
+        let denied = kind.access().is_some_and(|access| access.is_denied_by(guard.deny));
+        if !denied && !guard.delegated.is_some_and(|delegation| kind.conflicts_with(delegation)) {
+            return Ok(Verdict::Proceed);
+        }
+        let mut core = self.core();
+        if denied {
+            core.clear_denials(now, file, kind.access().unwrap_or_default())?;
+        }
+        core.recall_for_access(now, file, kind, who)
+    }
+}
+
+impl AccessKind {
+    /// Whether a delegation of another client promises that this does not happen (RFC 8881 §10.4).
+    pub(crate) fn conflicts_with(self, delegation: DelegationKind) -> bool {
+        delegation == DelegationKind::Write || self != AccessKind::Read
+    }
+
+    /// What a share reservation says of it; nothing of changes to names and attributes.
+    fn access(self) -> Option<ShareAccess> {
+        match self {
+            AccessKind::Read => Some(ShareAccess::READ),
+            AccessKind::Write => Some(ShareAccess::WRITE),
+            AccessKind::Change => None,
+        }
+    }
+}
+
+/// What belongs to the requester and is not asked.
+#[derive(Default)]
+struct Own {
+    open: Option<StateKey>,
+    share: Option<OwnerId>,
+}
+
+/// Whether the way is clear.
+enum Cleared {
+    Yes,
+    Partly,
+    No,
+}
+
+fn answer(cleared: Cleared, refused: StateError) -> Result<(), StateError> {
+    match cleared {
+        Cleared::Yes => Ok(()),
+        Cleared::Partly => Err(StateError::Delay),
+        Cleared::No => Err(refused),
+    }
+}
+
+impl Core {
+    /// Refuses an open that conflicts with others, once those of overdue clients are out of the way.
+    pub(crate) fn clear_share_conflicts(
+        &mut self,
+        now: Duration,
+        args: &OpenArgs<'_>,
+        own: Option<StateKey>,
+    ) -> Result<(), StateError> {
+        let own = Own { open: own, share: None };
+        let cleared = self.clear_shares(now, &args.file, own, |access, deny| {
+            args.access.is_denied_by(deny) || access.is_denied_by(args.deny)
+        });
+        answer(cleared, StateError::ShareDenied)
+    }
+
+    /// The same for a share of the lock protocol.
+    pub(crate) fn clear_share_conflicts_of(
+        &mut self,
+        now: Duration,
+        file: &FileKey,
+        share: &NlmShare,
+    ) -> Result<(), StateError> {
+        let own = Own { open: None, share: Some(share.owner) };
+        let cleared = self.clear_shares(now, file, own, |access, deny| {
+            share.access.is_denied_by(deny) || access.is_denied_by(share.deny)
+        });
+        answer(cleared, StateError::ShareDenied)
+    }
+
+    fn clear_denials(&mut self, now: Duration, file: &FileKey, access: ShareAccess) -> Result<(), StateError> {
+        let cleared = self.clear_shares(now, file, Own::default(), |_, deny| access.is_denied_by(deny));
+        answer(cleared, StateError::Locked)
+    }
+
+    /// Revokes the conflicting opens of clients that are overdue or gone; nothing when a live one
+    /// conflicts, and a part when there are more than one call may.
+    fn clear_shares(
+        &mut self,
+        now: Duration,
+        file: &FileKey,
+        own: Own,
+        conflicts: impl Fn(ShareAccess, ShareDeny) -> bool,
+    ) -> Cleared {
+        let Some(entry) = self.files.get(file) else { return Cleared::Yes };
+        let shares = entry.locks.iter().flat_map(|locks| &locks.shares);
+        if shares.filter(|share| Some(share.owner) != own.share).any(|share| conflicts(share.access, share.deny)) {
+            return Cleared::No;
+        }
+        let conflicting = |key: &StateKey| {
+            Some(*key) != own.open
+                && self.states.get(key).and_then(Held::open).is_some_and(|open| conflicts(open.access, open.deny))
+        };
+        let found: Vec<StateKey> = entry.opens.iter().copied().filter(conflicting).collect();
+        if found.iter().any(|key| !self.is_clearable(now, *key)) {
+            return Cleared::No;
+        }
+        let steps = self.limits().steps;
+        found.iter().take(steps).for_each(|key| self.clear(now, *key));
+        if found.len() <= steps { Cleared::Yes } else { Cleared::Partly }
+    }
+
+    /// Whether a state belongs to a client that is gone or overdue: it does not stand in the way of others.
+    pub(crate) fn is_clearable(&self, now: Duration, key: StateKey) -> bool {
+        self.clients.get(&key.client()).is_none_or(|client| client.is_overdue(now, self.limits().lease))
+    }
+
+    /// Takes such a state away.
+    pub(crate) fn clear(&mut self, now: Duration, key: StateKey) {
+        match self.clients.contains_key(&key.client()) {
+            true => self.revoke(now, key, Standing::Expired),
+            false => self.remove_state(now, key),
+        }
+    }
+}

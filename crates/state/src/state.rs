@@ -1,0 +1,153 @@
+//! The state of one server, shared by its threads.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::core::{Core, Counts, Shared};
+use crate::grace::GracePeriod;
+use crate::guard::GuardTable;
+use crate::nlm::NlmHosts;
+use crate::owner::Owners;
+use crate::recall::Recalls;
+use crate::records::{ClientRecords, RecordsError};
+use crate::session::SessionTable;
+use crate::stateid_table::StateidTable;
+use crate::sync::lock;
+use crate::waiter::{WaitingFiles, Waking};
+use crate::{Event, HostLocks, Limits};
+
+/// All that a server remembers of its clients. Every method may be called from any thread.
+///
+/// Times are durations since a start of the caller's choice, the same for all calls; they do not go backwards by more
+/// than the time that calls overlap.
+///
+/// ```
+/// use std::time::Duration;
+/// use state::{Limits, NoHostLocks, NoRecords, State};
+///
+/// let state = State::new(1_700_000_000, Limits::default(), Box::new(NoRecords), Box::new(NoHostLocks), Duration::ZERO)?;
+/// assert!(!state.in_grace(Duration::ZERO));
+/// # Ok::<(), state::RecordsError>(())
+/// ```
+pub struct State {
+    pub(crate) shared: Arc<Shared>,
+    core: Mutex<Core>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "State(boot {})", self.shared.boot)
+    }
+}
+
+/// How much state there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Census {
+    /// Client ids, confirmed and not.
+    pub clients: usize,
+    /// Open owners, lock owners and owners of the lock protocol.
+    pub owners: usize,
+    /// Files with any state.
+    pub files: usize,
+    /// Opens, revoked ones included.
+    pub opens: usize,
+    /// Lock stateids.
+    pub lock_states: usize,
+    /// Locked ranges.
+    pub locks: usize,
+    /// Delegations.
+    pub delegations: usize,
+    /// Clients that are gone and whose state is still being removed.
+    pub dying: usize,
+}
+
+impl State {
+    /// Starts with nothing but the records of the boots before; if there are any, a grace period begins.
+    ///
+    /// `boot` is a number that no earlier boot had, such as the time in seconds; it is neither 0 nor all ones.
+    ///
+    /// # Errors
+    /// When the records cannot be read.
+    pub fn new(
+        boot: u32,
+        limits: Limits,
+        mut records: Box<dyn ClientRecords>,
+        host: Box<dyn HostLocks>,
+        now: Duration,
+    ) -> Result<State, RecordsError> {
+        let grace = GracePeriod::new(records.load()?, now, limits.grace);
+        let shared = Arc::new(Shared {
+            limits,
+            // The reserved stateids have these bits in front.
+            boot: boot.clamp(1, u32::MAX - 1),
+            sessions: SessionTable::new(),
+            stateids: StateidTable::new(),
+            guards: GuardTable::new(),
+            events: AtomicUsize::new(0),
+            grace: AtomicBool::new(!grace.is_over()),
+        });
+        let core = Core {
+            shared: Arc::clone(&shared),
+            clients: BTreeMap::new(),
+            last_client: 0,
+            last_confirm: 0,
+            sweep_from: 0,
+            courtesy_last_round: 0,
+            courtesy_this_round: 0,
+            names40: HashMap::new(),
+            names41: HashMap::new(),
+            last_session: 0,
+            slots_granted: 0,
+            states: BTreeMap::new(),
+            files: HashMap::new(),
+            owners: Owners::default(),
+            counts: Counts::default(),
+            dying: VecDeque::new(),
+            nlm: NlmHosts::default(),
+            recalls: Recalls::default(),
+            waking: Waking::No,
+            waiting_files: WaitingFiles::new(),
+            waiting_from: None,
+            grace,
+            records,
+            host,
+            events: VecDeque::new(),
+        };
+        Ok(State { shared, core: Mutex::new(core) })
+    }
+
+    /// The limits that this state was made with.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// The next thing that the server must send, if any. Without events no lock is taken.
+    pub fn poll_event(&self) -> Option<Event> {
+        if self.shared.events.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.core().next_event()
+    }
+
+    /// How much state there is.
+    pub fn census(&self) -> Census {
+        let core = self.core();
+        Census {
+            clients: core.clients.len(),
+            owners: core.owners.len(),
+            files: core.files.len(),
+            opens: core.counts.opens,
+            lock_states: core.counts.lock_states,
+            locks: core.counts.locks,
+            delegations: core.counts.delegations,
+            dying: core.dying.len(),
+        }
+    }
+
+    pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
+        lock(&self.core)
+    }
+}

@@ -1,0 +1,230 @@
+//! What a stateid in a request stands for, and whether it is good for what is asked (RFC 8881 §8.2.4, RFC 7530 §9.1.4).
+
+use std::cmp::Ordering;
+use std::time::Duration;
+
+use crate::core::{Core, Shared};
+use crate::file::Body;
+use crate::ids::StateKey;
+use crate::stateid_table::Published;
+use crate::{AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid, Verdict};
+
+/// What a stateid is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoKind {
+    /// READ.
+    Read,
+    /// WRITE, and SETATTR of the size.
+    Write,
+}
+
+impl State {
+    /// Checks the stateid of a READ, a WRITE or a SETATTR of the size against `file`. For a stateid that names a state
+    /// this takes one shard's read lock; NFSv4.0's use of it renews the lease (RFC 7530 §9.5).
+    ///
+    /// # Errors
+    /// [`StateError::BadStateid`], `OldStateid`, `StaleStateid`, `Expired`, `AdminRevoked`, `DelegRevoked`, `OpenMode`;
+    /// for the reserved stateids `Locked`, `Grace`, and `Delay` while a delegation is recalled.
+    pub fn check_io(
+        &self,
+        now: Duration,
+        (door, stateid): (Door, &Stateid),
+        file: &FileKey,
+        io: IoKind,
+    ) -> Result<(), StateError> {
+        if stateid.is_special() {
+            return self.check_special(now, (door, stateid), file, io);
+        }
+        let key = self.shared.locate(door, stateid)?;
+        let shard = self.shared.stateids.read(key);
+        let published = shard.get(&key).ok_or(StateError::BadStateid)?;
+        published.check(now, door, stateid, file)?;
+        // A client that writes may have to read what it does not overwrite (RFC 8881 §18.22.3), so an open for
+        // writing is good for reading; a delegation for reading is not good for writing.
+        match io {
+            IoKind::Write if !published.access.writes() => Err(StateError::OpenMode),
+            _ => Ok(()),
+        }
+    }
+
+    /// A reserved stateid: no open stands behind it, so that opens and delegations of others are asked.
+    fn check_special(
+        &self,
+        now: Duration,
+        (door, stateid): (Door, &Stateid),
+        file: &FileKey,
+        io: IoKind,
+    ) -> Result<(), StateError> {
+        let who = match door {
+            Door::V40 => Requester::Other,
+            Door::V41(client) => Requester::Client(client),
+        };
+        let kind = match io {
+            IoKind::Read if *stateid == Stateid::READ_BYPASS => return self.check_bypass(now, file, who),
+            IoKind::Read => AccessKind::Read,
+            IoKind::Write => AccessKind::Write,
+        };
+        if *stateid != Stateid::ANONYMOUS && *stateid != Stateid::READ_BYPASS {
+            return Err(StateError::BadStateid);
+        }
+        // A share reservation that is about to be reclaimed may deny this (RFC 8881 §8.4.2.1).
+        if self.in_grace(now) {
+            return Err(StateError::Grace);
+        }
+        match self.conflict_check(now, file, kind, who)? {
+            Verdict::Proceed => Ok(()),
+            Verdict::Wait => Err(StateError::Delay),
+        }
+    }
+
+    /// READ past share reservations; a write delegation still hides newer data.
+    fn check_bypass(&self, now: Duration, file: &FileKey, who: Requester) -> Result<(), StateError> {
+        if self.shared.guards.get(file).delegated != Some(DelegationKind::Write) {
+            return Ok(());
+        }
+        match self.core().recall_for_access(now, file, AccessKind::Read, who)? {
+            Verdict::Proceed => Ok(()),
+            Verdict::Wait => Err(StateError::Delay),
+        }
+    }
+
+    /// TEST_STATEID (RFC 8881 §18.48): what using the stateid would say, whatever the file.
+    ///
+    /// # Errors
+    /// What the stateid deserves.
+    pub fn test_stateid(&self, now: Duration, door: Door, stateid: &Stateid) -> Result<StateKind, StateError> {
+        if stateid.is_special() {
+            return Err(StateError::BadStateid);
+        }
+        let key = self.shared.locate(door, stateid)?;
+        let shard = self.shared.stateids.read(key);
+        let published = shard.get(&key).ok_or(StateError::BadStateid)?;
+        published.check(now, door, stateid, &published.file)?;
+        Ok(published.kind)
+    }
+
+    /// FREE_STATEID (RFC 8881 §18.38): forgets a revoked state, or a lock stateid without locks.
+    ///
+    /// # Errors
+    /// [`StateError::LocksHeld`] for state in use, `BadStateid` or `OldStateid`.
+    pub fn free_stateid(&self, now: Duration, door: Door, stateid: &Stateid) -> Result<(), StateError> {
+        let mut core = self.core();
+        let key = core.shared.locate(door, stateid)?;
+        let held = core.states.get(&key).ok_or(StateError::BadStateid)?;
+        compare_seqid(door, stateid.seqid, held.seqid)?;
+        if !held.standing.is_revoked() {
+            match &held.body {
+                Body::Lock(_) if !core.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(key)) => {}
+                _ => return Err(StateError::LocksHeld),
+            }
+        }
+        core.remove_state(now, key);
+        Ok(())
+    }
+
+    /// The file of a stateid. Takes one shard's read lock.
+    ///
+    /// # Errors
+    /// What the stateid deserves.
+    pub fn stateid_file(&self, door: Door, stateid: &Stateid) -> Result<FileKey, StateError> {
+        let key = self.shared.locate(door, stateid)?;
+        let shard = self.shared.stateids.read(key);
+        shard.get(&key).map(|published| *published.file).ok_or(StateError::BadStateid)
+    }
+}
+
+impl Shared {
+    /// Where a stateid is kept, if it is one of this boot and of the requester's.
+    pub(crate) fn locate(&self, door: Door, stateid: &Stateid) -> Result<StateKey, StateError> {
+        if stateid.is_special() {
+            return Err(StateError::BadStateid);
+        }
+        if stateid.boot() != self.boot {
+            return Err(StateError::StaleStateid);
+        }
+        match door {
+            Door::V41(client) if client.number() != stateid.key().client() => Err(StateError::BadStateid),
+            _ => Ok(stateid.key()),
+        }
+    }
+}
+
+impl Published {
+    fn check(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
+        if *self.file != *file {
+            return Err(StateError::BadStateid);
+        }
+        let alive = match door {
+            Door::V40 => self.lease.renew(now),
+            // SEQUENCE renewed it.
+            Door::V41(_) => !self.lease.has_ended(),
+        };
+        if !alive {
+            return Err(StateError::Expired);
+        }
+        self.standing.check()?;
+        compare_seqid(door, stateid.seqid, self.seqid)
+    }
+}
+
+impl Core {
+    /// The state of a stateid that was given out, even if it is gone: a client that is gone has expired.
+    pub(crate) fn locate(&self, stateid: &Stateid) -> Result<StateKey, StateError> {
+        let key = self.shared.locate(Door::V40, stateid)?;
+        let client = key.client();
+        match self.clients.contains_key(&client) {
+            false if (1..=self.last_client).contains(&client) => Err(StateError::Expired),
+            false => Err(StateError::BadStateid),
+            true => Ok(key),
+        }
+    }
+
+    /// The state of a stateid for this file, whatever its standing.
+    pub(crate) fn find_any(
+        &mut self,
+        now: Duration,
+        door: Door,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<StateKey, StateError> {
+        self.shared.locate(door, stateid)?;
+        let key = self.locate(stateid)?;
+        if door == Door::V40
+            && let Some(client) = self.clients.get(&key.client())
+        {
+            client.lease.renew(now);
+        }
+        let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
+        if *held.file != *file {
+            return Err(StateError::BadStateid);
+        }
+        compare_seqid(door, stateid.seqid, held.seqid)?;
+        Ok(key)
+    }
+
+    /// The state of a stateid for this file, good to be used.
+    pub(crate) fn find_valid(
+        &mut self,
+        now: Duration,
+        door: Door,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<StateKey, StateError> {
+        let key = self.find_any(now, door, stateid, file)?;
+        self.states.get(&key).ok_or(StateError::BadStateid)?.standing.check()?;
+        Ok(key)
+    }
+}
+
+/// Whether a stateid is the current value of its state. NFSv4.1's 0 means the current one (RFC 8881 §8.2.2).
+pub(crate) fn compare_seqid(door: Door, given: u32, current: u32) -> Result<(), StateError> {
+    if given == 0 && door != Door::V40 {
+        return Ok(());
+    }
+    // Seqids wrap: what is less than half a turn behind is old, the rest has never been given out.
+    match (given.wrapping_sub(current) as i32).cmp(&0) {
+        Ordering::Equal => Ok(()),
+        Ordering::Less => Err(StateError::OldStateid),
+        Ordering::Greater => Err(StateError::BadStateid),
+    }
+}

@@ -1,0 +1,269 @@
+//! Who waits for a lock, in order (RFC 8881 §9.6): hosts of the lock protocol get it when it is free, NFSv4 clients are
+//! told and ask again, and for a moment nobody who came later gets it instead.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::lock_set::HeldLock;
+use crate::nlm::NlmNames;
+use crate::owner::OwnerId;
+use crate::{ByteRange, ClientId, Conflict, Event, FileKey, NlmGranted, StateError};
+
+/// A lock that somebody wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub owner: OwnerId,
+    pub range: ByteRange,
+    pub exclusive: bool,
+}
+
+/// How the one who waits is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WaitFor {
+    Client(u32),
+    /// By NLM_GRANTED with the cookie of the request.
+    Nlm(Box<[u8]>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    pub wanted: Wanted,
+    pub wait: WaitFor,
+    asked: Duration,
+    /// Until when a lock that became free is kept for it.
+    reserved_until: Option<Duration>,
+}
+
+impl Waiter {
+    /// An NFSv4 client that gave up does not say so; it just stops asking.
+    fn is_stale(&self, now: Duration, memory: Duration) -> bool {
+        matches!(self.wait, WaitFor::Client(_)) && self.asked + memory < now
+    }
+
+    fn blocks(&self, wanted: Wanted, now: Duration) -> bool {
+        let reserved = self.reserved_until.is_some_and(|until| now < until);
+        let as_lock = HeldLock {
+            owner: self.wanted.owner,
+            range: self.wanted.range,
+            exclusive: self.wanted.exclusive,
+            state: None,
+        };
+        reserved && as_lock.conflicts(wanted.owner, wanted.range, wanted.exclusive)
+    }
+}
+
+/// Whether those who wait in a file are being gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Waking {
+    #[default]
+    No,
+    Once,
+    /// More became free meanwhile.
+    Again,
+}
+
+/// Files in which somebody waits, for the sweep.
+pub(crate) type WaitingFiles = BTreeSet<Arc<FileKey>>;
+
+impl Core {
+    /// Whether it is `wanted`'s turn: no lock that became free is kept for one who waited longer.
+    pub(crate) fn check_turn(&self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
+        let waiting = self.locks_of(file).map(|locks| locks.waiting.as_slice()).unwrap_or_default();
+        let before = waiting.iter().take_while(|waiter| waiter.wanted.owner != wanted.owner);
+        let Some(first) = before.into_iter().find(|waiter| waiter.blocks(wanted, now)) else { return Ok(()) };
+        let client = match first.wait {
+            WaitFor::Client(number) => Some(ClientId::new(self.shared.boot, number)),
+            WaitFor::Nlm(_) => None,
+        };
+        let owner = self.owners.get(first.wanted.owner).map(|owner| owner.name.bytes.clone()).unwrap_or_default();
+        let Wanted { range, exclusive, .. } = first.wanted;
+        Err(StateError::Denied(Box::new(Conflict { range, exclusive, client, owner })))
+    }
+
+    /// Remembers who waits; one who asks again keeps its place.
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Duration,
+        file: &Arc<FileKey>,
+        wanted: Wanted,
+        wait: WaitFor,
+    ) -> Result<(), StateError> {
+        if self.is_deadlock(now, file, wanted) {
+            return Err(StateError::Deadlock);
+        }
+        let limit = self.limits().waiters_per_file;
+        let Some(locks) = self.locks_mut(file) else { return Ok(()) };
+        if let Some(waiter) = locks.waiting.iter_mut().find(|waiter| waiter.wanted == wanted) {
+            waiter.asked = now;
+            waiter.wait = wait;
+            return Ok(());
+        }
+        if locks.waiting.len() >= limit {
+            // An NFSv4 client asks again anyway; only a host must be told that it will not be called.
+            return if matches!(wait, WaitFor::Nlm(_)) { Err(StateError::Resource) } else { Ok(()) };
+        }
+        locks.waiting.push(Waiter { wanted, wait, asked: now, reserved_until: None });
+        if let Some(owner) = self.owners.get_mut(wanted.owner) {
+            owner.waits.push(Arc::clone(file));
+        }
+        self.waiting_files.insert(Arc::clone(file));
+        Ok(())
+    }
+
+    /// Forgets what an owner waits for in a file.
+    pub(crate) fn cancel_waits(&mut self, owner: OwnerId, file: &FileKey) {
+        self.remove_waiters(file, |waiter| waiter.wanted.owner == owner);
+    }
+
+    pub(crate) fn remove_waiters(&mut self, file: &FileKey, gone: impl Fn(&Waiter) -> bool) -> bool {
+        let Some(entry) = self.files.get_mut(file) else { return false };
+        let Some(locks) = entry.locks.as_mut() else { return false };
+        let mut owners = Vec::new();
+        locks.waiting.retain(|waiter| {
+            let stays = !gone(waiter);
+            if !stays {
+                owners.push(waiter.wanted.owner);
+            }
+            stays
+        });
+        if locks.waiting.is_empty() {
+            self.waiting_files.remove(file);
+        }
+        for owner in &owners {
+            if let Some(owner) = self.owners.get_mut(*owner)
+                && let Some(at) = owner.waits.iter().position(|waits| **waits == *file)
+            {
+                owner.waits.swap_remove(at);
+            }
+            self.release_owner(*owner);
+        }
+        !owners.is_empty()
+    }
+
+    /// Goes through those who wait in a file, after locks became free. What a round itself sets free, by taking
+    /// locks of clients that are overdue, is seen by the next round and not by a call within the call.
+    pub(crate) fn wake(&mut self, now: Duration, file: &FileKey) {
+        if self.locks_of(file).is_none_or(|locks| locks.waiting.is_empty()) {
+            return;
+        }
+        if self.waking != Waking::No {
+            self.waking = Waking::Again;
+            return;
+        }
+        for _ in 0..self.limits().steps {
+            self.waking = Waking::Once;
+            self.wake_round(now, file);
+            if self.waking == Waking::Once {
+                break;
+            }
+        }
+        self.waking = Waking::No;
+    }
+
+    fn wake_round(&mut self, now: Duration, file: &FileKey) {
+        let memory = self.limits().waiter_memory;
+        self.remove_waiters(file, |waiter| waiter.is_stale(now, memory));
+        let mut at = 0;
+        while let Some(waiter) = self.locks_of(file).and_then(|locks| locks.waiting.get(at)) {
+            let (wanted, wait) = (waiter.wanted, waiter.wait.clone());
+            let free = self.is_free(now, file, wanted) && self.check_turn(now, file, wanted).is_ok();
+            let removed = free && self.offer(now, file, wanted, wait);
+            at += usize::from(!removed);
+        }
+    }
+
+    /// Whether nothing but locks of clients that are gone is in the way; those are cleared when the lock is asked for.
+    fn is_free(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
+        self.locks_of(file).is_none_or(|locks| {
+            let mut conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
+            conflicts.all(|lock| lock.state.is_some_and(|state| self.is_clearable(now, state)))
+        })
+    }
+
+    /// Gives a lock that is free to a host, or tells a client; true when the waiter is gone from the queue.
+    fn offer(&mut self, now: Duration, file: &FileKey, wanted: Wanted, wait: WaitFor) -> bool {
+        match wait {
+            WaitFor::Nlm(cookie) => self.grant_nlm(now, file, wanted, cookie),
+            WaitFor::Client(number) => {
+                self.notify(now, file, wanted, number);
+                false
+            }
+        }
+    }
+
+    fn notify(&mut self, now: Duration, file: &FileKey, wanted: Wanted, number: u32) {
+        let until = now + self.limits().reservation;
+        let Some(locks) = self.locks_mut(file) else { return };
+        let Some(waiter) = locks.waiting.iter_mut().find(|waiter| waiter.wanted == wanted) else { return };
+        if waiter.reserved_until.is_some() {
+            return;
+        }
+        waiter.reserved_until = Some(until);
+        let is_v41 = self.clients.get(&number).is_some_and(|client| !client.is_v40());
+        if let (true, Some(owner)) = (is_v41, self.owners.get(wanted.owner)) {
+            let owner = owner.name.bytes.clone();
+            self.emit(Event::NotifyLock { client: ClientId::new(self.shared.boot, number), owner, file: *file });
+        }
+    }
+
+    fn grant_nlm(&mut self, now: Duration, file: &FileKey, wanted: Wanted, cookie: Box<[u8]>) -> bool {
+        if self.conflict_of(now, file, wanted).is_err() {
+            return false;
+        }
+        let Wanted { owner, range, exclusive } = wanted;
+        if self.hold_lock(file, HeldLock { owner, range, exclusive, state: None }).is_err() {
+            return false;
+        }
+        self.remove_waiters(file, |waiter| waiter.wanted == wanted);
+        if let Some(NlmNames { host, owner }) = self.nlm_names(owner) {
+            let granted = NlmGranted { host, owner, cookie, file: *file, range, exclusive };
+            self.emit(Event::NlmGranted(Box::new(granted)));
+        }
+        true
+    }
+
+    /// Looks at some of the files in which somebody waits: reservations end, leases end, and local processes unlock
+    /// without telling.
+    pub(crate) fn sweep_waiting(&mut self, now: Duration) {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let from = self.waiting_from.take().map_or(Unbounded, Excluded);
+        let batch: Vec<_> = self.waiting_files.range((from, Unbounded)).take(self.limits().steps).cloned().collect();
+        self.waiting_from = (batch.len() == self.limits().steps).then(|| batch.last().cloned()).flatten();
+        for file in batch {
+            self.wake(now, &file);
+            self.settle(&file);
+        }
+    }
+
+    /// Whether waiting for a lock would close a circle: one of its holders waits, over any number of others, for
+    /// `wanted.owner`. The search is bounded, and gives up saying no.
+    fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
+        let memory = self.limits().waiter_memory;
+        let mut seen = BTreeSet::new();
+        let mut open = self.holders_against(file, wanted);
+        for _ in 0..self.limits().deadlock_steps {
+            let Some(holder) = open.pop() else { return false };
+            if holder == wanted.owner {
+                return true;
+            }
+            if !seen.insert(holder) {
+                continue;
+            }
+            for waits_in in self.owners.get(holder).map(|owner| owner.waits.as_slice()).unwrap_or_default() {
+                let waiting = self.locks_of(waits_in).map(|locks| locks.waiting.as_slice()).unwrap_or_default();
+                for waiter in waiting.iter().filter(|w| w.wanted.owner == holder && !w.is_stale(now, memory)) {
+                    open.extend(self.holders_against(waits_in, waiter.wanted));
+                }
+            }
+        }
+        false
+    }
+
+    fn holders_against(&self, file: &FileKey, wanted: Wanted) -> Vec<OwnerId> {
+        self.locks_of(file).map_or_else(Vec::new, |locks| {
+            locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive).map(|lock| lock.owner).collect()
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! Byte-range locks of NFSv4 (RFC 8881 §9, §18.10–12).
+
+mod world;
+
+use std::sync::{Arc, Mutex};
+
+use state::*;
+use world::*;
+
+fn two(world: &World) -> ((ClientId, Stateid), (ClientId, Stateid)) {
+    let (a, b) = (world.client("a").id, world.client("b").id);
+    ((a, world.open_rw(a, "o", 1)), (b, world.open_rw(b, "o", 1)))
+}
+
+#[test]
+fn refused_lock_names_the_one_in_the_way() {
+    let world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    world.lock_new(a, &open_a, "la", write_lock(1, 25, 75)).unwrap();
+    let Err(StateError::Denied(conflict)) = world.lock_new(b, &open_b, "lb", read_lock(1, 0, 50)) else { panic!() };
+    assert_eq!((conflict.client, &*conflict.owner, conflict.exclusive), (Some(a), b"la".as_slice(), true));
+    assert_eq!((conflict.range.first(), conflict.range.length()), (25, 75));
+    assert_eq!(world.state.census().lock_states, 1, "a refused new owner leaves nothing");
+    assert!(world.lock_new(b, &open_b, "lb", write_lock(1, 100, u64::MAX)).is_ok());
+}
+
+#[test]
+fn lock_stateid_counts_its_changes() {
+    let world = World::new();
+    let ((a, open), _) = two(&world);
+    let first = world.lock_new(a, &open, "l", write_lock(1, 0, 10)).unwrap();
+    let second = world.lock_more(a, &first, write_lock(1, 20, 10)).unwrap();
+    assert_eq!((first.seqid, second.seqid), (1, 2));
+    assert_eq!(world.lock_more(a, &first, write_lock(1, 40, 10)), Err(StateError::OldStateid));
+    let third = world.state.unlock(world.now, (Door::V41(a), &second), &key(1), ByteRange::WHOLE).unwrap();
+    assert_eq!(third.seqid, 3);
+    assert_eq!(world.state.census().locks, 0);
+}
+
+#[test]
+fn test_finds_locks_of_others_only() {
+    let world = World::new();
+    let ((a, open), (b, _)) = two(&world);
+    world.lock_new(a, &open, "l", read_lock(1, 0, 10)).unwrap();
+    let test = |client, owner: &str, exclusive| {
+        let range = ByteRange::nfs4(5, 1).unwrap();
+        let args = LockTest { client, owner: owner.as_bytes(), file: key(1), range, exclusive };
+        world.state.lock_test(world.now, &args)
+    };
+    assert_eq!(test(a, "l", true), Ok(()));
+    assert_eq!(test(b, "l", false), Ok(()));
+    assert!(is_denied(test(b, "l", true)));
+    assert!(is_denied(test(a, "another", true)));
+}
+
+#[test]
+fn lock_needs_an_open_for_its_access() {
+    let world = World::new();
+    let a = world.client("a").id;
+    let open = world.open(a, "o", 1, READ).unwrap().stateid;
+    assert_eq!(world.lock_new(a, &open, "l", write_lock(1, 0, 10)), Err(StateError::OpenMode));
+    assert!(world.lock_new(a, &open, "l", read_lock(1, 0, 10)).is_ok());
+}
+
+#[test]
+fn close_releases_the_locks_of_its_open() {
+    let world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let lock = world.lock_new(a, &open_a, "l", write_lock(1, 0, 10)).unwrap();
+    world.state.close(world.now, Door::V41(a), &open_a, &key(1)).unwrap();
+    assert_eq!(world.io(a, &lock, 1, IoKind::Read), Err(StateError::BadStateid));
+    assert!(world.lock_new(b, &open_b, "l", write_lock(1, 0, 10)).is_ok());
+}
+
+#[test]
+fn upgrade_waits_for_the_other_reader_and_downgrade_lets_it_in() {
+    let world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let lock_a = world.lock_new(a, &open_a, "l", read_lock(1, 0, 10)).unwrap();
+    let lock_b = world.lock_new(b, &open_b, "l", read_lock(1, 0, 10)).unwrap();
+    assert!(is_denied(world.lock_more(a, &lock_a, write_lock(1, 0, 10))));
+    world.state.unlock(world.now, (Door::V41(b), &lock_b), &key(1), ByteRange::WHOLE).unwrap();
+    let lock_a = world.lock_more(a, &lock_a, write_lock(1, 0, 10)).unwrap();
+    assert!(is_denied(world.lock_new(b, &open_b, "m", read_lock(1, 5, 1))));
+    world.lock_more(a, &lock_a, read_lock(1, 0, 10)).unwrap();
+    assert!(world.lock_new(b, &open_b, "m", read_lock(1, 5, 1)).is_ok());
+}
+
+#[test]
+fn first_who_waits_is_told_and_nobody_who_waits_later_gets_before_it() {
+    // RFC 8881 §9.6, §20.11.
+    let mut world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let c = world.client("c").id;
+    let open_c = world.open_rw(c, "o", 1);
+    let blocking = Wanted { blocking: true, ..write_lock(1, 0, 10) };
+    let lock = world.lock_new(a, &open_a, "l", write_lock(1, 0, 10)).unwrap();
+    assert!(is_denied(world.lock_new(b, &open_b, "l", blocking)));
+    world.state.unlock(world.now, (Door::V41(a), &lock), &key(1), ByteRange::WHOLE).unwrap();
+    assert_eq!(world.events(), [Event::NotifyLock { client: b, owner: (*b"l").into(), file: key(1) }]);
+    assert!(is_denied(world.lock_new(c, &open_c, "l", blocking)), "it is kept for b");
+    assert!(world.lock_new(b, &open_b, "l", blocking).is_ok());
+    // And when b does not come, it is not kept for ever.
+    let d = world.client("d").id;
+    let open_d = world.open_rw(d, "o", 1);
+    assert!(is_denied(world.lock_new(d, &open_d, "l", blocking)));
+    world.state.close(world.now, Door::V41(b), &open_b, &key(1)).unwrap();
+    assert_eq!(world.events().len(), 1, "c waited longer than d");
+    world.sleep(6);
+    world.tick();
+    assert!(world.lock_new(d, &open_d, "l", blocking).is_ok());
+}
+
+#[test]
+fn circle_of_waiting_owners_is_refused() {
+    let world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let lock_a = world.lock_new(a, &open_a, "l", write_lock(1, 0, 1)).unwrap();
+    let lock_b = world.lock_new(b, &open_b, "l", write_lock(1, 1, 1)).unwrap();
+    let wait = |offset| Wanted { blocking: true, ..write_lock(1, offset, 1) };
+    assert!(is_denied(world.lock_more(a, &lock_a, wait(1))));
+    assert_eq!(world.lock_more(b, &lock_b, wait(0)), Err(StateError::Deadlock));
+}
+
+#[test]
+fn range_limit_of_a_file_holds() {
+    let world = World::with(Limits { locks_per_file: 2, ..Limits::default() });
+    let ((a, open), _) = two(&world);
+    let lock = world.lock_new(a, &open, "l", write_lock(1, 0, 1)).unwrap();
+    let lock = world.lock_more(a, &lock, write_lock(1, 10, 1)).unwrap();
+    assert_eq!(world.lock_more(a, &lock, write_lock(1, 20, 1)), Err(StateError::Resource));
+}
+
+/// A host on which a local process holds the bytes 100 to 199 of every file.
+struct Host {
+    held: Arc<Mutex<Vec<HostRange>>>,
+}
+
+impl HostLocks for Host {
+    fn hold(&mut self, _: &FileKey, ranges: &[HostRange]) -> Result<(), HostRefusal> {
+        ranges.iter().try_for_each(|range| self.test(&key(1), *range))?;
+        *self.held.lock().unwrap() = ranges.to_vec();
+        Ok(())
+    }
+
+    fn test(&mut self, _: &FileKey, wanted: HostRange) -> Result<(), HostRefusal> {
+        let range = ByteRange::nfs4(100, 100).unwrap();
+        if wanted.range.overlaps(range) { Err(HostRefusal { range, exclusive: true }) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn host_holds_what_clients_hold_and_may_refuse() {
+    let held = Arc::new(Mutex::new(Vec::new()));
+    let world = World::on_host(Limits::default(), Box::new(Host { held: Arc::clone(&held) }));
+    let ((a, open_a), (b, open_b)) = two(&world);
+    world.lock_new(a, &open_a, "l", read_lock(1, 0, 10)).unwrap();
+    let lock_b = world.lock_new(b, &open_b, "l", read_lock(1, 5, 15)).unwrap();
+    let range = |offset, length| HostRange { range: ByteRange::nfs4(offset, length).unwrap(), exclusive: false };
+    assert_eq!(*held.lock().unwrap(), [range(0, 20)]);
+    assert!(is_denied(world.lock_more(b, &lock_b, read_lock(1, 150, 1))));
+    assert_eq!(world.state.census().locks, 2, "what the host refuses is not held here either");
+    world.state.close(world.now, Door::V41(a), &open_a, &key(1)).unwrap();
+    assert_eq!(*held.lock().unwrap(), [range(5, 15)]);
+    let args = LockTest { client: a, owner: b"l", file: key(1), range: range(190, 20).range, exclusive: true };
+    assert!(is_denied(world.state.lock_test(world.now, &args)));
+}

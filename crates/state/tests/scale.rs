@@ -1,0 +1,76 @@
+//! Many clients with many opens: bounded memory, and ends that stall nobody.
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod world;
+
+use state::*;
+use world::*;
+
+const CLIENTS: u64 = 1_000;
+const OPENS_PER_CLIENT: u64 = 100;
+/// More than this for one open, with its file, is a waste.
+const MAX_BYTES_PER_OPEN: u64 = 1_500;
+
+/// Resident memory of this process, or `None` where it cannot be read.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+#[test]
+fn hundred_thousand_opens_of_a_thousand_clients_are_held_in_bounded_memory() {
+    let mut world = World::new();
+    let clients: Vec<Client> = (0..CLIENTS).map(|number| world.client(&format!("client {number}"))).collect();
+    let before = resident_bytes();
+    for (number, client) in (0..).zip(&clients) {
+        for file in 0..OPENS_PER_CLIENT {
+            world.open_rw(client.id, "the only owner", number * OPENS_PER_CLIENT + file);
+        }
+    }
+    assert_eq!(world.state.census().opens, (CLIENTS * OPENS_PER_CLIENT) as usize);
+    match (before, resident_bytes()) {
+        (Some(before), Some(after)) => {
+            let bytes_per_open = after.saturating_sub(before) / (CLIENTS * OPENS_PER_CLIENT);
+            println!("{bytes_per_open} bytes per open, each of another file");
+            assert!(bytes_per_open < MAX_BYTES_PER_OPEN);
+        }
+        _ => println!("skipped: resident memory cannot be read on this system"),
+    }
+    // All but one fall silent for longer than courtesy lasts; the one works on while they are removed.
+    world.sleep(25 * 3600);
+    world.flags(clients[0], 1);
+    let mut ticks = 0;
+    while world.state.tick(world.now) {
+        ticks += 1;
+        world.open_rw(clients[0].id, "the only owner", 7 * CLIENTS + ticks % 10);
+    }
+    assert!(ticks as usize >= 99_900 / world.state.limits().steps, "it took {ticks} steps");
+    assert_eq!(world.state.census().clients, 1);
+    assert_eq!(world.state.census().opens, (OPENS_PER_CLIENT + 10) as usize);
+}
+
+#[test]
+fn threads_do_not_disturb_each_other() {
+    let world = World::new();
+    let clients: Vec<Client> = (0..4).map(|number| world.client(&format!("client {number}"))).collect();
+    std::thread::scope(|scope| {
+        for (number, client) in (0..).zip(&clients) {
+            let world = &world;
+            scope.spawn(move || {
+                for sequence in 1..=500 {
+                    let Sequenced::Execute(turn, _) = world.sequence(*client, 0, sequence).unwrap() else { panic!() };
+                    let open = world.open_rw(client.id, "o", number * 10);
+                    assert_eq!(world.io(client.id, &open, number * 10, IoKind::Write), Ok(()));
+                    let lock = world.lock_new(client.id, &open, "l", write_lock(number * 10, 0, 10)).unwrap();
+                    assert_eq!(world.io(client.id, &lock, number * 10, IoKind::Read), Ok(()));
+                    world.state.close(world.now, Door::V41(client.id), &open, &key(number * 10)).unwrap();
+                    turn.finish(b"done");
+                    world.state.tick(world.now);
+                }
+            });
+        }
+    });
+    let census = world.state.census();
+    assert_eq!((census.opens, census.locks, census.files, census.owners), (0, 0, 0, 0));
+}
