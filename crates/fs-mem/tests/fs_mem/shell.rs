@@ -89,6 +89,16 @@ impl Shell {
         Ok(bytes)
     }
 
+    /// Lists a directory while others change it: an entry may be gone before it is looked at.
+    pub fn list_in_passing(&self, path: &str) -> Result<()> {
+        let dir = self.handle(path)?;
+        self.0.read_dir(&Context::ROOT, ReadDir { dir: &dir, after: 0, detail: Detail::Entries }, &mut |entry| {
+            assert!(entry.entry.is_none_or(|shown| shown.attributes.fileid == entry.fileid));
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
+    }
+
     /// The names and cookies after a cookie, at most `limit` of them.
     pub fn list(&self, path: &str, after: u64, limit: usize) -> Result<Vec<(String, u64)>> {
         let dir = self.handle(path)?;

@@ -21,7 +21,7 @@ fn step(shell: &Shell, random: &mut Random) {
         2 => shell.link(&one, &two).map(drop),
         3 => shell.remove(&one),
         4 => shell.rmdir(&one),
-        5 => shell.list(random.of(DIRS), 0, 0).map(drop),
+        5 => shell.list_in_passing(random.of(DIRS)),
         _ => shell.rename(&one, &two),
     };
 }
