@@ -8,8 +8,9 @@ use vfs::FileSystem;
 use crate::error::{ReloadError, StartError};
 use crate::options::{Options, RpcbindMode};
 use crate::portmap;
+use crate::reply_log::FileReplyLog;
 use crate::service::Programs;
-use crate::state;
+use crate::state::{self, StateError};
 use crate::upkeep::Upkeep;
 
 /// A server that runs on threads of its own until it is shut down.
@@ -36,7 +37,14 @@ impl Daemon {
         settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
         settings.open_files_per_worker = options.open_files_per_worker;
         settings.replay_entries = options.replay_entries;
-        let server = Arc::new(Server::new(settings, exports)?);
+        let replay_age = settings.replay_age;
+        let mut server = Server::new(settings, exports)?;
+        if let Some(dir) = &options.state_dir {
+            let (log, records) =
+                FileReplyLog::open(dir, replay_age).map_err(StateError::in_dir("read the replies in", dir))?;
+            server.keep_replies(Arc::new(log), &records);
+        }
+        let server = Arc::new(server);
         let bound = listen(&mut sockets, &options.listen, options.inherited)?;
         portmap::announce(server.registry(), &bound);
         if options.rpcbind == RpcbindMode::Builtin {

@@ -21,6 +21,7 @@ mod error;
 mod options;
 mod portmap;
 mod registration;
+mod reply_log;
 mod service;
 mod state;
 mod upkeep;

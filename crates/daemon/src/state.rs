@@ -36,6 +36,13 @@ pub enum StateError {
     Random(getrandom::Error),
 }
 
+impl StateError {
+    /// The error for something that could not be done in the state directory.
+    pub(crate) fn in_dir(action: &'static str, dir: &Path) -> impl FnOnce(io::Error) -> StateError {
+        failed(action, dir)
+    }
+}
+
 /// Where state is kept when nobody says: what systemd gives, else `/var/lib/wharf` for the superuser, else the user's own
 /// state directory. `None` when there is no home either.
 pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {

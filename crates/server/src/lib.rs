@@ -37,6 +37,7 @@ pub use exports::{
     AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
 };
 pub use handle::HandleKey;
+pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};
 pub use server::{Server, Settings};

@@ -4,12 +4,20 @@
 //! A call is known by its sender's address, its xid and all of its bytes. The port does not count: a client that lost its
 //! connection sends the call again over another one. Each kept reply is small, since only calls that change names and
 //! attributes are kept, never data.
+//!
+//! A server that is killed forgets what it has in memory, and a client whose reply was lost with it sends its call again. So
+//! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use buffer::Buffer;
+use xdr::{Decoder, Encoder};
+
+use crate::handle::HandleKey;
 
 /// How many parts the cache has, each behind a lock of its own.
 const SHARDS: usize = 16;
@@ -26,6 +34,35 @@ pub(crate) struct ReplayKey {
     message: [u64; 2],
 }
 
+/// Where replies outlive the process.
+pub trait ReplyLog: Send + Sync {
+    /// Keeps a record: it must survive the end of this process when this returns, though not that of the machine.
+    fn keep(&self, record: &[u8]);
+}
+
+impl ReplayKey {
+    fn to_record(self, reply: &[u8]) -> Buffer {
+        let sender = match self.sender {
+            IpAddr::V4(address) => address.to_ipv6_mapped(),
+            IpAddr::V6(address) => address,
+        };
+        let mut record = Buffer::new();
+        let mut to = Encoder::new(&mut record);
+        to.fixed(&sender.octets());
+        to.u32(self.xid);
+        self.message.iter().for_each(|hash| to.u64(*hash));
+        to.opaque(reply);
+        record
+    }
+
+    fn of_record(record: &[u8]) -> xdr::Result<(ReplayKey, &[u8])> {
+        let mut from = Decoder::new(record);
+        let sender = IpAddr::V6(Ipv6Addr::from(from.fixed::<16>()?)).to_canonical();
+        let key = ReplayKey { sender, xid: from.u32()?, message: [from.u64()?, from.u64()?] };
+        Ok((key, from.opaque(MAX_REPLY_BYTES)?))
+    }
+}
+
 #[derive(Debug)]
 enum Entry {
     UnderWay,
@@ -40,12 +77,19 @@ struct Shard {
 }
 
 /// The cache: bounded in entries and in age.
-#[derive(Debug)]
 pub(crate) struct ReplayCache {
     shards: Box<[Mutex<Shard>]>,
-    hashers: [RandomState; 2],
+    /// Keys of two hashes, the same after a restart.
+    keys: [HandleKey; 2],
+    log: Option<Arc<dyn ReplyLog>>,
     entries_per_shard: usize,
     max_age: Duration,
+}
+
+impl fmt::Debug for ReplayCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplayCache").field("max_age", &self.max_age).finish_non_exhaustive()
+    }
 }
 
 /// A call that is under way. Dropped without a reply, it is forgotten: when it was put off, and when a defect of the
@@ -68,18 +112,33 @@ pub(crate) enum Seen {
 }
 
 impl ReplayCache {
-    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most.
-    pub(crate) fn new(max_entries: usize, max_age: Duration) -> ReplayCache {
+    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most. Calls are told
+    /// apart with hashes under `key`.
+    pub(crate) fn new(max_entries: usize, max_age: Duration, key: &HandleKey) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            hashers: [RandomState::new(), RandomState::new()],
+            keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
+            log: None,
             entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
     }
 
+    /// Takes up the replies that `records` hold, and keeps further ones in `log`. Returns how many records were none.
+    pub(crate) fn set_log(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>]) -> usize {
+        let mut broken = 0;
+        for record in records {
+            match ReplayKey::of_record(record) {
+                Ok((key, reply)) => self.remember(&key, reply, Duration::ZERO),
+                Err(_) => broken += 1,
+            }
+        }
+        self.log = Some(log);
+        broken
+    }
+
     pub(crate) fn key(&self, sender: IpAddr, xid: u32, message: &[u8]) -> ReplayKey {
-        let message = [self.hashers[0].hash_one(message), self.hashers[1].hash_one(message)];
+        let message = [self.keys[0].checksum(message), self.keys[1].checksum(message)];
         ReplayKey { sender: sender.to_canonical(), xid, message }
     }
 
@@ -110,6 +169,13 @@ impl ReplayCache {
     /// Notes the reply of a call that was under way.
     fn finish(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
         debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
+        if let Some(log) = &self.log {
+            log.keep(key.to_record(reply).as_slice());
+        }
+        self.remember(key, reply, now);
+    }
+
+    fn remember(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
         let mut shard = self.shard(key);
         while shard.order.len() >= self.entries_per_shard {
             shard.drop_oldest();
@@ -168,7 +234,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn cache() -> ReplayCache {
-        ReplayCache::new(SHARDS * 4, 60 * SECOND)
+        ReplayCache::new(SHARDS * 4, 60 * SECOND, &HandleKey::new([9; 16]))
     }
 
     fn key(cache: &ReplayCache, xid: u32) -> ReplayKey {
@@ -221,5 +287,31 @@ mod tests {
         cache.begin(&key, SECOND);
         cache.finish(&key, b"reply", SECOND);
         assert_eq!(cache.begin(&key, 62 * SECOND), Seen::New);
+    }
+
+    /// A log in memory.
+    #[derive(Default)]
+    struct Records(Mutex<Vec<Vec<u8>>>);
+
+    impl ReplyLog for Records {
+        fn keep(&self, record: &[u8]) {
+            self.0.lock().unwrap().push(record.to_vec());
+        }
+    }
+
+    #[test]
+    fn reply_is_given_again_after_a_restart() {
+        let log = Arc::new(Records::default());
+        let mut before = cache();
+        before.set_log(log.clone(), &[]);
+        let call = key(&before, 1);
+        before.begin(&call, SECOND);
+        before.finish(&call, b"reply", SECOND);
+
+        let mut after = cache();
+        let records = log.0.lock().unwrap().clone();
+        assert_eq!(after.set_log(log, &[records, vec![b"no record".to_vec()]].concat()), 1);
+        assert_eq!(after.begin(&key(&after, 1), SECOND), Seen::Answered(b"reply".as_slice().into()));
+        assert_eq!(after.begin(&key(&after, 2), SECOND), Seen::New);
     }
 }

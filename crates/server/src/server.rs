@@ -12,7 +12,7 @@ use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
 use crate::mount::MountList;
 use crate::open_files::OpenFiles;
-use crate::replay::ReplayCache;
+use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
@@ -89,7 +89,7 @@ impl Server {
     pub fn new(settings: Settings, exports: Vec<Export>) -> Result<Server, ExportTableError> {
         Ok(Server {
             exports: ArcSwap::from_pointee(ExportTable::new(exports, settings.handle_key.clone())?),
-            replay: ReplayCache::new(settings.replay_entries, settings.replay_age),
+            replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
             files: OpenFiles::new(settings.workers, settings.open_files_per_worker),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),
@@ -101,6 +101,18 @@ impl Server {
             write_verifier: AtomicU64::new(settings.instance),
             settings,
         })
+    }
+
+    /// Lets the replies to calls that must not happen twice outlive the process: takes up those that `records` hold, which are
+    /// what `log` was given before, and gives it the further ones. To be called before the first message is answered.
+    pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>]) {
+        let broken = self.replay.set_log(log, records);
+        if broken > 0 {
+            tracing::warn!(
+                broken,
+                "some kept replies cannot be read: calls that are sent again may be carried out twice"
+            );
+        }
     }
 
     /// Answers one message by appending its reply, without a record mark, to `output`.

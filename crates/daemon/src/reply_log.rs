@@ -1,0 +1,178 @@
+//! Replies to calls that must not happen twice, in two files of the state directory that take turns.
+//!
+//! A record is written and not synced: it survives the end of the process, which is when clients send their calls again at
+//! once. When the file in use is full, the other one is emptied and used, so that both together hold the newest replies
+//! and have a bounded size. A record is its length and the time in seconds, both big-endian, and its bytes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use server::ReplyLog;
+
+const NAMES: [&str; 2] = ["replies-0", "replies-1"];
+
+/// How large one of the files gets, in bytes: some ten thousand replies.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+const HEAD_BYTES: usize = 4 + 8;
+
+/// The log.
+#[derive(Debug)]
+pub(crate) struct FileReplyLog {
+    dir: PathBuf,
+    current: Mutex<Current>,
+}
+
+/// The file in use.
+#[derive(Debug)]
+struct Current {
+    index: usize,
+    file: File,
+    written: u64,
+    has_failed: bool,
+}
+
+impl FileReplyLog {
+    /// Opens the log in `dir`, and reads the records that are no older than `max_age`.
+    pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
+        let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
+        let mut records = Vec::new();
+        let (mut sizes, mut changed) = ([0; 2], [UNIX_EPOCH; 2]);
+        for (index, name) in NAMES.iter().enumerate() {
+            let bytes = read_or_nothing(&dir.join(name))?;
+            sizes[index] = whole_records(&bytes, oldest, &mut records) as u64;
+            changed[index] = fs::metadata(dir.join(name)).and_then(|about| about.modified()).unwrap_or(UNIX_EPOCH);
+        }
+        // The file that was written to last was in use.
+        let index = usize::from(changed[1] > changed[0]);
+        let file = open_file(dir, index)?;
+        // What a torn record left behind is cut off, so that the next one is found.
+        file.set_len(sizes[index])?;
+        let current = Mutex::new(Current { index, file, written: sizes[index], has_failed: false });
+        Ok((FileReplyLog { dir: dir.to_owned(), current }, records))
+    }
+}
+
+impl ReplyLog for FileReplyLog {
+    fn keep(&self, record: &[u8]) {
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + record.len());
+        bytes.extend((record.len() as u32).to_be_bytes());
+        bytes.extend(seconds_since_1970().to_be_bytes());
+        bytes.extend(record);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = current.make_room(&self.dir).and_then(|()| current.file.write_all(&bytes));
+        current.written += bytes.len() as u64;
+        if let Err(error) = result
+            && !std::mem::replace(&mut current.has_failed, true)
+        {
+            tracing::error!(dir = %self.dir.display(), %error, "replies cannot be kept over a restart; is the disk full?");
+        }
+    }
+}
+
+impl Current {
+    /// Goes over to the other file when this one is full.
+    fn make_room(&mut self, dir: &Path) -> io::Result<()> {
+        if self.written < MAX_FILE_BYTES {
+            return Ok(());
+        }
+        let index = 1 - self.index;
+        let file = open_file(dir, index)?;
+        file.set_len(0)?;
+        *self = Current { index, file, written: 0, has_failed: self.has_failed };
+        Ok(())
+    }
+}
+
+fn open_file(dir: &Path, index: usize) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(dir.join(NAMES[index]))
+}
+
+fn read_or_nothing(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        result => result,
+    }
+}
+
+/// Takes the whole records out of a file, and says how many bytes they are; what comes behind them is torn.
+fn whole_records(bytes: &[u8], oldest: u64, records: &mut Vec<Vec<u8>>) -> usize {
+    let mut rest = bytes;
+    while let Some((head, behind)) = rest.split_first_chunk::<HEAD_BYTES>() {
+        let [a, b, c, d, time @ ..] = *head;
+        let Some((record, next)) = behind.split_at_checked(u32::from_be_bytes([a, b, c, d]) as usize) else { break };
+        if u64::from_be_bytes(time) >= oldest {
+            records.push(record.to_vec());
+        }
+        rest = next;
+    }
+    bytes.len() - rest.len()
+}
+
+fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dir(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("wharf-replies-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    const AGE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn records_are_there_after_a_restart_and_a_torn_one_is_cut_off() {
+        let dir = dir("torn");
+        let (log, _) = FileReplyLog::open(&dir, AGE).unwrap();
+        log.keep(b"one");
+        log.keep(b"two");
+        let path = dir.join(NAMES[0]);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        let (log, records) = FileReplyLog::open(&dir, AGE).unwrap();
+        assert_eq!(records, [b"one"]);
+        log.keep(b"three");
+        assert_eq!(FileReplyLog::open(&dir, AGE).unwrap().1, [&b"one"[..], b"three"]);
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn log_stays_bounded_and_keeps_the_newest() {
+        let dir = dir("bounded");
+        let (log, _) = FileReplyLog::open(&dir, AGE).unwrap();
+        let count = 3 * MAX_FILE_BYTES / 1000;
+        for number in 0..count {
+            log.keep(&[&number.to_be_bytes()[..], &[0; 1000]].concat());
+        }
+        let sizes = NAMES.map(|name| fs::metadata(dir.join(name)).unwrap().len());
+        assert!(sizes.iter().all(|size| *size <= MAX_FILE_BYTES + 2000), "{sizes:?}");
+        let newest = [&(count - 1).to_be_bytes()[..], &[0; 1000]].concat();
+        let (log, records) = FileReplyLog::open(&dir, AGE).unwrap();
+        assert!(records.contains(&newest));
+        log.keep(b"after the restart");
+        let records = FileReplyLog::open(&dir, AGE).unwrap().1;
+        assert!(records.contains(&newest) && records.contains(&b"after the restart".to_vec()));
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn old_records_are_not_taken_up() {
+        let dir = dir("old");
+        let mut bytes = 3u32.to_be_bytes().to_vec();
+        bytes.extend((seconds_since_1970() - 61).to_be_bytes());
+        bytes.extend(b"old");
+        fs::write(dir.join(NAMES[0]), bytes).unwrap();
+        assert_eq!(FileReplyLog::open(&dir, AGE).unwrap().1, Vec::<Vec<u8>>::new());
+        fs::remove_dir_all(dir).unwrap();
+    }
+}
