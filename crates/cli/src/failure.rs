@@ -147,10 +147,29 @@ pub enum BenchError {
 pub enum ExportError {
     /// The directory is of no use.
     #[error(transparent)]
-    Open(#[from] fs_host::OpenError),
+    Open(fs_host::OpenError),
+    /// Clients could read and change the server's state, as when somebody exports their home.
+    #[error(
+        "the server's own state is kept in {}, inside of the export; keep it elsewhere with --state-dir DIR, or with \
+         state_dir in the configuration file",
+        state_dir.display()
+    )]
+    StateInside {
+        /// The state directory.
+        state_dir: PathBuf,
+    },
     /// The plan of faults cannot be read.
     #[error("the faults make no sense: {0}")]
     Faults(#[from] fs_fault::ParseError),
+}
+
+impl From<fs_host::OpenError> for ExportError {
+    fn from(error: fs_host::OpenError) -> ExportError {
+        match error {
+            fs_host::OpenError::StateInside { state_dir, .. } => ExportError::StateInside { state_dir },
+            error => ExportError::Open(error),
+        }
+    }
 }
 
 impl Failure {

@@ -50,6 +50,26 @@ fn what_cannot_be_served_ends_with_1_and_says_where_and_why() {
 }
 
 #[test]
+fn state_inside_of_an_export_is_refused_with_the_flag_that_moves_it() {
+    use std::os::unix::process::CommandExt;
+    let scratch = Scratch::new();
+    let home = scratch.dir("home");
+    let program = scratch.path("wharf");
+    fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    let mut command = Command::new(&program);
+    command.arg("serve").arg(&home).args(["--listen", "127.0.0.1:0"]).env("HOME", &home);
+    command.env_remove("XDG_STATE_HOME").env_remove("STATE_DIRECTORY");
+    // Handles of the superuser's server come from the kernel, and need no store.
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&home, Some(4321), Some(4321)).unwrap();
+        command.uid(4321).gid(4321);
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("--state-dir DIR"), "{said}");
+}
+
+#[test]
 fn listening_beyond_this_machine_without_clients_is_refused_with_the_flag_to_add() {
     for address in ["0.0.0.0:0", "[::]:0"] {
         let said = wharf_fails(1, &["serve", "mem:1M", "--listen", address]);
