@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::{
     Attributes, Context, Detail, Device, DirEntry, Error, Handle, Listing, Name, OpenFile, OpenMode, Result,
-    SetAttributes, permission,
+    SetAttributes, SetXattr, XattrName, permission,
 };
 
 /// A file together with its attributes at one moment.
@@ -128,6 +128,8 @@ pub struct Properties {
     pub case_insensitive: bool,
     /// Whether names keep the case that they were given.
     pub case_preserving: bool,
+    /// Whether files and directories can have extended attributes.
+    pub xattrs: bool,
     /// What a directory's cookies belong to: cookies that were given under one number are not understood under another.
     /// A file system whose cookies survive a restart always says the same.
     pub cookie_verifier: u64,
@@ -146,6 +148,7 @@ impl Default for Properties {
             times_can_be_set: true,
             case_insensitive: false,
             case_preserving: true,
+            xattrs: false,
             cookie_verifier: 0,
         }
     }
@@ -300,6 +303,44 @@ pub trait FileSystem: Send + Sync {
     fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
         let _ = (cx, from, to);
         Err(Error::ReadOnly)
+    }
+
+    /// The value of an extended attribute of a regular file or a directory, if it has that one. Permissions were checked by
+    /// the caller.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override.
+    fn get_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
+        let _ = (cx, node, name);
+        Err(Error::NotSupported)
+    }
+
+    /// Sets an extended attribute.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] and [`Error::NoEntry`] as its mode says; [`Error::FileTooBig`] for a value that is larger than any
+    /// can be, [`Error::NoSpace`] when there is no room for it; [`Error::NotSupported`] without an override.
+    fn set_xattr(&self, cx: &Context<'_>, node: &Handle, set: &SetXattr<'_>) -> Result<()> {
+        let _ = (cx, node, set);
+        Err(Error::NotSupported)
+    }
+
+    /// The names of all extended attributes, in the order of their bytes.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override.
+    fn list_xattrs(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<Box<[u8]>>> {
+        let _ = (cx, node);
+        Err(Error::NotSupported)
+    }
+
+    /// Removes an extended attribute.
+    ///
+    /// # Errors
+    /// [`Error::NoEntry`] when there is none of that name; [`Error::NotSupported`] without an override.
+    fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
+        let _ = (cx, node, name);
+        Err(Error::NotSupported)
     }
 
     /// Tidies up: called every few seconds from a thread that may wait. A file system that keeps files open lets go here of

@@ -21,6 +21,7 @@ mod handle;
 mod name;
 mod open_file;
 pub mod permission;
+mod xattr;
 
 pub use attributes::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 pub use context::{Caller, Context};
@@ -31,4 +32,5 @@ pub use filesystem::{
 };
 pub use handle::Handle;
 pub use name::{Name, NameError};
-pub use open_file::{HostFile, OpenFile, OpenMode, Stability, Written};
+pub use open_file::{CopyRange, HostFile, OpenFile, OpenMode, Seek, Stability, Written};
+pub use xattr::{SetXattr, XattrMode, XattrName, XattrNameError};

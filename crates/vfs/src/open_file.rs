@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -32,6 +33,26 @@ pub struct Written {
     pub stability: Stability,
 }
 
+/// What to look for in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Seek {
+    /// Bytes that may be other than zero.
+    Data,
+    /// Bytes that read as zeros and that no space is kept for. Every file has one behind its last byte.
+    Hole,
+}
+
+/// Which bytes to copy where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyRange {
+    /// Where they begin in the source, in bytes.
+    pub from_bytes: u64,
+    /// Where they go in the destination, in bytes.
+    pub to_bytes: u64,
+    /// How many there are.
+    pub length_bytes: u64,
+}
+
 /// A file of the operating system, kept open while a reply sends from it.
 pub type HostFile = Arc<dyn AsFd + Send + Sync>;
 
@@ -64,6 +85,59 @@ pub trait OpenFile: Send + Sync {
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         let _ = cx;
         Ok(())
+    }
+
+    /// Where the next data or hole begins at or after `offset_bytes`, or `None` when there is none before the end of the
+    /// file or the file ends before `offset_bytes`.
+    ///
+    /// All bytes up to data that was found were a hole at one moment of the call. Of a file without holes, and where holes
+    /// are not known, all bytes are data.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override.
+    fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
+        let _ = (cx, offset_bytes, what);
+        Err(Error::NotSupported)
+    }
+
+    /// Keeps space for a range of bytes, so that writing them later cannot fail for lack of it. Bytes that are there stay;
+    /// a file that ends before the end of the range is extended with zeros.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`], [`Error::FileTooBig`]; [`Error::NotSupported`] without an override.
+    fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        let _ = (cx, range_bytes);
+        Err(Error::NotSupported)
+    }
+
+    /// Gives back the space of a range of bytes, which read as zeros from then on. The size stays.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override.
+    fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        let _ = (cx, range_bytes);
+        Err(Error::NotSupported)
+    }
+
+    /// Copies bytes of another file, or of this one, into this one where that can be done without bringing them into the
+    /// process. Says how many it copied, which may be fewer than asked for; 0 means that the source has ended.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] and [`Error::CrossDevice`] mean that the caller should read and write instead; without
+    /// an override it is always the former.
+    fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
+        let _ = (cx, from, range);
+        Err(Error::NotSupported)
+    }
+
+    /// Makes this file share the space of a range of another one: all of it at one moment, or nothing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the range does not begin and end on blocks of the file system (its end may be the
+    /// source's end), [`Error::CrossDevice`]; [`Error::NotSupported`] without an override.
+    fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
+        let _ = (cx, from, range);
+        Err(Error::NotSupported)
     }
 
     /// The attributes as they are now.
