@@ -9,7 +9,7 @@ use crate::fault::Stop;
 use crate::identity::Identity;
 use crate::node::CallContext;
 use crate::replay::Seen;
-use crate::request::{Answer, Request};
+use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
 use crate::{mount, rpcbind, v2, v3, v4};
 
@@ -21,10 +21,13 @@ struct Program {
     happens_once: fn(u32) -> bool,
 }
 
-/// The program that a call is for.
-fn program(program: u32, version: u32) -> Result<Program, Rejection> {
+/// The program that a call is for. NFSv4 needs a transport that heeds congestion (RFC 7530 §3.1), which UDP does not.
+fn program(program: u32, version: u32, transport: Transport) -> Result<Program, Rejection> {
     let never = |_| false;
     match (program, version) {
+        (proto::nfs4::PROGRAM, proto::nfs4::VERSION) if transport == Transport::Udp => {
+            Err(Rejection::ProgramMismatch { low: 2, high: 3 })
+        }
         (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program { run: v3::run, happens_once: v3::happens_once }),
         (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program { run: v2::run, happens_once: v2::happens_once }),
         (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => Ok(Program { run: v4::run, happens_once: never }),
@@ -62,14 +65,14 @@ fn reject(server: &Server, request: &Request<'_>, xid: Xid, why: Rejection, outp
 }
 
 fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: &mut Output) -> Answer {
-    let program = match program(call.procedure.program, call.procedure.version) {
+    let program = match program(call.procedure.program, call.procedure.version, request.peer.transport) {
         Ok(program) => program,
         Err(why) => return reject(server, request, call.xid, why, output),
     };
     if (program.happens_once)(call.procedure.number) {
         answer_once(server, request, &program, call, output)
     } else {
-        carry_out(server, request, &program, call, output)
+        carry_out(server, request, (&program, call), false, output)
     }
 }
 
@@ -82,8 +85,9 @@ fn answer_once(
     output: &mut Output,
 ) -> Answer {
     let key = server.replay.key(request.peer.address.ip(), call.xid.0, request.message);
-    match server.replay.begin(&key, request.now) {
-        Seen::New => {}
+    let may_have_happened = match server.replay.begin(&key, request.now) {
+        Seen::New => false,
+        Seen::MayHaveHappened => true,
         Seen::UnderWay => {
             server.counters.count(request.worker, Event::Dropped);
             return Answer::Silent;
@@ -93,10 +97,10 @@ fn answer_once(
             output.bytes.put(&reply);
             return Answer::Reply;
         }
-    }
+    };
     let begun = server.replay.begun(key);
     let start = output.bytes.len();
-    let answer = carry_out(server, request, program, call, output);
+    let answer = carry_out(server, request, (program, call), may_have_happened, output);
     if answer == Answer::Reply {
         begun.finish(&output.bytes.as_slice()[start..], request.now);
     }
@@ -106,8 +110,8 @@ fn answer_once(
 fn carry_out(
     server: &Server,
     request: &Request<'_>,
-    program: &Program,
-    call: &Call<'_>,
+    (program, call): (&Program, &Call<'_>),
+    may_have_happened: bool,
     output: &mut Output,
 ) -> Answer {
     let identity = match Identity::of(call) {
@@ -117,7 +121,7 @@ fn carry_out(
         Err(stat) => return reject(server, request, call.xid, Rejection::AuthError(stat), output),
     };
     let exports = server.exports.load();
-    let context = CallContext { server, request, exports: &exports, identity };
+    let context = CallContext { server, request, exports: &exports, identity, may_have_happened };
     let mark = output.mark();
     Reply::encode_success(call.xid, &mut Encoder::new(&mut output.bytes));
     let stop = match (program.run)(&context, call, output) {

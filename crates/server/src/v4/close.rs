@@ -1,4 +1,4 @@
-//! CLOSE (RFC 8881 §18.2).
+//! CLOSE (RFC 7530 §16.2, RFC 8881 §18.2).
 
 use proto::nfs4::{CloseArgs, Stateid};
 

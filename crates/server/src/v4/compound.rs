@@ -12,11 +12,11 @@ use state::{IoKind, SlotTurn};
 use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Outcome, in_minor};
 use super::open::file_key;
-use super::operations;
 use super::paused::Paused;
 use super::state_error::inner;
+use super::{operations, owner_seqid};
 use crate::exports::Exported;
 use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
@@ -119,14 +119,12 @@ impl ReplyHead {
 }
 
 fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_start: usize) -> Result<Compound<'c>, Status> {
-    let minor = MinorVersion::from_number(head.minor_version)
-        .filter(|minor| minor.has_sessions())
-        .ok_or(Status::MinorVersMismatch)?;
+    let minor = MinorVersion::from_number(head.minor_version).ok_or(Status::MinorVersMismatch)?;
     if std::str::from_utf8(head.tag).is_err() {
         return Err(Status::Inval);
     }
     if head.operations > MAX_OPERATIONS {
-        return Err(Status::TooManyOps);
+        return Err(in_minor(Status::TooManyOps, minor));
     }
     Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_start })
 }
@@ -173,7 +171,8 @@ impl<'c> Compound<'c> {
         };
         append_status(number, Status::Ok, output);
         let (status_at, mark) = (output.bytes.len() - 4, output.mark());
-        let outcome = self.check(info).and_then(|()| operations::carry_out(self, info.number, from, output));
+        let carry_out = if self.progress.minor.has_sessions() { operations::carry_out } else { owner_seqid::carry_out };
+        let outcome = self.check(info).and_then(|()| carry_out(self, info.number, from, output));
         let status = match outcome.and_then(|()| self.check_reply(output)) {
             Ok(()) => {
                 self.progress.has_changed |= is_change(info.number);
@@ -181,7 +180,7 @@ impl<'c> Compound<'c> {
             }
             Err(Failure::Status(status)) => {
                 output.rewind(&mark);
-                status
+                in_minor(status, self.progress.minor)
             }
             Err(Failure::Explained(status, body)) => {
                 output.rewind(&mark);
@@ -196,6 +195,20 @@ impl<'c> Compound<'c> {
 
     /// Refuses an operation in the wrong place (RFC 8881 §2.10.6.1, §18.46.3), or one that lacks a file handle.
     fn check(&self, info: &OperationInfo) -> Outcome<()> {
+        if self.progress.minor.has_sessions() {
+            self.check_place(info)?;
+        }
+        if info.needs_current && self.progress.current.is_none() {
+            return Err(Status::NoFileHandle.into());
+        }
+        if info.needs_saved && self.progress.saved.is_none() {
+            let status = if info.number == OpNumber::Restorefh { Status::RestoreFh } else { Status::NoFileHandle };
+            return Err(status.into());
+        }
+        Ok(())
+    }
+
+    fn check_place(&self, info: &OperationInfo) -> Outcome<()> {
         let is_first = self.progress.done == 0;
         match info.sequencing {
             Sequencing::First if !is_first => return Err(Status::SequencePos.into()),
@@ -206,13 +219,6 @@ impl<'c> Compound<'c> {
                 return Err(Status::NotOnlyOp.into());
             }
             _ => {}
-        }
-        if info.needs_current && self.progress.current.is_none() {
-            return Err(Status::NoFileHandle.into());
-        }
-        if info.needs_saved && self.progress.saved.is_none() {
-            let status = if info.number == OpNumber::Restorefh { Status::RestoreFh } else { Status::NoFileHandle };
-            return Err(status.into());
         }
         Ok(())
     }

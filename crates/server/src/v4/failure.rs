@@ -1,4 +1,6 @@
-use proto::nfs4::Status;
+//! Why an operation was not carried out, and the status that says so.
+
+use proto::nfs4::{MinorVersion, Status};
 
 use crate::fault::Fault;
 use crate::handle::HandleError;
@@ -49,6 +51,16 @@ impl From<vfs::NameError> for Failure {
             vfs::NameError::BadByte => Status::BadChar,
             vfs::NameError::Dots => Status::BadName,
         })
+    }
+}
+
+/// `status` as a minor version knows it: those of NFSv4.1 have older names in NFSv4.0 (RFC 7530 §13, §16.16.5).
+pub(super) fn in_minor(status: Status, minor: MinorVersion) -> Status {
+    match status {
+        _ if minor.has_sessions() => status,
+        Status::WrongType => Status::Inval,
+        Status::TooManyOps => Status::Resource,
+        status => status,
     }
 }
 

@@ -1,4 +1,4 @@
-//! LOCK (RFC 8881 §18.10).
+//! LOCK (RFC 7530 §16.10, RFC 8881 §18.10).
 
 use proto::nfs4::{LockArgs, LockOk, LockType, Locker};
 use state::ByteRange;

@@ -1,4 +1,4 @@
-//! LOCKT (RFC 8881 §18.11).
+//! LOCKT (RFC 7530 §16.11, RFC 8881 §18.11).
 
 use proto::nfs4::{LocktArgs, Status};
 use state::{ByteRange, ClientId, LockTest};

@@ -1,4 +1,4 @@
-//! LOCKU (RFC 8881 §18.12).
+//! LOCKU (RFC 7530 §16.12, RFC 8881 §18.12).
 
 use proto::nfs4::{LockuArgs, Stateid};
 use state::ByteRange;

@@ -1,11 +1,11 @@
-//! OPEN (RFC 8881 §18.16).
+//! OPEN (RFC 7530 §16.16, RFC 8881 §18.16).
 
 use buffer::Output;
 use proto::nfs4::{
     self, Bitmap, ChangeInfo, CreateHow, Delegation, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
     Status,
 };
-use state::{Claim, DelegationWant, FileKey, ShareAccess, ShareDeny};
+use state::{Claim, ClientId, DelegationWant, FileKey, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, SetAttributes};
 use xdr::{Encode, Encoder};
 
@@ -29,9 +29,10 @@ struct Target {
 }
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut Output) -> Outcome<()> {
-    let access = ShareAccess::from_bits(args.share_access & nfs4::SHARE_ACCESS_BOTH).ok_or(Status::Inval)?;
+    let access = access(compound, args.share_access)?;
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
-    let (client, claim) = (compound.client()?, claim(&args.claim)?);
+    let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
+    let claim = claim(&args.claim)?;
     compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
     let target = target(compound, args)?;
     let node = compound.current()?.sibling(target.handle);
@@ -62,6 +63,16 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
     };
     ok.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())
+}
+
+fn has_sessions(compound: &Compound<'_>) -> bool {
+    compound.progress.minor.has_sessions()
+}
+
+/// What the file is opened for. Beside it NFSv4.1 has wishes about delegations (RFC 8881 §18.16.3); NFSv4.0 has nothing.
+fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
+    let wishes = if has_sessions(compound) { !nfs4::SHARE_ACCESS_BOTH } else { 0 };
+    Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
 }
 
 /// What the state manager keeps state by.

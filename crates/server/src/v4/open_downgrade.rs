@@ -1,4 +1,4 @@
-//! OPEN_DOWNGRADE (RFC 8881 §18.18).
+//! OPEN_DOWNGRADE (RFC 7530 §16.19, RFC 8881 §18.18).
 
 use proto::nfs4::{OpenDowngradeArgs, SHARE_ACCESS_BOTH, Stateid, Status};
 use state::{ShareAccess, ShareDeny};

@@ -7,10 +7,10 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::compound::Compound;
 use super::failure::Outcome;
 use super::{
-    access, bind_conn_to_session, close, commit, create, create_session, destroy_clientid, destroy_session,
-    exchange_id, getattr, getfh, link, lock, lockt, locku, lookup, lookupp, open, open_downgrade, putfh, putrootfh,
-    read, readdir, readlink, reclaim_complete, remove, rename, restorefh, savefh, secinfo, sequence, setattr, stateids,
-    verify, write,
+    access, bind_conn_to_session, close, commit, create, create_session, delegreturn, destroy_clientid,
+    destroy_session, exchange_id, getattr, getfh, link, lock, lockt, locku, lookup, lookupp, open, open_confirm,
+    open_downgrade, putfh, putrootfh, read, readdir, readlink, reclaim_complete, release_lockowner, remove, rename,
+    renew, restorefh, savefh, secinfo, sequence, setattr, setclientid, stateids, verify, write,
 };
 
 /// Carries out one operation and appends what stands behind its status when it succeeds.
@@ -28,6 +28,7 @@ pub(super) fn carry_out(
         N::Commit => answer(compound, from, output, commit::commit),
         N::Create => answer(compound, from, output, create::create),
         N::CreateSession => answer(compound, from, output, create_session::create_session),
+        N::Delegreturn => answer(compound, from, output, delegreturn::delegreturn),
         N::DestroyClientid => answer(compound, from, output, destroy_clientid::destroy_clientid),
         N::DestroySession => answer(compound, from, output, destroy_session::destroy_session),
         N::ExchangeId => exchange_id::run(compound, &arguments(from)?, output),
@@ -42,6 +43,7 @@ pub(super) fn carry_out(
         N::Lookupp => answer(compound, from, output, lookupp::lookupp),
         N::Nverify => answer(compound, from, output, verify::nverify),
         N::Open => open::run(compound, &arguments(from)?, output),
+        N::OpenConfirm => answer(compound, from, output, open_confirm::open_confirm),
         N::OpenDowngrade => answer(compound, from, output, open_downgrade::open_downgrade),
         N::Putfh => answer(compound, from, output, putfh::putfh),
         N::Putrootfh | N::Putpubfh => answer(compound, from, output, putrootfh::putrootfh),
@@ -49,14 +51,18 @@ pub(super) fn carry_out(
         N::Readdir => readdir::run(compound, &arguments(from)?, output),
         N::Readlink => readlink::run(compound, output),
         N::ReclaimComplete => answer(compound, from, output, reclaim_complete::reclaim_complete),
+        N::ReleaseLockowner => answer(compound, from, output, release_lockowner::release_lockowner),
         N::Remove => answer(compound, from, output, remove::remove),
         N::Rename => answer(compound, from, output, rename::rename),
+        N::Renew => answer(compound, from, output, renew::renew),
         N::Restorefh => answer(compound, from, output, restorefh::restorefh),
         N::Savefh => answer(compound, from, output, savefh::savefh),
         N::Secinfo => secinfo::by_name(compound, &arguments(from)?, output),
         N::SecinfoNoName => secinfo::no_name(compound, &arguments(from)?, output),
         N::Sequence => answer(compound, from, output, sequence::sequence),
         N::Setattr => setattr::run(compound, &arguments(from)?, output),
+        N::Setclientid => answer(compound, from, output, setclientid::setclientid),
+        N::SetclientidConfirm => answer(compound, from, output, setclientid::confirm),
         N::TestStateid => answer(compound, from, output, stateids::test),
         N::Verify => answer(compound, from, output, verify::verify),
         N::Write => answer(compound, from, output, write::write),

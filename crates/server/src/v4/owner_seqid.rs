@@ -1,0 +1,187 @@
+//! The numbers that NFSv4.0's owners give their requests (RFC 7530 §9.1.7): an operation is carried out in its owner's turn,
+//! and repeated with the same number it gets the reply that it got before. From NFSv4.1 on sessions do this.
+//!
+//! The operations know nothing of it: here is what happens around them.
+
+use buffer::{Buffer, Output};
+use proto::nfs4::{
+    CloseArgs, FileHandle, LockArgs, Locker, LockuArgs, OpNumber, OpenArgs, OpenConfirmArgs, OpenDowngradeArgs, Status,
+};
+use state::{ClientId, OwnerTurn, SeqidOwner, SeqidTurn};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+use super::getfh::file_handle;
+use super::operations;
+use super::state_error::inner;
+use crate::fault::Fault;
+
+/// Carries out an operation of NFSv4.0, in its owner's turn if it has a number.
+pub(super) fn carry_out(
+    compound: &mut Compound<'_>,
+    number: OpNumber,
+    from: &mut Decoder<'_>,
+    output: &mut Output,
+) -> Outcome<()> {
+    let mut behind = from.clone();
+    // Arguments that make no sense have no number either: the operation itself says BADXDR.
+    let Ok(Some(numbers)) = Numbers::decode(number, &mut behind) else {
+        return operations::carry_out(compound, number, from, output);
+    };
+    match numbers.begin(compound)? {
+        Begun::Repeated(kept) => {
+            *from = behind;
+            repeat(compound, &kept, output)
+        }
+        Begun::Turns(turns) => {
+            let start = output.bytes.len();
+            let outcome = operations::carry_out(compound, number, from, output);
+            turns.finish(compound, &outcome, &output.bytes.as_slice()[start..]);
+            outcome
+        }
+    }
+}
+
+/// The number of a request and its owner; a LOCK with a new lock owner has two.
+struct Numbers<'a> {
+    first: (SeqidOwner<'a>, u32),
+    second: Option<(SeqidOwner<'a>, u32)>,
+}
+
+impl<'a> Numbers<'a> {
+    /// Reads the arguments of an operation; none for one without a number.
+    fn decode(number: OpNumber, from: &mut Decoder<'a>) -> xdr::Result<Option<Numbers<'a>>> {
+        let by_stateid = |stateid, seqid| (SeqidOwner::Stateid(inner(stateid)), seqid);
+        let first = match number {
+            OpNumber::Open => {
+                let args = OpenArgs::decode(from)?;
+                let client = ClientId(args.owner.client.0);
+                (SeqidOwner::OpenOwner { client, name: args.owner.owner }, args.seqid)
+            }
+            OpNumber::OpenConfirm => {
+                let args = OpenConfirmArgs::decode(from)?;
+                by_stateid(&args.stateid, args.seqid)
+            }
+            OpNumber::OpenDowngrade => {
+                let args = OpenDowngradeArgs::decode(from)?;
+                by_stateid(&args.stateid, args.seqid)
+            }
+            OpNumber::Close => {
+                let args = CloseArgs::decode(from)?;
+                by_stateid(&args.open_stateid, args.seqid)
+            }
+            OpNumber::Locku => {
+                let args = LockuArgs::decode(from)?;
+                by_stateid(&args.stateid, args.seqid)
+            }
+            OpNumber::Lock => return Ok(Some(Numbers::of_lock(&LockArgs::decode(from)?.locker))),
+            _ => return Ok(None),
+        };
+        Ok(Some(Numbers { first, second: None }))
+    }
+
+    /// The first LOCK of a lock owner stands in the open owner's sequence too (RFC 7530 §16.10.4).
+    fn of_lock(locker: &Locker<'a>) -> Numbers<'a> {
+        match locker {
+            Locker::Existing { lock_stateid, lock_seqid } => {
+                Numbers { first: (SeqidOwner::Stateid(inner(lock_stateid)), *lock_seqid), second: None }
+            }
+            Locker::New { open_seqid, open_stateid, lock_seqid, owner } => {
+                let locker = SeqidOwner::LockOwner { client: ClientId(owner.client.0), name: owner.owner };
+                let first = (SeqidOwner::Stateid(inner(open_stateid)), *open_seqid);
+                Numbers { first, second: Some((locker, *lock_seqid)) }
+            }
+        }
+    }
+
+    fn begin(&self, compound: &Compound<'_>) -> Outcome<Begun> {
+        let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
+        let first = match state.seqid_begin(now, self.first.0, self.first.1)? {
+            SeqidTurn::Replay(kept) => return Ok(Begun::Repeated(kept)),
+            SeqidTurn::Execute(turn) => turn,
+        };
+        let Some((owner, seqid)) = self.second else { return Ok(Begun::Turns(Turns { first, second: None })) };
+        match state.seqid_begin(now, owner, seqid)? {
+            SeqidTurn::Execute(second) => Ok(Begun::Turns(Turns { first, second: Some(second) })),
+            // The open owner's request is a new one, so that the lock owner's cannot be a repeated one.
+            SeqidTurn::Replay(_) => Err(Status::BadSeqid.into()),
+        }
+    }
+}
+
+enum Begun {
+    /// The request was carried out before; this was kept of it.
+    Repeated(Box<[u8]>),
+    /// The turn has come.
+    Turns(Turns),
+}
+
+/// The turns that a request has.
+struct Turns {
+    first: OwnerTurn,
+    second: Option<OwnerTurn>,
+}
+
+impl Turns {
+    /// Ends the turns. A request that has to wait was none: it comes again with the same number.
+    fn finish(self, compound: &Compound<'_>, outcome: &Outcome<()>, results: &[u8]) {
+        let (status, body) = match outcome {
+            Ok(()) => (Status::Ok, results),
+            Err(Failure::Status(status)) => (*status, [].as_slice()),
+            Err(Failure::Explained(status, body)) => (*status, body.as_slice()),
+            Err(Failure::Defer | Failure::Replay(_)) => return,
+        };
+        let kept = keep(compound, status, body);
+        let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
+        for turn in std::iter::once(self.first).chain(self.second) {
+            state.seqid_finish(now, turn, advances(status), kept.as_slice());
+        }
+    }
+}
+
+/// Whether the owner's next request has the next number although this one got `status` (RFC 7530 §9.1.7).
+fn advances(status: Status) -> bool {
+    !matches!(
+        status,
+        Status::StaleClientid
+            | Status::StaleStateid
+            | Status::BadStateid
+            | Status::BadSeqid
+            | Status::BadXdr
+            | Status::Resource
+            | Status::NoFileHandle
+            | Status::Moved
+    )
+}
+
+/// What is kept of an operation: its status, the handle that it left as the current one, and what stood behind the status.
+fn keep(compound: &Compound<'_>, status: Status, body: &[u8]) -> Buffer {
+    let mut kept = Buffer::new();
+    let mut to = Encoder::new(&mut kept);
+    status.encode(&mut to);
+    match compound.current() {
+        Ok(node) => to.opaque(file_handle(&node).as_bytes()),
+        Err(_) => to.opaque(&[]),
+    }
+    kept.put(body);
+    kept
+}
+
+/// Answers a repeated request. What stands behind an OPEN in a COMPOUND goes on with the file that was opened.
+fn repeat(compound: &mut Compound<'_>, kept: &[u8], output: &mut Output) -> Outcome<()> {
+    let mut from = Decoder::new(kept);
+    let (status, handle) = head(&mut from).map_err(|_| Status::ServerFault)?;
+    if status != Status::Ok {
+        return Err(Failure::Explained(status, from.rest().to_vec()));
+    }
+    let (exported, handle) = compound.cx.exports.resolve(handle).map_err(Fault::from)?;
+    let exported = exported.clone();
+    compound.set_current(&exported, handle)?;
+    output.bytes.put(from.rest());
+    Ok(())
+}
+
+fn head<'a>(from: &mut Decoder<'a>) -> xdr::Result<(Status, &'a [u8])> {
+    Ok((Status::decode(from)?, from.opaque(FileHandle::MAX_BYTES)?))
+}

@@ -1,0 +1,10 @@
+//! RENEW (RFC 7530 §16.28).
+
+use proto::nfs4::RenewArgs;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+
+pub(super) fn renew(compound: &mut Compound<'_>, args: &RenewArgs) -> Outcome<()> {
+    Ok(compound.cx.server.state.renew(compound.cx.request.now, state::ClientId(args.client.0))?)
+}
