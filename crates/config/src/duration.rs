@@ -28,6 +28,18 @@ pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
     number.checked_mul(unit_ms).map(|ms| Some(Duration::from_millis(ms))).ok_or_else(malformed)
 }
 
+/// Reads the length of a lease or a grace period: a time of one second or more, cut to whole seconds, as NFSv4 counts them.
+///
+/// # Errors
+/// When it is no such time.
+pub fn parse_lease(text: &str) -> Result<Duration, DurationError> {
+    let seconds = parse_timeout(text)?.map_or(0, |time| time.as_secs());
+    match u32::try_from(seconds) {
+        Ok(1..) => Ok(Duration::from_secs(seconds)),
+        _ => Err(DurationError(text.to_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +51,15 @@ mod tests {
         }
         assert_eq!(parse_timeout("1d"), Ok(Some(Duration::from_secs(86_400))));
         assert_eq!(parse_timeout("never"), Ok(None));
+    }
+
+    #[test]
+    fn lease_is_a_whole_number_of_seconds_and_has_an_end() {
+        assert_eq!(parse_lease("1500ms"), Ok(Duration::from_secs(1)));
+        assert_eq!(parse_lease("2m"), Ok(Duration::from_secs(120)));
+        for text in ["never", "0", "999ms", "100000d"] {
+            assert!(parse_lease(text).is_err(), "{text}");
+        }
     }
 
     #[test]

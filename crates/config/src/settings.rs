@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{parse_size, parse_timeout};
+use crate::{parse_lease, parse_size, parse_timeout};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -24,6 +24,12 @@ pub struct ServerSettings {
     pub loops: Option<usize>,
     /// Whether each loop stays on one processor.
     pub pin: Option<bool>,
+    /// How long a client of NFSv4 may be silent before it can lose what it holds.
+    #[serde(deserialize_with = "lease")]
+    pub lease: Option<Duration>,
+    /// How long clients may reclaim what they held before a restart.
+    #[serde(deserialize_with = "lease")]
+    pub grace: Option<Duration>,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -111,6 +117,8 @@ impl ServerSettings {
             state_dir: self.state_dir.or(other.state_dir),
             loops: self.loops.or(other.loops),
             pin: self.pin.or(other.pin),
+            lease: self.lease.or(other.lease),
+            grace: self.grace.or(other.grace),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),
@@ -176,6 +184,11 @@ impl Size {
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_timeout(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_lease(&text).map(Some).map_err(de::Error::custom)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -8,9 +9,10 @@ use vfs::FileSystem;
 use crate::error::{ReloadError, StartError};
 use crate::options::{Options, RpcbindMode};
 use crate::portmap;
+use crate::records::StoredRecords;
 use crate::reply_log::FileReplyLog;
 use crate::service::Programs;
-use crate::state::{self, StateError};
+use crate::state_dir::{self, StateError};
 use crate::upkeep::Upkeep;
 
 /// A server that runs on threads of its own until it is shut down.
@@ -32,13 +34,21 @@ impl Daemon {
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
         let mut sockets = net::Server::new(options.limits.clone()).loops(options.loops.max(1)).pinned(options.pin);
-        let mut settings =
-            Settings::new(sockets.workers(), instance(), state::handle_key(options.state_dir.as_deref())?);
+        let key = state_dir::handle_key(options.state_dir.as_deref())?;
+        let records = client_records(options.state_dir.as_deref(), options.lease)?;
+        let mut settings = Settings::new(sockets.workers(), instance(records.as_ref()), key);
+        settings.lease = options.lease;
+        // Clients count by the lease that they were told (RFC 8881 §8.4.2.1).
+        settings.grace =
+            options.grace.max(records.as_ref().map_or(Duration::ZERO, |records| records.start().earlier_lease));
         settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
         settings.open_files_per_worker = options.open_files_per_worker;
         settings.replay_entries = options.replay_entries;
         let replay_age = settings.replay_age;
         let mut server = Server::new(settings, exports)?;
+        if let Some(records) = records {
+            server.keep_clients(Box::new(records))?;
+        }
         if let Some(dir) = &options.state_dir {
             let (log, records) =
                 FileReplyLog::open(dir, replay_age).map_err(StateError::in_dir("read the replies in", dir))?;
@@ -112,10 +122,17 @@ pub fn export_to_this_machine(name: &str, file_system: Arc<dyn FileSystem>) -> E
     Export { name: name.to_owned(), file_system, rules: loopback.map(rule).to_vec(), fsid: None }
 }
 
-/// A number that is another one each time a server starts.
-fn instance() -> u64 {
+/// A number that is another one each time a server starts: the number of the start, or the time without records.
+fn instance(records: Option<&StoredRecords>) -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos() as u64
+    let boot = records.map_or(since.as_secs() as u32, |records| records.start().boot);
+    u64::from(boot) << 32 | u64::from(since.subsec_nanos())
+}
+
+fn client_records(dir: Option<&Path>, lease: Duration) -> Result<Option<StoredRecords>, StateError> {
+    let Some(dir) = dir else { return Ok(None) };
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Some(StoredRecords::open(dir, since.as_secs() as u32, lease)?))
 }
 
 fn listen(

@@ -1,7 +1,7 @@
 use net::NetError;
 use server::ExportTableError;
 
-use crate::state::StateError;
+use crate::state_dir::StateError;
 
 /// Why a daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum StartError {
     /// The key of file handles cannot be read or made.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The records of clients cannot be read.
+    #[error(transparent)]
+    Clients(#[from] state::RecordsError),
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),

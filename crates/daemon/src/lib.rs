@@ -20,13 +20,15 @@ mod daemon;
 mod error;
 mod options;
 mod portmap;
+mod records;
 mod registration;
 mod reply_log;
 mod service;
-mod state;
+mod state_dir;
 mod upkeep;
 
 pub use daemon::{Daemon, export_to_this_machine};
 pub use error::{ReloadError, StartError};
 pub use options::{Options, RpcbindMode};
-pub use state::{StateError, default_dir as default_state_dir};
+pub use records::ClientRecordsError;
+pub use state_dir::{StateError, default_dir as default_state_dir};

@@ -2,6 +2,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use net::Limits;
 
@@ -32,12 +33,17 @@ pub struct Options {
     pub pin: bool,
     /// What is taken from clients at the most.
     pub limits: Limits,
-    /// Where the key of file handles is kept. Without it a new key is made each time, and handles do not survive a restart.
+    /// Where the key of file handles, the clients of NFSv4 and the like are kept, for this server alone. Without it handles do
+    /// not survive a restart, and clients cannot reclaim their locks after it.
     pub state_dir: Option<PathBuf>,
     /// The most bytes of a READ or a WRITE, up to 1 MiB, which is the default.
     pub max_transfer_bytes: u32,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
+    /// How long a client of NFSv4 may be silent before it can lose what it holds, in whole seconds. Default 90 s.
+    pub lease: Duration,
+    /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
+    pub grace: Duration,
     /// How many replies to calls that must not happen twice are kept. Default 16 384.
     pub replay_entries: usize,
 }
@@ -54,6 +60,8 @@ impl Default for Options {
             state_dir: None,
             max_transfer_bytes: 1 << 20,
             open_files_per_worker: 1024,
+            lease: Duration::from_secs(90),
+            grace: Duration::from_secs(90),
             replay_entries: 16_384,
         }
     }

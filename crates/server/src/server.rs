@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use buffer::Output;
-use state::{Limits, NoHostLocks, NoRecords, State};
+use state::{ClientRecords, Limits, NoHostLocks, NoRecords, RecordsError, State};
 
 use crate::change::Changes;
 use crate::counters::Counters;
@@ -17,9 +17,6 @@ use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
 use crate::v4::PausedCompounds;
-
-/// The instance is in nanoseconds, and the number of a boot in seconds.
-const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Sizes and limits of a [`Server`].
 #[derive(Debug, Clone)]
@@ -34,8 +31,13 @@ pub struct Settings {
     pub replay_age: Duration,
     /// How many open files each worker keeps; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
-    /// A number that is another one each time the server is started: the first write verifier.
+    /// A number that is another one each time the server is started: the first write verifier. Its upper half alone
+    /// differs too: it is the number of the boot that NFSv4's client ids and stateids carry.
     pub instance: u64,
+    /// How long a client of NFSv4 may be silent before others may take what it holds (RFC 8881 §8.3), in whole seconds.
+    pub lease: Duration,
+    /// How long clients may reclaim what they held before a restart, and nobody gets anything new (RFC 8881 §8.4.2).
+    pub grace: Duration,
     /// The secret that file handles are checked with.
     pub handle_key: HandleKey,
     /// The time of day, which only rpcbind's GETTIME asks for.
@@ -59,6 +61,8 @@ impl Settings {
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,
             instance,
+            lease: Duration::from_secs(90),
+            grace: Duration::from_secs(90),
             handle_key,
             wall_clock: SystemTime::now,
         }
@@ -95,12 +99,22 @@ impl Server {
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
             registry: Registry::default(),
-            state: new_state(&settings),
+            state: new_state(&settings, Box::new(NoRecords)).expect("there are no records to be read"),
             paused: PausedCompounds::default(),
             cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
         })
+    }
+
+    /// Lets NFSv4's clients reclaim what they hold after a restart: `records` hold the clients of the boots before, and are told
+    /// of those of this one. To be called before the first message is answered.
+    ///
+    /// # Errors
+    /// When the records cannot be read.
+    pub fn keep_clients(&mut self, records: Box<dyn ClientRecords>) -> Result<(), RecordsError> {
+        self.state = new_state(&self.settings, records)?;
+        Ok(())
     }
 
     /// Lets the replies to calls that must not happen twice outlive the process: takes up those that `records` hold, which are
@@ -178,9 +192,15 @@ impl Server {
     }
 }
 
-/// State of NFSv4 clients, with nothing remembered from before.
-fn new_state(settings: &Settings) -> State {
-    let boot = (settings.instance / NANOSECONDS) as u32;
-    let (records, host) = (Box::new(NoRecords), Box::new(NoHostLocks));
-    State::new(boot, Limits::default(), records, host, Duration::ZERO).expect("there are no records to be read")
+/// State of NFSv4 clients, with what was recorded of them before.
+fn new_state(settings: &Settings, records: Box<dyn ClientRecords>) -> Result<State, RecordsError> {
+    let boot = (settings.instance >> 32) as u32;
+    let limits = Limits {
+        lease: settings.lease,
+        grace: settings.grace,
+        unconfirmed: settings.lease,
+        recall: settings.lease,
+        ..Limits::default()
+    };
+    State::new(boot, limits, records, Box::new(NoHostLocks), Duration::ZERO)
 }

@@ -83,6 +83,12 @@ struct ServerFlags {
     /// Keep each event loop on a processor of its own.
     #[arg(long)]
     pin: bool,
+    /// How long a client of NFSv4 may be silent before it can lose what it holds. [default: 90s]
+    #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
+    lease: Option<Duration>,
+    /// How long clients may reclaim what they held before a restart, while nobody else locks. [default: 90s]
+    #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
+    grace: Option<Duration>,
     /// The most connections at once. [default: 16384]
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<usize>,
@@ -164,6 +170,8 @@ impl Flags {
             state_dir: server.state_dir.clone(),
             loops: server.loops,
             pin: server.pin.then_some(true),
+            lease: server.lease,
+            grace: server.grace,
             limits: LimitSettings {
                 max_connections: server.max_connections,
                 idle_timeout: server.idle_timeout.map(|timeout| timeout.0),

@@ -26,6 +26,8 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         loops: loops(settings.loops.unwrap_or(0)),
         pin: settings.pin.unwrap_or(false),
         limits: limits(&settings.limits, defaults.limits),
+        lease: settings.lease.unwrap_or(defaults.lease),
+        grace: settings.grace.unwrap_or(defaults.grace),
         state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
         ..Options::default()
     })

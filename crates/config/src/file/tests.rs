@@ -20,6 +20,8 @@ rpcbind = "builtin"
 state_dir = "/var/lib/wharf"
 loops = 2
 pin = true
+lease = "10s"
+grace = "2m"
 
 [limits]
 max_connections = 10
@@ -40,6 +42,8 @@ level = "debug"
         state_dir: Some("/var/lib/wharf".into()),
         loops: Some(2),
         pin: Some(true),
+        lease: Some(Duration::from_secs(10)),
+        grace: Some(Duration::from_secs(120)),
         limits: LimitSettings {
             max_connections: Some(10),
             max_in_flight: Some(11),

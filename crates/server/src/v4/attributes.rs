@@ -14,9 +14,6 @@ use super::set;
 use crate::node::Node;
 use crate::transfer;
 
-/// How long a lease lasts, in seconds.
-pub(super) const LEASE_SECONDS: u32 = 90;
-
 /// What every minor version has.
 const IN_ALL_VERSIONS: Bitmap = {
     use Attribute as A;
@@ -129,6 +126,7 @@ pub(super) fn write(
         properties: node.fs().properties(),
         space,
         max_bytes: u64::from(transfer::max_bytes(compound.cx)),
+        lease_s: compound.cx.server.settings.lease.as_secs() as u32,
         minor,
     };
     let (owner, group) = (subject.attributes.uid.to_string(), subject.attributes.gid.to_string());
@@ -154,6 +152,7 @@ struct Told<'t> {
     properties: Properties,
     space: Space,
     max_bytes: u64,
+    lease_s: u32,
     minor: MinorVersion,
 }
 
@@ -169,7 +168,7 @@ impl Told<'_> {
             Attribute::SymlinkSupport => V::SymlinkSupport(properties.symlinks),
             Attribute::NamedAttr => V::NamedAttr(false),
             Attribute::UniqueHandles => V::UniqueHandles(true),
-            Attribute::LeaseTime => V::LeaseTime(LEASE_SECONDS),
+            Attribute::LeaseTime => V::LeaseTime(self.lease_s),
             Attribute::RdattrError => V::RdattrError(Status::Ok),
             Attribute::CanSetTime => V::CanSetTime(properties.times_can_be_set),
             Attribute::CaseInsensitive => V::CaseInsensitive(properties.case_insensitive),

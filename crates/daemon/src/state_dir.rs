@@ -1,4 +1,4 @@
-//! What outlives the process: the key that file handles are checked with.
+//! Where what outlives the process is kept, and the key in it that file handles are checked with.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -7,6 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use server::HandleKey;
+
+use crate::records::ClientRecordsError;
 
 const KEY_FILE: &str = "handle-key";
 
@@ -31,6 +33,9 @@ pub enum StateError {
         /// How long it is.
         length: usize,
     },
+    /// The records of clients are of no use.
+    #[error(transparent)]
+    Clients(#[from] ClientRecordsError),
     /// The kernel gives no random bytes.
     #[error("cannot make a key for file handles: {0}")]
     Random(getrandom::Error),

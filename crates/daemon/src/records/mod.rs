@@ -1,0 +1,275 @@
+//! The clients that may reclaim what they held after a restart, in a file of the state directory (RFC 8881 §8.4.3).
+//!
+//! What always holds:
+//!
+//! - A call that has returned survives a crash: its line is on stable storage, or the whole file was replaced in one step.
+//! - After a crash, the file holds everything that was acknowledged, and perhaps the one change that was not.
+//! - A file that a write failed on is never appended to again: the next change writes a new one.
+//! - Each start has a greater number than all before it, whatever the clock says.
+
+mod line;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
+
+use line::{Found, Key, Line, MAGIC};
+
+const FILE: &str = "client-records";
+
+/// The file is written anew when it is longer than this, and more than half of it is out of date.
+const MIN_REWRITTEN_BYTES: u64 = 256 << 10;
+
+/// The longest file that is read, in bytes: every client that there may be, with the longest names, several times over.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// Why the client records are of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientRecordsError {
+    /// The file or its directory cannot be read or written.
+    #[error("cannot {action} {path}: {source}; name another state directory")]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another server uses the directory.
+    #[error("another server keeps its clients in {0}; give each server a state directory of its own")]
+    InUse(PathBuf),
+    /// The file is none of this program's, or was altered.
+    #[error(
+        "{path} is damaged at byte {offset_bytes}; remove it, and clients lose the locks that they held before this start"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where it stops making sense.
+        offset_bytes: u64,
+    },
+}
+
+/// The records of one state directory, which this process alone uses until they are dropped.
+#[derive(Debug)]
+pub(crate) struct StoredRecords {
+    path: PathBuf,
+    /// Locked for this process, and synced after the file in it was replaced.
+    dir: File,
+    start: Start,
+    clients: BTreeMap<Key, bool>,
+    /// `None` when the file cannot be trusted to end in a whole line.
+    log: Option<Log>,
+}
+
+/// This start, as it stands in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Greater than that of every start before.
+    pub(crate) boot: u32,
+    /// The lease that clients are given from now on.
+    pub(crate) lease: Duration,
+    /// The lease that clients were given before; zero when this is the first start.
+    pub(crate) earlier_lease: Duration,
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    length_bytes: u64,
+    /// How long the file was when it was written anew: all of it was true then.
+    begun_bytes: u64,
+}
+
+impl StoredRecords {
+    /// Opens the records in `dir`, which exists, and notes a start at `seconds` by the clock.
+    pub(crate) fn open(dir: &Path, seconds: u32, lease: Duration) -> Result<StoredRecords, ClientRecordsError> {
+        let path = dir.join(FILE);
+        let dir_file = File::open(dir).map_err(failed("open", dir))?;
+        dir_file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => ClientRecordsError::InUse(dir.to_owned()),
+            TryLockError::Error(source) => failed("lock", dir)(source),
+        })?;
+        let start = Start { boot: 0, lease, earlier_lease: Duration::ZERO };
+        let mut records = StoredRecords { path, dir: dir_file, start, clients: BTreeMap::new(), log: None };
+        records.replay()?;
+        records.start.earlier_lease = std::mem::replace(&mut records.start.lease, lease);
+        records.start.boot = next_boot(records.start.boot, seconds);
+        records.rewrite()?;
+        Ok(records)
+    }
+
+    /// This start.
+    pub(crate) fn start(&self) -> Start {
+        self.start
+    }
+
+    fn replay(&mut self) -> Result<(), ClientRecordsError> {
+        let Some(bytes) = self.read()? else {
+            self.start.lease = Duration::ZERO;
+            return Ok(());
+        };
+        if !bytes.starts_with(&MAGIC) {
+            return Err(self.damaged(0));
+        }
+        let mut at = MAGIC.len();
+        loop {
+            match Line::take(&bytes[at..]) {
+                Found::Line(line, length) => {
+                    self.apply(line);
+                    at += length;
+                }
+                Found::End => break,
+                Found::Damage => return Err(self.damaged(at)),
+            }
+        }
+        if at < bytes.len() {
+            tracing::info!(path = %self.path.display(), cut_bytes = bytes.len() - at, "the last change of the client records was not finished");
+        }
+        Ok(())
+    }
+
+    fn read(&self) -> Result<Option<Vec<u8>>, ClientRecordsError> {
+        match fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Ok(metadata) if metadata.len() > MAX_FILE_BYTES => {
+                return Err(self.damaged(MAX_FILE_BYTES as usize));
+            }
+            _ => {}
+        }
+        fs::read(&self.path).map(Some).map_err(failed("read", &self.path))
+    }
+
+    fn damaged(&self, at: usize) -> ClientRecordsError {
+        ClientRecordsError::Damaged { path: self.path.clone(), offset_bytes: at as u64 }
+    }
+
+    fn apply(&mut self, line: Line) {
+        match line {
+            Line::Start { boot, lease_s } => {
+                self.start.boot = boot;
+                self.start.lease = Duration::from_secs(lease_s.into());
+            }
+            Line::Client(record) => {
+                self.clients.insert((record.kind, record.name), record.revoked);
+            }
+            Line::Forget(keys) => {
+                for key in keys {
+                    self.clients.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// Makes a change, here and on stable storage. One that fails is made by the next that does not.
+    fn change(&mut self, line: Line) -> Result<(), RecordsError> {
+        let bytes = line.bytes();
+        self.apply(line);
+        let done = match (self.log.take().filter(|log| !log.is_mostly_stale()), bytes) {
+            (Some(log), Some(bytes)) => {
+                log.append(&bytes).map(|log| self.log = Some(log)).map_err(failed("write", &self.path))
+            }
+            _ => self.rewrite(),
+        };
+        done.map_err(|error| {
+            tracing::error!(%error, "a change of the client records may not survive a restart");
+            RecordsError(error.to_string())
+        })
+    }
+
+    /// Puts a new file with what is true now in the place of the old one, in one step.
+    fn rewrite(&mut self) -> Result<(), ClientRecordsError> {
+        let draft = self.path.with_extension("new");
+        let bytes = self.contents();
+        let write = || -> io::Result<File> {
+            let mut options = OpenOptions::new();
+            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            Ok(file)
+        };
+        let file = write().map_err(failed("write", &draft))?;
+        fs::rename(&draft, &self.path).map_err(failed("replace", &self.path))?;
+        self.dir.sync_all().map_err(failed("write the directory of", &self.path))?;
+        let length_bytes = bytes.len() as u64;
+        self.log = Some(Log { file, length_bytes, begun_bytes: length_bytes });
+        Ok(())
+    }
+
+    fn contents(&self) -> Vec<u8> {
+        let lease_s = u32::try_from(self.start.lease.as_secs()).unwrap_or(u32::MAX);
+        let start = Line::Start { boot: self.start.boot, lease_s };
+        let clients = self.records().map(Line::Client);
+        // A start and a client are never too long for a line.
+        let lines = std::iter::once(start).chain(clients).filter_map(|line| line.bytes());
+        MAGIC.into_iter().chain(lines.flatten()).collect()
+    }
+
+    fn records(&self) -> impl Iterator<Item = ClientRecord> {
+        let record = |((kind, name), revoked): (&Key, &bool)| ClientRecord {
+            kind: *kind,
+            name: name.clone(),
+            revoked: *revoked,
+        };
+        self.clients.iter().map(record)
+    }
+}
+
+impl Log {
+    /// Appends a line and brings it to stable storage. A log that could not take it is gone.
+    fn append(mut self, line: &[u8]) -> io::Result<Log> {
+        self.file.write_all(line)?;
+        self.file.sync_data()?;
+        self.length_bytes += line.len() as u64;
+        Ok(self)
+    }
+
+    fn is_mostly_stale(&self) -> bool {
+        self.length_bytes > MIN_REWRITTEN_BYTES.max(2 * self.begun_bytes)
+    }
+}
+
+/// The number of a start: the time, unless an earlier start had that number or a greater one. Neither 0 nor all ones,
+/// which begin the reserved stateids (RFC 8881 §8.2.3).
+fn next_boot(last: u32, seconds: u32) -> u32 {
+    last.saturating_add(1).max(seconds).clamp(1, u32::MAX - 1)
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ClientRecordsError {
+    let path = path.to_owned();
+    move |source| ClientRecordsError::File { action, path, source }
+}
+
+impl ClientRecords for StoredRecords {
+    fn load(&mut self) -> Result<Vec<ClientRecord>, RecordsError> {
+        Ok(self.records().collect())
+    }
+
+    fn add(&mut self, record: &ClientRecord) -> Result<(), RecordsError> {
+        self.change(Line::Client(record.clone()))
+    }
+
+    fn remove(&mut self, names: &[(RecordKind, &[u8])]) -> Result<(), RecordsError> {
+        let keys = names.iter().map(|(kind, name)| (*kind, Box::from(*name)));
+        let known: Vec<Key> = keys.filter(|key| self.clients.contains_key(key)).collect();
+        if known.is_empty() && self.log.is_some() { Ok(()) } else { self.change(Line::Forget(known)) }
+    }
+
+    fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError> {
+        match self.clients.get(&(kind, Box::from(name))) {
+            Some(known) if *known != revoked || self.log.is_none() => {
+                self.change(Line::Client(ClientRecord { kind, name: name.into(), revoked }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
