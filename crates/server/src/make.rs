@@ -13,7 +13,12 @@ pub(crate) fn make(
     make: impl FnOnce(&Node<'_>, Place<'_>) -> Result<Entry, Fault>,
 ) -> Result<Entry, Fault> {
     dir.require_changeable_dir()?;
-    make(dir, dir.place(name)?)
+    let place = dir.place(name)?;
+    match make(dir, place) {
+        // What is there may have been made by this very call, before the server was killed.
+        Err(Fault::File(Error::Exists)) if dir.may_have_happened => Ok(dir.fs().lookup(&dir.context, place)?),
+        result => result,
+    }
 }
 
 /// Makes a regular file with the attributes `set`, which the caller must be allowed to give. One that exists is taken as it

@@ -19,6 +19,8 @@ pub(crate) struct CallContext<'s> {
     pub(crate) request: &'s Request<'s>,
     pub(crate) exports: &'s ExportTable,
     pub(crate) identity: Identity<'s>,
+    /// Whether a process before this one, which was killed, may have carried this very call out.
+    pub(crate) may_have_happened: bool,
 }
 
 impl CallContext<'_> {
@@ -35,7 +37,14 @@ impl CallContext<'_> {
             return Err(Fault::Defer);
         }
         let caller = self.identity.squashed(options);
-        Ok(Node { server: self.server, exported, options, handle, context: self.context(caller) })
+        Ok(Node {
+            server: self.server,
+            exported,
+            options,
+            handle,
+            context: self.context(caller),
+            may_have_happened: self.may_have_happened,
+        })
     }
 
     fn context<'c>(&self, caller: Caller<'c>) -> Context<'c> {
@@ -56,6 +65,9 @@ pub(crate) struct Node<'c> {
     pub(crate) options: &'c ExportOptions,
     pub(crate) handle: Handle,
     pub(crate) context: Context<'c>,
+    /// Whether a process before this one may have carried this very call out: then what it would have brought about is no
+    /// failure of it.
+    pub(crate) may_have_happened: bool,
 }
 
 impl<'c> Node<'c> {

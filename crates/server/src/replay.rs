@@ -6,9 +6,11 @@
 //! attributes are kept, never data.
 //!
 //! A server that is killed forgets what it has in memory, and a client whose reply was lost with it sends its call again. So
-//! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there.
+//! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there. A call that
+//! the log shows as begun and not as answered may have happened: when it comes again, it is carried out with that in mind
+//! ([`Seen::MayHaveHappened`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,8 +42,17 @@ pub trait ReplyLog: Send + Sync {
     fn keep(&self, record: &[u8]);
 }
 
+/// What a record in the log says.
+enum Record<'r> {
+    /// The call was begun.
+    Begun(ReplayKey),
+    /// The call was answered with this reply.
+    Answered(ReplayKey, &'r [u8]),
+}
+
 impl ReplayKey {
-    fn to_record(self, reply: &[u8]) -> Buffer {
+    /// The record that the call was answered, or, without a reply, that it was begun.
+    fn to_record(self, reply: Option<&[u8]>) -> Buffer {
         let sender = match self.sender {
             IpAddr::V4(address) => address.to_ipv6_mapped(),
             IpAddr::V6(address) => address,
@@ -51,15 +62,18 @@ impl ReplayKey {
         to.fixed(&sender.octets());
         to.u32(self.xid);
         self.message.iter().for_each(|hash| to.u64(*hash));
-        to.opaque(reply);
+        to.bool(reply.is_some());
+        reply.iter().for_each(|reply| to.opaque(reply));
         record
     }
+}
 
-    fn of_record(record: &[u8]) -> xdr::Result<(ReplayKey, &[u8])> {
+impl Record<'_> {
+    fn read(record: &[u8]) -> xdr::Result<Record<'_>> {
         let mut from = Decoder::new(record);
         let sender = IpAddr::V6(Ipv6Addr::from(from.fixed::<16>()?)).to_canonical();
         let key = ReplayKey { sender, xid: from.u32()?, message: [from.u64()?, from.u64()?] };
-        Ok((key, from.opaque(MAX_REPLY_BYTES)?))
+        Ok(if from.bool()? { Record::Answered(key, from.opaque(MAX_REPLY_BYTES)?) } else { Record::Begun(key) })
     }
 }
 
@@ -82,6 +96,8 @@ pub(crate) struct ReplayCache {
     /// Keys of two hashes, the same after a restart.
     keys: [HandleKey; 2],
     log: Option<Arc<dyn ReplyLog>>,
+    /// Calls that a process before this one began and did not answer.
+    unanswered: HashSet<ReplayKey>,
     entries_per_shard: usize,
     max_age: Duration,
 }
@@ -105,6 +121,8 @@ pub(crate) struct Begun<'c> {
 pub(crate) enum Seen {
     /// It is new, and from now on under way.
     New,
+    /// It is under way from now on, and a process before this one began it and was killed.
+    MayHaveHappened,
     /// It is under way: its reply will go out, so nothing is to be said now.
     UnderWay,
     /// It was answered; this is the reply.
@@ -119,6 +137,7 @@ impl ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
             log: None,
+            unanswered: HashSet::new(),
             entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
@@ -128,11 +147,15 @@ impl ReplayCache {
     pub(crate) fn set_log(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>]) -> usize {
         let mut broken = 0;
         for record in records {
-            match ReplayKey::of_record(record) {
-                Ok((key, reply)) => self.remember(&key, reply, Duration::ZERO),
+            match Record::read(record) {
+                Ok(Record::Answered(key, reply)) => self.remember(&key, reply, Duration::ZERO),
+                Ok(Record::Begun(key)) => drop(self.unanswered.insert(key)),
                 Err(_) => broken += 1,
             }
         }
+        let mut unanswered = std::mem::take(&mut self.unanswered);
+        unanswered.retain(|key| !self.shard(key).entries.contains_key(key));
+        self.unanswered = unanswered;
         self.log = Some(log);
         broken
     }
@@ -156,13 +179,16 @@ impl ReplayCache {
             Some(Entry::Done { reply, .. }) => Seen::Answered(reply.clone()),
             None => {
                 shard.entries.insert(*key, Entry::UnderWay);
-                Seen::New
+                if self.unanswered.contains(key) { Seen::MayHaveHappened } else { Seen::New }
             }
         }
     }
 
     /// Holds the note that a call is under way, until it has a reply.
     pub(crate) fn begun(&self, key: ReplayKey) -> Begun<'_> {
+        if let Some(log) = &self.log {
+            log.keep(key.to_record(None).as_slice());
+        }
         Begun { cache: self, key }
     }
 
@@ -170,7 +196,7 @@ impl ReplayCache {
     fn finish(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
         debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
         if let Some(log) = &self.log {
-            log.keep(key.to_record(reply).as_slice());
+            log.keep(key.to_record(Some(reply)).as_slice());
         }
         self.remember(key, reply, now);
     }
@@ -313,5 +339,28 @@ mod tests {
         assert_eq!(after.set_log(log, &[records, vec![b"no record".to_vec()]].concat()), 1);
         assert_eq!(after.begin(&key(&after, 1), SECOND), Seen::Answered(b"reply".as_slice().into()));
         assert_eq!(after.begin(&key(&after, 2), SECOND), Seen::New);
+    }
+
+    #[test]
+    fn call_that_was_begun_and_not_answered_may_have_happened() {
+        let log = Arc::new(Records::default());
+        let mut before = cache();
+        before.set_log(log.clone(), &[]);
+        for xid in [1, 2] {
+            let call = key(&before, xid);
+            before.begin(&call, SECOND);
+            let begun = before.begun(call);
+            if xid == 2 {
+                begun.finish(b"reply", SECOND);
+            } else {
+                std::mem::forget(begun);
+            }
+        }
+        let mut after = cache();
+        let records = log.0.lock().unwrap().clone();
+        after.set_log(log, &records);
+        assert_eq!(after.begin(&key(&after, 1), SECOND), Seen::MayHaveHappened);
+        assert_eq!(after.begin(&key(&after, 2), SECOND), Seen::Answered(b"reply".as_slice().into()));
+        assert_eq!(after.begin(&key(&after, 3), SECOND), Seen::New);
     }
 }

@@ -15,6 +15,18 @@ fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attri
 
 /// Removes a name that is not a directory's.
 pub(crate) fn remove(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
+    forgive_absence(dir, remove_now(dir, name))
+}
+
+/// A name that is gone may have been taken away by this very call, before the server was killed.
+fn forgive_absence(dir: &Node<'_>, result: Result<(), Fault>) -> Result<(), Fault> {
+    match result {
+        Err(Fault::File(Error::NoEntry)) if dir.may_have_happened => Ok(()),
+        result => result,
+    }
+}
+
+fn remove_now(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     let dir_attributes = dir.require_changeable_dir()?;
     let place = dir.place(name).map_err(dots_are_directories)?;
     let victim = dir.fs().lookup(&dir.context, place)?;
@@ -26,6 +38,10 @@ pub(crate) fn remove(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
 
 /// Removes an empty directory. `.` is no name to remove by (RFC 1813 §3.3.13: INVAL), and `..` is never empty.
 pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
+    forgive_absence(dir, remove_dir_now(dir, name))
+}
+
+fn remove_dir_now(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     match name {
         b"." => return Err(Error::Invalid.into()),
         b".." => return Err(Error::NotEmpty.into()),
@@ -40,6 +56,10 @@ pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
 
 /// Moves a name, over another one if there is one.
 pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fault> {
+    forgive_absence(from.0, rename_now(from, to))
+}
+
+fn rename_now(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fault> {
     let ((from_dir, from_name), (to_dir, to_name)) = (from, to);
     if !from_dir.shares_export(to_dir) {
         return Err(Error::CrossDevice.into());
