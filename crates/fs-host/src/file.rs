@@ -1,14 +1,19 @@
 //! Open regular files.
 
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags};
-use vfs::{Attributes, Context, Error, FileKind, Handle, HostFile, OpenFile, OpenMode, Result, Stability, Written};
+use vfs::{
+    Attributes, Context, CopyRange, Error, FileKind, Handle, HostFile, OpenFile, OpenMode, Result, Seek, Stability,
+    Written,
+};
 
 use crate::attributes::{from_statx, stat_fd};
+use crate::extents;
 use crate::failure::failed;
 use crate::host::HostFs;
 use crate::identity::Identity;
@@ -106,10 +111,37 @@ impl OpenFile for OpenHostFile {
     }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
-        if self.would_wait(cx) {
-            return Err(Error::WouldBlock);
-        }
+        self.check_may_wait(cx)?;
         rustix::fs::fsync(&*self.fd).map_err(failed)
+    }
+
+    fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
+        self.check_may_wait(cx)?;
+        extents::seek(self.fd.as_fd(), offset_bytes, what)
+    }
+
+    fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.check_may_wait(cx)?;
+        self.identity.assume(&cx.caller)?;
+        extents::allocate(self.fd.as_fd(), &range_bytes)
+    }
+
+    fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.check_may_wait(cx)?;
+        self.identity.assume(&cx.caller)?;
+        extents::deallocate(self.fd.as_fd(), &range_bytes)
+    }
+
+    fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
+        self.check_may_wait(cx)?;
+        self.identity.assume(&cx.caller)?;
+        extents::copy(self.fd.as_fd(), from, range)
+    }
+
+    fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
+        self.check_may_wait(cx)?;
+        self.identity.assume(&cx.caller)?;
+        extents::clone(self.fd.as_fd(), from, range)
     }
 
     fn attributes(&self, _cx: &Context<'_>) -> Result<Attributes> {
@@ -124,6 +156,10 @@ impl OpenFile for OpenHostFile {
 impl OpenHostFile {
     fn would_wait(&self, cx: &Context<'_>) -> bool {
         !cx.may_block && !self.is_memory
+    }
+
+    fn check_may_wait(&self, cx: &Context<'_>) -> Result<()> {
+        if self.would_wait(cx) { Err(Error::WouldBlock) } else { Ok(()) }
     }
 
     /// Reads until the buffer is full or the file ends. A short read alone does not tell: without waiting, the kernel also

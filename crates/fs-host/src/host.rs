@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rustix::fs::AtFlags;
 use vfs::{
     Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
-    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::cache::NodeCache;
@@ -95,6 +95,22 @@ impl FileSystem for HostFs {
 
     fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
         self.move_name(cx, from, to)
+    }
+
+    fn get_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
+        self.xattr(cx, node, name)
+    }
+
+    fn set_xattr(&self, cx: &Context<'_>, node: &Handle, set: &SetXattr<'_>) -> Result<()> {
+        self.put_xattr(cx, node, set)
+    }
+
+    fn list_xattrs(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<Box<[u8]>>> {
+        self.xattr_names(cx, node)
+    }
+
+    fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
+        self.take_xattr(cx, node, name)
     }
 
     fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {

@@ -12,8 +12,8 @@
 //! - **Identity.** When the process is root, whatever changes the tree runs as the caller, on this thread alone. The thread
 //!   *stays* the caller until a call needs another identity: code that shares the thread and touches files by itself
 //!   calls [`act_as_server`] first.
-//! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes, syncs and
-//!   (with [`HostOptions::sync_metadata`]) all changes of the tree answer [`WouldBlock`](vfs::Error::WouldBlock), except on
+//! - **What may wait.** On a thread that may not block, reads of bytes that are not in memory, synchronous writes, syncs, all
+//!   that deals with holes, copies and (with [`HostOptions::sync_metadata`]) all changes of the tree answer [`WouldBlock`](vfs::Error::WouldBlock), except on
 //!   memory file systems. Unstable writes go to the page cache right away; the kernel holds them up only when too much of it
 //!   is dirty. Lookups, attributes and listings run right away, since Linux offers no way to try them: cold
 //!   ones wait for the disk.
@@ -27,6 +27,7 @@ mod attributes;
 mod cache;
 mod create;
 mod directory;
+mod extents;
 mod failure;
 mod file;
 mod find_stored;
@@ -50,6 +51,7 @@ mod sync;
 mod sys;
 mod verifier;
 mod volume;
+mod xattr;
 
 pub use host::HostFs;
 pub use identity::act_as_server;

@@ -47,7 +47,7 @@ impl HostFs {
     }
 
     /// Opens a regular file whose size changes, and whatever can be opened when the change has to be synced.
-    fn open_to_set(&self, node: &Node, set: &SetAttributes) -> Result<Option<OwnedFd>> {
+    pub(crate) fn open_to_set(&self, node: &Node, set: &SetAttributes) -> Result<Option<OwnedFd>> {
         match node.kind() {
             FileKind::Regular if set.size_bytes.is_some() => self.reopen_as_owner(node, OFlags::WRONLY).map(Some),
             FileKind::Regular if self.syncs() => Ok(node.reopen(OFlags::RDONLY).ok()),
@@ -57,7 +57,7 @@ impl HostFs {
     }
 
     /// Symbolic links and special files cannot be opened, so the whole file system is synced for them; that is rare.
-    fn settle_attributes(&self, opened: Option<OwnedFd>) -> Result<()> {
+    pub(crate) fn settle_attributes(&self, opened: Option<OwnedFd>) -> Result<()> {
         match opened {
             Some(fd) => self.settle(fd),
             None if self.syncs() => rustix::fs::syncfs(self.volume.root()).map_err(failed),

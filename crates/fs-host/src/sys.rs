@@ -1,4 +1,4 @@
-//! The system calls that no safe wrapper covers: kernel file handles, and the identity of one thread.
+//! The system calls that no safe wrapper covers: kernel file handles, shared ranges, and the identity of one thread.
 //!
 //! Everything `unsafe` of this crate is here, and every function here is safe to call.
 
@@ -78,6 +78,19 @@ pub(crate) fn open_by_handle(mount: BorrowedFd<'_>, handle: &KernelHandle, flags
     }
     // SAFETY: the kernel has just made this descriptor, and nothing else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Makes `to` share a range of `from` (`FICLONERANGE`).
+pub(crate) fn clone_range(to: BorrowedFd<'_>, from: BorrowedFd<'_>, range: vfs::CopyRange) -> io::Result<()> {
+    let argument = libc::file_clone_range {
+        src_fd: from.as_raw_fd().into(),
+        src_offset: range.from_bytes,
+        src_length: range.length_bytes,
+        dest_offset: range.to_bytes,
+    };
+    // SAFETY: the argument is the structure that this request reads, it outlives the call, and both descriptors are open.
+    let done = unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONERANGE, &raw const argument) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Sets the user as whom this thread uses files, and says whether it is that user now.

@@ -9,6 +9,7 @@ use vfs::{Error, FileKind, Properties, Result, Space};
 use crate::acl::Acl;
 use crate::attributes;
 use crate::failure::failed;
+use crate::xattr;
 
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
@@ -30,6 +31,8 @@ pub(crate) struct Volume {
     pub(crate) is_memory: bool,
     /// Whether files may have access lists.
     pub(crate) has_acls: bool,
+    /// Whether files may have extended attributes of the user's.
+    has_xattrs: bool,
     magic: u64,
 }
 
@@ -47,6 +50,7 @@ impl Volume {
             root_fileid: stat.stx_ino,
             is_memory: matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC),
             has_acls: Acl::is_supported(root.as_fd()),
+            has_xattrs: xattr::is_supported(root.as_fd()),
             magic,
             root,
         })
@@ -85,7 +89,7 @@ impl Volume {
             XFS_MAGIC => (i32::MAX.cast_unsigned(), i64::MAX.cast_unsigned()),
             _ => (32_000, i64::MAX.cast_unsigned()),
         };
-        Properties { max_links, max_file_bytes, ..Properties::default() }
+        Properties { max_links, max_file_bytes, xattrs: self.has_xattrs, ..Properties::default() }
     }
 
     /// How full the file system is.
