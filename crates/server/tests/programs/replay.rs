@@ -1,6 +1,6 @@
 //! Calls that are sent again: the first call's reply goes out again, and nothing happens twice.
 
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use fs_fault::{FaultFs, FaultPlan, Operation as FsOperation};
@@ -8,7 +8,7 @@ use proto::nfs3::{
     Create, CreateArgs, CreateHow, FileHandle, Link, LinkArgs, Mkdir, MkdirArgs, Remove, RemoveArgs, Rename,
     RenameArgs, Res, Rmdir, RmdirArgs, Setattr, SetattrArgs, StableHow, Status, Symlink, SymlinkArgs,
 };
-use server::{Answer, Server};
+use server::{Answer, ReplyLog, Server};
 
 use crate::caller::nfs3::{at, failure, mode, size, success};
 use crate::caller::{Caller, EXPORT, Said, export, memory, memory_server, results, server, settings};
@@ -218,4 +218,34 @@ fn rejected_call_is_not_taken_for_one_that_happened() {
     let cut = &message[..message.len() - 8];
     assert_eq!(crate::caller::rejection(&caller.reply_to(cut)), rpc::Rejection::GarbageArguments);
     assert!(matches!(results::<Remove>(&caller.reply_to(&message)), Res::Fail(Status::NoEnt, _)));
+}
+
+/// A log in memory.
+#[derive(Default)]
+struct Records(Mutex<Vec<Vec<u8>>>);
+
+impl ReplyLog for Records {
+    fn keep(&self, record: &[u8]) {
+        self.0.lock().unwrap().push(record.to_vec());
+    }
+}
+
+#[test]
+fn call_of_a_killed_server_that_was_not_answered_succeeds_when_it_is_sent_again() {
+    let (file_system, log) = (memory(), Arc::new(Records::default()));
+    let mut killed = server(vec![export(EXPORT, file_system.clone())]);
+    killed.keep_replies(log.clone(), &[]);
+    let caller = Caller::root(&killed);
+    let calls = calls(&caller, &caller.mount());
+    for (name, message) in calls.into_iter().filter(|(name, _)| *name != "SETATTR") {
+        log.0.lock().unwrap().clear();
+        assert!(is_success(&caller.reply_to(&message)), "{name}");
+        // The kill came between the change and the note of its reply: only the beginning is in the log.
+        let begun = log.0.lock().unwrap()[..1].to_vec();
+        let mut restarted = server(vec![export(EXPORT, file_system.clone())]);
+        restarted.keep_replies(Arc::new(Records::default()), &begun);
+        assert!(is_success(&Caller::root(&restarted).reply_to(&message)), "{name} again");
+        let unaware = server(vec![export(EXPORT, file_system.clone())]);
+        assert!(!is_success(&Caller::root(&unaware).reply_to(&message)), "{name} without the log");
+    }
 }
