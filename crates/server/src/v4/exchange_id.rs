@@ -2,8 +2,9 @@
 
 use buffer::Output;
 use proto::nfs4::{
-    ClientId, EXCHGID_CONFIRMED_R, EXCHGID_MASK_A, EXCHGID_UPD_CONFIRMED_REC_A, EXCHGID_USE_NON_PNFS, ExchangeIdArgs,
-    ExchangeIdOk, ServerOwner, StateProtect, StateProtected, Status,
+    ClientId, EXCHGID_CONFIRMED_R, EXCHGID_MASK_A, EXCHGID_SUPP_FENCE_OPS, EXCHGID_UPD_CONFIRMED_REC_A,
+    EXCHGID_USE_NON_PNFS, ExchangeIdArgs, ExchangeIdOk, MinorVersion, ServerOwner, StateProtect, StateProtected,
+    Status,
 };
 use state::Protection;
 use xdr::{Encode, Encoder};
@@ -12,7 +13,7 @@ use super::compound::Compound;
 use super::failure::Outcome;
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output: &mut Output) -> Outcome<()> {
-    if args.flags & !EXCHGID_MASK_A != 0 {
+    if args.flags & !known_flags(compound.progress.minor) != 0 {
         return Err(Status::Inval.into());
     }
     let (protection, state_protect) = protection(&args.state_protect)?;
@@ -41,6 +42,11 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output
     };
     ok.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())
+}
+
+/// The flags that a client may set (RFC 8881 §18.35.3); one more came with NFSv4.2 (RFC 7862 §14.1).
+fn known_flags(minor: MinorVersion) -> u32 {
+    if minor >= MinorVersion::V2 { EXCHGID_MASK_A } else { EXCHGID_MASK_A & !EXCHGID_SUPP_FENCE_OPS }
 }
 
 /// SSV needs a mechanism of its own, which is not here (RFC 8881 §2.10.8.3).

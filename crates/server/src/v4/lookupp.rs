@@ -12,11 +12,7 @@ use crate::node::Node;
 
 pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
     let dir = compound.current()?;
-    super::lookup::require_searchable(&dir).map_err(|failure| match failure {
-        // RFC 8881 §18.14.3: what is not a directory has no parent here, links included.
-        super::failure::Failure::Status(Status::Symlink) => Status::NotDir.into(),
-        failure => failure,
-    })?;
+    super::lookup::require_searchable(&dir)?;
     let (exported, handle) = parent(compound, &dir)?;
     compound.set_current(&exported, handle)
 }

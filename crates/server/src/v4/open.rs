@@ -3,7 +3,7 @@
 use buffer::Output;
 use proto::nfs4::{
     self, Bitmap, ChangeInfo, CreateHow, Delegation, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
-    Status,
+    Status, WhyNoDelegation,
 };
 use state::{Claim, ClientId, DelegationWant, FileKey, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, SetAttributes};
@@ -59,7 +59,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
         change: target.change,
         flags: RESULT_LOCKTYPE_POSIX | if opened.confirm { nfs4::RESULT_CONFIRM } else { 0 },
         attributes_set: target.attributes_set,
-        delegation: Delegation::None,
+        delegation: no_delegation(compound, args.share_access),
     };
     ok.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())
@@ -73,6 +73,17 @@ fn has_sessions(compound: &Compound<'_>) -> bool {
 fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
     let wishes = if has_sessions(compound) { !nfs4::SHARE_ACCESS_BOTH } else { 0 };
     Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
+}
+
+/// None is granted yet. A client that said in NFSv4.1 what it wants is told why (RFC 8881 §18.16.3).
+fn no_delegation(compound: &Compound<'_>, bits: u32) -> Delegation<'static> {
+    match bits & nfs4::WANT_DELEG_MASK {
+        nfs4::WANT_NO_PREFERENCE => Delegation::None,
+        _ if !has_sessions(compound) => Delegation::None,
+        nfs4::WANT_NO_DELEG => Delegation::NoneExt(WhyNoDelegation::NotWanted),
+        nfs4::WANT_CANCEL => Delegation::NoneExt(WhyNoDelegation::Cancelled),
+        _ => Delegation::NoneExt(WhyNoDelegation::Resource { will_signal: false }),
+    }
 }
 
 /// What the state manager keeps state by.
