@@ -23,6 +23,7 @@ mod node;
 mod open_files;
 mod replay;
 mod request;
+mod reservations;
 mod rpcbind;
 mod server;
 mod set_attributes;

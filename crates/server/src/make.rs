@@ -55,7 +55,8 @@ fn take_existing(dir: &Node<'_>, existing: Entry, size_bytes: Option<u64>) -> Re
     if existing.attributes.kind != FileKind::Regular {
         return Err(Error::Exists.into());
     }
-    let set = SetAttributes { size_bytes, ..SetAttributes::default() };
-    let attributes = set_attributes::set(&dir.sibling(existing.handle), &existing.attributes, &set)?;
+    let (file, set) = (dir.sibling(existing.handle), SetAttributes { size_bytes, ..SetAttributes::default() });
+    file.require_unreserved_for(&set)?;
+    let attributes = set_attributes::set(&file, &existing.attributes, &set)?;
     Ok(Entry { attributes, ..existing })
 }

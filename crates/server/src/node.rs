@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use vfs::{Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Place, permission};
 
@@ -38,6 +39,7 @@ impl CallContext<'_> {
         }
         let caller = self.identity.squashed(options);
         Ok(Node {
+            now: self.request.now,
             server: self.server,
             exported,
             options,
@@ -65,6 +67,8 @@ pub(crate) struct Node<'c> {
     pub(crate) options: &'c ExportOptions,
     pub(crate) handle: Handle,
     pub(crate) context: Context<'c>,
+    /// When the call came.
+    pub(crate) now: Duration,
     /// Whether a process before this one may have carried this very call out: then what it would have brought about is no
     /// failure of it.
     pub(crate) may_have_happened: bool,

@@ -2,6 +2,7 @@
 
 use buffer::Output;
 use proto::nfs2::{MAX_DATA_BYTES, ReadArgs, ReadHead, Status};
+use state::AccessKind;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{Outcome, convert, finish};
@@ -22,6 +23,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
 
 fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
     let node = cx.node(&args.file.0)?;
+    node.require_unreserved(AccessKind::Read)?;
     let open = transfer::open_for_read(&node)?;
     let wanted = (args.count as usize).min(MAX_DATA_BYTES);
     let offset_bytes = u64::from(args.offset);

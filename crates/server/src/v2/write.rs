@@ -1,6 +1,7 @@
 //! WRITE (RFC 1094 §2.2.9). All bytes are on stable storage before the reply: this version knows no other way.
 
 use proto::nfs2::{Fattr, WriteArgs};
+use state::AccessKind;
 
 use super::{Outcome, convert};
 use crate::node::CallContext;
@@ -13,6 +14,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Fattr
         // Nobody could read those bytes again.
         return Err(vfs::Error::FileTooBig.into());
     }
+    node.require_unreserved(AccessKind::Write)?;
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     let after = transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;
     Ok(convert::fattr(&node, &after))

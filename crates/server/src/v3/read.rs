@@ -2,6 +2,7 @@
 
 use buffer::Output;
 use proto::nfs3::{PostOpAttr, ReadArgs, ReadHead, Status};
+use state::AccessKind;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{Outcome, convert, finish};
@@ -22,7 +23,8 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
 
 fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
     let node = cx.node(args.file.as_bytes())?;
-    let file = transfer::open_for_read(&node).map_err(|fault| fault.with(|| convert::post_op(&node)))?;
+    let open = node.require_unreserved(AccessKind::Read).and_then(|()| transfer::open_for_read(&node));
+    let file = open.map_err(|fault| fault.with(|| convert::post_op(&node)))?;
     let wanted = args.count.min(transfer::max_bytes(cx)) as usize;
     read_open(&node, &file, args.offset, wanted, output).map_err(|fault| fault.with(|| convert::post_op(&node)))
 }

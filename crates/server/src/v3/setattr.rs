@@ -26,5 +26,6 @@ fn set_guarded(wcc: &Wcc<'_>, set: &SetAttributes, guard: Option<Time>) -> Resul
     if guard.is_some_and(|guard| guard != convert::time(before.changed)) {
         return Err(Fault::NotSync);
     }
+    wcc.node().require_unreserved_for(set)?;
     Ok(set_attributes::set(wcc.node(), &before, set)?)
 }

@@ -1,6 +1,7 @@
 //! WRITE (RFC 1813 §3.3.7).
 
 use proto::nfs3::{StableHow, WccData, WriteArgs, WriteOk};
+use state::AccessKind;
 use vfs::{Stability, Written};
 
 use super::Outcome;
@@ -28,6 +29,7 @@ fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<W
     if args.count as usize != args.data.len() {
         return Err(vfs::Error::Invalid.into());
     }
+    node.require_unreserved(AccessKind::Write)?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
     Ok(transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?)
 }
