@@ -1,8 +1,9 @@
 //! Open files.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use vfs::{Attributes, Context, HostFile, OpenFile, Result, Stability, Written};
+use vfs::{Attributes, Context, CopyRange, HostFile, OpenFile, Result, Seek, Stability, Written};
 
 use crate::rule::Site;
 use crate::{FaultPlan, Operation};
@@ -32,6 +33,26 @@ impl OpenFile for FaultFile {
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.plan.run(cx, Site::new(Operation::Sync), |_| self.inner.sync(cx))
+    }
+
+    fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
+        self.plan.run(cx, Site::new(Operation::Seek), |_| self.inner.seek(cx, offset_bytes, what))
+    }
+
+    fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::Allocate), |_| self.inner.allocate(cx, range_bytes))
+    }
+
+    fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::Deallocate), |_| self.inner.deallocate(cx, range_bytes))
+    }
+
+    fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
+        self.plan.run(cx, Site::new(Operation::Copy), |_| self.inner.copy_range(cx, from, range))
+    }
+
+    fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::Clone), |_| self.inner.clone_range(cx, from, range))
     }
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use vfs::{
     Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
-    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::file::FaultFile;
@@ -113,6 +113,22 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
         let site = Site { operation: Operation::Rename, names: [Some(from.name), Some(to.name)] };
         self.plan.run(cx, site, |_| self.inner.rename(cx, from, to))
+    }
+
+    fn get_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
+        self.plan.run(cx, Site::new(Operation::GetXattr), |_| self.inner.get_xattr(cx, node, name))
+    }
+
+    fn set_xattr(&self, cx: &Context<'_>, node: &Handle, set: &SetXattr<'_>) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::SetXattr), |_| self.inner.set_xattr(cx, node, set))
+    }
+
+    fn list_xattrs(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<Box<[u8]>>> {
+        self.plan.run(cx, Site::new(Operation::ListXattrs), |_| self.inner.list_xattrs(cx, node))
+    }
+
+    fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::RemoveXattr), |_| self.inner.remove_xattr(cx, node, name))
     }
 
     fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {

@@ -40,11 +40,29 @@ pub enum Operation {
     Write,
     /// `sync` of an open file.
     Sync,
+    /// `seek` in an open file.
+    Seek,
+    /// `allocate` in an open file.
+    Allocate,
+    /// `deallocate` in an open file.
+    Deallocate,
+    /// `copy`: `copy_range` into an open file.
+    Copy,
+    /// `clone`: `clone_range` into an open file.
+    Clone,
+    /// `get_xattr`
+    GetXattr,
+    /// `set_xattr`
+    SetXattr,
+    /// `list_xattrs`
+    ListXattrs,
+    /// `remove_xattr`
+    RemoveXattr,
 }
 
 impl Operation {
     /// How many there are.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 27;
 
     /// All of them, with their names in a plan's text.
     pub const ALL: [(Operation, &'static str); Self::COUNT] = [
@@ -66,6 +84,15 @@ impl Operation {
         (Operation::Read, "read"),
         (Operation::Write, "write"),
         (Operation::Sync, "sync"),
+        (Operation::Seek, "seek"),
+        (Operation::Allocate, "allocate"),
+        (Operation::Deallocate, "deallocate"),
+        (Operation::Copy, "copy"),
+        (Operation::Clone, "clone"),
+        (Operation::GetXattr, "get_xattr"),
+        (Operation::SetXattr, "set_xattr"),
+        (Operation::ListXattrs, "list_xattrs"),
+        (Operation::RemoveXattr, "remove_xattr"),
     ];
 
     /// Whether calls of this operation are about a name, so that a rule can select them by it.

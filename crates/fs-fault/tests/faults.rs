@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use fs_fault::{FaultFs, FaultPlan, Operation, Rules};
 use fs_mem::{MemFs, MemOptions};
 use vfs::{
-    Access, Blocking, Context, CreateMode, Detail, Error, FileSystem, Name, NewNode, OpenFile, OpenMode, Place,
-    ReadDir, SetAttributes, Stability,
+    Access, Blocking, Context, CopyRange, CreateMode, Detail, Error, FileSystem, Name, NewNode, OpenFile, OpenMode,
+    Place, ReadDir, Seek, SetAttributes, SetXattr, Stability, XattrMode, XattrName,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -135,6 +135,9 @@ fn every_operation_meets_rules_and_is_counted() {
     let attributes = fs.attributes(&CX, &root).unwrap();
     let set = SetAttributes::default();
     let at = place(&fs, "x");
+    let range = CopyRange { from_bytes: 0, to_bytes: 1, length_bytes: 1 };
+    let name = XattrName::new(b"x").unwrap();
+    let xattr = SetXattr { name, value: b"", mode: XattrMode::Either };
     let all: [(Operation, &dyn Fn() -> Option<Error>); Operation::COUNT] = [
         (Operation::Attributes, &|| fs.attributes(&CX, &root).err()),
         (Operation::Access, &|| fs.access(&CX, &root, &attributes, Access::READ).err()),
@@ -157,6 +160,15 @@ fn every_operation_meets_rules_and_is_counted() {
         (Operation::Read, &|| file.read_at(&CX, 0, &mut [0; 1]).err()),
         (Operation::Write, &|| file.write_at(&CX, 0, b"a", Stability::File).err()),
         (Operation::Sync, &|| file.sync(&CX).err()),
+        (Operation::Seek, &|| file.seek(&CX, 0, Seek::Data).err()),
+        (Operation::Allocate, &|| file.allocate(&CX, 0..1).err()),
+        (Operation::Deallocate, &|| file.deallocate(&CX, 0..1).err()),
+        (Operation::Copy, &|| file.copy_range(&CX, &*file, range).err()),
+        (Operation::Clone, &|| file.clone_range(&CX, &*file, range).err()),
+        (Operation::GetXattr, &|| fs.get_xattr(&CX, &root, name).err()),
+        (Operation::SetXattr, &|| fs.set_xattr(&CX, &root, &xattr).err()),
+        (Operation::ListXattrs, &|| fs.list_xattrs(&CX, &root).err()),
+        (Operation::RemoveXattr, &|| fs.remove_xattr(&CX, &root, name).err()),
     ];
     for ((operation, call), (_, name)) in all.iter().zip(Operation::ALL) {
         plan.replace(format!("{name}:error=quota").parse::<Rules>().unwrap());

@@ -10,6 +10,7 @@ use crate::directory::Directory;
 use crate::node::{Content, Identity, Node, State};
 use crate::pages::Pages;
 use crate::set::{self, SET_GID};
+use crate::xattrs::Xattrs;
 
 /// The longest target of a symbolic link, in bytes: Linux's PATH_MAX less its NUL.
 pub(crate) const MAX_TARGET_BYTES: usize = 4095;
@@ -81,6 +82,7 @@ impl Birth {
             change: 1,
             verifier: self.verifier,
             content: self.content,
+            xattrs: Xattrs::default(),
         };
         state.set_times(set, now);
         state

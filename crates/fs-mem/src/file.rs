@@ -1,11 +1,13 @@
 //! Open files.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use vfs::{Attributes, Context, Error, OpenFile, OpenMode, Result, Stability, Written};
+use vfs::{Attributes, Context, Error, OpenFile, OpenMode, Result, Seek, Stability, Written};
 
 use crate::node::{Content, Node, State};
 use crate::pages::Pages;
+use crate::space::Supply;
 
 /// An open regular file: it keeps its node when the last name is removed.
 pub(crate) struct MemFile {
@@ -21,6 +23,19 @@ impl MemFile {
             Content::Symlink(_) | Content::Special => return Err(Error::WrongKind),
         }
         Ok(MemFile { node, mode })
+    }
+
+    /// Changes the pages as `change` says, as a write does.
+    fn change_pages(&self, cx: &Context<'_>, change: impl FnOnce(&mut Pages, &Supply) -> Result<()>) -> Result<()> {
+        if self.mode == OpenMode::Read {
+            return Err(Error::AccessDenied);
+        }
+        let mut state = self.node.write();
+        let Content::Regular(pages) = &mut state.content else { return Err(Error::WrongKind) };
+        change(pages, self.node.volume().bytes())?;
+        state.drop_set_ids(&cx.caller, self.node.kind());
+        state.modify(self.node.volume().now());
+        Ok(())
     }
 
     /// Notes the time of a read as Linux's `relatime` does: only the first after a change, so that reads share a lock.
@@ -60,6 +75,21 @@ impl OpenFile for MemFile {
     /// Memory is as stable as this file system gets.
     fn sync(&self, _cx: &Context<'_>) -> Result<()> {
         Ok(())
+    }
+
+    fn seek(&self, _cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
+        Ok(pages(&self.node.read())?.seek(offset_bytes, what))
+    }
+
+    fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.change_pages(cx, |pages, supply| pages.allocate(&range_bytes, supply))
+    }
+
+    fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.change_pages(cx, |pages, supply| {
+            pages.deallocate(&range_bytes, supply);
+            Ok(())
+        })
     }
 
     fn attributes(&self, _cx: &Context<'_>) -> Result<Attributes> {

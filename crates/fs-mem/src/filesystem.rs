@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use vfs::{
     Attributes, Blocking, Context, CreateMode, Detail, DirEntry, EachEntry, Entry, Error, FileSystem, Handle, Listing,
-    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
+    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::create::{MAX_LINKS, Wish};
@@ -66,6 +66,7 @@ impl FileSystem for MemFs {
         Properties {
             max_links: MAX_LINKS,
             max_file_bytes: MAX_FILE_BYTES,
+            xattrs: true,
             cookie_verifier: self.volume.instance(),
             ..Properties::default()
         }
@@ -150,6 +151,26 @@ impl FileSystem for MemFs {
         let (from_dir, to_dir) = (self.node(&from.dir)?, self.node(&to.dir)?);
         let from = Spot { dir: &from_dir, name: from.name };
         rename(&self.volume, from, Spot { dir: &to_dir, name: to.name })
+    }
+
+    fn get_xattr(&self, _cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
+        let node = self.node(node)?;
+        node.check_xattrs()?;
+        Ok(node.read().xattrs.get(name).map(<[u8]>::to_vec))
+    }
+
+    fn set_xattr(&self, _cx: &Context<'_>, node: &Handle, set: &SetXattr<'_>) -> Result<()> {
+        self.node(node)?.set_xattr(set)
+    }
+
+    fn list_xattrs(&self, _cx: &Context<'_>, node: &Handle) -> Result<Vec<Box<[u8]>>> {
+        let node = self.node(node)?;
+        node.check_xattrs()?;
+        Ok(node.read().xattrs.names())
+    }
+
+    fn remove_xattr(&self, _cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
+        self.node(node)?.remove_xattr(name)
     }
 
     fn space(&self, _cx: &Context<'_>, node: &Handle) -> Result<Space> {

@@ -35,6 +35,7 @@ mod set;
 mod space;
 mod table;
 mod volume;
+mod xattrs;
 
 pub use filesystem::MemFs;
 pub use options::{Clock, MemOptions};

@@ -11,6 +11,7 @@ use crate::options::MemOptions;
 use crate::pages::Pages;
 use crate::set::MODE_BITS;
 use crate::volume::Volume;
+use crate::xattrs::Xattrs;
 
 /// What a file holds.
 pub(crate) enum Content {
@@ -35,6 +36,7 @@ pub(crate) struct State {
     /// The verifier of the exclusive create that made this file.
     pub(crate) verifier: Option<[u8; 8]>,
     pub(crate) content: Content,
+    pub(crate) xattrs: Xattrs,
 }
 
 /// What of a node never changes.
@@ -75,6 +77,7 @@ impl Node {
             change: 1,
             verifier: None,
             content: Content::Directory(Directory::default()),
+            xattrs: Xattrs::default(),
         };
         let root = Arc::new(Node::new(identity, id, Arc::clone(volume), state));
         volume.table().insert(&root);
@@ -147,7 +150,8 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.volume.table().forget(self.identity.id);
         self.volume.files().give_back(1);
-        self.volume.bytes().give_back(lock::read(&self.state).content.used_bytes());
+        let state = lock::read(&self.state);
+        self.volume.bytes().give_back(state.content.used_bytes() + state.xattrs.used_bytes());
     }
 }
 

@@ -35,7 +35,7 @@ impl fmt::Debug for Clock {
 /// How large a [`MemFs`](crate::MemFs) may get, and what its root is like.
 #[derive(Debug, Clone)]
 pub struct MemOptions {
-    /// The most bytes that all pages of files and targets of symbolic links may take together.
+    /// The most bytes that all pages of files, targets of symbolic links and extended attributes may take together.
     pub capacity_bytes: u64,
     /// The most files, where every further hard link counts as one too. Each takes about half a KiB of memory, which is
     /// not counted in `capacity_bytes`.

@@ -4,8 +4,9 @@
 //! the file are always zero, so that extending the file shows none of what was cut off.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use vfs::{Error, Result};
+use vfs::{Error, Result, Seek};
 
 use crate::space::Supply;
 
@@ -100,6 +101,66 @@ impl Pages {
         Ok(part.len())
     }
 
+    /// Where the next data or hole begins at or after `offset_bytes`: pages are data, and there is a hole behind the end.
+    pub(crate) fn seek(&self, offset_bytes: u64, what: Seek) -> Option<u64> {
+        if offset_bytes >= self.size_bytes {
+            return None;
+        }
+        let first = offset_bytes / PAGE;
+        let mut pages = self.pages.range(first..).map(|(&index, _)| index);
+        match what {
+            Seek::Data => pages.next().map(|index| offset_bytes.max(index * PAGE)).filter(|&at| at < self.size_bytes),
+            Seek::Hole => {
+                let gap =
+                    (first..).zip(pages).find(|(expected, index)| expected != index).map(|(expected, _)| expected);
+                let gap =
+                    gap.unwrap_or_else(|| self.pages.range(first..).next_back().map_or(first, |(last, _)| last + 1));
+                Some(offset_bytes.max(gap * PAGE).min(self.size_bytes))
+            }
+        }
+    }
+
+    /// Makes the pages of a range that are not there yet, all or none, and extends the file to its end.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`], [`Error::FileTooBig`].
+    pub(crate) fn allocate(&mut self, range_bytes: &Range<u64>, supply: &Supply) -> Result<()> {
+        if range_bytes.end > MAX_FILE_BYTES {
+            return Err(Error::FileTooBig);
+        }
+        let indexes = range_bytes.start / PAGE..range_bytes.end.div_ceil(PAGE);
+        let there = self.pages.range(indexes.clone()).count() as u64;
+        supply.take((indexes.end - indexes.start - there) * PAGE)?;
+        for index in indexes {
+            self.pages.entry(index).or_insert_with(|| new_page(0, &[]));
+        }
+        self.size_bytes = self.size_bytes.max(range_bytes.end);
+        Ok(())
+    }
+
+    /// Makes a range a hole: whole pages go, and parts of pages become zeros.
+    pub(crate) fn deallocate(&mut self, range_bytes: &Range<u64>, supply: &Supply) {
+        let end = range_bytes.end.min(self.size_bytes.next_multiple_of(PAGE));
+        let first_whole = range_bytes.start.div_ceil(PAGE);
+        let mut rest = self.pages.split_off(&first_whole);
+        let mut behind = rest.split_off(&(end / PAGE).max(first_whole));
+        self.pages.append(&mut behind);
+        supply.give_back(rest.len() as u64 * PAGE);
+        self.zero_in_page(range_bytes.start, end);
+        self.zero_in_page((end / PAGE * PAGE).max(range_bytes.start), end);
+    }
+
+    /// Makes the bytes from `start` to `end`, or to the end of the page of `start`, zeros.
+    fn zero_in_page(&mut self, start: u64, end: u64) {
+        let index = start / PAGE;
+        let page_start = index * PAGE;
+        if let Some(page) = self.pages.get_mut(&index)
+            && start < end
+        {
+            page[(start - page_start) as usize..(end - page_start).min(PAGE) as usize].fill(0);
+        }
+    }
+
     /// Cuts the file or extends it with a hole.
     ///
     /// # Errors
@@ -192,5 +253,49 @@ mod tests {
         assert_eq!(supply.free(), 2 * PAGE);
         pages.set_size(0, &supply).unwrap();
         assert_eq!(supply.free(), 4 * PAGE);
+    }
+
+    #[test]
+    fn seeks_find_pages_and_gaps_and_the_hole_behind_the_end() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(1 << 20));
+        pages.write(2 * PAGE, &[1; PAGE_BYTES + 10], &supply).unwrap();
+        pages.write(6 * PAGE + 5, b"x", &supply).unwrap();
+        assert_eq!(pages.seek(0, Seek::Data), Some(2 * PAGE));
+        assert_eq!(pages.seek(0, Seek::Hole), Some(0));
+        assert_eq!(pages.seek(2 * PAGE + 7, Seek::Data), Some(2 * PAGE + 7));
+        assert_eq!(pages.seek(2 * PAGE + 7, Seek::Hole), Some(4 * PAGE));
+        assert_eq!(pages.seek(4 * PAGE, Seek::Data), Some(6 * PAGE));
+        assert_eq!(pages.seek(6 * PAGE, Seek::Hole), Some(6 * PAGE + 6));
+        assert_eq!(pages.seek(6 * PAGE + 6, Seek::Hole), None);
+        pages.set_size(9 * PAGE, &supply).unwrap();
+        assert_eq!(pages.seek(7 * PAGE, Seek::Data), None);
+        assert_eq!(pages.seek(u64::MAX, Seek::Data), None);
+    }
+
+    #[test]
+    fn punched_range_reads_as_zeros_frees_its_pages_and_keeps_the_size() {
+        for (start, end) in [(0, 5 * PAGE), (10, 20), (10, PAGE + 20), (PAGE - 1, 3 * PAGE + 1), (PAGE, 2 * PAGE)] {
+            let (mut pages, supply) = (Pages::default(), Supply::new(1 << 20));
+            let mut expected = vec![7; 4 * PAGE_BYTES + 100];
+            pages.write(0, &expected, &supply).unwrap();
+            pages.deallocate(&(start..end), &supply);
+            let cut = expected.len().min(end as usize);
+            expected[start as usize..cut].fill(0);
+            assert_eq!(read_all(&pages), expected, "{start}..{end}");
+            assert_eq!(pages.used_bytes(), supply.limit() - supply.free(), "{start}..{end}");
+        }
+    }
+
+    #[test]
+    fn allocated_range_takes_space_all_or_nothing_and_is_data_of_zeros() {
+        let (mut pages, supply) = (Pages::default(), Supply::new(4 * PAGE));
+        pages.write(PAGE, b"kept", &supply).unwrap();
+        assert!(matches!(pages.allocate(&(0..5 * PAGE), &supply), Err(Error::NoSpace)));
+        assert_eq!((pages.size_bytes(), supply.free()), (PAGE + 4, 3 * PAGE));
+        pages.allocate(&(10..3 * PAGE - 1), &supply).unwrap();
+        assert_eq!((pages.size_bytes(), supply.free()), (3 * PAGE - 1, PAGE));
+        assert_eq!(pages.seek(0, Seek::Hole), Some(3 * PAGE - 1));
+        assert_eq!(&read_all(&pages)[PAGE_BYTES..PAGE_BYTES + 5], b"kept\0");
+        assert!(matches!(pages.allocate(&(0..u64::MAX), &supply), Err(Error::FileTooBig)));
     }
 }
