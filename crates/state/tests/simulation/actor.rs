@@ -254,7 +254,11 @@ impl Actor {
             }
             Err(StateError::StaleClientid) => None,
             Err(StateError::Expired) if matches!(op, Op::Open { .. }) => None,
-            Err(error @ (StateError::Expired | StateError::BadStateid)) => Some(Reply::Refused(error)),
+            Err(error @ (StateError::Expired | StateError::BadStateid)) => {
+                // The owner or its state is forgotten, and the number is free for the next request.
+                self.executed.remove(&number);
+                Some(Reply::Refused(error))
+            }
             Err(error) => panic!("seqid of {op:?}: {error}"),
         }
     }
@@ -390,7 +394,7 @@ impl Actor {
         match (op, error) {
             (_, Expired | DelegRevoked | BadStateid) => self.verify(world),
             (Op::Open { .. }, ShareDenied | Delay | Grace) => {}
-            (Op::Lock { .. }, Denied(_) | Deadlock | Grace | OpenMode) => {}
+            (Op::Lock { .. }, Denied(_) | Deadlock | Delay | Grace | OpenMode) => {}
             (op, error) => panic!("{op:?}: {error}"),
         }
     }
