@@ -109,7 +109,7 @@ impl State {
         let mut core = self.core();
         let key = core.find_lock(now, lock.0, lock.1, file)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
-        core.cancel_waits(owner, file);
+        core.cancel_waits(file, (owner, range));
         core.release_range(now, file, (owner, range));
         let stateid = core.bump(key);
         core.settle(file);
@@ -235,6 +235,11 @@ impl Core {
         (state, wait): (Option<StateKey>, Option<WaitFor>),
     ) -> Result<(), StateError> {
         let file = self.file_entry(file);
+        // What else the owner waited for here would replace this lock when it came.
+        self.remove_waiters(&file, |waiter| {
+            let other = waiter.wanted;
+            other != wanted && other.owner == wanted.owner && other.range.overlaps(wanted.range)
+        });
         let free = match self.conflict_of(now, &file, wanted) {
             Ok(()) if wait.is_some() => self.check_turn(now, &file, wanted),
             other => other,
@@ -242,7 +247,7 @@ impl Core {
         let lock = HeldLock { owner: wanted.owner, range: wanted.range, exclusive: wanted.exclusive, state };
         match free.and_then(|()| self.hold_lock(&file, lock)) {
             Ok(()) => {
-                self.cancel_waits(wanted.owner, &file);
+                self.cancel_waits(&file, (wanted.owner, wanted.range));
                 // A downgrade may let others in.
                 self.wake(now, &file);
                 Ok(())
@@ -250,7 +255,7 @@ impl Core {
             Err(StateError::Denied(conflict)) => {
                 match wait {
                     Some(wait) => self.enqueue(now, &file, wanted, wait)?,
-                    None => self.cancel_waits(wanted.owner, &file),
+                    None => self.cancel_waits(&file, (wanted.owner, wanted.range)),
                 }
                 Err(StateError::Denied(conflict))
             }

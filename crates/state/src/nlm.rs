@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::limits::NAME_MAX_BYTES;
 use crate::owner::{OwnerId, OwnerKind};
 use crate::records::{ClientRecord, RecordKind};
-use crate::waiter::{WaitFor, Waiter, Wanted};
+use crate::waiter::{WaitFor, Wanted};
 use crate::{ByteRange, FileKey, State, StateError};
 
 /// Hosts of the lock protocol, by the names that they are monitored by.
@@ -120,8 +120,7 @@ impl State {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return };
         // An owner that unlocks a range does not want it any more; a grant on its way would outlive the unlock.
-        let unwanted = |waiter: &Waiter| waiter.wanted.owner == owner && waiter.wanted.range.overlaps(lock.range);
-        core.remove_waiters(&lock.file, unwanted);
+        core.cancel_waits(&lock.file, (owner, lock.range));
         core.release_range(now, &lock.file, (owner, lock.range));
         core.forget_nlm_file(owner, &lock.file);
         core.settle(&lock.file);
@@ -132,7 +131,7 @@ impl State {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return false };
         let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
-        let cancelled = core.remove_waiters(&lock.file, |waiter| waiter.wanted == wanted);
+        let cancelled = core.drop_waiters(&lock.file, |waiter| waiter.wanted == wanted);
         core.settle(&lock.file);
         cancelled
     }
@@ -247,7 +246,7 @@ impl Core {
         let files = std::mem::take(&mut owner.nlm_files);
         let waits = std::mem::take(&mut owner.waits);
         for file in files.iter().chain(&waits) {
-            self.cancel_waits(id, file);
+            self.cancel_waits(file, (id, ByteRange::WHOLE));
             if let Some(locks) = self.locks_mut(file) {
                 locks.shares.retain(|share| share.owner != id);
             }

@@ -152,17 +152,15 @@ impl Core {
         let lease = self.limits().lease;
         for id in self.owners.next(self.limits().steps) {
             let Some(owner) = self.owners.get(id) else { continue };
-            let rests = owner.used + lease < now && owner.seqid.as_ref().is_none_or(|seqid| !seqid.is_busy());
-            if !rests {
+            // One that holds anything keeps its last reply, and the closed open by which a repeated CLOSE finds it.
+            let busy = owner.seqid.as_ref().is_some_and(|seqid| seqid.is_busy());
+            if busy || !is_idle(owner) || owner.used + lease >= now {
                 continue;
             }
-            let closed = owner.seqid.as_ref().and_then(|seqid| seqid.closed);
-            if let Some(key) = closed {
-                self.remove_state(now, key);
+            if let Some(closed) = owner.seqid.as_ref().and_then(|seqid| seqid.closed) {
+                self.remove_state(now, closed);
             }
-            if self.owners.get(id).is_some_and(is_idle) {
-                self.owners.remove(id);
-            }
+            self.owners.remove(id);
         }
     }
 }

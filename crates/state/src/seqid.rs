@@ -52,7 +52,8 @@ pub enum SeqidOwner<'a> {
 pub enum SeqidTurn {
     /// It is the next one: execute it and hand its reply to [`State::seqid_finish`].
     Execute(OwnerTurn),
-    /// It is repeated: send this encoded reply of the operation.
+    /// It is repeated: send this encoded reply of the operation. If it is another operation's, the client lost count:
+    /// answer NFS4ERR_BAD_SEQID.
     Replay(Box<[u8]>),
 }
 

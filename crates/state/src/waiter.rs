@@ -112,15 +112,22 @@ impl Core {
         Ok(())
     }
 
-    /// Forgets what an owner waits for in a file.
-    pub(crate) fn cancel_waits(&mut self, owner: OwnerId, file: &FileKey) {
-        self.remove_waiters(file, |waiter| waiter.wanted.owner == owner);
+    /// Forgets what an owner waits for in a range: it asks for something else there, gives it up, or has it.
+    pub(crate) fn cancel_waits(&mut self, file: &FileKey, (owner, range): (OwnerId, ByteRange)) {
+        self.drop_waiters(file, |waiter| waiter.wanted.owner == owner && waiter.wanted.range.overlaps(range));
     }
 
-    pub(crate) fn remove_waiters(&mut self, file: &FileKey, gone: impl Fn(&Waiter) -> bool) -> bool {
-        let Some(entry) = self.files.get_mut(file) else { return false };
-        let Some(locks) = entry.locks.as_mut() else { return false };
+    /// Takes waiters out of the queue, and forgets their owners if they have nothing else; true when there were any.
+    pub(crate) fn drop_waiters(&mut self, file: &FileKey, gone: impl Fn(&Waiter) -> bool) -> bool {
+        let owners = self.remove_waiters(file, gone);
+        owners.iter().for_each(|owner| self.release_owner(*owner));
+        !owners.is_empty()
+    }
+
+    /// Takes waiters out of the queue; their owners stay.
+    pub(crate) fn remove_waiters(&mut self, file: &FileKey, gone: impl Fn(&Waiter) -> bool) -> Vec<OwnerId> {
         let mut owners = Vec::new();
+        let Some(locks) = self.files.get_mut(file).and_then(|entry| entry.locks.as_mut()) else { return owners };
         locks.waiting.retain(|waiter| {
             let stays = !gone(waiter);
             if !stays {
@@ -137,9 +144,8 @@ impl Core {
             {
                 owner.waits.swap_remove(at);
             }
-            self.release_owner(*owner);
         }
-        !owners.is_empty()
+        owners
     }
 
     /// Goes through those who wait in a file, after locks became free. What a round itself sets free, by taking
@@ -164,7 +170,7 @@ impl Core {
 
     fn wake_round(&mut self, now: Duration, file: &FileKey) {
         let memory = self.limits().waiter_memory;
-        self.remove_waiters(file, |waiter| waiter.is_stale(now, memory));
+        self.drop_waiters(file, |waiter| waiter.is_stale(now, memory));
         let mut at = 0;
         while let Some(waiter) = self.locks_of(file).and_then(|locks| locks.waiting.get(at)) {
             let (wanted, wait) = (waiter.wanted, waiter.wait.clone());
@@ -216,7 +222,7 @@ impl Core {
         if self.hold_lock(file, HeldLock { owner, range, exclusive, state: None }).is_err() {
             return false;
         }
-        self.remove_waiters(file, |waiter| waiter.wanted == wanted);
+        self.drop_waiters(file, |waiter| waiter.wanted == wanted);
         if let Some(NlmNames { host, owner }) = self.nlm_names(owner) {
             let granted = NlmGranted { host, owner, cookie, file: *file, range, exclusive };
             self.emit(Event::NlmGranted(Box::new(granted)));

@@ -254,7 +254,11 @@ impl Actor {
             }
             Err(StateError::StaleClientid) => None,
             Err(StateError::Expired) if matches!(op, Op::Open { .. }) => None,
-            Err(error @ (StateError::Expired | StateError::BadStateid)) => Some(Reply::Refused(error)),
+            Err(error @ (StateError::Expired | StateError::BadStateid)) => {
+                // The owner or its state is forgotten, and the number is free for the next request.
+                self.executed.remove(&number);
+                Some(Reply::Refused(error))
+            }
             Err(error) => panic!("seqid of {op:?}: {error}"),
         }
     }
@@ -270,11 +274,10 @@ impl Actor {
     fn remember(&mut self, now: Duration, number: (u32, u64, u32), reply: Reply) -> u64 {
         self.replies.push(reply);
         let index = self.replies.len() as u64 - 1;
-        if let Some(before) = self.executed.insert(number, index) {
-            // An NFSv4.0 owner that holds nothing is forgotten after a lease's silence (RFC 7530 §9.1.9), and what
-            // failed may then be tried again.
-            let failed = matches!(self.replies[before as usize], Reply::Failed(_));
-            assert!(failed && self.kind == Kind::V40 && !self.is_sure(now), "{number:?} was executed twice");
+        if self.executed.insert(number, index).is_some() {
+            // An NFSv4.0 owner that has lost what it held is forgotten after a lease's silence (RFC 7530 §9.1.9); who
+            // comes back then has lost its lease and starts over.
+            assert!(self.kind == Kind::V40 && !self.is_sure(now), "{number:?} was executed twice");
         }
         index
     }
@@ -390,7 +393,7 @@ impl Actor {
         match (op, error) {
             (_, Expired | DelegRevoked | BadStateid) => self.verify(world),
             (Op::Open { .. }, ShareDenied | Delay | Grace) => {}
-            (Op::Lock { .. }, Denied(_) | Deadlock | Grace | OpenMode) => {}
+            (Op::Lock { .. }, Denied(_) | Deadlock | Delay | Grace | OpenMode) => {}
             (op, error) => panic!("{op:?}: {error}"),
         }
     }
