@@ -41,4 +41,4 @@ pub use handle::HandleKey;
 pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};
-pub use server::{Server, Settings};
+pub use server::{ReadPlusMode, Server, Settings};

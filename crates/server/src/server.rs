@@ -18,6 +18,20 @@ use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
 use crate::v4::PausedCompounds;
 
+/// What READ_PLUS of NFSv4.2 tells of holes (RFC 7862 §15.10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ReadPlusMode {
+    /// Nothing: there is no such operation, and clients read with READ.
+    None,
+    /// Nothing: every reply is one segment of data.
+    Data,
+    /// The holes that the file system knows.
+    #[default]
+    Extents,
+    /// The same, and blocks of zeros in the data, which costs a look at every byte.
+    Zeros,
+}
+
 /// Sizes and limits of a [`Server`].
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -25,6 +39,8 @@ pub struct Settings {
     pub workers: usize,
     /// The most bytes of a READ or a WRITE over TCP, up to 1 MiB.
     pub max_transfer_bytes: u32,
+    /// What READ_PLUS tells of holes.
+    pub read_plus: ReadPlusMode,
     /// How many replies to calls that must not happen twice are kept.
     pub replay_entries: usize,
     /// For how long they are kept.
@@ -57,6 +73,7 @@ impl Settings {
         Settings {
             workers,
             max_transfer_bytes: 1 << 20,
+            read_plus: ReadPlusMode::default(),
             replay_entries: 16_384,
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,

@@ -1,14 +1,34 @@
-//! ACCESS (RFC 7530 §16.1, RFC 8881 §18.1).
+//! ACCESS (RFC 7530 §16.1, RFC 8881 §18.1), and its bits for extended attributes (RFC 8276 §8.5).
 
-use proto::nfs4::{AccessArgs, AccessOk};
+use proto::nfs4::{
+    ACCESS_EXTEND, ACCESS_MODIFY, ACCESS_READ, ACCESS_XALIST, ACCESS_XAREAD, ACCESS_XAWRITE, AccessArgs, AccessOk,
+    MinorVersion,
+};
+use vfs::FileKind;
 
 use super::compound::Compound;
 use super::failure::Outcome;
 use crate::access;
+use crate::node::Node;
 
 pub(super) fn access(compound: &mut Compound<'_>, args: &AccessArgs) -> Outcome<AccessOk> {
     let node = compound.current()?;
     let attributes = node.attributes()?;
-    let supported = args.access & access::applicable(attributes.kind);
-    Ok(AccessOk { supported, access: supported & access::granted(&node, &attributes)? })
+    let with_xattrs = has_xattrs(compound, &node, attributes.kind);
+    let all = |bits| if with_xattrs { bits | of_xattrs(bits) } else { bits };
+    let supported = args.access & all(access::applicable(attributes.kind));
+    Ok(AccessOk { supported, access: supported & all(access::granted(&node, &attributes)?) })
+}
+
+fn has_xattrs(compound: &Compound<'_>, node: &Node<'_>, kind: FileKind) -> bool {
+    compound.progress.minor >= MinorVersion::V2
+        && matches!(kind, FileKind::Regular | FileKind::Directory)
+        && node.fs().properties().xattrs
+}
+
+/// Who may read a file may read its attributes and list them; who may change it may change them.
+fn of_xattrs(bits: u32) -> u32 {
+    let read = if bits & ACCESS_READ == 0 { 0 } else { ACCESS_XAREAD | ACCESS_XALIST };
+    let write = if bits & (ACCESS_MODIFY | ACCESS_EXTEND) == 0 { 0 } else { ACCESS_XAWRITE };
+    read | write
 }

@@ -73,6 +73,7 @@ pub(super) fn supported(minor: MinorVersion) -> Bitmap {
     }
     if minor >= MinorVersion::V2 {
         all.insert(Attribute::ModeUmask.number());
+        all.insert(Attribute::XattrSupport.number());
     }
     all
 }
@@ -188,6 +189,7 @@ impl Told<'_> {
             Attribute::SpaceFree => V::SpaceFree(space.free_bytes),
             Attribute::SpaceTotal => V::SpaceTotal(space.total_bytes),
             Attribute::TimeDelta => V::TimeDelta(Time { seconds: 0, nanoseconds: properties.time_step_ns }),
+            Attribute::XattrSupport => V::XattrSupport(properties.xattrs),
             Attribute::SuppAttrExclCreat => V::SuppAttrExclCreat(set::settable_on_exclusive_create()),
             _ => return None,
         })

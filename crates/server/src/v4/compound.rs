@@ -312,6 +312,9 @@ fn is_change(number: OpNumber) -> bool {
             | N::Commit
             | N::Getattr
             | N::Getfh
+            | N::Getxattr
+            | N::IoAdvise
+            | N::Listxattrs
             | N::Lockt
             | N::Lookup
             | N::Lookupp
@@ -320,12 +323,14 @@ fn is_change(number: OpNumber) -> bool {
             | N::Putpubfh
             | N::Putrootfh
             | N::Read
+            | N::ReadPlus
             | N::Readdir
             | N::Readlink
             | N::Restorefh
             | N::Savefh
             | N::Secinfo
             | N::SecinfoNoName
+            | N::Seek
             | N::Sequence
             | N::TestStateid
             | N::Verify

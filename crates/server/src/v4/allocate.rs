@@ -1,0 +1,40 @@
+//! ALLOCATE and DEALLOCATE (RFC 7862 §15.1, §15.4). Neither has a verifier to tell a client that it was undone by a
+//! restart, so that both are on stable storage before they are answered.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use proto::nfs4::{AllocateArgs, DeallocateArgs, Stateid, Status};
+use state::IoKind;
+use vfs::OpenFile;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::node::Node;
+use crate::transfer;
+
+pub(super) fn allocate(compound: &mut Compound<'_>, args: &AllocateArgs) -> Outcome<()> {
+    let (node, file) = open(compound, &args.stateid)?;
+    file.allocate(&node.context, range(args.offset, args.length)?)?;
+    Ok(transfer::sync(&node, &*file)?)
+}
+
+pub(super) fn deallocate(compound: &mut Compound<'_>, args: &DeallocateArgs) -> Outcome<()> {
+    let (node, file) = open(compound, &args.stateid)?;
+    file.deallocate(&node.context, range(args.offset, args.length)?)?;
+    Ok(transfer::sync(&node, &*file)?)
+}
+
+fn open<'n>(compound: &'n Compound<'_>, stateid: &Stateid) -> Outcome<(Node<'n>, Arc<dyn OpenFile>)> {
+    let node = compound.current()?;
+    compound.check_io(&node, stateid, IoKind::Write)?;
+    let file = transfer::open_for_write(&node, &node.attributes()?)?;
+    Ok((node, file))
+}
+
+fn range(offset: u64, length: u64) -> Outcome<Range<u64>> {
+    match offset.checked_add(length) {
+        Some(end) if length > 0 => Ok(offset..end),
+        _ => Err(Status::Inval.into()),
+    }
+}

@@ -1,0 +1,18 @@
+//! CLONE (RFC 7862 §15.13): the current file shares a range of the saved one. There is no verifier in the reply, so that
+//! it is on stable storage before it is answered.
+
+use proto::nfs4::CloneArgs;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::source::Pair;
+use crate::transfer;
+
+pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> Outcome<()> {
+    let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
+    let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
+    if range.length_bytes > 0 {
+        pair.to.clone_range(&pair.destination.context, &*pair.from, range)?;
+    }
+    Ok(transfer::sync(&pair.destination, &*pair.to)?)
+}

@@ -1,0 +1,18 @@
+//! IO_ADVISE (RFC 7862 §15.5): the reply names the hints that the server follows, and this one follows none.
+
+use proto::nfs4::{Bitmap, IoAdviseArgs, Status};
+use state::IoKind;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::transfer;
+
+pub(super) fn io_advise(compound: &mut Compound<'_>, args: &IoAdviseArgs) -> Outcome<Bitmap> {
+    if args.offset.checked_add(args.count).is_none() {
+        return Err(Status::Inval.into());
+    }
+    let node = compound.current()?;
+    compound.check_io(&node, &args.stateid, IoKind::Read)?;
+    transfer::open_for_read(&node)?;
+    Ok(Bitmap::EMPTY)
+}

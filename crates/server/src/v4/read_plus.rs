@@ -1,0 +1,262 @@
+//! READ_PLUS (RFC 7862 §15.10): data and holes, as the file system's extents have them.
+//!
+//! # Why a hole in a reply is one
+//!
+//! Where holes are is asked first, then the data between them is read, and files may change in between. Data is safe:
+//! whatever is read is what was there when it was read, also where a hole was punched meanwhile. A hole is a claim without
+//! bytes behind it: it may have been filled, or the file may have been cut so that there is nothing at all. So once all
+//! data was read, every hole is looked at again, and the size after that. When no data is found where a hole was, and
+//! the file is still long enough, then its bytes were zeros at a moment after the last byte of data was read, so that
+//! no reply shows a later write beside a hole that an earlier write had filled. When any of this fails the whole reply is
+//! made anew as one segment of data, which is what READ says and needs no claim. That costs one more seek per hole and never
+//! loops.
+
+use std::ops::Range;
+
+use buffer::Output;
+use proto::nfs4::{ReadPlusArgs, ReadPlusDataHead, ReadPlusHead, ReadPlusSegment, Status};
+use state::IoKind;
+use vfs::{Error, Seek};
+use xdr::{Encode, Encoder};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::node::Node;
+use crate::server::ReadPlusMode;
+use crate::transfer::{self, Readable};
+
+/// How often a hole and the data behind it are sought for one reply: two seeks and up to two segments each time, and one more
+/// seek to look at the hole again. What is behind the last ones is told as data.
+const MAX_ROUNDS: usize = 32;
+
+/// How many segments a reply has before zeros are not looked for any more.
+const MAX_SEGMENTS_WITH_ZEROS: u32 = 128;
+
+/// The shortest hole that is told as one, in bytes: it takes less room than its zeros, head and padding included, so that
+/// a reply is never longer than one segment of data would be.
+const MIN_HOLE_BYTES: u64 = 512;
+
+/// What zeros are looked for in, in bytes: a block of most file systems.
+const ZERO_BLOCK_BYTES: u64 = 4096;
+
+/// The bytes of a data segment before its data: what kind it is, its offset, its length.
+const DATA_HEAD_BYTES: usize = 4 + 8 + 4;
+
+/// What a range of the file is taken for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Extent {
+    Data(Range<u64>),
+    Hole(Range<u64>),
+}
+
+pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut Output) -> Outcome<()> {
+    let mode = compound.cx.server.settings.read_plus;
+    if mode == ReadPlusMode::None {
+        return Err(Status::NotSupp.into());
+    }
+    let node = compound.current()?;
+    compound.check_io(&node, &args.stateid, IoKind::Read)?;
+    let open = transfer::open_for_read(&node)?;
+    let count = u64::from(args.count.min(transfer::max_bytes(compound.cx)));
+    let size_bytes = open.attributes.size_bytes;
+    let range = args.offset..args.offset.saturating_add(count).min(size_bytes).max(args.offset);
+    let extents = if mode == ReadPlusMode::Data { vec![] } else { extents(&node, &open, &range)? };
+    let mark = output.mark();
+    let mut reply = Reply { node, open, finds_zeros: mode == ReadPlusMode::Zeros, segments: 0, output };
+    let holds = match extents.is_empty() {
+        true => reply.put(&[Extent::Data(range.clone())], range.start)?,
+        false => reply.put(&extents, range.start)? && reply.holds(&extents)?,
+    };
+    if !holds && !extents.is_empty() {
+        reply.output.rewind(&mark);
+        reply.segments = 0;
+        reply.put(&[Extent::Data(range.clone())], range.start)?;
+    }
+    Ok(())
+}
+
+/// The extents of a range of the file. None at all means one of data: where holes are not known, and for a file that has
+/// as much space as it has bytes and so hardly a hole, which is not sought through.
+fn extents(node: &Node<'_>, open: &Readable, range: &Range<u64>) -> Outcome<Vec<Extent>> {
+    if range.is_empty() || open.attributes.used_bytes >= open.attributes.size_bytes {
+        return Ok(vec![]);
+    }
+    let (mut extents, mut at) = (Vec::new(), range.start);
+    for _ in 0..MAX_ROUNDS {
+        if at == range.end {
+            break;
+        }
+        let data = match open.file.seek(&node.context, at, Seek::Data) {
+            Err(Error::NotSupported) => return Ok(vec![]),
+            found => found?.unwrap_or(range.end).clamp(at, range.end),
+        };
+        let end = match data < range.end {
+            true => open.file.seek(&node.context, data, Seek::Hole)?.unwrap_or(range.end).clamp(data, range.end),
+            false => data,
+        };
+        if data - at >= MIN_HOLE_BYTES {
+            extents.push(Extent::Hole(at..data));
+            push_data(&mut extents, data..end);
+        } else {
+            push_data(&mut extents, at..end);
+        }
+        at = end;
+    }
+    push_data(&mut extents, at..range.end);
+    Ok(extents)
+}
+
+/// Appends data, as part of the data that is last if there is.
+fn push_data(extents: &mut Vec<Extent>, range: Range<u64>) {
+    match extents.last_mut() {
+        _ if range.is_empty() => {}
+        Some(Extent::Data(last)) => last.end = range.end,
+        _ => extents.push(Extent::Data(range)),
+    }
+}
+
+/// A reply that is being written.
+struct Reply<'r> {
+    node: Node<'r>,
+    open: Readable,
+    finds_zeros: bool,
+    segments: u32,
+    output: &'r mut Output,
+}
+
+impl Reply<'_> {
+    /// Appends all extents from `start` on, and says whether each had all its bytes.
+    fn put(&mut self, extents: &[Extent], start: u64) -> Outcome<bool> {
+        let head = self.output.bytes.len();
+        ReadPlusHead { eof: false, segments: 0 }.encode(&mut Encoder::new(&mut self.output.bytes));
+        let (mut end, mut is_whole) = (start, true);
+        for extent in extents {
+            let (wanted, found) = match extent {
+                Extent::Hole(hole) => {
+                    self.put_hole(hole);
+                    (hole.end, hole.end)
+                }
+                Extent::Data(data) => (data.end, self.put_data(data)?),
+            };
+            end = found;
+            is_whole = found == wanted;
+            if !is_whole {
+                break;
+            }
+        }
+        // A file that ended early ends there now.
+        let eof = !is_whole || end >= self.open.attributes.size_bytes;
+        let bytes = self.output.bytes.as_mut_slice();
+        bytes[head..head + 4].copy_from_slice(&u32::from(eof).to_be_bytes());
+        bytes[head + 4..head + 8].copy_from_slice(&self.segments.to_be_bytes());
+        Ok(is_whole)
+    }
+
+    fn put_hole(&mut self, hole: &Range<u64>) {
+        let segment = ReadPlusSegment::Hole { offset: hole.start, length: hole.end - hole.start };
+        segment.encode(&mut Encoder::new(&mut self.output.bytes));
+        self.segments += 1;
+    }
+
+    /// Appends data, and says where it ends.
+    fn put_data(&mut self, data: &Range<u64>) -> Outcome<u64> {
+        let wanted = (data.end - data.start) as usize;
+        let space = self.output.bytes.space(DATA_HEAD_BYTES + xdr::padded(wanted));
+        let into = &mut space[DATA_HEAD_BYTES..DATA_HEAD_BYTES + wanted];
+        let count = transfer::read_at(&self.node, &*self.open.file, data.start, into)?;
+        if count > 0 && self.finds_zeros {
+            let bytes = into[..count].to_vec();
+            self.put_data_without_zeros(data.start, &bytes);
+        } else if count > 0 {
+            let mut to = Encoder::new(&mut self.output.bytes);
+            ReadPlusDataHead { offset: data.start }.encode(&mut to);
+            to.count(count);
+            to.buffer().advance(count);
+            to.pad(count);
+            self.segments += 1;
+        }
+        Ok(data.start + count as u64)
+    }
+
+    /// Appends bytes that were read, blocks of zeros as holes: those need no second look, as they were seen.
+    fn put_data_without_zeros(&mut self, start: u64, bytes: &[u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let run = match self.segments < MAX_SEGMENTS_WITH_ZEROS {
+                true => first_run(start + at as u64, &bytes[at..]),
+                false => Run { is_zeros: false, length: bytes.len() - at },
+            };
+            let (from, part) = (start + at as u64, &bytes[at..at + run.length]);
+            if run.is_zeros {
+                self.put_hole(&(from..from + run.length as u64));
+            } else {
+                let segment = ReadPlusSegment::Data { offset: from, data: part };
+                segment.encode(&mut Encoder::new(&mut self.output.bytes));
+                self.segments += 1;
+            }
+            at += run.length;
+        }
+    }
+
+    /// Looks at every hole again, and at the size: whether they are still what they were said to be.
+    fn holds(&self, extents: &[Extent]) -> Outcome<bool> {
+        let mut end = 0;
+        for extent in extents {
+            let Extent::Hole(hole) = extent else { continue };
+            let data = self.open.file.seek(&self.node.context, hole.start, Seek::Data)?;
+            if data.is_some_and(|data| data < hole.end) {
+                return Ok(false);
+            }
+            end = hole.end;
+        }
+        Ok(self.open.file.attributes(&self.node.context)?.size_bytes >= end)
+    }
+}
+
+/// Blocks that are all zeros, or none of which is.
+struct Run {
+    is_zeros: bool,
+    length: usize,
+}
+
+/// The first run of `bytes`, which are not empty and stand at `offset` in the file. Blocks are those of the file; only whole
+/// ones count as zeros.
+fn first_run(offset: u64, bytes: &[u8]) -> Run {
+    let block = ZERO_BLOCK_BYTES as usize;
+    let first = (block - (offset % ZERO_BLOCK_BYTES) as usize).min(bytes.len());
+    let is_zeros = |part: &[u8]| part.len() == block && part.iter().all(|&byte| byte == 0);
+    let kind = is_zeros(&bytes[..first]);
+    let rest = bytes[first..].chunks(block).take_while(|part| is_zeros(part) == kind);
+    Run { is_zeros: kind, length: first + rest.map(<[u8]>::len).sum::<usize>() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_of_whole_blocks_of_the_file() {
+        let mut bytes = vec![0; 3 * 4096 + 10];
+        bytes[4096 + 2000] = 1;
+        let lengths = |offset: u64| {
+            let (mut at, mut runs) = (0, Vec::new());
+            while at < bytes.len() {
+                let run = first_run(offset + at as u64, &bytes[at..]);
+                runs.push((run.is_zeros, run.length));
+                at += run.length;
+            }
+            runs
+        };
+        assert_eq!(lengths(0), [(true, 4096), (false, 4096), (true, 4096), (false, 10)]);
+        assert_eq!(lengths(96), [(false, 8096), (true, 4096), (false, 106)]);
+    }
+
+    #[test]
+    fn data_behind_data_is_one_extent() {
+        let mut extents = vec![Extent::Hole(0..10)];
+        push_data(&mut extents, 10..20);
+        push_data(&mut extents, 20..30);
+        push_data(&mut extents, 30..30);
+        assert_eq!(extents, [Extent::Hole(0..10), Extent::Data(10..30)]);
+    }
+}

@@ -1,0 +1,28 @@
+//! SEEK (RFC 7862 §15.11).
+
+use proto::nfs4::{DataContent, SeekArgs, SeekOk, Status};
+use state::IoKind;
+use vfs::Seek;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::transfer;
+
+pub(super) fn seek(compound: &mut Compound<'_>, args: &SeekArgs) -> Outcome<SeekOk> {
+    let node = compound.current()?;
+    compound.check_io(&node, &args.stateid, IoKind::Read)?;
+    let open = transfer::open_for_read(&node)?;
+    let size_bytes = open.attributes.size_bytes;
+    if args.offset >= size_bytes {
+        return Err(Status::NxIo.into());
+    }
+    let what = match args.what {
+        DataContent::Data => Seek::Data,
+        DataContent::Hole => Seek::Hole,
+    };
+    // A file may have grown since its size was asked for, so that more than the end is found.
+    let found = open.file.seek(&node.context, args.offset, what)?;
+    let offset = found.unwrap_or(size_bytes);
+    // The hole behind the last byte is told with eof as well: no hole was found among the bytes.
+    Ok(SeekOk { eof: found.is_none() || offset >= size_bytes, offset })
+}

@@ -1,0 +1,22 @@
+//! SETXATTR (RFC 8276 §8.4.2).
+
+use proto::nfs4::{ChangeInfo, SetxattrArgs, SetxattrOption};
+use vfs::{Access, SetXattr, XattrMode};
+
+use super::change::DirChange;
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::xattr;
+
+pub(super) fn setxattr(compound: &mut Compound<'_>, args: &SetxattrArgs<'_>) -> Outcome<ChangeInfo> {
+    let mode = match args.option {
+        SetxattrOption::Either => XattrMode::Either,
+        SetxattrOption::Create => XattrMode::Create,
+        SetxattrOption::Replace => XattrMode::Replace,
+    };
+    let set = SetXattr { name: xattr::name(args.name)?, value: args.value, mode };
+    let node = xattr::node(compound, Access::WRITE)?;
+    let change = DirChange::begin(&node)?;
+    node.fs().set_xattr(&node.context, &node.handle, &set).map_err(xattr::refused)?;
+    Ok(change.info(&node))
+}

@@ -1,0 +1,70 @@
+//! The two files of COPY and CLONE, and the range that goes from one to the other (RFC 7862 §15.2, §15.13).
+
+use std::sync::Arc;
+
+use proto::nfs4::{Stateid, Status};
+use state::IoKind;
+use vfs::{CopyRange, FileKind, OpenFile};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use crate::node::Node;
+use crate::transfer;
+
+/// A source that the caller may read, and a destination that it may write.
+pub(super) struct Pair<'n> {
+    pub(super) source: Node<'n>,
+    pub(super) from: Arc<dyn OpenFile>,
+    source_size_bytes: u64,
+    pub(super) destination: Node<'n>,
+    pub(super) to: Arc<dyn OpenFile>,
+}
+
+impl<'n> Pair<'n> {
+    /// Opens the saved file for reading and the current one for writing.
+    pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> Outcome<Pair<'n>> {
+        let (source_node, node) = (compound.saved()?, compound.current()?);
+        let source = source_stateid(compound, source)?;
+        compound.check_io(&source_node, &source, IoKind::Read)?;
+        compound.check_io(&node, destination, IoKind::Write)?;
+        require_regular(&source_node)?;
+        require_regular(&node)?;
+        let readable = transfer::open_for_read(&source_node)?;
+        let to = transfer::open_for_write(&node, &node.attributes()?)?;
+        let source_size_bytes = readable.attributes.size_bytes;
+        Ok(Pair { source: source_node, from: readable.file, source_size_bytes, destination: node, to })
+    }
+
+    /// The range, where a count of 0 means everything up to the source's end.
+    ///
+    /// It must not reach beyond the source's end, nor overlap itself (§15.2.3, §15.13.3).
+    pub(super) fn range(&self, from_bytes: u64, to_bytes: u64, count: u64) -> Outcome<CopyRange> {
+        let available = self.source_size_bytes.checked_sub(from_bytes).ok_or(Status::Inval)?;
+        let length_bytes = if count == 0 { available } else { count };
+        let is_same = self.source.handle == self.destination.handle && self.source.shares_export(&self.destination);
+        if length_bytes > available || (is_same && from_bytes.abs_diff(to_bytes) < length_bytes) {
+            return Err(Status::Inval.into());
+        }
+        match to_bytes.checked_add(length_bytes).map(i64::try_from) {
+            Some(Ok(_)) => Ok(CopyRange { from_bytes, to_bytes, length_bytes }),
+            _ => Err(Status::FBig.into()),
+        }
+    }
+}
+
+/// The stateid of the source goes with the saved file, so that the current one stands for that which was saved with it
+/// (RFC 8881 §16.2.3.1.2).
+fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> Outcome<Stateid> {
+    match *source {
+        Stateid::CURRENT => Ok(compound.progress.saved_stateid.ok_or(Status::BadStateid)?),
+        source => Ok(source),
+    }
+}
+
+fn require_regular(node: &Node<'_>) -> Outcome<()> {
+    match node.attributes()?.kind {
+        FileKind::Regular => Ok(()),
+        FileKind::Directory => Err(Status::IsDir.into()),
+        _ => Err(Status::WrongType.into()),
+    }
+}

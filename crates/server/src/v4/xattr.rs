@@ -1,0 +1,43 @@
+//! What the operations on extended attributes share (RFC 8276 §8.4).
+
+use proto::nfs4::{Component, Status};
+use vfs::{Access, Error, FileKind, XattrName, XattrNameError};
+
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+use crate::node::Node;
+
+/// The current file, if it can have extended attributes and the caller may use it in this way.
+pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<Node<'n>> {
+    let node = compound.current()?;
+    if !node.fs().properties().xattrs {
+        return Err(Status::NotSupp.into());
+    }
+    if wanted == Access::WRITE {
+        node.require_writable()?;
+    }
+    let attributes = node.attributes()?;
+    match attributes.kind {
+        FileKind::Regular | FileKind::Directory => node.require(&attributes, wanted)?,
+        _ => return Err(Status::WrongType.into()),
+    }
+    Ok(node)
+}
+
+/// The name in the arguments.
+pub(super) fn name<'a>(name: Component<'a>) -> Outcome<XattrName<'a>> {
+    XattrName::new(name.0).map_err(|error| match error {
+        XattrNameError::Empty => Status::Inval.into(),
+        XattrNameError::TooLong => Status::NameTooLong.into(),
+        XattrNameError::BadByte => Status::BadChar.into(),
+    })
+}
+
+/// The status for a change that the file system refused (§8.4.2.3, §8.4.4.3).
+pub(super) fn refused(error: Error) -> Failure {
+    match error {
+        Error::NoEntry => Status::NoXattr.into(),
+        Error::FileTooBig => Status::Xattr2Big.into(),
+        error => error.into(),
+    }
+}
