@@ -1,9 +1,9 @@
 # The server is killed and started again three times under load. The client waits and goes on, and nothing that was
 # acknowledged is lost.
 #
-# One thing no restart can hide: when the server had made a directory and was killed before it answered, the client asks
-# again, and a server whose memory of replies died with it (RFC 1813 §4.8) can only say that the directory is there. The
-# same holds for names that are removed or moved. That may happen once per restart, and is printed.
+# A call of NFSv2 or NFSv3 that was carried out and not answered is answered when it comes again: the server keeps note of
+# it on disk. The replies of an NFSv4 session are lost with the process, so that the client may hear once per restart that
+# a directory is there that it made, or that a name is gone that it removed or moved.
 if [ "$KNFSD" = 1 ]; then
   echo "the guest's own server cannot be killed"
   exit 77
@@ -89,7 +89,8 @@ for thread in threads:
     thread.join()
 assert not errors, errors
 assert all(count > 3 for count in rounds.values()), rounds
-assert len(done_before) <= RESTARTS, done_before
+allowed = RESTARTS if os.environ["VERSION"].startswith("4") else 0
+assert len(done_before) <= allowed, done_before
 print(rounds, *done_before)
 X
-python3 /tmp/case.py
+VERSION=$VERSION python3 /tmp/case.py
