@@ -37,6 +37,7 @@ mod host;
 mod identity;
 mod kernel_handles;
 mod link;
+mod lock_file;
 mod lookup;
 mod make_node;
 mod node;

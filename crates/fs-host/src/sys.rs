@@ -112,3 +112,61 @@ fn set_and_read_back(call: libc::c_long, id: u32) -> bool {
     };
     id != u32::MAX && now as u32 == id
 }
+
+/// A lock of an open file description, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LockKind {
+    /// No lock.
+    None,
+    /// One that others may have too.
+    Shared,
+    /// One that nobody else has.
+    Exclusive,
+}
+
+impl LockKind {
+    fn description(self, (start, length): (i64, i64)) -> libc::flock {
+        let kind = match self {
+            LockKind::None => libc::F_UNLCK,
+            LockKind::Shared => libc::F_RDLCK,
+            LockKind::Exclusive => libc::F_WRLCK,
+        };
+        // SAFETY: a structure of numbers, for which zeros are good.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = kind as libc::c_short;
+        lock.l_whence = libc::SEEK_SET as libc::c_short;
+        (lock.l_start, lock.l_len) = (start, length);
+        lock
+    }
+}
+
+/// Sets the lock of a range, from `start` on for `length` bytes or, with 0, to the end. It does not wait: false means that
+/// somebody else's lock is in the way, and nothing has changed.
+pub(crate) fn set_lock(file: BorrowedFd<'_>, kind: LockKind, extent: (i64, i64)) -> io::Result<bool> {
+    let lock = kind.description(extent);
+    // SAFETY: the lock is the structure that this request reads, and it outlives the call.
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
+    if done == 0 {
+        return Ok(true);
+    }
+    match io::Error::last_os_error() {
+        error if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        error => Err(error),
+    }
+}
+
+/// The lock that would be in the way of one: whether it is exclusive, its start, and its length or 0.
+pub(crate) fn find_lock(
+    file: BorrowedFd<'_>,
+    kind: LockKind,
+    extent: (i64, i64),
+) -> io::Result<Option<(bool, i64, i64)>> {
+    let mut lock = kind.description(extent);
+    // SAFETY: the lock is the structure that this request reads and writes, and it outlives the call.
+    let done = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let is_free = lock.l_type == libc::F_UNLCK as libc::c_short;
+    Ok((!is_free).then_some((lock.l_type == libc::F_WRLCK as libc::c_short, lock.l_start, lock.l_len)))
+}

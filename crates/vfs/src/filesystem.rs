@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Context, Detail, Device, DirEntry, Error, Handle, Listing, Name, OpenFile, OpenMode, Result,
+    Attributes, Context, Detail, Device, DirEntry, Error, Handle, Listing, LockFile, Name, OpenFile, OpenMode, Result,
     SetAttributes, SetXattr, XattrName, permission,
 };
 
@@ -243,6 +243,20 @@ pub trait FileSystem: Send + Sync {
     /// # Errors
     /// [`Error::IsDirectory`] or [`Error::WrongKind`] for anything but a regular file.
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>>;
+
+    /// Whether local processes may lock files, so that clients' locks and theirs must meet.
+    fn has_local_locks(&self) -> bool {
+        false
+    }
+
+    /// Opens a regular file to lock ranges of it against local processes. It is called only where there may be some.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override.
+    fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {
+        let _ = (cx, node);
+        Err(Error::NotSupported)
+    }
 
     /// Gives the entries of `dir` that come after `cookie` (0: from the start) to `each`, until it breaks.
     ///

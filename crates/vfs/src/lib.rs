@@ -18,6 +18,7 @@ mod directory;
 mod error;
 mod filesystem;
 mod handle;
+mod lock_file;
 mod name;
 mod open_file;
 pub mod permission;
@@ -31,6 +32,7 @@ pub use filesystem::{
     Access, Blocking, CreateMode, EachEntry, Entry, FileSystem, NewNode, Place, Properties, ReadDir, Space,
 };
 pub use handle::Handle;
+pub use lock_file::{FileLock, LockFile, LockOutcome};
 pub use name::{Name, NameError};
 pub use open_file::{CopyRange, HostFile, OpenFile, OpenMode, Seek, Stability, Written};
 pub use xattr::{SetXattr, XattrMode, XattrName, XattrNameError};

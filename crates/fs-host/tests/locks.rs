@@ -1,0 +1,107 @@
+//! Locks of the server and of local processes meet.
+#![allow(clippy::unwrap_used, reason = "this is test code, but outside of test functions")]
+
+mod support;
+
+use std::fs::File;
+use std::process::Command;
+
+use support::Export;
+use vfs::{Context, CreateMode, FileLock, FileSystem, LockFile, LockOutcome, Name, Place, SetAttributes};
+use wharf_fs_host::{HandleForm, HostFs};
+
+const FREE: LockOutcome = LockOutcome::Free;
+
+fn lock(first_bytes: u64, last_bytes: u64, exclusive: bool) -> FileLock {
+    FileLock { first_bytes, last_bytes, exclusive }
+}
+
+/// The file system, and a second way to lock one file: with respect to the first, a local process's.
+fn two_lockers(export: &Export) -> (Box<dyn LockFile>, Box<dyn LockFile>) {
+    let fs: HostFs = export.open(HandleForm::Auto);
+    let place = Place { dir: fs.root(), name: Name::new(b"file").unwrap() };
+    let file = fs.create(&Context::ROOT, place, CreateMode::Guarded, &SetAttributes::default()).unwrap().handle;
+    (fs.open_for_locks(&Context::ROOT, &file).unwrap(), fs.open_for_locks(&Context::ROOT, &file).unwrap())
+}
+
+/// Which of the bytes 0 to 9 another locker could have: `w` exclusively, `r` shared, `-` not at all.
+fn left_by(other: &dyn LockFile) -> String {
+    let of = |at| match (other.test(lock(at, at, true)).unwrap(), other.test(lock(at, at, false)).unwrap()) {
+        (FREE, _) => 'w',
+        (_, FREE) => 'r',
+        _ => '-',
+    };
+    (0..10).map(of).collect()
+}
+
+#[test]
+fn exactly_the_wanted_ranges_are_held() {
+    let export = Export::on_disk();
+    let (mut server, other) = two_lockers(&export);
+    for (locks, left) in [
+        (vec![lock(2, 5, true)], "ww----wwww"),
+        (vec![lock(2, 3, false), lock(4, 7, true)], "wwrr----ww"),
+        (vec![lock(0, 3, true), lock(6, 6, false)], "----wwrwww"),
+        (vec![lock(1, 8, false)], "wrrrrrrrrw"),
+        (vec![lock(3, u64::MAX, true)], "www-------"),
+        (vec![lock(u64::MAX, u64::MAX, true)], "wwwwwwwwww"),
+        (vec![], "wwwwwwwwww"),
+    ] {
+        assert_eq!(server.hold(&locks).unwrap(), FREE);
+        assert_eq!(left_by(&*other), left, "{locks:?}");
+    }
+}
+
+#[test]
+fn refused_change_leaves_the_locks_of_before() {
+    let export = Export::on_disk();
+    let (mut server, mut other) = two_lockers(&export);
+    server.hold(&[lock(0, 2, true), lock(4, 5, false)]).unwrap();
+    other.hold(&[lock(8, 8, false)]).unwrap();
+    let before = left_by(&*other);
+    assert_eq!(before, "---wrrwwww");
+    let taken = server.hold(&[lock(0, 4, false), lock(5, 6, true), lock(7, 9, true)]).unwrap();
+    assert_eq!(taken, LockOutcome::Taken(lock(8, 8, false)));
+    assert_eq!(left_by(&*other), before);
+    // It is still known what is held: weakening it leaves nothing behind.
+    assert_eq!(server.hold(&[lock(1, 1, false)]).unwrap(), FREE);
+    assert_eq!(left_by(&*other), "wrwwwwwwww");
+}
+
+#[test]
+fn own_locks_do_not_stand_in_the_way_of_a_test() {
+    let export = Export::on_disk();
+    let (mut server, _) = two_lockers(&export);
+    server.hold(&[lock(0, 9, true)]).unwrap();
+    assert_eq!(server.test(lock(5, 20, true)).unwrap(), FREE);
+}
+
+#[test]
+fn closing_another_descriptor_keeps_the_locks_and_dropping_gives_them_up() {
+    let export = Export::on_disk();
+    let (mut server, other) = two_lockers(&export);
+    server.hold(&[lock(0, 9, true)]).unwrap();
+    drop(File::open(export.path().join("file")).unwrap());
+    assert_eq!(left_by(&*other), "----------");
+    drop(server);
+    assert_eq!(left_by(&*other), "wwwwwwwwww");
+}
+
+#[test]
+fn process_with_posix_locks_meets_the_server() {
+    let export = Export::on_disk();
+    let (mut server, _) = two_lockers(&export);
+    server.hold(&[lock(3, 5, true)]).unwrap();
+    let script = "import fcntl, sys
+file = open(sys.argv[1], 'r+')
+fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 2, 6)
+try:
+    fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, 5)
+except OSError:
+    print('refused')";
+    let Ok(said) = Command::new("python3").args(["-c", script]).arg(export.path().join("file")).output() else {
+        println!("skipped: there is no python3");
+        return;
+    };
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "refused\n", "{}", String::from_utf8_lossy(&said.stderr));
+}
