@@ -4,6 +4,7 @@
 //! its reply, for clients and servers alike.
 #![forbid(unsafe_code)]
 
+mod file_handle;
 pub mod mount;
 pub mod nfs2;
 pub mod nfs3;
@@ -13,4 +14,5 @@ pub mod nsm;
 mod operation;
 pub mod rpcbind;
 
+pub use file_handle::FileHandle;
 pub use operation::Operation;

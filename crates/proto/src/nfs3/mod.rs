@@ -8,7 +8,6 @@ mod create;
 mod fsinfo;
 mod fsstat;
 mod getattr;
-mod handle;
 mod link;
 mod lookup;
 mod mkdir;
@@ -33,7 +32,6 @@ pub use create::*;
 pub use fsinfo::*;
 pub use fsstat::*;
 pub use getattr::*;
-pub use handle::FileHandle;
 pub use link::*;
 pub use lookup::*;
 pub use mkdir::*;
@@ -51,6 +49,9 @@ pub use setattr::*;
 pub use symlink::*;
 pub use types::*;
 pub use write::*;
+
+/// A server's name for a file (NFS3_FHSIZE).
+pub type FileHandle = crate::FileHandle<64>;
 
 /// The program's number.
 pub const PROGRAM: u32 = 100_003;

@@ -37,7 +37,6 @@ mod get_dir_delegation;
 mod getattr;
 mod getfh;
 mod getxattr;
-mod handle;
 mod io_advise;
 mod link;
 mod listxattrs;
@@ -124,7 +123,6 @@ pub use get_dir_delegation::*;
 pub use getattr::*;
 pub use getfh::*;
 pub use getxattr::*;
-pub use handle::FileHandle;
 pub use io_advise::*;
 pub use link::*;
 pub use listxattrs::*;
@@ -178,6 +176,9 @@ pub use verify::*;
 pub use want_delegation::*;
 pub use write::*;
 pub use write_same::*;
+
+/// A server's name for a file (NFS4_FHSIZE).
+pub type FileHandle = crate::FileHandle<128>;
 
 /// The program's number.
 pub const PROGRAM: u32 = 100_003;
