@@ -4,6 +4,7 @@
 //! [server]
 //! listen = ["127.0.0.1:2049", "[::1]:2049"]
 //! rpcbind = "off"                 # or "builtin", "register"
+//! read_plus = "extents"           # or "none", "data", "zeros"
 //!
 //! [limits]
 //! max_connections = 16384

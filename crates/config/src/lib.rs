@@ -39,6 +39,6 @@ pub use load::{Loaded, Sources, load};
 pub use origin::{Origin, Position};
 pub use path::PathReason;
 pub use remark::{Remark, RemarkKind};
-pub use settings::{LimitSettings, LogFormat, LogLevel, LogSettings, Rpcbind, ServerSettings, parse_listen};
+pub use settings::{LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_listen};
 pub use size::{SizeError, parse_size};
 pub use spec::{ExportSpec, Source};

@@ -30,6 +30,8 @@ pub struct ServerSettings {
     /// How long clients may reclaim what they held before a restart.
     #[serde(deserialize_with = "lease")]
     pub grace: Option<Duration>,
+    /// What READ_PLUS of NFSv4.2 tells of holes.
+    pub read_plus: Option<ReadPlus>,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -48,6 +50,20 @@ pub enum Rpcbind {
     Builtin,
     /// The machine's rpcbind, where the server registers.
     Register,
+}
+
+/// What READ_PLUS of NFSv4.2 tells of holes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadPlus {
+    /// Nothing: there is no such operation.
+    None,
+    /// Nothing: every reply is one segment of data.
+    Data,
+    /// The holes that the file system knows.
+    Extents,
+    /// The same, and blocks of zeros in the data.
+    Zeros,
 }
 
 /// What a server takes from its clients at most; `None` keeps the default.
@@ -119,6 +135,7 @@ impl ServerSettings {
             pin: self.pin.or(other.pin),
             lease: self.lease.or(other.lease),
             grace: self.grace.or(other.grace),
+            read_plus: self.read_plus.or(other.read_plus),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),

@@ -42,6 +42,7 @@ impl Daemon {
         settings.grace =
             options.grace.max(records.as_ref().map_or(Duration::ZERO, |records| records.start().earlier_lease));
         settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
+        settings.read_plus = options.read_plus;
         settings.open_files_per_worker = options.open_files_per_worker;
         settings.replay_entries = options.replay_entries;
         let replay_age = settings.replay_age;

@@ -31,4 +31,5 @@ pub use daemon::{Daemon, export_to_this_machine};
 pub use error::{ReloadError, StartError};
 pub use options::{Options, RpcbindMode};
 pub use records::ClientRecordsError;
+pub use server::ReadPlusMode;
 pub use state_dir::{StateError, default_dir as default_state_dir};

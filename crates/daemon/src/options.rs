@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use net::Limits;
+use server::ReadPlusMode;
 
 /// How clients find the ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -38,6 +39,8 @@ pub struct Options {
     pub state_dir: Option<PathBuf>,
     /// The most bytes of a READ or a WRITE, up to 1 MiB, which is the default.
     pub max_transfer_bytes: u32,
+    /// What READ_PLUS of NFSv4.2 tells of holes. Default: those that the file system knows.
+    pub read_plus: ReadPlusMode,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
     /// How long a client of NFSv4 may be silent before it can lose what it holds, in whole seconds. Default 90 s.
@@ -59,6 +62,7 @@ impl Default for Options {
             limits: Limits::default(),
             state_dir: None,
             max_transfer_bytes: 1 << 20,
+            read_plus: ReadPlusMode::default(),
             open_files_per_worker: 1024,
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),

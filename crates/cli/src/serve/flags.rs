@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use config::{
-    Defaults, ExportFlags, LimitSettings, LogFormat, LogLevel, LogSettings, Rpcbind, ServerSettings, Sources,
+    Defaults, ExportFlags, LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, Sources,
 };
 
 /// Serve directories, or memory, over NFS.
@@ -89,6 +89,10 @@ struct ServerFlags {
     /// How long clients may reclaim what they held before a restart, while nobody else locks. [default: 90s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
     grace: Option<Duration>,
+    /// What READ_PLUS of NFSv4.2 tells: nothing (clients use READ), data alone, the file system's holes, or zeros as holes
+    /// too. [default: extents]
+    #[arg(long, value_name = "WHAT")]
+    read_plus: Option<ReadPlusFlag>,
     /// The most connections at once. [default: 16384]
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<usize>,
@@ -116,6 +120,14 @@ enum RpcbindFlag {
     Builtin,
     Register,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ReadPlusFlag {
+    None,
+    Data,
+    Extents,
+    Zeros,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -172,6 +184,7 @@ impl Flags {
             pin: server.pin.then_some(true),
             lease: server.lease,
             grace: server.grace,
+            read_plus: server.read_plus.map(ReadPlusFlag::setting),
             limits: LimitSettings {
                 max_connections: server.max_connections,
                 idle_timeout: server.idle_timeout.map(|timeout| timeout.0),
@@ -191,6 +204,17 @@ impl RpcbindFlag {
             RpcbindFlag::Builtin => Rpcbind::Builtin,
             RpcbindFlag::Register => Rpcbind::Register,
             RpcbindFlag::Off => Rpcbind::Off,
+        }
+    }
+}
+
+impl ReadPlusFlag {
+    fn setting(self) -> ReadPlus {
+        match self {
+            ReadPlusFlag::None => ReadPlus::None,
+            ReadPlusFlag::Data => ReadPlus::Data,
+            ReadPlusFlag::Extents => ReadPlus::Extents,
+            ReadPlusFlag::Zeros => ReadPlus::Zeros,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
 
-use config::{LimitSettings, Rpcbind, ServerSettings};
-use daemon::{Options, RpcbindMode};
+use config::{LimitSettings, ReadPlus, Rpcbind, ServerSettings};
+use daemon::{Options, ReadPlusMode, RpcbindMode};
 use rustix::net::getsockname;
 
 use super::privilege::Privilege;
@@ -28,6 +28,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         limits: limits(&settings.limits, defaults.limits),
         lease: settings.lease.unwrap_or(defaults.lease),
         grace: settings.grace.unwrap_or(defaults.grace),
+        read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
         state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
         ..Options::default()
     })
@@ -69,6 +70,15 @@ fn rpcbind(setting: Rpcbind) -> RpcbindMode {
         Rpcbind::Off => RpcbindMode::Off,
         Rpcbind::Builtin => RpcbindMode::Builtin,
         Rpcbind::Register => RpcbindMode::Register,
+    }
+}
+
+fn read_plus(setting: ReadPlus) -> ReadPlusMode {
+    match setting {
+        ReadPlus::None => ReadPlusMode::None,
+        ReadPlus::Data => ReadPlusMode::Data,
+        ReadPlus::Extents => ReadPlusMode::Extents,
+        ReadPlus::Zeros => ReadPlusMode::Zeros,
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{LogFormat, LogLevel, Rpcbind};
+use crate::{LogFormat, LogLevel, ReadPlus, Rpcbind};
 use server::Squash;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ loops = 2
 pin = true
 lease = "10s"
 grace = "2m"
+read_plus = "zeros"
 
 [limits]
 max_connections = 10
@@ -44,6 +45,7 @@ level = "debug"
         pin: Some(true),
         lease: Some(Duration::from_secs(10)),
         grace: Some(Duration::from_secs(120)),
+        read_plus: Some(ReadPlus::Zeros),
         limits: LimitSettings {
             max_connections: Some(10),
             max_in_flight: Some(11),
