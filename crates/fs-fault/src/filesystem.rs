@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
-    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
+    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::file::FaultFile;
@@ -84,6 +84,14 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let file = self.plan.run(cx, Site::new(Operation::Open), |_| self.inner.open(cx, node, mode))?;
         Ok(Arc::new(FaultFile::new(file, self.plan.clone())))
+    }
+
+    fn has_local_locks(&self) -> bool {
+        self.inner.has_local_locks()
+    }
+
+    fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {
+        self.inner.open_for_locks(cx, node)
     }
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {

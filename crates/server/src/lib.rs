@@ -14,6 +14,7 @@ mod dispatch;
 mod exports;
 mod fault;
 mod handle;
+mod host_locks;
 mod identity;
 mod link;
 mod listing;

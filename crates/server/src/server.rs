@@ -4,12 +4,13 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use buffer::Output;
-use state::{ClientRecords, Limits, NoHostLocks, NoRecords, RecordsError, State};
+use state::{ClientRecords, Limits, NoRecords, RecordsError, State};
 
 use crate::change::Changes;
 use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
+use crate::host_locks::ExportedLocks;
 use crate::mount::MountList;
 use crate::open_files::OpenFiles;
 use crate::replay::{ReplayCache, ReplyLog};
@@ -89,7 +90,7 @@ impl Settings {
 /// The protocol programs over a table of exports. One server is shared by all threads.
 pub struct Server {
     pub(crate) settings: Settings,
-    pub(crate) exports: ArcSwap<ExportTable>,
+    pub(crate) exports: Arc<ArcSwap<ExportTable>>,
     pub(crate) replay: ReplayCache,
     pub(crate) files: OpenFiles,
     pub(crate) changes: Changes,
@@ -108,15 +109,18 @@ impl Server {
     /// # Errors
     /// When two exports cannot be told apart.
     pub fn new(settings: Settings, exports: Vec<Export>) -> Result<Server, ExportTableError> {
+        let exports = ExportTable::new(exports, settings.handle_key.clone())?;
+        let exports = Arc::new(ArcSwap::from_pointee(exports));
+        let state = new_state(&settings, &exports, Box::new(NoRecords)).expect("there are no records to be read");
         Ok(Server {
-            exports: ArcSwap::from_pointee(ExportTable::new(exports, settings.handle_key.clone())?),
+            exports,
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
             files: OpenFiles::new(settings.workers, settings.open_files_per_worker),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
             registry: Registry::default(),
-            state: new_state(&settings, Box::new(NoRecords)).expect("there are no records to be read"),
+            state,
             paused: PausedCompounds::default(),
             cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
@@ -130,7 +134,7 @@ impl Server {
     /// # Errors
     /// When the records cannot be read.
     pub fn keep_clients(&mut self, records: Box<dyn ClientRecords>) -> Result<(), RecordsError> {
-        self.state = new_state(&self.settings, records)?;
+        self.state = new_state(&self.settings, &self.exports, records)?;
         Ok(())
     }
 
@@ -210,7 +214,11 @@ impl Server {
 }
 
 /// State of NFSv4 clients, with what was recorded of them before.
-fn new_state(settings: &Settings, records: Box<dyn ClientRecords>) -> Result<State, RecordsError> {
+fn new_state(
+    settings: &Settings,
+    exports: &Arc<ArcSwap<ExportTable>>,
+    records: Box<dyn ClientRecords>,
+) -> Result<State, RecordsError> {
     let boot = (settings.instance >> 32) as u32;
     let limits = Limits {
         lease: settings.lease,
@@ -219,5 +227,5 @@ fn new_state(settings: &Settings, records: Box<dyn ClientRecords>) -> Result<Sta
         recall: settings.lease,
         ..Limits::default()
     };
-    State::new(boot, limits, records, Box::new(NoHostLocks), Duration::ZERO)
+    State::new(boot, limits, records, Box::new(ExportedLocks::new(exports.clone())), Duration::ZERO)
 }

@@ -105,6 +105,11 @@ impl ExportTable {
         self.exports.iter().any(|exported| exported.id() == id)
     }
 
+    /// The export with the number `id`.
+    pub(crate) fn by_id(&self, id: u64) -> Option<&Arc<Exported>> {
+        self.exports.iter().find(|exported| exported.id() == id)
+    }
+
     /// All exports, in the order in which they were given.
     pub fn iter(&self) -> impl Iterator<Item = &Export> {
         self.exports.iter().map(|exported| &exported.export)

@@ -1,0 +1,142 @@
+//! Locks that clients hold, held on the files of the host too, so that local processes meet them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use state::{ByteRange, FileKey, HostLocks, HostRange, HostRefusal};
+use vfs::{Context, FileLock, LockFile, LockOutcome};
+
+use crate::exports::ExportTable;
+
+/// The host's files through the file systems of the exports. A file is open here for as long as a client has a lock in it.
+///
+/// Where the host cannot be asked, clients get their locks all the same: they exclude each other without it.
+pub(crate) struct ExportedLocks {
+    exports: Arc<ArcSwap<ExportTable>>,
+    held: HashMap<FileKey, Box<dyn LockFile>>,
+}
+
+impl ExportedLocks {
+    pub(crate) fn new(exports: Arc<ArcSwap<ExportTable>>) -> ExportedLocks {
+        ExportedLocks { exports, held: HashMap::new() }
+    }
+
+    /// Opens a file to lock it, if local processes may lock it too.
+    fn open(&self, file: &FileKey) -> Option<Box<dyn LockFile>> {
+        let exports = self.exports.load();
+        let exported = exports.by_id(file.export)?;
+        let file_system = &exported.export.file_system;
+        if !file_system.has_local_locks() {
+            return None;
+        }
+        let opened = file_system.open_for_locks(&Context::ROOT, &file.node);
+        opened.map_err(|error| unseen(file, &error)).ok()
+    }
+}
+
+impl HostLocks for ExportedLocks {
+    fn is_needed(&self) -> bool {
+        // What is held is given up even after the last such export was taken away.
+        !self.held.is_empty() || self.exports.load().iter().any(|export| export.file_system.has_local_locks())
+    }
+
+    fn hold(&mut self, file: &FileKey, ranges: &[HostRange]) -> Result<(), HostRefusal> {
+        if ranges.is_empty() {
+            self.held.remove(file);
+            return Ok(());
+        }
+        let locks: Vec<FileLock> = ranges.iter().map(lock).collect();
+        if let Some(held) = self.held.get_mut(file) {
+            return answer(file, held.hold(&locks));
+        }
+        let Some(mut opened) = self.open(file) else { return Ok(()) };
+        answer(file, opened.hold(&locks))?;
+        self.held.insert(*file, opened);
+        Ok(())
+    }
+
+    fn test(&mut self, file: &FileKey, wanted: HostRange) -> Result<(), HostRefusal> {
+        match self.held.get(file) {
+            Some(held) => answer(file, held.test(lock(&wanted))),
+            None => self.open(file).map_or(Ok(()), |opened| answer(file, opened.test(lock(&wanted)))),
+        }
+    }
+}
+
+fn answer(file: &FileKey, outcome: vfs::Result<LockOutcome>) -> Result<(), HostRefusal> {
+    match outcome {
+        Ok(LockOutcome::Free) => Ok(()),
+        Ok(LockOutcome::Taken(FileLock { first_bytes, last_bytes, exclusive })) => {
+            let range = ByteRange::inclusive(first_bytes, last_bytes).unwrap_or(ByteRange::WHOLE);
+            Err(HostRefusal { range, exclusive })
+        }
+        Err(error) => {
+            unseen(file, &error);
+            Ok(())
+        }
+    }
+}
+
+fn unseen(file: &FileKey, error: &vfs::Error) {
+    tracing::warn!(file = ?file.node, %error, "local processes do not see a client's lock");
+}
+
+fn lock(wanted: &HostRange) -> FileLock {
+    FileLock { first_bytes: wanted.range.first(), last_bytes: wanted.range.last(), exclusive: wanted.exclusive }
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_host::{HostFs, HostOptions};
+    use fs_mem::{MemFs, MemOptions};
+    use vfs::{CreateMode, FileSystem, Name, Place, SetAttributes};
+
+    use super::*;
+    use crate::{Export, HandleKey};
+
+    /// A new file of an export, its key, and the locks of that export.
+    fn locks_of(file_system: Arc<dyn FileSystem>, name: &str) -> (ExportedLocks, FileKey) {
+        let place = Place { dir: file_system.root(), name: Name::new(name.as_bytes()).unwrap() };
+        let set = SetAttributes::default();
+        let node = file_system.create(&Context::ROOT, place, CreateMode::Guarded, &set).unwrap().handle;
+        let export = Export { name: "/files".to_owned(), file_system, rules: Vec::new(), fsid: None };
+        let table = ExportTable::new(vec![export], HandleKey::new([7; 16])).unwrap();
+        let id = table.by_path(b"/files").unwrap().0.id();
+        (ExportedLocks::new(Arc::new(ArcSwap::from_pointee(table))), FileKey { export: id, node })
+    }
+
+    fn range(first: u64, last: u64) -> HostRange {
+        HostRange { range: ByteRange::inclusive(first, last).unwrap(), exclusive: true }
+    }
+
+    #[test]
+    fn locks_of_clients_and_of_local_processes_meet() {
+        let dir = std::env::temp_dir().join(format!("wharf-host-locks-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("export")).unwrap();
+        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
+        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let (mut locks, file) = locks_of(host.clone(), "file");
+        let mut local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
+        assert!(locks.is_needed());
+        locks.hold(&file, &[range(0, 9)]).unwrap();
+        let local_lock = |first_bytes, last_bytes| FileLock { first_bytes, last_bytes, exclusive: true };
+        assert_eq!(local.hold(&[local_lock(5, 14)]).unwrap(), LockOutcome::Taken(local_lock(0, 9)));
+        assert_eq!(local.hold(&[local_lock(10, 14)]).unwrap(), LockOutcome::Free);
+        let refusal = HostRefusal { range: ByteRange::inclusive(10, 14).unwrap(), exclusive: true };
+        assert_eq!(locks.test(&file, range(0, 20)), Err(refusal));
+        assert_eq!(locks.hold(&file, &[range(0, 20)]), Err(refusal));
+        locks.hold(&file, &[]).unwrap();
+        assert_eq!(local.test(local_lock(0, 9)).unwrap(), LockOutcome::Free);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn files_in_memory_are_locked_for_clients_alone() {
+        let (mut locks, file) = locks_of(Arc::new(MemFs::new(MemOptions::default())), "file");
+        assert!(!locks.is_needed());
+        locks.hold(&file, &[range(0, 9)]).unwrap();
+        assert_eq!(locks.test(&file, range(0, 20)), Ok(()));
+        assert!(locks.held.is_empty());
+    }
+}
