@@ -11,7 +11,7 @@ use crate::error::StartError;
 use crate::registration::Registrar;
 
 /// What is served on every NFS port: programs with their versions.
-const SERVICES: [(u32, &[u32]); 2] = [(proto::nfs3::PROGRAM, &[2, 3]), (proto::mount::PROGRAM, &[1, 2, 3])];
+const SERVICES: [(u32, &[u32]); 2] = [(proto::nfs3::PROGRAM, &[2, 3, 4]), (proto::mount::PROGRAM, &[1, 2, 3])];
 
 /// The versions of rpcbind that the server speaks.
 const RPCBIND_VERSIONS: [u32; 3] = [2, 3, 4];
@@ -48,7 +48,14 @@ fn transport(transport: net::Transport) -> Transport {
 fn services(bound: &[Bound]) -> impl Iterator<Item = (u32, u32, Bound)> {
     let versions = |(program, versions): (u32, &'static [u32])| versions.iter().map(move |version| (program, *version));
     let all: Vec<_> = SERVICES.into_iter().flat_map(versions).collect();
-    bound.iter().flat_map(move |at| all.clone().into_iter().map(|(program, version)| (program, version, *at)))
+    let at_every_address =
+        bound.iter().flat_map(move |at| all.clone().into_iter().map(|(program, version)| (program, version, *at)));
+    at_every_address.filter(|(program, version, at)| is_served(*program, *version, at.transport))
+}
+
+/// NFSv4 is not served over datagrams (RFC 7530 §3.1).
+fn is_served(program: u32, version: u32, transport: net::Transport) -> bool {
+    (program, version, transport) != (proto::nfs4::PROGRAM, proto::nfs4::VERSION, net::Transport::Udp)
 }
 
 /// One address of each transport in each family: what is taken off is named by these two alone.
