@@ -1,0 +1,54 @@
+# Extended attributes of the user's (RFC 8276): made, replaced, listed, removed, and kept apart from others.
+case $VERSION in
+  4.2) ;;
+  *)
+    echo "extended attributes are in NFSv4.2 (RFC 8276)"
+    exit 77
+    ;;
+esac
+cat >/tmp/case.py <<'END'
+import errno
+import os
+
+def fails(expected, action, *arguments):
+    try:
+        action(*arguments)
+    except OSError as error:
+        assert error.errno == expected, (action, error)
+    else:
+        raise AssertionError(f"{action.__name__}{arguments} succeeded")
+
+os.mkdir("directory")
+open("file", "w").close()
+for path in ("file", "directory"):
+    assert os.listxattr(path) == []
+    fails(errno.ENODATA, os.getxattr, path, "user.none")
+    os.setxattr(path, "user.one", b"first")
+    os.setxattr(path, "user.two/..\xe9", bytes(range(256)) * 8)
+    assert os.getxattr(path, "user.one") == b"first"
+    assert os.getxattr(path, "user.two/..\xe9") == bytes(range(256)) * 8
+    assert sorted(os.listxattr(path)) == ["user.one", "user.two/..\xe9"]
+    fails(errno.EEXIST, os.setxattr, path, "user.one", b"x", os.XATTR_CREATE)
+    fails(errno.ENODATA, os.setxattr, path, "user.three", b"x", os.XATTR_REPLACE)
+    os.setxattr(path, "user.one", b"second", os.XATTR_REPLACE)
+    os.setxattr(path, "user.empty", b"")
+    assert os.getxattr(path, "user.one") == b"second" and os.getxattr(path, "user.empty") == b""
+    os.removexattr(path, "user.one")
+    fails(errno.ENODATA, os.getxattr, path, "user.one")
+    fails(errno.ENODATA, os.removexattr, path, "user.one")
+
+# Many names (ext4 has room for about 4 KiB of them), listed once each.
+open("many", "w").close()
+names = sorted(f"user.{number:03}-" + "n" * 8 for number in range(60))
+for name in names:
+    os.setxattr("many", name, b"v")
+assert sorted(os.listxattr("many")) == names
+
+# Who may only read may read them and not change them.
+os.chmod("file", 0o644)
+os.seteuid(1000)
+assert os.getxattr("file", "user.empty") == b""
+fails(errno.EACCES, os.setxattr, "file", "user.mine", b"x")
+os.seteuid(0)
+END
+python3 /tmp/case.py
