@@ -87,6 +87,16 @@ fn client_that_no_rule_names_is_refused() {
 }
 
 #[test]
+fn second_server_with_the_same_state_directory_is_refused() {
+    let scratch = Scratch::new();
+    let state = scratch.path("state");
+    let arguments = ["mem:1M", "--state-dir", state.to_str().unwrap()];
+    let _first = Server::start(1, &arguments);
+    let said = wharf_fails(1, &[&["serve", "--listen", "127.0.0.1:0"], &arguments[..]].concat());
+    assert!(said.contains("another server") && said.contains(state.to_str().unwrap()), "{said}");
+}
+
+#[test]
 fn ctrl_c_and_termination_end_the_server_well() {
     for signal in [Signal::INT, Signal::TERM] {
         let mut server = Server::start(1, &["mem:1M"]);
