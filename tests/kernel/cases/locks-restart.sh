@@ -86,7 +86,7 @@ for restart in range(2):
 stop.set()
 writer.join()
 assert not errors, errors
-# The grace period is 30 s, and clients of NFSv4.0 cannot say that they have reclaimed.
+# The grace period is 20 s, and clients of NFSv4.0 cannot say that they have reclaimed.
 assert os.environ["VERSION"] == "4.0" or slowest < 15, slowest
 fcntl.lockf(held, fcntl.LOCK_UN, 50, 100)
 assert ask("held", 100, 1)[0] == "granted"
