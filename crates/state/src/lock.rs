@@ -165,9 +165,8 @@ impl Core {
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| self.state_of(&locks.states, owner)) {
-            // In NFSv4.0 the owner should have used its stateid and sequence (RFC 7530 §16.10.5); in 4.1 there is no
-            // harm in it.
-            return if args.door == Door::V40 { Err(StateError::BadSeqid) } else { Ok(key) };
+            // The owner need not have said that it is new; in NFSv4.0 its number was in order all the same.
+            return Ok(key);
         }
         if self.counts.lock_states >= self.limits().lock_states {
             self.release_owner(owner);

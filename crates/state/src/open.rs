@@ -115,7 +115,7 @@ impl Core {
             self.room_for_open()?;
         }
         let reclaim = matches!(args.claim, Claim::Previous(_));
-        match self.clear_share_conflicts(now, args, existing) {
+        match self.clear_share_conflicts(now, args) {
             Err(StateError::ShareDenied) if reclaim => return Err(StateError::ReclaimConflict),
             other => other?,
         }

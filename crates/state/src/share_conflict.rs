@@ -73,13 +73,6 @@ impl AccessKind {
     }
 }
 
-/// What belongs to the requester and is not asked.
-#[derive(Default)]
-struct Own {
-    open: Option<StateKey>,
-    share: Option<OwnerId>,
-}
-
 /// Whether the way is clear.
 enum Cleared {
     Yes,
@@ -96,15 +89,10 @@ fn answer(cleared: Cleared, refused: StateError) -> Result<(), StateError> {
 }
 
 impl Core {
-    /// Refuses an open that conflicts with others, once those of overdue clients are out of the way.
-    pub(crate) fn clear_share_conflicts(
-        &mut self,
-        now: Duration,
-        args: &OpenArgs<'_>,
-        own: Option<StateKey>,
-    ) -> Result<(), StateError> {
-        let own = Own { open: own, share: None };
-        let cleared = self.clear_shares(now, &args.file, own, |access, deny| {
+    /// Refuses an open that conflicts with others, once those of overdue clients are out of the way. The owner's own opens
+    /// are no exception (RFC 7530 §9.9, RFC 8881 §9.7).
+    pub(crate) fn clear_share_conflicts(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
+        let cleared = self.clear_shares(now, &args.file, None, |access, deny| {
             args.access.is_denied_by(deny) || access.is_denied_by(args.deny)
         });
         answer(cleared, StateError::ShareDenied)
@@ -117,35 +105,33 @@ impl Core {
         file: &FileKey,
         share: &NlmShare,
     ) -> Result<(), StateError> {
-        let own = Own { open: None, share: Some(share.owner) };
-        let cleared = self.clear_shares(now, file, own, |access, deny| {
+        let cleared = self.clear_shares(now, file, Some(share.owner), |access, deny| {
             share.access.is_denied_by(deny) || access.is_denied_by(share.deny)
         });
         answer(cleared, StateError::ShareDenied)
     }
 
     fn clear_denials(&mut self, now: Duration, file: &FileKey, access: ShareAccess) -> Result<(), StateError> {
-        let cleared = self.clear_shares(now, file, Own::default(), |_, deny| access.is_denied_by(deny));
+        let cleared = self.clear_shares(now, file, None, |_, deny| access.is_denied_by(deny));
         answer(cleared, StateError::Locked)
     }
 
-    /// Revokes the conflicting opens of clients that are overdue or gone; nothing when a live one
+    /// Revokes the conflicting opens of clients that are overdue or gone, and passes by the share of `own_share`; nothing when a live one
     /// conflicts, and a part when there are more than one call may.
     fn clear_shares(
         &mut self,
         now: Duration,
         file: &FileKey,
-        own: Own,
+        own_share: Option<OwnerId>,
         conflicts: impl Fn(ShareAccess, ShareDeny) -> bool,
     ) -> Cleared {
         let Some(entry) = self.files.get(file) else { return Cleared::Yes };
         let shares = entry.locks.iter().flat_map(|locks| &locks.shares);
-        if shares.filter(|share| Some(share.owner) != own.share).any(|share| conflicts(share.access, share.deny)) {
+        if shares.filter(|share| Some(share.owner) != own_share).any(|share| conflicts(share.access, share.deny)) {
             return Cleared::No;
         }
         let conflicting = |key: &StateKey| {
-            Some(*key) != own.open
-                && self.states.get(key).and_then(Held::open).is_some_and(|open| conflicts(open.access, open.deny))
+            self.states.get(key).and_then(Held::open).is_some_and(|open| conflicts(open.access, open.deny))
         };
         let found: Vec<StateKey> = entry.opens.iter().copied().filter(conflicting).collect();
         if found.iter().any(|key| !self.is_clearable(now, *key)) {

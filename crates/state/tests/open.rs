@@ -108,11 +108,24 @@ fn access_without_an_open_respects_reservations() {
     assert_eq!(check(AccessKind::Change), Ok(Verdict::Proceed));
     assert_eq!(world.io(b.id, &Stateid::ANONYMOUS, 1, IoKind::Write), Err(StateError::Locked));
     assert_eq!(world.io(b.id, &Stateid::READ_BYPASS, 1, IoKind::Write), Err(StateError::Locked));
-    world.open(a.id, "o", 1, (ShareAccess::READ, ShareDeny::BOTH)).unwrap();
+    world.state.close(world.now, Door::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
+    let open = world.open(a.id, "o", 1, (ShareAccess::READ, ShareDeny::BOTH)).unwrap().stateid;
     assert_eq!(world.io(b.id, &Stateid::ANONYMOUS, 1, IoKind::Read), Err(StateError::Locked));
     assert_eq!(world.io(b.id, &Stateid::READ_BYPASS, 1, IoKind::Read), Ok(()));
     world.state.close(world.now, Door::V41(a.id), &Stateid { seqid: 0, ..open }, &key(1)).unwrap();
     assert_eq!(check(AccessKind::Write), Ok(Verdict::Proceed));
+}
+
+#[test]
+fn owners_own_reservation_denies_it_more_too() {
+    // RFC 7530 §9.9, RFC 8881 §9.7.
+    let world = World::new();
+    let client = world.client("c");
+    world.open(client.id, "o", 1, (ShareAccess::BOTH, ShareDeny::READ)).unwrap();
+    let again = |access, deny| world.open(client.id, "o", 1, (access, deny)).map(|_| ());
+    assert_eq!(again(ShareAccess::READ, ShareDeny::NONE), Err(StateError::ShareDenied));
+    assert_eq!(again(ShareAccess::WRITE, ShareDeny::WRITE), Err(StateError::ShareDenied));
+    assert_eq!(again(ShareAccess::WRITE, ShareDeny::NONE), Ok(()));
 }
 
 #[test]
