@@ -220,12 +220,14 @@ fn new_state(
     records: Box<dyn ClientRecords>,
 ) -> Result<State, RecordsError> {
     let boot = (settings.instance >> 32) as u32;
+    let default = Limits::default();
     let limits = Limits {
         lease: settings.lease,
         grace: settings.grace,
         unconfirmed: settings.lease,
         recall: settings.lease,
-        ..Limits::default()
+        waiter_memory: default.waiter_memory.min(settings.lease),
+        ..default
     };
     State::new(boot, limits, records, Box::new(ExportedLocks::new(exports.clone())), Duration::ZERO)
 }

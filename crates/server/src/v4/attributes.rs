@@ -1,8 +1,8 @@
 //! The attributes of a file as NFSv4 tells them (RFC 7530 §5, RFC 8881 §5).
 
 use proto::nfs4::{
-    Attribute, AttributeValue, Bitmap, FH_PERSISTENT, FattrWriter, FileType, Fsid, MinorVersion, Principal, SpecData,
-    Status, Time,
+    Attribute, AttributeAccess, AttributeValue, Bitmap, FH_PERSISTENT, FattrWriter, FileType, Fsid, MinorVersion,
+    Principal, SpecData, Status, Time,
 };
 use vfs::{Attributes, FileKind, Properties, Space, Timestamp};
 use xdr::Encoder;
@@ -142,6 +142,14 @@ pub(super) fn write(
     }
     writer.finish();
     Ok(())
+}
+
+/// Refuses to tell what can only be set (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
+pub(super) fn require_readable(request: Bitmap) -> Outcome<()> {
+    let is_write_only = |number| {
+        Attribute::from_number(number).is_some_and(|attribute| attribute.info().access == AttributeAccess::Set)
+    };
+    if request.iter().any(is_write_only) { Err(Status::Inval.into()) } else { Ok(()) }
 }
 
 /// What can only be set.

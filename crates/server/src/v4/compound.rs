@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use buffer::Output;
 use proto::nfs4::{
-    CompoundHead, CompoundReplyHead, Existence, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo, Sequencing, Stateid,
-    Status,
+    Bitmap, CompoundHead, CompoundReplyHead, Existence, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo, Sequencing,
+    Stateid, Status,
 };
 use rpc::Call;
 use state::{IoKind, SlotTurn};
@@ -180,6 +180,10 @@ impl<'c> Compound<'c> {
             }
             Err(Failure::Status(status)) => {
                 output.rewind(&mark);
+                if info.number == OpNumber::Setattr {
+                    // The mask of what was set stands behind failures too (RFC 7530 §16.32.2, RFC 8881 §18.30.2).
+                    Bitmap::EMPTY.encode(&mut Encoder::new(&mut output.bytes));
+                }
                 in_minor(status, self.progress.minor)
             }
             Err(Failure::Explained(status, body)) => {

@@ -58,7 +58,8 @@ impl From<vfs::NameError> for Failure {
 pub(super) fn in_minor(status: Status, minor: MinorVersion) -> Status {
     match status {
         _ if minor.has_sessions() => status,
-        Status::WrongType => Status::Inval,
+        // RFC 7530 §16.16.5: for special files too, since the arguments of OPEN were right.
+        Status::WrongType => Status::Symlink,
         Status::TooManyOps => Status::Resource,
         status => status,
     }

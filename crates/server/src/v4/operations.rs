@@ -71,7 +71,7 @@ pub(super) fn carry_out(
         N::SecinfoNoName => secinfo::no_name(compound, &arguments(from)?, output),
         N::Seek => answer(compound, from, output, seek::seek),
         N::Sequence => answer(compound, from, output, sequence::sequence),
-        N::Setattr => setattr::run(compound, &arguments(from)?, output),
+        N::Setattr => answer(compound, from, output, setattr::setattr),
         N::Setclientid => answer(compound, from, output, setclientid::setclientid),
         N::SetclientidConfirm => answer(compound, from, output, setclientid::confirm),
         N::Setxattr => answer(compound, from, output, setxattr::setxattr),

@@ -19,7 +19,14 @@ const FIRST_COOKIES: u64 = 2;
 /// The word that ends the list, and eof.
 const TAIL_BYTES: usize = 8;
 
+/// The least that a reply takes: the verifier and the end of an empty list.
+const EMPTY_BYTES: usize = 8 + TAIL_BYTES;
+
 pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<()> {
+    attributes::require_readable(args.request)?;
+    if (args.max_count as usize) < EMPTY_BYTES {
+        return Err(Status::TooSmall.into());
+    }
     let dir = compound.current()?;
     let attributes = dir.attributes()?;
     if attributes.kind != FileKind::Directory {

@@ -1,6 +1,6 @@
 //! Drives a server by hand: calls go in as bytes and replies come out as bytes, without sockets and with a clock that the
 //! test sets.
-#![allow(dead_code, reason = "every test program uses another part of this")]
+#![allow(dead_code, unused_imports, reason = "every test program uses another part of this")]
 
 pub mod nfs2;
 pub mod nfs3;

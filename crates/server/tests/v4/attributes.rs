@@ -1,0 +1,108 @@
+//! GETATTR, VERIFY and the attributes that there are (RFC 7530 §5, RFC 8881 §5).
+
+use proto::nfs4::{
+    Attribute, AttributeAccess, AttributeValue, Bitmap, Fattr, FileType, Getattr, GetattrArgs, Nverify, NverifyArgs,
+    Status, Verify, VerifyArgs,
+};
+
+use crate::caller::{Caller, memory_server};
+use crate::compound::{Compound, failure, success};
+use crate::session::Session;
+
+fn getattr(compound: Compound, request: Bitmap) -> Compound {
+    compound.root().op::<Getattr>(&GetattrArgs { request })
+}
+
+/// The attributes of the export's root, over whichever minor version.
+fn attributes_of_root(caller: Caller<'_>, minor: u32, request: Bitmap) -> Fattr<'static> {
+    if minor == 0 {
+        return success(caller.compound(&getattr(Compound::new(0), request)).skip_root().take::<Getattr>());
+    }
+    let session = Session::named(caller, minor, format!("{request:?} in 4.{minor}").as_bytes());
+    success(session.call(&getattr(session.begin(), request)).skip_root().take::<Getattr>())
+}
+
+fn supported(caller: Caller<'_>, minor: u32) -> Bitmap {
+    let fattr = attributes_of_root(caller, minor, Attribute::set(&[Attribute::SupportedAttrs]));
+    match fattr.values().next() {
+        Some(Ok(AttributeValue::SupportedAttrs(supported))) => supported,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_supported_attribute_that_can_be_read_is_told() {
+    let server = memory_server();
+    for minor in 0..=2 {
+        let caller = Caller::root(&server);
+        let supported = supported(caller, minor);
+        let can_be_read = |number: &u32| {
+            Attribute::from_number(*number).is_some_and(|attribute| attribute.info().access != AttributeAccess::Set)
+        };
+        let readable: Vec<u32> = supported.iter().filter(can_be_read).collect();
+        let fattr = attributes_of_root(caller, minor, Bitmap::of(&readable));
+        let told: Vec<u32> = fattr.mask.iter().collect();
+        assert_eq!(told, readable, "4.{minor}");
+        let values: Result<Vec<_>, _> = fattr.values().collect();
+        assert_eq!(values.unwrap().len(), told.len());
+    }
+}
+
+#[test]
+fn attribute_of_a_later_minor_version_is_not_supported_before() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let in_version = [0, 1, 2].map(|minor| supported(caller, minor));
+    let has = |minor: usize, attribute: Attribute| in_version[minor].contains(attribute.number());
+    assert!(!has(0, Attribute::SuppAttrExclCreat) && has(1, Attribute::SuppAttrExclCreat));
+    assert!(!has(1, Attribute::ModeUmask) && has(2, Attribute::ModeUmask));
+}
+
+#[test]
+fn attributes_that_were_not_asked_for_or_do_not_exist_are_left_out() {
+    let server = memory_server();
+    let request = Attribute::set(&[Attribute::Type]).union(Bitmap::of(&[120]));
+    let fattr = attributes_of_root(Caller::root(&server), 0, request);
+    let values: Vec<_> = fattr.values().map(Result::unwrap).collect();
+    assert_eq!(values, [AttributeValue::Type(FileType::Directory)]);
+}
+
+#[test]
+fn verify_goes_on_when_all_is_the_same_and_nverify_when_not() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let same = attributes_of_root(caller, 0, Attribute::set(&[Attribute::Type, Attribute::FileId]));
+    let mut buffer = buffer::Buffer::new();
+    let other = Fattr::collect(&[AttributeValue::Type(FileType::Regular)], &mut buffer);
+    let verify = |attributes| {
+        let compound = Compound::new(0).root().op::<Verify>(&VerifyArgs { attributes });
+        caller.compound(&compound).skip_root().take::<Verify>()
+    };
+    let nverify = |attributes| {
+        let compound = Compound::new(0).root().op::<Nverify>(&NverifyArgs { attributes });
+        caller.compound(&compound).skip_root().take::<Nverify>()
+    };
+    success(verify(same));
+    assert_eq!(failure(verify(other)), Status::NotSame);
+    assert_eq!(failure(nverify(same)), Status::Same);
+    success(nverify(other));
+}
+
+#[test]
+fn attributes_come_with_sessions_as_without() {
+    let server = memory_server();
+    let request = Attribute::set(&[Attribute::Type, Attribute::FileId, Attribute::FileHandle]);
+    let caller = Caller::root(&server);
+    let plain = attributes_of_root(caller, 0, request);
+    for minor in [1, 2] {
+        assert_eq!(attributes_of_root(caller, minor, request), plain);
+    }
+}
+
+#[test]
+fn attribute_that_can_only_be_set_is_invalid_to_ask_for() {
+    let server = memory_server();
+    let request = Attribute::set(&[Attribute::Type, Attribute::TimeModifySet]);
+    let mut results = Caller::root(&server).compound(&getattr(Compound::new(0), request));
+    assert_eq!(failure(results.skip_root().take::<Getattr>()), Status::Inval);
+}

@@ -1,0 +1,18 @@
+//! NFSv4, driven by hand: COMPOUNDs go in as bytes and replies come out as bytes.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+#[path = "../caller/mod.rs"]
+mod caller;
+
+mod attributes;
+mod client40;
+mod compound;
+mod framing;
+mod listing;
+mod opens;
+mod owners;
+mod paused;
+mod session;
+mod sessions;
+mod tree;

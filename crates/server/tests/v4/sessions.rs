@@ -1,0 +1,81 @@
+//! Exactly-once semantics (RFC 8881 §2.10.6).
+
+use proto::nfs4::{
+    Component, Create, CreateArgs, CreateType, DestroySession, DestroySessionArgs, Fattr, Getattr, GetattrArgs,
+    Sequence, Status,
+};
+
+use crate::caller::{Caller, memory_server};
+use crate::compound::{COMPOUND, Compound, Results, failure, success};
+use crate::session::Session;
+
+fn directory(name: &str) -> CreateArgs<'_> {
+    CreateArgs { kind: CreateType::Directory, name: Component(name.as_bytes()), attributes: Fattr::EMPTY }
+}
+
+#[test]
+fn repeated_request_gets_the_very_bytes_of_its_reply_and_is_not_carried_out_again() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let message = session.caller.message_of(COMPOUND, &session.begin().root().op::<Create>(&directory("d")));
+    let first = session.caller.reply_to(&message);
+    assert_eq!(session.caller.reply_to(&message), first);
+
+    let mut again = session.call(&session.begin().root().op::<Create>(&directory("d")));
+    assert_eq!(failure(again.skip_root().take::<Create>()), Status::Exist);
+}
+
+#[test]
+fn failure_is_repeated_too() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let lookup = session.caller.message_of(COMPOUND, &session.begin().root().lookup("d"));
+    let first = session.caller.reply_to(&lookup);
+    assert_eq!(Results::parse(&first).status, Status::NoEnt);
+    let other = Session::named(Caller::root(&server), 1, b"another");
+    let mut made = other.call(&other.begin().root().op::<Create>(&directory("d")));
+    success(made.skip_root().take::<Create>());
+    assert_eq!(session.caller.reply_to(&lookup), first);
+}
+
+#[test]
+fn another_request_under_the_last_number_is_a_false_retry() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let used = session.next.get();
+    session.call(&session.begin().root().op::<Create>(&directory("d")));
+    let other = Compound::new(1).op::<Sequence>(&session.sequence(used)).root().op::<Create>(&directory("another"));
+    assert_eq!(failure(session.caller.compound(&other).take::<Sequence>()), Status::SeqFalseRetry);
+}
+
+#[test]
+fn number_that_is_neither_the_last_nor_the_next_is_misordered() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    session.call(&session.begin().root());
+    let next = session.next.get();
+    for wrong in [next + 1, next - 2, 0] {
+        let results = Compound::new(1).op::<Sequence>(&session.sequence(wrong));
+        assert_eq!(failure(session.caller.compound(&results).take::<Sequence>()), Status::SeqMisordered, "{wrong}");
+    }
+}
+
+#[test]
+fn session_that_was_destroyed_takes_no_requests() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 2);
+    let destroy = Compound::new(2).op::<DestroySession>(&DestroySessionArgs { session: session.id });
+    success(session.caller.compound(&destroy).take::<DestroySession>());
+    assert_eq!(failure(session.caller.compound(&session.begin()).take::<Sequence>()), Status::BadSession);
+}
+
+#[test]
+fn sequence_alone_keeps_the_lease_and_the_slot_going() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 2);
+    for _ in 0..100 {
+        session.call(&session.begin()).end();
+    }
+    let mut results = session.call(&session.begin().root().op::<Getattr>(&GetattrArgs { request: Fattr::EMPTY.mask }));
+    assert!(success(results.skip_root().take::<Getattr>()).values.is_empty());
+}
