@@ -1,0 +1,13 @@
+//! The operations of NFSv4.2, driven by hand over a file system in memory and over a directory of this machine.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+#[allow(unused_imports, reason = "every test program uses another part of this")]
+#[path = "../caller/mod.rs"]
+mod caller;
+
+mod client;
+mod copies;
+mod holes;
+mod place;
+mod xattrs;
