@@ -8,7 +8,7 @@ use crate::counters::Event;
 use crate::fault::Stop;
 use crate::identity::Identity;
 use crate::node::CallContext;
-use crate::replay::Seen;
+use crate::replay::{MAX_REPLY_BYTES, Seen};
 use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
 use crate::{mount, rpcbind, v2, v3, v4};
@@ -17,20 +17,24 @@ use crate::{mount, rpcbind, v2, v3, v4};
 struct Program {
     /// Carries out one procedure and appends its results.
     run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>,
-    /// Whether a procedure must not happen twice for one call.
-    happens_once: fn(u32) -> bool,
+    /// Whether what a call asks for must not happen twice.
+    happens_once: fn(&Call<'_>) -> bool,
 }
 
 /// The program that a call is for. NFSv4 needs a transport that heeds congestion (RFC 7530 §3.1), which UDP does not.
 fn program(program: u32, version: u32, transport: Transport) -> Result<Program, Rejection> {
-    let never = |_| false;
+    let never = |_: &Call<'_>| false;
     match (program, version) {
         (proto::nfs4::PROGRAM, proto::nfs4::VERSION) if transport == Transport::Udp => {
             Err(Rejection::ProgramMismatch { low: 2, high: 3 })
         }
-        (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program { run: v3::run, happens_once: v3::happens_once }),
-        (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program { run: v2::run, happens_once: v2::happens_once }),
-        (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => Ok(Program { run: v4::run, happens_once: never }),
+        (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => {
+            Ok(Program { run: v3::run, happens_once: |call| v3::happens_once(call.procedure.number) })
+        }
+        (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => {
+            Ok(Program { run: v2::run, happens_once: |call| v2::happens_once(call.procedure.number) })
+        }
+        (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => Ok(Program { run: v4::run, happens_once: v4::happens_once }),
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program { run: mount::run, happens_once: never }),
         (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
@@ -69,7 +73,7 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         Ok(program) => program,
         Err(why) => return reject(server, request, call.xid, why, output),
     };
-    if (program.happens_once)(call.procedure.number) {
+    if (program.happens_once)(call) {
         answer_once(server, request, &program, call, output)
     } else {
         carry_out(server, request, (&program, call), false, output)
@@ -101,8 +105,10 @@ fn answer_once(
     let begun = server.replay.begun(key);
     let start = output.bytes.len();
     let answer = carry_out(server, request, (program, call), may_have_happened, output);
-    if answer == Answer::Reply {
-        begun.finish(&output.bytes.as_slice()[start..], request.now);
+    let reply = &output.bytes.as_slice()[start..];
+    // Of NFSv4.0 a reply may be larger, if a COMPOUND both changes and reads: it is not kept.
+    if answer == Answer::Reply && reply.len() <= MAX_REPLY_BYTES {
+        begun.finish(reply, request.now);
     }
     answer
 }

@@ -25,7 +25,7 @@ use crate::handle::HandleKey;
 const SHARDS: usize = 16;
 
 /// The largest reply that is kept, in bytes; the largest that these calls make is far below it.
-const MAX_REPLY_BYTES: usize = 1024;
+pub(crate) const MAX_REPLY_BYTES: usize = 1024;
 
 /// What tells one call from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -22,7 +22,7 @@ use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
 
 /// The most operations that one COMPOUND may have. Clients send about ten.
-const MAX_OPERATIONS: u32 = 128;
+pub(super) const MAX_OPERATIONS: u32 = 128;
 
 /// A file that an operation works on.
 #[derive(Debug, Clone)]

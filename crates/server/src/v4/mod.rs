@@ -20,6 +20,7 @@ mod failure;
 mod getattr;
 mod getfh;
 mod getxattr;
+mod happens_once;
 mod io_advise;
 mod link;
 mod listxattrs;
@@ -69,6 +70,7 @@ use rpc::Call;
 use crate::fault::Stop;
 use crate::node::CallContext;
 
+pub(crate) use happens_once::happens_once;
 pub(crate) use paused::PausedCompounds;
 
 /// Carries out one procedure and appends its results.

@@ -1,15 +1,16 @@
 //! NFSv4.0's clients and the sequences of their owners (RFC 7530 §9.1).
 
 use proto::nfs4::{
-    Close, CloseArgs, Getfh, Lock, LockArgs, LockType, Locker, Lockt, LocktArgs, Locku, LockuArgs, Open, OpenConfirm,
-    OpenConfirmArgs, OpenDowngrade, OpenDowngradeArgs, RESULT_CONFIRM, Read, ReadArgs, ReleaseLockowner,
-    ReleaseLockownerArgs, Renew, RenewArgs, ResOr, SHARE_ACCESS_READ, SHARE_DENY_NONE, SHARE_DENY_WRITE, Setclientid,
-    SetclientidConfirm, SetclientidConfirmArgs, StableHow, Stateid, Status, Write, WriteArgs,
+    Close, CloseArgs, Component, Create, CreateArgs, CreateType, Getfh, Lock, LockArgs, LockType, Locker, Lockt,
+    LocktArgs, Locku, LockuArgs, Open, OpenConfirm, OpenConfirmArgs, OpenDowngrade, OpenDowngradeArgs, RESULT_CONFIRM,
+    Read, ReadArgs, ReleaseLockowner, ReleaseLockownerArgs, Renew, RenewArgs, ResOr, SHARE_ACCESS_READ,
+    SHARE_DENY_NONE, SHARE_DENY_WRITE, Setclientid, SetclientidConfirm, SetclientidConfirmArgs, StableHow, Stateid,
+    Status, Write, WriteArgs,
 };
 
 use crate::caller::{Caller, memory_server};
 use crate::client40::{Client40, setclientid};
-use crate::compound::{Compound, failure, success};
+use crate::compound::{COMPOUND, Compound, Results, failure, success};
 
 /// Everything from the start of a file on.
 const WHOLE: (u64, u64) = (0, u64::MAX);
@@ -221,4 +222,16 @@ fn open_of_a_client_that_does_not_exist_is_stale() {
     assert_eq!(failure(results.skip_root().take::<Open>()), Status::StaleClientid);
     let mut absent = caller.compound(&Compound::new(0).root().lookup("f").op::<Getfh>(&()));
     assert_eq!(failure(absent.skip_root().take::<proto::nfs4::Lookup>()), Status::NoEnt, "no file is left behind");
+}
+
+#[test]
+fn change_without_a_number_is_not_carried_out_twice_for_one_call() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let directory =
+        CreateArgs { kind: CreateType::Directory, name: Component(b"d"), attributes: proto::nfs4::Fattr::EMPTY };
+    let message = caller.message_of(COMPOUND, &Compound::new(0).root().op::<Create>(&directory));
+    let first = caller.reply_to(&message);
+    success(Results::parse(&first).skip_root().take::<Create>());
+    assert_eq!(caller.reply_to(&message), first);
 }

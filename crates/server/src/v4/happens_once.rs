@@ -1,0 +1,27 @@
+//! Which COMPOUNDs of NFSv4.0 must not be carried out twice: those with changes that no owner has numbered. Their replies are
+//! kept as those of NFSv3 are. From NFSv4.1 on sessions see to it (RFC 7530 §3.1.1, RFC 8881 §2.10.6).
+
+use proto::nfs4::{ArgOp, CompoundHead, MinorVersion};
+use rpc::Call;
+use xdr::Decode;
+
+use super::compound::MAX_OPERATIONS;
+
+/// The number of COMPOUND; NULL does nothing.
+const COMPOUND: u32 = 1;
+
+/// Whether the reply to `call` must be kept. What makes no sense is not carried out at all.
+pub(crate) fn happens_once(call: &Call<'_>) -> bool {
+    let mut from = call.arguments.clone();
+    let Ok(head) = CompoundHead::decode(&mut from) else { return false };
+    if call.procedure.number != COMPOUND || head.minor_version != MinorVersion::V0.number() {
+        return false;
+    }
+    let operations = head.operations.min(MAX_OPERATIONS);
+    (0..operations).map_while(|_| ArgOp::decode(&mut from).ok()).any(|operation| is_unnumbered_change(&operation))
+}
+
+fn is_unnumbered_change(operation: &ArgOp<'_>) -> bool {
+    use ArgOp as A;
+    matches!(operation, A::Create(_) | A::Link(_) | A::Remove(_) | A::Rename(_) | A::Setattr(_))
+}
