@@ -1,8 +1,8 @@
 //! COPY and CLONE (RFC 7862 §15.2, §15.13), and what of copies is refused.
 
 use proto::nfs4::{
-    ArgOp, CloneArgs, CopyArgs, CopyOk, CopyRequirements, NetLoc, OffloadCancelArgs, ResOp, ResOr, ServerName,
-    StableHow, Stateid, Status,
+    AppDataBlock, ArgOp, CloneArgs, CopyArgs, CopyOk, CopyRequirements, NetLoc, OffloadCancelArgs, ResOp, ResOr,
+    ServerName, StableHow, Stateid, Status, WriteSameArgs,
 };
 
 use crate::caller::{Caller, EXPORT, export, server};
@@ -108,4 +108,23 @@ fn clone_shares_where_the_file_system_can_and_is_not_supported_where_it_cannot()
             status => assert_eq!(status, Status::NotSupp),
         }
     }
+}
+
+#[test]
+fn write_same_is_not_supported() {
+    let volume = Volume::memory();
+    volume.file("to", 0, &[]);
+    let server = server(vec![export(EXPORT, volume.fs.clone())]);
+    let client = Client::new(Caller::root(&server), 2);
+    let block = AppDataBlock {
+        offset: 0,
+        block_bytes: 512,
+        blocks: 1,
+        number_offset: u64::MAX,
+        first_number: 0,
+        pattern_offset: 0,
+        pattern: b"x",
+    };
+    let args = WriteSameArgs { stateid: Stateid::ANONYMOUS, stable: StableHow::Unstable, block };
+    assert_eq!(client.on(TO, ArgOp::WriteSame(args)).0, Status::NotSupp);
 }
