@@ -37,7 +37,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
     let target = target(compound, args)?;
     let node = compound.current()?.sibling(target.handle);
     if !target.is_new {
-        require_access(&node, &target.attributes, access)?;
+        require_access(&node, &target.attributes, access, matches!(claim, Claim::Previous(_)))?;
     }
     let opened = compound.cx.server.state.open(
         compound.cx.request.now,
@@ -125,7 +125,9 @@ fn by_name(compound: &Compound<'_>, dir: &Node<'_>, (name, how): (&[u8], &OpenHo
         OpenHow::Create(how) => create(compound, dir, (place, existing), how)?,
     };
     require_regular(&entry.attributes)?;
-    let is_new = existing.is_none();
+    // An exclusive create that finds the file made it: its verifier says so.
+    let is_exclusive = matches!(how, OpenHow::Create(CreateHow::Exclusive(_) | CreateHow::Exclusive41 { .. }));
+    let is_new = existing.is_none() || is_exclusive;
     Ok(Target { handle: entry.handle, attributes: entry.attributes, change: change.info(dir), attributes_set, is_new })
 }
 
@@ -189,14 +191,19 @@ fn require_regular(attributes: &Attributes) -> Outcome<()> {
     }
 }
 
+/// The owner is judged like everybody else, since the server sees the open; only one that is reclaimed was judged before.
 /// Who runs a program reads it, so that permission to execute is enough for reading.
-fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess) -> Outcome<()> {
+fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess, is_reclaimed: bool) -> Outcome<()> {
+    let require = |access| match is_reclaimed {
+        true => node.require_or_own(attributes, access),
+        false => node.require(attributes, access),
+    };
     if wanted.writes() {
         node.require_writable()?;
-        node.require_or_own(attributes, Access::WRITE)?;
+        require(Access::WRITE)?;
     }
-    if wanted.reads() && node.require_or_own(attributes, Access::READ).is_err() {
-        node.require(attributes, Access::EXECUTE)?;
+    if wanted.reads() && require(Access::READ).is_err() {
+        require(Access::EXECUTE)?;
     }
     Ok(())
 }
