@@ -47,8 +47,9 @@ impl FileReplyLog {
             sizes[index] = whole_records(&bytes, oldest, &mut records) as u64;
             changed[index] = fs::metadata(dir.join(name)).and_then(|about| about.modified()).unwrap_or(UNIX_EPOCH);
         }
-        // The file that was written to last was in use.
-        let index = usize::from(changed[1] > changed[0]);
+        // The file that was written to last was in use; of two that were at the same moment, the one that has room.
+        let last = |index: usize| (changed[index], sizes[index] < MAX_FILE_BYTES, sizes[index] > 0);
+        let index = usize::from(last(1) > last(0));
         let file = open_file(dir, index)?;
         // What a torn record left behind is cut off, so that the next one is found.
         file.set_len(sizes[index])?;
