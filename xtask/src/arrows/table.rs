@@ -38,7 +38,7 @@ pub const TABLE: &[Row] = &[
     },
     Row {
         name: "daemon",
-        needs: &["buffer", "net", "proto", "rpc", "server", "vfs", "xdr"],
+        needs: &["buffer", "net", "proto", "rpc", "server", "state", "vfs", "xdr"],
         tests: &["client", "fs-fault", "fs-host", "fs-mem"],
     },
     Row { name: "lab", needs: &["client", "measure", "report", "vfs"], tests: &["daemon", "fs-mem", "server"] },
