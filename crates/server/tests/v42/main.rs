@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-#[allow(unused_imports, reason = "every test program uses another part of this")]
 #[path = "../caller/mod.rs"]
 mod caller;
 
