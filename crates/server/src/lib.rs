@@ -28,6 +28,7 @@ mod reservations;
 mod rpcbind;
 mod server;
 mod set_attributes;
+mod stable_how;
 mod transfer;
 mod unlink;
 mod v2;

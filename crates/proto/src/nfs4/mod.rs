@@ -172,6 +172,9 @@ pub use state_protect::*;
 pub use status::Status;
 pub use test_stateid::*;
 pub use types::*;
+
+/// How safe written bytes must be (`stable_how4`): as in NFSv3.
+pub use crate::nfs3::StableHow;
 pub use verify::*;
 pub use want_delegation::*;
 pub use write::*;

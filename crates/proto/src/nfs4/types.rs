@@ -74,17 +74,6 @@ pub struct ChangeInfo {
     pub after: u64,
 }
 
-/// How safe written bytes must be (RFC 7530 §16.36.4, `stable_how4`), weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
-pub enum StableHow {
-    /// They may be lost until a COMMIT.
-    Unstable = 0,
-    /// The data must not be lost.
-    DataSync = 1,
-    /// Neither data nor attributes may be lost.
-    FileSync = 2,
-}
-
 /// Holes and data (RFC 7862 §15.10, `data_content4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum DataContent {

@@ -85,6 +85,21 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
     finish(outcome, output)
 }
 
+/// Lets a procedure append its own reply, and takes that back for a failure's.
+fn finish_in_place<F: Encode>(
+    output: &mut Output,
+    procedure: impl FnOnce(&mut Output) -> Outcome<(), F>,
+) -> Result<(), Stop> {
+    let mark = output.mark();
+    match procedure(output) {
+        Ok(()) => Ok(()),
+        Err(failed) => {
+            output.rewind(&mark);
+            finish(Outcome::<(), F>::Err(failed), output)
+        }
+    }
+}
+
 /// Appends what came of a procedure.
 fn finish<T: Encode, F: Encode>(outcome: Outcome<T, F>, output: &mut Output) -> Result<(), Stop> {
     let reply = match outcome {

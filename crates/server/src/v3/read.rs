@@ -5,7 +5,7 @@ use proto::nfs3::{PostOpAttr, ReadArgs, ReadHead, Status};
 use state::AccessKind;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Outcome, convert, finish};
+use super::{Outcome, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
 use crate::transfer;
@@ -15,10 +15,7 @@ const HEAD_BYTES: usize = 4 + 4 + 84 + 4 + 4 + 4;
 
 pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
     let args = ReadArgs::decode(&mut from)?;
-    match read(cx, &args, output) {
-        Ok(()) => Ok(()),
-        Err(failed) => finish(Outcome::<(), PostOpAttr>::Err(failed), output),
-    }
+    finish_in_place(output, |output| read(cx, &args, output))
 }
 
 fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {

@@ -7,25 +7,18 @@ use proto::nfs3::{self, PostOpAttr, ReaddirArgs, ReaddirHead, Status};
 use vfs::{Attributes, Detail};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::{Outcome, convert, finish};
+use super::{Outcome, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
 use crate::transfer;
 
 /// The word that ends the list, and eof.
-const TAIL_BYTES: usize = 8;
+pub(super) const TAIL_BYTES: usize = 8;
 
 pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
     let args = ReaddirArgs::decode(&mut from)?;
-    let start = output.bytes.len();
-    match readdir(cx, &args, output) {
-        Ok(()) => Ok(()),
-        Err(failed) => {
-            output.bytes.truncate(start);
-            finish(Outcome::<(), PostOpAttr>::Err(failed), output)
-        }
-    }
+    finish_in_place(output, |output| readdir(cx, &args, output))
 }
 
 fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {

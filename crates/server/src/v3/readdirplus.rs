@@ -7,26 +7,16 @@ use proto::nfs3::{self, DirEntryPlus, PostOpAttr, ReaddirplusArgs};
 use vfs::{Attributes, Detail, DirEntry};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-use super::readdir::{begin, end};
-use super::{Outcome, convert, finish};
+use super::readdir::{TAIL_BYTES, begin, end};
+use super::{Outcome, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::listing::{self, Part};
 use crate::node::{CallContext, Node};
 use crate::transfer;
 
-/// The word that ends the list, and eof.
-const TAIL_BYTES: usize = 8;
-
 pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Output) -> Result<(), Stop> {
     let args = ReaddirplusArgs::decode(&mut from)?;
-    let start = output.bytes.len();
-    match readdirplus(cx, &args, output) {
-        Ok(()) => Ok(()),
-        Err(failed) => {
-            output.bytes.truncate(start);
-            finish(Outcome::<(), PostOpAttr>::Err(failed), output)
-        }
-    }
+    finish_in_place(output, |output| readdirplus(cx, &args, output))
 }
 
 fn readdirplus(cx: &CallContext<'_>, args: &ReaddirplusArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {

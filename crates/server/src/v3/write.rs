@@ -1,13 +1,14 @@
 //! WRITE (RFC 1813 §3.3.7).
 
-use proto::nfs3::{StableHow, WccData, WriteArgs, WriteOk};
+use proto::nfs3::{WccData, WriteArgs, WriteOk};
 use state::AccessKind;
-use vfs::{Stability, Written};
+use vfs::Written;
 
 use super::Outcome;
 use super::wcc::Wcc;
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
+use crate::stable_how::{stability, stable_how};
 use crate::transfer;
 
 pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk, WccData> {
@@ -32,20 +33,4 @@ fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<W
     node.require_unreserved(AccessKind::Write)?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
     Ok(transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?)
-}
-
-fn stability(stable: StableHow) -> Stability {
-    match stable {
-        StableHow::Unstable => Stability::Unstable,
-        StableHow::DataSync => Stability::Data,
-        StableHow::FileSync => Stability::File,
-    }
-}
-
-fn stable_how(stability: Stability) -> StableHow {
-    match stability {
-        Stability::Unstable => StableHow::Unstable,
-        Stability::Data => StableHow::DataSync,
-        Stability::File => StableHow::FileSync,
-    }
 }

@@ -1,11 +1,11 @@
 //! WRITE (RFC 7530 §16.36, RFC 8881 §18.32).
 
-use proto::nfs4::{StableHow, WriteArgs, WriteOk};
+use proto::nfs4::{WriteArgs, WriteOk};
 use state::IoKind;
-use vfs::Stability;
 
 use super::compound::Compound;
 use super::failure::Outcome;
+use crate::stable_how::{stability, stable_how};
 use crate::transfer;
 
 pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk> {
@@ -15,20 +15,4 @@ pub(super) fn write(compound: &mut Compound<'_>, args: &WriteArgs<'_>) -> Outcom
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     let written = transfer::write_at(&node, &*file, args.offset, (args.data, stability(args.stable)))?;
     Ok(WriteOk { count: written.count as u32, committed: stable_how(written.stability), verifier })
-}
-
-fn stability(stable: StableHow) -> Stability {
-    match stable {
-        StableHow::Unstable => Stability::Unstable,
-        StableHow::DataSync => Stability::Data,
-        StableHow::FileSync => Stability::File,
-    }
-}
-
-fn stable_how(stability: Stability) -> StableHow {
-    match stability {
-        Stability::Unstable => StableHow::Unstable,
-        Stability::Data => StableHow::DataSync,
-        Stability::File => StableHow::FileSync,
-    }
 }
