@@ -36,6 +36,23 @@ pub enum NetError {
     /// The server has no socket to serve.
     #[error("there is no socket to serve: listen on an address first")]
     NoSockets,
+    /// A connection to somebody could not even be begun.
+    #[error("cannot connect to {address}")]
+    Connect {
+        /// Whom to.
+        address: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A datagram cannot be sent, since no UDP socket has the address that it is to come from.
+    #[error("no UDP socket can send from {local}")]
+    NoDatagramSocket {
+        /// The address that was asked for.
+        local: SocketAddr,
+    },
+    /// As many connections are open as may be.
+    #[error("there are too many connections")]
+    TooManyConnections,
     /// A loop's epoll, eventfd or thread could not be made.
     #[error("cannot start an event loop")]
     Start(#[source] io::Error),

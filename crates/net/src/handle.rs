@@ -1,12 +1,16 @@
 //! What is left in hand of a server that runs.
 
 use std::fmt;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::dial;
 use crate::hub::Hub;
-use crate::mailbox::Letter;
-use crate::{Bound, Counters};
+use crate::mailbox::{Accepted, Letter, OwnDatagram};
+use crate::sys::Source;
+use crate::{Bound, Counters, NetError, Transport};
 
 /// How long [`Handle::join`] waits for blocking threads after the loops have ended; one may hang in a dead file system.
 const BLOCKING_THREADS_END: Duration = Duration::from_secs(1);
@@ -30,6 +34,51 @@ impl Handle {
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         self.hub.counters()
+    }
+
+    /// Sends bytes over a connection of the server on the service's own account, behind what it has to send already.
+    ///
+    /// They are lost with the connection, of whose end the service hears by
+    /// [`Service::disconnected`](crate::Service::disconnected).
+    pub fn send(&self, connection: u64, bytes: Vec<u8>) {
+        if let Some(desk) = self.hub.loops.get(dial::loop_of(connection)) {
+            desk.mailbox.post(Letter::Send { connection, bytes });
+        }
+    }
+
+    /// Opens a connection to `address`, which becomes one of the server's: what comes over it are messages to the service. It may
+    /// be sent over at once; if it does not come about, the service hears that it is gone.
+    ///
+    /// # Errors
+    /// When there is no route, no file descriptor, or there are too many connections already.
+    pub fn connect(&self, address: SocketAddr) -> Result<u64, NetError> {
+        let socket = dial::begin(address).map_err(|error| NetError::Connect { address, source: error.into() })?;
+        let index = self.hub.admit().ok_or(NetError::TooManyConnections)?;
+        let Some(peer) = dial::set_up(&socket, address, index) else {
+            self.hub.leave(index);
+            return Err(NetError::Connect { address, source: io::ErrorKind::NotConnected.into() });
+        };
+        self.hub.loops[index].mailbox.post(Letter::Accepted(Accepted { socket, peer }));
+        Ok(peer.connection)
+    }
+
+    /// Sends a datagram on the service's own account, from the UDP socket that serves `local`, a
+    /// [`Peer::local`](crate::Peer::local). What comes back is a message to the service.
+    ///
+    /// # Errors
+    /// When no UDP socket serves that address.
+    pub fn send_datagram(&self, local: SocketAddr, to: SocketAddr, bytes: Vec<u8>) -> Result<(), NetError> {
+        let datagrams = self.hub.bound.iter().filter(|bound| bound.transport == Transport::Udp);
+        let serves = |bound: &Bound| {
+            let ip = bound.address.ip();
+            bound.address.port() == local.port()
+                && (ip == local.ip() || ip.is_unspecified() && ip.is_ipv4() == to.is_ipv4())
+        };
+        let (socket, bound) =
+            datagrams.enumerate().find(|(_, bound)| serves(bound)).ok_or(NetError::NoDatagramSocket { local })?;
+        let from = bound.address.ip().is_unspecified().then(|| Source::of(local.ip()));
+        self.hub.loops[0].mailbox.post(Letter::SendDatagram(OwnDatagram { socket, from, to, bytes }));
+        Ok(())
     }
 
     /// Asks the server to end, and does not wait for it.

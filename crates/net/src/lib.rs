@@ -13,6 +13,7 @@ mod bind;
 mod blocking;
 mod connection;
 mod counters;
+mod dial;
 mod epoll;
 mod error;
 mod handle;

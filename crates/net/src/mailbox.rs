@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -10,6 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Peer;
 use crate::blocking::Done;
+use crate::sys::Source;
 
 /// One piece of news for a loop.
 pub(crate) enum Letter {
@@ -17,11 +19,30 @@ pub(crate) enum Letter {
     Accepted(Accepted),
     /// A blocking thread has finished a job of the loop.
     Done(Done),
+    /// Bytes that the service sends over a connection on its own account.
+    Send {
+        /// The connection's number.
+        connection: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// A datagram that the service sends on its own account.
+    SendDatagram(OwnDatagram),
     /// The server is to finish what it has begun and to end by `deadline`.
     Shutdown {
         /// When whatever is left is dropped.
         deadline: Instant,
     },
+}
+
+/// A datagram that answers nothing.
+pub(crate) struct OwnDatagram {
+    /// Which of the server's UDP sockets sends it.
+    pub(crate) socket: usize,
+    /// Which address of ours it comes from, when the socket has several.
+    pub(crate) from: Option<Source>,
+    pub(crate) to: SocketAddr,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A connection on its way to its loop.

@@ -25,6 +25,13 @@ pub(crate) struct Source {
     interface: u32,
 }
 
+impl Source {
+    /// An address of ours, whatever interface has it.
+    pub(crate) fn of(address: IpAddr) -> Source {
+        Source { address, interface: 0 }
+    }
+}
+
 /// A datagram that was received.
 #[derive(Debug)]
 pub(crate) struct Received<'a> {

@@ -3,18 +3,18 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::net::{self, SocketAddrAny, SocketFlags, sockopt};
+use rustix::net::{self, SocketAddrAny, SocketFlags};
 
 use super::Loop;
 use super::poller::Token;
+use crate::Service;
 use crate::bind::Listener;
 use crate::connection::Interest;
+use crate::dial;
 use crate::mailbox::{Accepted, Letter};
-use crate::{Peer, Service, Transport};
 
 /// How many connections one turn accepts.
 const ACCEPT_BATCH: usize = 64;
@@ -22,13 +22,6 @@ const ACCEPT_BATCH: usize = 64;
 /// How long no connection is accepted after one could not be: the lack will not be over at once, and the listening
 /// socket stays readable meanwhile.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-
-/// When the kernel first asks a silent peer whether it is there, how often again, and how many times.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-const KEEPALIVE_COUNT: u32 = 6;
-
-static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);
 
 /// A loop's view of the listening sockets.
 pub(super) struct Acceptor {
@@ -71,7 +64,8 @@ impl<S: Service + ?Sized> Loop<S> {
             tracing::debug!(?address, "connection refused: too many are open");
             return;
         };
-        let Some(peer) = set_up(&socket, address) else {
+        let address = address.and_then(|address| SocketAddr::try_from(address).ok());
+        let Some(peer) = address.and_then(|address| dial::set_up(&socket, address, index)) else {
             // It was reset already.
             return hub.leave(index);
         };
@@ -119,22 +113,4 @@ impl<S: Service + ?Sized> Loop<S> {
             }
         }
     }
-}
-
-/// Sets the options of an accepted socket; says who is at both ends, if the peer is still there.
-fn set_up(socket: &OwnedFd, address: Option<SocketAddrAny>) -> Option<Peer> {
-    let address = SocketAddr::try_from(address?).ok()?;
-    let local = SocketAddr::try_from(net::getsockname(socket).ok()?).ok()?;
-    let options = || -> rustix::io::Result<()> {
-        sockopt::set_tcp_nodelay(socket, true)?;
-        sockopt::set_socket_keepalive(socket, true)?;
-        sockopt::set_tcp_keepidle(socket, KEEPALIVE_IDLE)?;
-        sockopt::set_tcp_keepintvl(socket, KEEPALIVE_INTERVAL)?;
-        sockopt::set_tcp_keepcnt(socket, KEEPALIVE_COUNT)
-    };
-    if let Err(error) = options() {
-        tracing::debug!(peer = %address, %error, "cannot set a connection's options");
-    }
-    let connection = NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed);
-    Some(Peer { address, local, transport: Transport::Tcp, connection })
 }

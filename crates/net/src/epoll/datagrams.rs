@@ -16,6 +16,7 @@ use crate::bind::DatagramSocket;
 use crate::blocking::{self, Job, Origin};
 use crate::connection::Interest;
 use crate::hub::{Engine, LoopDesk};
+use crate::mailbox::OwnDatagram;
 use crate::spare::SpareBuffers;
 use crate::sys::{DatagramCalls, Outgoing, Source};
 use crate::{Call, Peer, Service, Transport, Verdict};
@@ -132,6 +133,14 @@ impl Datagrams {
                 desk.counters.datagrams_dropped.add(1);
             }
         }
+    }
+
+    /// Adds a datagram that answers nothing.
+    pub(super) fn add_own(&mut self, datagram: &OwnDatagram) {
+        let batch = &mut self.views[datagram.socket].batch;
+        let start = batch.assembled.len();
+        batch.assembled.put(&datagram.bytes);
+        batch.add(datagram.to, datagram.from, Place::Assembled(start..batch.assembled.len()));
     }
 
     /// Sends a batch as far as the socket takes it.

@@ -6,7 +6,7 @@ mod ending;
 mod poller;
 mod stream;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,6 +56,7 @@ pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, soc
         poller: prepared.0,
         events: Events::new(),
         connections: Slots::new(),
+        by_number: HashMap::new(),
         queued: VecDeque::new(),
         letters: Vec::new(),
         acceptor: Acceptor::new(sockets.listeners),
@@ -76,6 +77,8 @@ struct Loop<S: ?Sized> {
     poller: Poller,
     events: Events,
     connections: Slots<Connection>,
+    /// Where the open connections are, by their numbers.
+    by_number: HashMap<u64, Key>,
     /// Connections that have something to do though their sockets may be quiet.
     queued: VecDeque<Key>,
     letters: Vec<Letter>,
@@ -163,6 +166,7 @@ impl<S: Service + ?Sized> Loop<S> {
         let mut connection = Connection::new(accepted.socket, accepted.peer, self.bench.now);
         connection.interest = interest;
         let key = self.connections.insert(connection);
+        self.by_number.insert(accepted.peer.connection, key);
         self.bench.desk().counters.accepted.add(1);
         let Some(socket) = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref()) else {
             return;
@@ -180,6 +184,7 @@ impl<S: Service + ?Sized> Loop<S> {
             return;
         }
         log_close(connection, &reason);
+        self.by_number.remove(&connection.peer.connection);
         connection.unread.release(&mut self.bench.spare);
         connection.unread.whole_left = false;
         connection.outbox.clear();
@@ -205,11 +210,23 @@ impl<S: Service + ?Sized> Loop<S> {
             match letter {
                 Letter::Accepted(accepted) => self.adopt(accepted),
                 Letter::Done(done) => self.take_back(done),
+                Letter::Send { connection, bytes } => self.send_own(connection, &bytes),
+                Letter::SendDatagram(datagram) => self.datagrams.add_own(&datagram),
                 Letter::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }
         self.letters = letters;
         self.send_datagrams();
+    }
+
+    /// Puts bytes of the service's own behind what a connection has to send, if it is still open.
+    fn send_own(&mut self, number: u64, bytes: &[u8]) {
+        let Some(&key) = self.by_number.get(&number) else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let mut output = self.bench.outputs.take();
+        output.bytes.put(bytes);
+        connection.outbox.push(output, &mut self.bench.outputs);
+        self.enqueue(key);
     }
 
     /// Takes a call back from a blocking thread.

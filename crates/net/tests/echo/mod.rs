@@ -20,7 +20,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Answers messages by their first byte:
 /// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open; `x` answers with as many bytes as the u32
 /// after it says; `f` answers with the file, of the length that the u32 after it says; `l` tells the local and the
-/// peer's address; `w` tells the worker; `s` stays silent; `c` closes; `p` panics; `q` panics on a
+/// peer's address; `w` tells the worker; `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a
 /// blocking thread.
 #[derive(Default)]
 pub struct Echo {
@@ -65,6 +65,7 @@ impl Service for Echo {
                 output.bytes.put(b">");
             }
             Some(b'l') => put(output, format!("{} {}", call.peer.local, call.peer.address).as_bytes(), mark),
+            Some(b'n') => put(output, call.peer.connection.to_string().as_bytes(), mark),
             Some(b'w') => put(output, &[call.worker as u8], mark),
             Some(b's') => return Verdict::Silent,
             Some(b'c') => return Verdict::Close("it was asked for".to_owned()),
