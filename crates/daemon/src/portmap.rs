@@ -11,12 +11,17 @@ use crate::error::StartError;
 use crate::registration::Registrar;
 
 /// What is served on every NFS port: programs with their versions.
-const SERVICES: [(u32, &[u32]); 2] = [(proto::nfs3::PROGRAM, &[2, 3, 4]), (proto::mount::PROGRAM, &[1, 2, 3])];
+const SERVICES: [(u32, &[u32]); 4] = [
+    (proto::nfs3::PROGRAM, &[2, 3, 4]),
+    (proto::mount::PROGRAM, &[1, 2, 3]),
+    (proto::nlm::PROGRAM, &[1, 3, 4]),
+    (proto::nsm::PROGRAM, &[proto::nsm::VERSION]),
+];
 
 /// The versions of rpcbind that the server speaks.
 const RPCBIND_VERSIONS: [u32; 3] = [2, 3, 4];
 
-/// Enters the NFS and MOUNT services at `bound` into the server's own registry, which answers on the NFS port in any case.
+/// Enters the services at `bound` into the server's own registry, which answers on the NFS port in any case.
 pub(crate) fn announce(registry: &Registry, bound: &[Bound]) {
     for (program, version, at) in services(bound) {
         registry.set(program, version, transport(at.transport), at.address);
@@ -71,24 +76,30 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Registers the NFS and MOUNT services at `bound`. What a server that died left there is replaced, on transports that
+    /// Registers the services at `bound`. What a server that died left there is replaced, on transports that
     /// are not served any more too.
+    ///
+    /// A status monitor that is registered already stays: it may be this machine's own, which its NFS client needs.
     pub(crate) fn new(bound: &[Bound]) -> io::Result<Registration> {
-        let registration = Registration { services: services(bound).collect() };
         let mut registrar = Registrar::connect()?;
-        let mut replaced = 0;
-        for service in services(&every_transport()) {
-            replaced += usize::from(registrar.unset(&service)?);
-        }
+        let replaced = take_off_all(&mut registrar)?;
         if replaced > 0 {
             tracing::warn!(
                 replaced,
                 "took off services that another server had registered with the rpcbind of this machine"
             );
         }
-        for service in &registration.services {
-            if !registrar.set(service)? {
-                let (program, version, at) = service;
+        let mut registration = Registration { services: Vec::new() };
+        for service in services(bound) {
+            let (program, version, at) = service;
+            if registrar.set(&service)? {
+                registration.services.push(service);
+            } else if program == proto::nsm::PROGRAM {
+                tracing::warn!(
+                    address = %at.address,
+                    "another status monitor is registered with the rpcbind of this machine: clients of NFSv2 and NFSv3 that restart tell it and not this server, and what they had locked stays locked until they lock again"
+                );
+            } else {
                 let refusal = format!("it refused program {program} version {version} at {}", at.address);
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, refusal));
             }
@@ -105,4 +116,13 @@ impl Registration {
             tracing::warn!(%error, "cannot take the services off the rpcbind of this machine");
         }
     }
+}
+
+/// Takes the services off that some server registered, the status monitor excepted. Returns how many there were.
+fn take_off_all(registrar: &mut Registrar) -> io::Result<usize> {
+    let mut count = 0;
+    for service in services(&every_transport()).filter(|(program, _, _)| *program != proto::nsm::PROGRAM) {
+        count += usize::from(registrar.unset(&service)?);
+    }
+    Ok(count)
 }

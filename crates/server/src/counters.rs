@@ -4,12 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MAX_PROCEDURES: usize = 32;
 
 /// The programs and versions that are counted, in the order of the tables below.
-const VERSIONS: [(&str, u32, u32); 8] = [
+const VERSIONS: [(&str, u32, u32); 12] = [
     ("nfs", 100_003, 2),
     ("nfs", 100_003, 3),
     ("mount", 100_005, 1),
     ("mount", 100_005, 2),
     ("mount", 100_005, 3),
+    ("nlm", 100_021, 1),
+    ("nlm", 100_021, 3),
+    ("nlm", 100_021, 4),
+    ("nsm", 100_024, 1),
     ("rpcbind", 100_000, 2),
     ("rpcbind", 100_000, 3),
     ("rpcbind", 100_000, 4),

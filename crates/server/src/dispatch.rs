@@ -11,7 +11,7 @@ use crate::node::CallContext;
 use crate::replay::{MAX_REPLY_BYTES, Seen};
 use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
-use crate::{mount, rpcbind, v2, v3, v4};
+use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
 
 /// A version of a program: what carries out its procedures.
 struct Program {
@@ -19,26 +19,49 @@ struct Program {
     run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>,
     /// Whether what a call asks for must not happen twice.
     happens_once: fn(&Call<'_>) -> bool,
+    /// Whether replies hold after the end of this process too, so that they are kept beyond it.
+    outlives_process: bool,
+}
+
+impl Program {
+    /// A program all of whose calls may be carried out twice.
+    const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>) -> Program {
+        Program { run, happens_once: |_| false, outlives_process: false }
+    }
 }
 
 /// The program that a call is for. NFSv4 needs a transport that heeds congestion (RFC 7530 §3.1), which UDP does not.
 fn program(program: u32, version: u32, transport: Transport) -> Result<Program, Rejection> {
-    let never = |_: &Call<'_>| false;
     match (program, version) {
         (proto::nfs4::PROGRAM, proto::nfs4::VERSION) if transport == Transport::Udp => {
             Err(Rejection::ProgramMismatch { low: 2, high: 3 })
         }
-        (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => {
-            Ok(Program { run: v3::run, happens_once: |call| v3::happens_once(call.procedure.number) })
+        (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program {
+            run: v3::run,
+            happens_once: |call| v3::happens_once(call.procedure.number),
+            outlives_process: true,
+        }),
+        (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program {
+            run: v2::run,
+            happens_once: |call| v2::happens_once(call.procedure.number),
+            outlives_process: true,
+        }),
+        (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => {
+            Ok(Program { run: v4::run, happens_once: v4::happens_once, outlives_process: true })
         }
-        (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => {
-            Ok(Program { run: v2::run, happens_once: |call| v2::happens_once(call.procedure.number) })
-        }
-        (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => Ok(Program { run: v4::run, happens_once: v4::happens_once }),
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
-        (proto::mount::PROGRAM, 1..=3) => Ok(Program { run: mount::run, happens_once: never }),
+        (proto::mount::PROGRAM, 1..=3) => Ok(Program::repeatable(mount::run)),
         (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
-        (proto::rpcbind::PROGRAM, 2..=4) => Ok(Program { run: rpcbind::run, happens_once: never }),
+        // The locks that a reply speaks of end with the process.
+        (proto::nlm::PROGRAM, 1 | 3 | 4) => Ok(Program {
+            run: nlm::run,
+            happens_once: |call| nlm::happens_once(call.procedure.number),
+            outlives_process: false,
+        }),
+        (proto::nlm::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 4 }),
+        (proto::nsm::PROGRAM, proto::nsm::VERSION) => Ok(Program::repeatable(nsm::run)),
+        (proto::nsm::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 1 }),
+        (proto::rpcbind::PROGRAM, 2..=4) => Ok(Program::repeatable(rpcbind::run)),
         (proto::rpcbind::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         _ => Err(Rejection::ProgramUnavailable),
     }
@@ -102,7 +125,7 @@ fn answer_once(
             return Answer::Reply;
         }
     };
-    let begun = server.replay.begun(key);
+    let begun = server.replay.begun(key, program.outlives_process);
     let start = output.bytes.len();
     let answer = carry_out(server, request, (program, call), may_have_happened, output);
     let reply = &output.bytes.as_slice()[start..];

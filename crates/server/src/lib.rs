@@ -1,4 +1,5 @@
-//! The protocol programs of the server, over any [`vfs::FileSystem`]: NFS, MOUNT and rpcbind.
+//! The protocol programs of the server, over any [`vfs::FileSystem`]: NFS, MOUNT, the lock manager with its status
+//! monitor, and rpcbind.
 //!
 //! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: both are passed
 //! in, so that whatever carries messages, a test included, drives the same code.
@@ -20,7 +21,9 @@ mod link;
 mod listing;
 mod make;
 mod mount;
+mod nlm;
 mod node;
+mod nsm;
 mod open_files;
 mod replay;
 mod request;

@@ -110,10 +110,11 @@ impl fmt::Debug for ReplayCache {
 
 /// A call that is under way. Dropped without a reply, it is forgotten: when it was put off, and when a defect of the
 /// server ends it, so that no client waits for it in vain.
-#[derive(Debug)]
 pub(crate) struct Begun<'c> {
     cache: &'c ReplayCache,
     key: ReplayKey,
+    /// Where the reply is kept too.
+    log: Option<&'c dyn ReplyLog>,
 }
 
 /// What is known of a call.
@@ -184,21 +185,13 @@ impl ReplayCache {
         }
     }
 
-    /// Holds the note that a call is under way, until it has a reply.
-    pub(crate) fn begun(&self, key: ReplayKey) -> Begun<'_> {
-        if let Some(log) = &self.log {
+    /// Holds the note that a call is under way, until it has a reply; in the log too, if that `outlives_process`.
+    pub(crate) fn begun(&self, key: ReplayKey, outlives_process: bool) -> Begun<'_> {
+        let log = self.log.as_deref().filter(|_| outlives_process);
+        if let Some(log) = log {
             log.keep(key.to_record(None).as_slice());
         }
-        Begun { cache: self, key }
-    }
-
-    /// Notes the reply of a call that was under way.
-    fn finish(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
-        debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
-        if let Some(log) = &self.log {
-            log.keep(key.to_record(Some(reply)).as_slice());
-        }
-        self.remember(key, reply, now);
+        Begun { cache: self, key, log }
     }
 
     fn remember(&self, key: &ReplayKey, reply: &[u8], now: Duration) {
@@ -225,7 +218,11 @@ impl ReplayCache {
 impl Begun<'_> {
     /// Notes the reply.
     pub(crate) fn finish(self, reply: &[u8], now: Duration) {
-        self.cache.finish(&self.key, reply, now);
+        debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
+        if let Some(log) = self.log {
+            log.keep(self.key.to_record(Some(reply)).as_slice());
+        }
+        self.cache.remember(&self.key, reply, now);
         std::mem::forget(self);
     }
 }
@@ -272,7 +269,7 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, SECOND), Seen::New);
-        let begun = cache.begun(key);
+        let begun = cache.begun(key, true);
         assert_eq!(cache.begin(&key, SECOND), Seen::UnderWay);
         begun.finish(b"reply", SECOND);
         assert_eq!(cache.begin(&key, 2 * SECOND), Seen::Answered(b"reply".as_slice().into()));
@@ -291,7 +288,7 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         assert_eq!(cache.begin(&key, SECOND), Seen::New);
-        drop(cache.begun(key));
+        drop(cache.begun(key, true));
         assert_eq!(cache.begin(&key, SECOND), Seen::New);
     }
 
@@ -301,7 +298,7 @@ mod tests {
         for xid in 0..10_000 {
             let key = key(&cache, xid);
             assert_eq!(cache.begin(&key, SECOND), Seen::New);
-            cache.finish(&key, b"reply", SECOND);
+            cache.begun(key, true).finish(b"reply", SECOND);
         }
         assert_eq!(cache.len(), SHARDS * 4);
     }
@@ -311,7 +308,7 @@ mod tests {
         let cache = cache();
         let key = key(&cache, 1);
         cache.begin(&key, SECOND);
-        cache.finish(&key, b"reply", SECOND);
+        cache.begun(key, true).finish(b"reply", SECOND);
         assert_eq!(cache.begin(&key, 62 * SECOND), Seen::New);
     }
 
@@ -332,13 +329,25 @@ mod tests {
         before.set_log(log.clone(), &[]);
         let call = key(&before, 1);
         before.begin(&call, SECOND);
-        before.finish(&call, b"reply", SECOND);
+        before.begun(call, true).finish(b"reply", SECOND);
 
         let mut after = cache();
         let records = log.0.lock().unwrap().clone();
         assert_eq!(after.set_log(log, &[records, vec![b"no record".to_vec()]].concat()), 1);
         assert_eq!(after.begin(&key(&after, 1), SECOND), Seen::Answered(b"reply".as_slice().into()));
         assert_eq!(after.begin(&key(&after, 2), SECOND), Seen::New);
+    }
+
+    #[test]
+    fn reply_that_ends_with_the_process_is_not_given_after_it() {
+        let log = Arc::new(Records::default());
+        let mut before = cache();
+        before.set_log(log.clone(), &[]);
+        let call = key(&before, 1);
+        before.begin(&call, SECOND);
+        before.begun(call, false).finish(b"reply", SECOND);
+        assert_eq!(before.begin(&call, SECOND), Seen::Answered(b"reply".as_slice().into()));
+        assert!(log.0.lock().unwrap().is_empty());
     }
 
     #[test]
@@ -349,7 +358,7 @@ mod tests {
         for xid in [1, 2] {
             let call = key(&before, xid);
             before.begin(&call, SECOND);
-            let begun = before.begun(call);
+            let begun = before.begun(call, true);
             if xid == 2 {
                 begun.finish(b"reply", SECOND);
             } else {

@@ -69,6 +69,12 @@ impl Settings {
         owner
     }
 
+    /// The number of this start as the status monitor tells it: odd, since the server is up, and another one each time.
+    pub(crate) fn status_number(&self) -> i32 {
+        let boot = (self.instance >> 32) as u32;
+        ((boot << 1 | 1) & i32::MAX as u32) as i32
+    }
+
     /// Settings with default limits for `workers` threads.
     pub fn new(workers: usize, instance: u64, handle_key: HandleKey) -> Settings {
         Settings {

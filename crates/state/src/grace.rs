@@ -55,6 +55,24 @@ impl GracePeriod {
         self.recorded.values().all(|standing| matches!(standing, Recorded::Done | Recorded::Revoked))
     }
 
+    /// The clients of a kind that may reclaim and were not heard of.
+    pub(crate) fn absent(&self, kind: RecordKind) -> impl Iterator<Item = &[u8]> {
+        let is_absent = move |((of, _), standing): &(&(RecordKind, Box<[u8]>), &Recorded)| {
+            *of == kind && **standing == Recorded::Absent
+        };
+        self.recorded.iter().filter(is_absent).map(|((_, name), _)| &**name)
+    }
+
+    /// Whether a client may reclaim and was not heard of.
+    pub(crate) fn is_absent(&self, kind: RecordKind, name: &[u8]) -> bool {
+        self.get(kind, name) == Some(Recorded::Absent)
+    }
+
+    /// Notes that a client has nothing to reclaim any more.
+    pub(crate) fn forget(&mut self, kind: RecordKind, name: &[u8]) {
+        self.set(kind, name, Recorded::Done);
+    }
+
     fn get(&self, kind: RecordKind, name: &[u8]) -> Option<Recorded> {
         self.recorded.get(&(kind, name.into())).copied()
     }

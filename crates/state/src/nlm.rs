@@ -1,6 +1,6 @@
 //! The lock protocol of NFSv2 and NFSv3 (NLM versions 1, 3 and 4): its locks live in the same table as NFSv4's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::core::Core;
@@ -141,17 +141,25 @@ impl State {
     /// # Errors
     /// [`StateError::Records`] when the host cannot be taken out of the record; its locks are free all the same.
     pub fn nlm_free_all(&self, now: Duration, host: &[u8]) -> Result<(), StateError> {
+        self.core().free_nlm_host(now, host)
+    }
+
+    /// [`State::nlm_free_all`] for every host whose name `is_gone`, those included that held something before this server
+    /// restarted. Returns how many there were.
+    ///
+    /// # Errors
+    /// [`StateError::Records`] when a host cannot be taken out of the record.
+    pub fn nlm_free_hosts(&self, now: Duration, is_gone: impl Fn(&[u8]) -> bool) -> Result<usize, StateError> {
         let mut core = self.core();
-        let Some(number) = core.nlm.number(host) else { return Ok(()) };
-        let recorded = core.nlm.is_recorded(host);
-        while let Some(owner) = core.owners.first_of(true, number) {
-            core.free_nlm_owner(now, owner);
-        }
-        core.nlm.remove(host);
-        if recorded {
-            core.records.remove(&[(RecordKind::Nlm, host)])?;
-        }
-        Ok(())
+        let mut names: BTreeSet<Box<[u8]>> = core.nlm.by_name.keys().filter(|name| is_gone(name)).cloned().collect();
+        names.extend(core.grace.absent(RecordKind::Nlm).filter(|name| is_gone(name)).map(Box::from));
+        let freed = names.iter().map(|name| core.free_nlm_host(now, name)).fold(Ok(()), Result::and);
+        freed.map(|()| names.len())
+    }
+
+    /// The hosts that held something when the server ended, and have not reclaimed it yet.
+    pub fn nlm_hosts_to_notify(&self) -> Vec<Box<[u8]>> {
+        self.core().grace.absent(RecordKind::Nlm).map(Box::from).collect()
     }
 }
 
@@ -239,6 +247,21 @@ impl Core {
             found.nlm_files.remove(file);
         }
         self.release_owner(owner);
+    }
+
+    fn free_nlm_host(&mut self, now: Duration, host: &[u8]) -> Result<(), StateError> {
+        let recorded = self.nlm.is_recorded(host) || self.grace.is_absent(RecordKind::Nlm, host);
+        if let Some(number) = self.nlm.number(host) {
+            while let Some(owner) = self.owners.first_of(true, number) {
+                self.free_nlm_owner(now, owner);
+            }
+            self.nlm.remove(host);
+        }
+        if recorded {
+            self.records.remove(&[(RecordKind::Nlm, host)])?;
+            self.grace.forget(RecordKind::Nlm, host);
+        }
+        Ok(())
     }
 
     fn free_nlm_owner(&mut self, now: Duration, id: OwnerId) {

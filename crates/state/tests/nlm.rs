@@ -91,6 +91,21 @@ fn host_that_restarted_has_nothing_left() {
 }
 
 #[test]
+fn host_that_restarted_before_it_reclaimed_is_told_nothing_and_waited_for_no_more() {
+    let mut world = World::new();
+    now(&world, lock("h", "p", 0, 10)).unwrap();
+    now(&world, lock("i", "q", 20, 10)).unwrap();
+    world.restart();
+    assert_eq!(world.state.nlm_hosts_to_notify().len(), 2);
+    assert_eq!(world.state.nlm_free_hosts(world.now, |host| host == b"h"), Ok(1));
+    assert_eq!(world.state.nlm_hosts_to_notify(), [Box::from(&b"i"[..])]);
+    assert!(world.state.in_grace(world.now));
+    assert_eq!(world.state.nlm_free_hosts(world.now, |_| true), Ok(1));
+    assert!(!world.state.in_grace(world.now), "nobody is left who may reclaim");
+    assert!(world.records.0.lock().unwrap().is_empty());
+}
+
+#[test]
 fn hosts_reclaim_in_grace_only() {
     let mut world = World::new();
     now(&world, lock("h", "p", 0, 10)).unwrap();

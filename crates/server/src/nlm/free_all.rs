@@ -1,0 +1,27 @@
+//! FREE_ALL (RFC 1813 appendix II): a host that restarted, and that no monitor watched, says so itself.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use proto::nlm::FreeAllArgs;
+
+use super::HostKey;
+use crate::node::CallContext;
+use crate::server::Server;
+
+pub(super) fn free_all(cx: &CallContext<'_>, args: &FreeAllArgs<'_>) {
+    free_host(cx.server, cx.client().ip(), args.name, cx.request.now);
+}
+
+/// Frees what the host at `address` that may call itself `name` held and waited for.
+pub(crate) fn free_host(server: &Server, address: IpAddr, name: &[u8], now: Duration) {
+    let is_gone = |key: &[u8]| HostKey::parse(key).is_some_and(|host| host.is_called(address, name));
+    match server.state.nlm_free_hosts(now, is_gone) {
+        Ok(hosts) => {
+            tracing::info!(%address, host = %name.escape_ascii(), hosts, "a host restarted; its locks are free")
+        }
+        Err(error) => {
+            tracing::error!(%address, %error, "the locks of a host that restarted are free, but it stays on record")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Hosts of the lock protocol, as the state manager and its records name them.
+//!
+//! ```text
+//!  byte 0              16                  32
+//! ┌───────────────────┬───────────────────┬──────────────────────────┐
+//! │ address of the    │ address of ours   │ the name that the host   │
+//! │ host, as IPv6     │ that it uses      │ gives itself             │
+//! └───────────────────┴───────────────────┴──────────────────────────┘
+//! ```
+//!
+//! The address is in it because anybody can give himself any name. Ours is in it because clients number the owners of their locks for
+//! each address of a server on its own, and because it is the name that they know this server by after a restart.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use state::limits::NAME_MAX_BYTES;
+
+use crate::request::Peer;
+
+const ADDRESS_BYTES: usize = 16;
+const HEAD_BYTES: usize = 2 * ADDRESS_BYTES;
+
+/// A host of the lock protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostKey(Box<[u8]>);
+
+impl HostKey {
+    /// The host that sent something from `peer` and calls itself `name`; none if the name is too long to be kept.
+    pub(crate) fn new(peer: &Peer, name: &[u8]) -> Option<HostKey> {
+        if name.len() > NAME_MAX_BYTES - HEAD_BYTES {
+            return None;
+        }
+        let addresses = [peer.address, peer.local].map(|address| octets(address.ip()));
+        Some(HostKey([&addresses[0][..], &addresses[1], name].concat().into()))
+    }
+
+    /// A key as it was kept; none if it is not one.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<HostKey> {
+        (bytes.len() >= HEAD_BYTES).then(|| HostKey(bytes.into()))
+    }
+
+    /// The bytes that it is kept as.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Where the host is.
+    pub(crate) fn address(&self) -> IpAddr {
+        address(&self.0[..ADDRESS_BYTES])
+    }
+
+    /// What the host calls itself.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.0[HEAD_BYTES..]
+    }
+
+    /// Whether this is a host at `address` that may call itself `name`. A monitor often knows its host by the name with the domain,
+    /// and the lock manager by the one without, or the other way round.
+    pub(crate) fn is_called(&self, address: IpAddr, name: &[u8]) -> bool {
+        self.address() == address.to_canonical() && is_same_name(self.name(), name)
+    }
+}
+
+fn is_same_name(one: &[u8], other: &[u8]) -> bool {
+    let first = |name: &[u8]| name.split(|byte| *byte == b'.').next().map(<[u8]>::to_ascii_lowercase);
+    let both_whole = one.contains(&b'.') && other.contains(&b'.');
+    if both_whole { one.eq_ignore_ascii_case(other) } else { first(one) == first(other) }
+}
+
+fn octets(address: IpAddr) -> [u8; ADDRESS_BYTES] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
+
+fn address(octets: &[u8]) -> IpAddr {
+    let mut array = [0; ADDRESS_BYTES];
+    array.copy_from_slice(octets);
+    IpAddr::V6(Ipv6Addr::from(array)).to_canonical()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Transport;
+
+    fn key(address: &str, name: &str) -> HostKey {
+        let (address, local) = (address.parse().unwrap(), "192.0.2.100:2049".parse().unwrap());
+        HostKey::new(&Peer { address, local, transport: Transport::Tcp, connection: 1 }, name.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn host_is_known_by_its_address_and_its_name_with_and_without_domain() {
+        let host = key("192.0.2.1:700", "box.example.org");
+        let (address, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        assert!(host.is_called(address, b"box.example.org"));
+        assert!(host.is_called(address, b"BOX"));
+        assert!(!host.is_called(address, b"box.example.com"));
+        assert!(!host.is_called(address, b"bo"));
+        assert!(!host.is_called(other, b"box"));
+    }
+
+    #[test]
+    fn port_and_form_of_an_address_make_no_other_host() {
+        assert_eq!(key("192.0.2.1:700", "box"), key("[::ffff:192.0.2.1]:900", "box"));
+        assert_ne!(key("192.0.2.1:700", "box"), key("192.0.2.2:700", "box"));
+    }
+
+    #[test]
+    fn name_that_cannot_be_kept_makes_no_host() {
+        let (address, local) = ("192.0.2.1:700".parse().unwrap(), "192.0.2.100:2049".parse().unwrap());
+        let peer = Peer { address, local, transport: Transport::Tcp, connection: 1 };
+        assert!(HostKey::new(&peer, &[b'x'; NAME_MAX_BYTES - HEAD_BYTES]).is_some());
+        assert!(HostKey::new(&peer, &[b'x'; NAME_MAX_BYTES - HEAD_BYTES + 1]).is_none());
+        assert_eq!(HostKey::parse(&[0; HEAD_BYTES - 1]), None);
+    }
+}

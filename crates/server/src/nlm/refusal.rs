@@ -1,0 +1,92 @@
+//! Why a procedure was not carried out, and the status that says so in each version.
+
+use proto::nlm::{NetObj, Res, ShareOk, Status, Version};
+use state::StateError;
+use vfs::Error;
+
+use crate::fault::{Fault, Stop};
+use crate::handle::HandleError;
+
+/// Why a procedure was not carried out.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It would have to wait on a thread that may not.
+    Defer,
+    /// For what the status of version 4 says.
+    Status(Status),
+}
+
+/// What came of a procedure.
+pub(super) type Outcome = Result<Status, Refusal>;
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Refusal {
+        match fault {
+            Fault::Defer => Refusal::Defer,
+            Fault::File(error) => Refusal::Status(of_file_system(&error)),
+            Fault::Handle(HandleError::Malformed | HandleError::Unknown) => Refusal::Status(Status::StaleFh),
+            _ => Refusal::Status(Status::Failed),
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Fault::from(error).into()
+    }
+}
+
+impl From<StateError> for Refusal {
+    fn from(error: StateError) -> Refusal {
+        Refusal::Status(of_state(&error))
+    }
+}
+
+fn of_file_system(error: &Error) -> Status {
+    match error {
+        Error::Stale | Error::BadHandle => Status::StaleFh,
+        Error::ReadOnly => Status::RoFs,
+        Error::Busy | Error::TryLater(_) => Status::DeniedNoLocks,
+        _ => Status::Failed,
+    }
+}
+
+fn of_state(error: &StateError) -> Status {
+    match error {
+        // A lock that cannot be reclaimed is lost: there is nothing to wait for.
+        StateError::Denied(_) | StateError::ShareDenied | StateError::NoGrace | StateError::ReclaimBad => {
+            Status::Denied
+        }
+        // There is no status for "later". Clients that are told of a grace period ask again after some seconds, which is about
+        // what a recalled delegation takes.
+        StateError::Grace | StateError::Delay => Status::DeniedGracePeriod,
+        StateError::Deadlock => Status::Deadlock,
+        _ => Status::DeniedNoLocks,
+    }
+}
+
+/// The status of version 4 in the terms of another version.
+fn in_version<V: Version>(status: Status) -> Status {
+    match status {
+        Status::RoFs | Status::StaleFh | Status::FBig | Status::Failed if V::NUMBER < 4 => Status::DeniedNoLocks,
+        status => status,
+    }
+}
+
+/// What LOCK and its like answer.
+pub(super) fn res<V: Version>(cookie: NetObj<'_>, outcome: Outcome) -> Result<Res<'_>, Stop> {
+    Ok(Res { cookie, status: status::<V>(outcome)? })
+}
+
+/// What SHARE and UNSHARE answer.
+pub(super) fn share_res<V: Version>(cookie: NetObj<'_>, outcome: Outcome) -> Result<ShareOk<'_>, Stop> {
+    Ok(ShareOk { cookie, status: status::<V>(outcome)?, sequence: 0 })
+}
+
+/// The status that says what came of a procedure.
+pub(super) fn status<V: Version>(outcome: Outcome) -> Result<Status, Stop> {
+    match outcome {
+        Ok(status) | Err(Refusal::Status(status)) => Ok(in_version::<V>(status)),
+        Err(Refusal::Defer) => Err(Stop::Defer),
+    }
+}

@@ -1,0 +1,71 @@
+//! TEST (RFC 1813 appendix II): whether a lock could be had.
+
+use proto::nlm::{Holder, NetObj, Status, TestArgs, TestOk, TestReply, Version};
+use state::{Conflict, StateError};
+
+use super::file::{Purpose, lockable};
+use super::refusal::{Refusal, status};
+use super::wanted::{Wanted, owner_parts};
+use crate::fault::Stop;
+use crate::node::CallContext;
+
+/// What TEST found.
+#[derive(Debug)]
+pub(super) enum Tested {
+    /// This lock is in the way.
+    Denied(Box<Conflict>),
+    /// None is, or the caller is not told.
+    Other(Status),
+}
+
+pub(super) fn test<V: Version>(cx: &CallContext<'_>, args: &TestArgs<'_, V::Offset>) -> Result<Tested, Stop> {
+    match find_conflict::<V>(cx, args) {
+        Ok(None) => Ok(Tested::Other(Status::Granted)),
+        Ok(Some(conflict)) => Ok(Tested::Denied(conflict)),
+        Err(refusal) => Ok(Tested::Other(status::<V>(Err(refusal))?)),
+    }
+}
+
+fn find_conflict<V: Version>(
+    cx: &CallContext<'_>,
+    args: &TestArgs<'_, V::Offset>,
+) -> Result<Option<Box<Conflict>>, Refusal> {
+    let file = lockable(cx, args.lock.file.0, Purpose::Shared)?;
+    let wanted = Wanted::new::<V>(cx, &args.lock, file, args.exclusive)?;
+    match cx.server.state.nlm_test(cx.request.now, &wanted.lock()) {
+        Ok(()) => Ok(None),
+        Err(StateError::Denied(conflict)) => Ok(Some(conflict)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is answered.
+pub(super) fn reply<'a, V: Version>(cookie: NetObj<'a>, tested: &'a Tested) -> TestOk<'a, V::Offset> {
+    let reply = match tested {
+        Tested::Denied(conflict) => TestReply::Denied(holder::<V>(conflict)),
+        Tested::Other(status) => TestReply::Other(*status),
+    };
+    TestOk { cookie, reply }
+}
+
+/// The lock in the way. Of NFSv4's clients and of local processes no number of a process is known.
+fn holder<V: Version>(conflict: &Conflict) -> Holder<'_, V::Offset> {
+    let (svid, owner) = match conflict.client {
+        None => owner_parts(&conflict.owner),
+        Some(_) => (0, &*conflict.owner),
+    };
+    let (first, last) = (conflict.range.first(), conflict.range.last());
+    Holder {
+        exclusive: conflict.exclusive,
+        svid,
+        owner: NetObj(owner),
+        offset: clamped::<V>(first),
+        length: if last == u64::MAX { clamped::<V>(0) } else { clamped::<V>(last - first + 1) },
+    }
+}
+
+/// A number as the version can say it: one that is too large for versions 1 and 3 becomes their largest.
+fn clamped<V: Version>(number: u64) -> V::Offset {
+    let largest = || V::Offset::try_from(u64::from(u32::MAX)).ok();
+    V::Offset::try_from(number).ok().or_else(largest).expect("32 bits fit into every version's numbers")
+}

@@ -1,0 +1,65 @@
+//! A lock as the state manager knows it, made of what a call says.
+
+use proto::nlm::{NetObj, Range, Status, Version};
+use state::{ByteRange, FileKey, NlmLock};
+
+use super::HostKey;
+use super::refusal::Refusal;
+use crate::node::CallContext;
+
+/// How many bytes of an owner are the number of its process.
+const SVID_BYTES: usize = 4;
+
+/// A lock that a call is about.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) host: HostKey,
+    owner: Vec<u8>,
+    file: FileKey,
+    range: ByteRange,
+    exclusive: bool,
+}
+
+impl Wanted {
+    /// The lock that `range` tells of, in `file`.
+    pub(super) fn new<V: Version>(
+        cx: &CallContext<'_>,
+        range: &Range<'_, V::Offset>,
+        file: FileKey,
+        exclusive: bool,
+    ) -> Result<Wanted, Refusal> {
+        let too_far = |_| Refusal::Status(Status::FBig);
+        Ok(Wanted {
+            host: host(cx, range.caller_name)?,
+            owner: owner(range.svid, range.owner),
+            file,
+            range: ByteRange::nlm(range.offset.into(), range.length.into()).map_err(too_far)?,
+            exclusive,
+        })
+    }
+
+    pub(super) fn lock(&self) -> NlmLock<'_> {
+        NlmLock {
+            host: self.host.as_bytes(),
+            owner: &self.owner,
+            file: self.file,
+            range: self.range,
+            exclusive: self.exclusive,
+        }
+    }
+}
+
+/// The host that calls.
+pub(super) fn host(cx: &CallContext<'_>, name: &[u8]) -> Result<HostKey, Refusal> {
+    HostKey::new(&cx.request.peer, name).ok_or(Refusal::Status(Status::DeniedNoLocks))
+}
+
+/// An owner's bytes: the number of its process, and its handle. Shares belong to no process.
+pub(super) fn owner(svid: i32, handle: NetObj<'_>) -> Vec<u8> {
+    [&svid.to_be_bytes()[..], handle.0].concat()
+}
+
+/// The process and the handle in an owner's bytes.
+pub(super) fn owner_parts(owner: &[u8]) -> (i32, &[u8]) {
+    owner.split_first_chunk::<SVID_BYTES>().map_or((0, owner), |(svid, handle)| (i32::from_be_bytes(*svid), handle))
+}

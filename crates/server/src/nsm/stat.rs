@@ -1,0 +1,11 @@
+//! STAT and MON (X/Open XNFS): whether a host is watched for the caller.
+
+use proto::nsm::{Outcome, StatOk};
+
+use super::unmon;
+use crate::node::CallContext;
+
+/// Nobody is watched for others.
+pub(super) fn not_watched(cx: &CallContext<'_>) -> StatOk {
+    StatOk { outcome: Outcome::Failure, state: unmon::state(cx).0 }
+}

@@ -1,0 +1,101 @@
+//! Locks without waiting.
+
+use proto::nlm::{Holder, NetObj, Null, Status, TestReply, V1, V3, V4};
+use rpc::Rejection;
+
+use crate::caller::{Caller, Said, memory_server, procedure};
+use crate::host::{COOKIE, How, Process};
+
+const SHARED: How = How { block: false, shared: true, reclaim: false, state: 0 };
+
+#[test]
+fn versions_1_3_and_4_answer_and_others_do_not() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    caller.call::<Null<V1>>(&());
+    caller.call::<Null<V3>>(&());
+    caller.over_udp().call::<Null<V4>>(&());
+    let mut other = procedure::<Null<V4>>();
+    other.version = 2;
+    let reply = caller.reply_to(&caller.message_of(other, &()));
+    assert_eq!(crate::caller::rejection(&reply), Rejection::ProgramMismatch { low: 1, high: 4 });
+}
+
+#[test]
+fn locks_of_all_versions_meet() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let [one, two] = [1, 2].map(|svid| Process::new(caller, "box", svid, file));
+    assert_eq!(one.lock_as::<V1>(0, 10, How::default()), Status::Granted);
+    assert_eq!(two.lock_as::<V3>(9, 1, SHARED), Status::Denied);
+    assert_eq!(two.lock(5, 0), Status::Denied);
+    assert_eq!(two.lock(10, 5 << 32), Status::Granted);
+    assert_eq!(one.lock(0, 5), Status::Granted, "it is its own lock");
+    assert_eq!(one.unlock(0, 0), Status::Granted);
+    assert_eq!(two.lock_as::<V1>(9, 1, SHARED), Status::Granted);
+    assert_eq!(one.lock_as::<V4>(9, 1, SHARED), Status::Granted);
+    assert_eq!(one.unlock(0, 100), Status::Granted);
+    assert_eq!(one.unlock(0, 100), Status::Granted, "nothing is locked there");
+}
+
+#[test]
+fn test_tells_the_lock_in_the_way_as_the_version_can_say_it() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let [one, two] = [1, 2].map(|svid| Process::new(caller, "box", svid, file));
+    assert_eq!(one.lock(7, 5 << 32), Status::Granted);
+    assert_eq!(one.test::<V4>(0, 0), TestReply::Other(Status::Granted), "its own lock is in nobody's way");
+    let held = Holder { exclusive: true, svid: 1, owner: NetObj(b"owner"), offset: 7, length: 5 << 32 };
+    assert_eq!(two.test::<V4>(0, 0), TestReply::Denied(held));
+    let held = Holder { exclusive: true, svid: 1, owner: NetObj(b"owner"), offset: 7, length: u32::MAX };
+    assert_eq!(two.test::<V1>(0, 0), TestReply::Denied(held));
+    assert_eq!(two.test::<V3>(0, 7), TestReply::Other(Status::Granted));
+    assert_eq!(two.lock(0, 7), Status::Granted, "a test takes no lock");
+}
+
+#[test]
+fn process_of_another_host_or_with_another_address_of_the_server_is_another_one() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let one = Process::new(caller, "box", 1, file);
+    assert_eq!(one.lock(0, 10), Status::Granted);
+    assert_eq!(Process { name: "crate", ..one }.lock(0, 10), Status::Denied);
+    assert_eq!(Process { caller: caller.from("192.0.2.2:700"), ..one }.lock(0, 10), Status::Denied);
+    assert_eq!(Process { caller: caller.to("192.0.2.101:2049"), ..one }.lock(0, 10), Status::Denied);
+    assert_eq!(Process { caller: caller.from("192.0.2.1:999").over_udp(), ..one }.lock(0, 10), Status::Granted);
+}
+
+#[test]
+fn unlock_that_comes_again_late_does_not_end_a_new_lock() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let one = Process::new(caller, "box", 1, file);
+    let args = proto::nlm::UnlockArgs { cookie: COOKIE, lock: one.range(0, 10) };
+    let unlock = caller.message::<proto::nlm::Unlock<V4>>(&args);
+    one.lock(0, 10);
+    let first = caller.reply_to(&unlock);
+    one.lock(0, 10);
+    assert!(matches!(caller.send(&unlock), Said::Reply(again) if again == first));
+    assert_eq!(Process { svid: 2, ..one }.lock(0, 10), Status::Denied);
+}
+
+#[test]
+fn cancel_of_what_nobody_waits_for_is_denied() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    assert_eq!(Process::new(caller, "box", 1, file).cancel(0, 10), Status::Denied);
+}
+
+#[test]
+fn name_that_is_too_long_to_be_kept_gets_no_locks() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let name = "x".repeat(1000).leak();
+    assert_eq!(Process::new(caller, name, 1, file).lock(0, 10), Status::DeniedNoLocks);
+}
