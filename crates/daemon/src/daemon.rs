@@ -65,8 +65,10 @@ impl Daemon {
             RpcbindMode::Register => Some(portmap::Registration::new(&bound).map_err(StartError::Register)?),
             RpcbindMode::Off | RpcbindMode::Builtin => None,
         };
-        let net = sockets.start(Arc::new(Programs::new(server.clone(), began)))?;
-        let upkeep = Upkeep::start(server.clone(), began).map_err(StartError::Thread)?;
+        let programs = Arc::new(Programs::new(server.clone(), began));
+        let net = sockets.start(programs.clone())?;
+        programs.courier.connect(net.clone());
+        let upkeep = Upkeep::start(programs).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);
         Ok(Daemon { server, net, upkeep, addresses, registration })
     }

@@ -16,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod courier;
 mod daemon;
 mod error;
 mod options;

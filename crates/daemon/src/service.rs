@@ -2,12 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use buffer::Output;
 use net::{Call, Frame, FrameError, Service, Verdict};
 use rpc::record;
 use server::{Answer, Peer, Request, Server, Transport};
+
+use crate::courier::Courier;
 
 /// How many bytes a record mark takes (RFC 5531 §11).
 const MARK_BYTES: usize = 4;
@@ -15,13 +17,26 @@ const MARK_BYTES: usize = 4;
 /// A [`Server`] that answers what comes over sockets.
 pub(crate) struct Programs {
     pub(crate) server: Arc<Server>,
+    pub(crate) courier: Courier,
     record_limits: record::Limits,
     began: Instant,
 }
 
 impl Programs {
     pub(crate) fn new(server: Arc<Server>, began: Instant) -> Programs {
-        Programs { server, record_limits: record::Limits::default(), began }
+        Programs { server, courier: Courier::default(), record_limits: record::Limits::default(), began }
+    }
+
+    /// How long the server has run.
+    pub(crate) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Does what is due, as [`Server::tick`].
+    pub(crate) fn tick(&self) {
+        let now = self.now();
+        self.server.tick(now);
+        self.courier.send_all(&self.server, now);
     }
 
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
@@ -31,7 +46,7 @@ impl Programs {
             peer,
             worker: call.worker,
             may_block: call.may_block,
-            now: call.now.saturating_duration_since(self.began),
+            now: self.time_of(call),
         };
         match self.server.answer(&request, output) {
             Answer::Reply => Verdict::Answered,
@@ -40,6 +55,22 @@ impl Programs {
             Answer::NotACall(error) if peer.transport == Transport::Tcp => Verdict::Close(error.to_string()),
             Answer::NotACall(_) => Verdict::Silent,
         }
+    }
+
+    /// Answers a call, or takes a reply to a call of the server's own.
+    fn answer_or_take(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
+        if rpc::is_reply(call.message) {
+            self.server.take_reply(&peer(&call.peer), call.message, self.time_of(call));
+            return Verdict::Silent;
+        }
+        match call.peer.transport {
+            net::Transport::Tcp => self.answer_record(call, output),
+            net::Transport::Udp => self.answer(call, output),
+        }
+    }
+
+    fn time_of(&self, call: &Call<'_>) -> Duration {
+        call.now.saturating_duration_since(self.began)
     }
 
     /// Answers a call of a stream: a mark goes in front of the reply, and holds its length once that is known.
@@ -78,9 +109,10 @@ impl Service for Programs {
 
     fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
         let mark = output.mark();
-        let answered = catch_unwind(AssertUnwindSafe(|| match call.peer.transport {
-            net::Transport::Tcp => self.answer_record(call, output),
-            net::Transport::Udp => self.answer(call, output),
+        let answered = catch_unwind(AssertUnwindSafe(|| {
+            let verdict = self.answer_or_take(call, output);
+            self.courier.send_all(&self.server, self.time_of(call));
+            verdict
         }));
         // A defect in one call costs its sender the connection and nobody else anything.
         answered.unwrap_or_else(|_| {
@@ -91,6 +123,9 @@ impl Service for Programs {
     }
 
     fn disconnected(&self, gone: &net::Peer) {
-        self.server.disconnected(&peer(gone));
+        let now = self.now();
+        self.courier.disconnected(&self.server, gone, now);
+        self.server.disconnected(&peer(gone), now);
+        self.courier.send_all(&self.server, now);
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use server::Server;
+use crate::service::Programs;
 
 /// How often the server looks for what is over, such as leases.
 const TICK: Duration = Duration::from_secs(1);
@@ -19,17 +19,15 @@ pub(crate) struct Upkeep {
 
 impl Upkeep {
     /// Starts the thread.
-    ///
-    /// Times are counted from `began`, as for the server's calls.
-    pub(crate) fn start(server: Arc<Server>, began: Instant) -> std::io::Result<Upkeep> {
+    pub(crate) fn start(programs: Arc<Programs>) -> std::io::Result<Upkeep> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
             let mut ticks = 0;
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                server.tick(began.elapsed());
+                programs.tick();
                 ticks += 1;
                 if ticks % TICKS_PER_TIDYING == 0 {
-                    server.maintain();
+                    programs.server.maintain();
                 }
             }
         };

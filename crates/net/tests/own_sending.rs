@@ -19,7 +19,7 @@ fn number_of(stream: &mut TcpStream) -> u64 {
 fn bytes_sent_to_a_connection_arrive_at_its_peer_and_nowhere_else() {
     let server = TestServer::start(Limits::default(), 2);
     let mut streams: Vec<TcpStream> = (0..6).map(|_| server.connect()).collect();
-    let numbers: Vec<u64> = streams.iter_mut().map(|stream| number_of(stream)).collect();
+    let numbers: Vec<u64> = streams.iter_mut().map(number_of).collect();
     for (index, &number) in numbers.iter().enumerate() {
         server.handle.send(number, framed(format!("for {index}").as_bytes()));
     }

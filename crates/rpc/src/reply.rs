@@ -101,6 +101,11 @@ pub struct Reply<'a> {
 #[error("not an RPC reply: {0}")]
 pub struct ReplyError(#[from] xdr::Error);
 
+/// Whether a message says that it is a reply. It may still be none.
+pub fn is_reply(message: &[u8]) -> bool {
+    message.get(4..8) == Some(&MESSAGE_REPLY.to_be_bytes())
+}
+
 impl<'a> Reply<'a> {
     /// Reads the header of a reply.
     ///

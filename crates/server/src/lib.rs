@@ -9,9 +9,11 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod callout;
 mod change;
 mod counters;
 mod dispatch;
+mod events;
 mod exports;
 mod fault;
 mod handle;
@@ -38,6 +40,7 @@ mod v2;
 mod v3;
 mod v4;
 
+pub use callout::{Destination, Transmit};
 pub use counters::{Counters, ProcedureCount};
 pub use exports::{
     AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,

@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use buffer::Output;
 use state::{ClientRecords, Limits, NoRecords, RecordsError, State};
 
+use crate::callout::{Callouts, Destination};
 use crate::change::Changes;
 use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
@@ -17,7 +18,7 @@ use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
-use crate::v4::PausedCompounds;
+use crate::v4::{Callbacks, PausedCompounds};
 
 /// What READ_PLUS of NFSv4.2 tells of holes (RFC 7862 §15.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -105,6 +106,8 @@ pub struct Server {
     pub(crate) registry: Registry,
     pub(crate) state: State,
     pub(crate) paused: PausedCompounds,
+    pub(crate) callouts: Callouts,
+    pub(crate) callbacks: Callbacks,
     pub(crate) cookies: CookieJar,
     write_verifier: AtomicU64,
 }
@@ -128,6 +131,8 @@ impl Server {
             registry: Registry::default(),
             state,
             paused: PausedCompounds::default(),
+            callouts: Callouts::default(),
+            callbacks: Callbacks::default(),
             cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
@@ -182,15 +187,19 @@ impl Server {
         }
     }
 
-    /// Does what is due by `now`: leases and the grace period end. To be called about every second.
+    /// Does what is due by `now`: leases and the grace period end, calls of the server's own are sent again or given up. To be
+    /// called about every second.
     pub fn tick(&self, now: Duration) {
         while self.state.tick(now) {}
+        self.tick_callouts(now);
+        self.retry_callbacks(now);
     }
 
-    /// Hears that a connection is gone: nothing that came over it goes on.
-    pub fn disconnected(&self, peer: &Peer) {
+    /// Hears that a connection is gone: nothing that came over it goes on, and what was asked over it is not answered.
+    pub fn disconnected(&self, peer: &Peer, now: Duration) {
         self.paused.forget(peer.address);
         self.state.connection_closed(peer.connection);
+        self.unreachable(&Destination::Connection(peer.connection), now);
     }
 
     /// The exports in force.

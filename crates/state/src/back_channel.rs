@@ -53,6 +53,8 @@ pub enum CallbackRoute {
         session: SessionId,
         /// The connection to send on.
         connection: u64,
+        /// The minor version of NFSv4.
+        minor_version: u32,
         /// The callback program's number.
         program: u32,
         /// How the server identifies itself.
@@ -138,6 +140,7 @@ fn route(session: &Arc<Session>) -> Result<CallbackRoute, StateError> {
     Ok(CallbackRoute::V41 {
         session: session.id,
         connection,
+        minor_version: session.minor_version,
         program: inner.program,
         security,
         slot,

@@ -24,6 +24,8 @@ pub struct CreateSessionArgs {
     pub back: ChannelAttributes,
     /// Whether the connection is to carry callbacks too (CREATE_SESSION4_FLAG_CONN_BACK_CHAN), and can.
     pub back_channel: bool,
+    /// The minor version of NFSv4 that the session is for: callbacks have the same.
+    pub minor_version: u32,
     /// The callback program's number.
     pub program: u32,
     /// How the server may identify itself in callbacks.
@@ -173,6 +175,7 @@ impl Core {
             lease,
             fore,
             back,
+            minor_version: args.minor_version,
             always_cached_bytes: self.limits().always_cached_bytes,
             inner: Mutex::new(inner),
         }))

@@ -81,6 +81,8 @@ pub enum WhyNoDelegation {
 #[derive(Debug)]
 pub(crate) struct Delegation {
     pub kind: DelegationKind,
+    /// What its client knows the file by.
+    pub handle: Box<[u8]>,
     /// When its recall was first sent.
     pub recalled: Option<Duration>,
     /// The file's change attribute when the delegation was given.
@@ -90,12 +92,14 @@ pub(crate) struct Delegation {
 }
 
 /// The write delegation of another client: it knows the file's size and change attribute (RFC 8881 §20.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteDelegation {
     /// Whom to send CB_GETATTR to.
     pub client: crate::ClientId,
     /// The delegation.
     pub stateid: Stateid,
+    /// What its client knows the file by.
+    pub handle: Box<[u8]>,
     /// The file's change attribute when the delegation was given.
     pub change: u64,
     /// Whether the client was found to have changed the file.
@@ -126,14 +130,25 @@ impl State {
             return None;
         }
         let core = self.core();
-        let found = core.files.get(file)?.delegations.iter().find_map(|key| {
+        core.files.get(file)?.delegations.iter().find_map(|key| {
             let delegation = core.states.get(key)?.delegation()?;
             let client = core.clients.get(&key.client())?.id;
             let foreign = who != Requester::Client(client) && delegation.kind == DelegationKind::Write;
-            foreign.then_some((*key, client, delegation.change, delegation.modified))
-        });
-        let (key, client, change, modified) = found?;
-        Some(WriteDelegation { client, stateid: core.stateid(key), change, modified })
+            foreign.then(|| WriteDelegation {
+                client,
+                stateid: core.stateid(*key),
+                handle: delegation.handle.clone(),
+                change: delegation.change,
+                modified: delegation.modified,
+            })
+        })
+    }
+
+    /// Whether a delegation has been recalled and is not returned or revoked yet.
+    pub fn is_recalled(&self, stateid: &Stateid) -> bool {
+        let core = self.core();
+        let held = core.states.get(&stateid.key()).filter(|held| held.standing.holds());
+        held.and_then(Held::delegation).is_some_and(|delegation| delegation.recalled.is_some())
     }
 
     /// Notes that CB_GETATTR showed a change under a write delegation.
@@ -229,7 +244,13 @@ impl Core {
     fn new_delegation(&mut self, args: &OpenArgs<'_>, kind: DelegationKind) -> DelegationAnswer {
         let Ok(key) = self.new_key(args.client.number()) else { return DelegationAnswer::None };
         let file = self.file_entry(&args.file);
-        let body = Body::Delegation(Delegation { kind, recalled: None, change: args.change, modified: false });
+        let body = Body::Delegation(Delegation {
+            kind,
+            handle: args.handle.into(),
+            recalled: None,
+            change: args.change,
+            modified: false,
+        });
         let held = Held { owner: OwnerId(0), file: Arc::clone(&file), seqid: 1, standing: Standing::Valid, body };
         self.states.insert(key, held);
         self.counts.delegations += 1;

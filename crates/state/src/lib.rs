@@ -76,7 +76,7 @@ pub use client41::{ExchangeIdArgs, ExchangedId, Protection};
 pub use create_session::{CreateSessionArgs, CreatedSession};
 pub use delegation::{DelegationAnswer, DelegationKind, DelegationWant, WhyNoDelegation, WriteDelegation};
 pub use error::{Conflict, StateError};
-pub use event::{Event, NlmGranted};
+pub use event::{Event, LockNotice, NlmGranted, Recall};
 pub use host_locks::{HostLocks, HostRefusal, NoHostLocks};
 pub use ids::{ClientId, Door, FileKey, Principal, Requester, SessionId, Stateid};
 pub use lease::StatusFlags;

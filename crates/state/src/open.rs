@@ -46,6 +46,8 @@ pub struct OpenArgs<'a> {
     pub want: DelegationWant,
     /// The file's change attribute, which a write delegation remembers.
     pub change: u64,
+    /// What the client knows the file by: a recall of a delegation brings it back.
+    pub handle: &'a [u8],
 }
 
 /// What OPEN answers.

@@ -9,7 +9,7 @@ use crate::file::Held;
 use crate::ids::StateKey;
 use crate::stateid_table::Standing;
 use crate::{
-    AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Requester, ShareAccess, StateError, Verdict,
+    AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Recall, Requester, ShareAccess, StateError, Verdict,
 };
 
 /// Files that one generation of [`Recent`] holds.
@@ -132,14 +132,17 @@ impl Core {
         delegation.recalled = Some(now);
         self.recalls.recent.add(&file, now, memory);
         self.recalls.begin(key, deadline);
-        self.emit_recall(key, file);
+        self.emit_recall(key);
         Ok(false)
     }
 
-    fn emit_recall(&mut self, key: StateKey, file: FileKey) {
+    fn emit_recall(&mut self, key: StateKey) {
         let client = ClientId::new(self.shared.boot, key.client());
         let stateid = self.stateid(key);
-        self.emit(Event::Recall { client, stateid, file });
+        let Some(held) = self.states.get(&key) else { return };
+        let Some(delegation) = held.delegation() else { return };
+        let recall = Recall { client, stateid, file: *held.file, handle: delegation.handle.clone() };
+        self.emit(Event::Recall(recall));
     }
 
     /// Sends the recalls of a client again: the path that they were sent on may have been dead.
@@ -151,9 +154,9 @@ impl Core {
             .states_of(client)
             .filter(|(_, held)| held.standing.holds())
             .filter(|(_, held)| held.delegation().is_some_and(|delegation| delegation.recalled.is_some()))
-            .map(|(key, held)| (key, *held.file))
+            .map(|(key, _)| key)
             .collect();
-        pending.into_iter().for_each(|(key, file)| self.emit_recall(key, file));
+        pending.into_iter().for_each(|key| self.emit_recall(key));
     }
 
     /// Revokes some of the delegations whose time to be returned is over.

@@ -67,6 +67,8 @@ pub struct Session {
     pub(crate) lease: Arc<Lease>,
     pub(crate) fore: ChannelAttributes,
     pub(crate) back: ChannelAttributes,
+    /// The minor version of NFSv4 that it is for.
+    pub(crate) minor_version: u32,
     pub(crate) always_cached_bytes: u32,
     pub(crate) inner: Mutex<Inner>,
 }

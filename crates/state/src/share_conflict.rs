@@ -13,7 +13,9 @@ use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, ShareDeny
 /// What an access without an open does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessKind {
-    /// Reads its data or its attributes.
+    /// Looks at its attributes.
+    Look,
+    /// Reads its data.
     Read,
     /// Writes its data or changes its size.
     Write,
@@ -60,15 +62,15 @@ impl State {
 impl AccessKind {
     /// Whether a delegation of another client promises that this does not happen (RFC 8881 §10.4).
     pub(crate) fn conflicts_with(self, delegation: DelegationKind) -> bool {
-        delegation == DelegationKind::Write || self != AccessKind::Read
+        delegation == DelegationKind::Write || !matches!(self, AccessKind::Look | AccessKind::Read)
     }
 
-    /// What a share reservation says of it; nothing of changes to names and attributes.
+    /// What a share reservation says of it; nothing of attributes and of changes to names.
     fn access(self) -> Option<ShareAccess> {
         match self {
             AccessKind::Read => Some(ShareAccess::READ),
             AccessKind::Write => Some(ShareAccess::WRITE),
-            AccessKind::Change => None,
+            AccessKind::Look | AccessKind::Change => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::lock_set::HeldLock;
 use crate::nlm::NlmNames;
 use crate::owner::OwnerId;
-use crate::{ByteRange, ClientId, Conflict, Event, FileKey, NlmGranted, StateError};
+use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGranted, StateError};
 
 /// A lock that somebody wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,7 +210,8 @@ impl Core {
         let is_v41 = self.clients.get(&number).is_some_and(|client| !client.is_v40());
         if let (true, Some(owner)) = (is_v41, self.owners.get(wanted.owner)) {
             let owner = owner.name.bytes.clone();
-            self.emit(Event::NotifyLock { client: ClientId::new(self.shared.boot, number), owner, file: *file });
+            let client = ClientId::new(self.shared.boot, number);
+            self.emit(Event::NotifyLock(LockNotice { client, owner, file: *file }));
         }
     }
 

@@ -73,7 +73,8 @@ fn conflicting_open_recalls_and_waits_until_the_return() {
     assert!(world.open(b, "o", 1, READ).is_ok(), "readers do not conflict");
     assert_eq!(world.open(b, "o", 1, WRITE), Err(StateError::Delay));
     assert_eq!(world.open(b, "o", 1, WRITE), Err(StateError::Delay));
-    assert_eq!(world.events(), [Event::Recall { client: a, stateid, file: key(1) }], "asked once");
+    let recall = Recall { client: a, stateid, file: key(1), handle: (*b"handle").into() };
+    assert_eq!(world.events(), [Event::Recall(recall)], "asked once");
     world.state.delegreturn(world.now, Door::V41(a), &stateid, &key(1)).unwrap();
     assert!(world.open(b, "o", 1, WRITE).is_ok());
     assert_eq!(world.state.delegreturn(world.now, Door::V41(a), &stateid, &key(1)), Err(StateError::BadStateid));
@@ -185,8 +186,9 @@ fn write_delegation_tells_whom_to_ask_for_attributes() {
     let (stateid, _) = granted(delegated(&world, a, 1, BOTH));
     let ask = |who| world.state.write_delegation(&key(1), who);
     assert_eq!(ask(Requester::Client(a)), None);
-    let expected = WriteDelegation { client: a, stateid, change: 41, modified: false };
-    assert_eq!(ask(Requester::Client(b)), Some(expected));
+    let handle: Box<[u8]> = (*b"handle").into();
+    let expected = WriteDelegation { client: a, stateid, handle, change: 41, modified: false };
+    assert_eq!(ask(Requester::Client(b)), Some(expected.clone()));
     world.state.delegation_modified(&stateid);
     assert_eq!(ask(Requester::Other), Some(WriteDelegation { modified: true, ..expected }));
 }

@@ -98,7 +98,7 @@ fn first_who_waits_is_told_and_nobody_who_waits_later_gets_before_it() {
     let lock = world.lock_new(a, &open_a, "l", write_lock(1, 0, 10)).unwrap();
     assert!(is_denied(world.lock_new(b, &open_b, "l", blocking)));
     world.state.unlock(world.now, (Door::V41(a), &lock), &key(1), ByteRange::WHOLE).unwrap();
-    assert_eq!(world.events(), [Event::NotifyLock { client: b, owner: (*b"l").into(), file: key(1) }]);
+    assert_eq!(world.events(), [Event::NotifyLock(LockNotice { client: b, owner: (*b"l").into(), file: key(1) })]);
     assert!(is_denied(world.lock_new(c, &open_c, "l", blocking)), "it is kept for b");
     assert!(world.lock_new(b, &open_b, "l", blocking).is_ok());
     // And when b does not come, it is not kept for ever.

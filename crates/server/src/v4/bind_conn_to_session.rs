@@ -1,6 +1,6 @@
 //! BIND_CONN_TO_SESSION (RFC 8881 §18.34).
 
-use proto::nfs4::{BindConnToSessionArgs, BindConnToSessionOk, ClientDirection, ServerDirection, Status};
+use proto::nfs4::{BindConnToSessionArgs, BindConnToSessionOk, ClientDirection, ServerDirection};
 use state::Direction;
 
 use super::compound::Compound;
@@ -8,10 +8,11 @@ use super::failure::Outcome;
 
 pub(super) fn bind(compound: &mut Compound<'_>, args: &BindConnToSessionArgs) -> Outcome<BindConnToSessionOk> {
     let session = state::SessionId(args.session.0);
-    // Nothing is called back yet: connections carry requests of clients only.
-    if args.direction == ClientDirection::Back {
-        return Err(Status::Inval.into());
-    }
-    compound.cx.server.state.bind_connection(&session, compound.cx.request.peer.connection, Direction::Fore)?;
-    Ok(BindConnToSessionOk { session: args.session, direction: ServerDirection::Fore, use_rdma: false })
+    let (direction, answer) = match args.direction {
+        ClientDirection::Fore => (Direction::Fore, ServerDirection::Fore),
+        ClientDirection::Back => (Direction::Back, ServerDirection::Back),
+        ClientDirection::ForeOrBoth | ClientDirection::BackOrBoth => (Direction::Both, ServerDirection::Both),
+    };
+    compound.cx.server.state.bind_connection(&session, compound.cx.request.peer.connection, direction)?;
+    Ok(BindConnToSessionOk { session: args.session, direction: answer, use_rdma: false })
 }

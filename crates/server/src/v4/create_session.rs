@@ -4,6 +4,7 @@ use proto::nfs4::{
     CREATE_SESSION_CONN_BACK_CHAN, CREATE_SESSION_CONN_RDMA, CREATE_SESSION_PERSIST, CreateSessionArgs,
     CreateSessionOk, SessionId, Status,
 };
+use state::CallbackSecurity;
 
 use super::compound::Compound;
 use super::failure::Outcome;
@@ -16,6 +17,9 @@ pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionAr
     if args.flags & !KNOWN_FLAGS != 0 {
         return Err(Status::Inval.into());
     }
+    let security = session::security(&args.callback_security);
+    let can_call = security.iter().any(|security| *security != CallbackSecurity::Gss);
+    let has_back_channel = args.flags & CREATE_SESSION_CONN_BACK_CHAN != 0 && can_call;
     let created = compound.cx.server.state.create_session(
         compound.cx.request.now,
         &state::CreateSessionArgs {
@@ -23,10 +27,10 @@ pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionAr
             sequence: args.sequence,
             fore: session::wanted(&args.fore),
             back: session::wanted(&args.back),
-            // Nothing is called back yet: no delegations are granted.
-            back_channel: false,
+            back_channel: has_back_channel,
+            minor_version: compound.progress.minor as u32,
             program: args.callback_program,
-            security: session::security(&args.callback_security),
+            security,
             connection: compound.cx.request.peer.connection,
             principal: compound.principal(),
         },
@@ -34,7 +38,7 @@ pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionAr
     Ok(CreateSessionOk {
         session: SessionId(created.session.0),
         sequence: created.sequence,
-        flags: 0,
+        flags: if has_back_channel { CREATE_SESSION_CONN_BACK_CHAN } else { 0 },
         fore: session::agreed(&created.fore),
         back: session::agreed(&created.back),
     })

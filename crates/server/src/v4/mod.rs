@@ -3,7 +3,9 @@
 mod access;
 mod allocate;
 mod attributes;
+mod backchannel_ctl;
 mod bind_conn_to_session;
+mod callback;
 mod change;
 mod clone;
 mod close;
@@ -70,6 +72,7 @@ use rpc::Call;
 use crate::fault::Stop;
 use crate::node::CallContext;
 
+pub(crate) use callback::Callbacks;
 pub(crate) use happens_once::happens_once;
 pub(crate) use paused::PausedCompounds;
 

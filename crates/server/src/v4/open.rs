@@ -50,6 +50,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
             claim,
             want: DelegationWant::None,
             change: target.attributes.change,
+            handle: node.wire_handle().as_bytes(),
         },
     )?;
     compound.set_current_sibling(target.handle);

@@ -7,11 +7,11 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::compound::Compound;
 use super::failure::Outcome;
 use super::{
-    access, allocate, bind_conn_to_session, clone, close, commit, copy, create, create_session, delegreturn,
-    destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise, link, listxattrs, lock, lockt,
-    locku, lookup, lookupp, open, open_confirm, open_downgrade, putfh, putrootfh, read, read_plus, readdir, readlink,
-    reclaim_complete, release_lockowner, remove, removexattr, rename, renew, restorefh, savefh, secinfo, seek,
-    sequence, setattr, setclientid, setxattr, stateids, verify, write,
+    access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, create, create_session,
+    delegreturn, destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise, link, listxattrs,
+    lock, lockt, locku, lookup, lookupp, open, open_confirm, open_downgrade, putfh, putrootfh, read, read_plus,
+    readdir, readlink, reclaim_complete, release_lockowner, remove, removexattr, rename, renew, restorefh, savefh,
+    secinfo, seek, sequence, setattr, setclientid, setxattr, stateids, verify, write,
 };
 
 /// Carries out one operation and appends what stands behind its status when it succeeds.
@@ -33,6 +33,7 @@ fn on_state(
 ) -> Option<Outcome<()>> {
     use OpNumber as N;
     Some(match number {
+        N::BackchannelCtl => answer(compound, from, output, backchannel_ctl::backchannel_ctl),
         N::BindConnToSession => answer(compound, from, output, bind_conn_to_session::bind),
         N::Close => answer(compound, from, output, close::close),
         N::CreateSession => answer(compound, from, output, create_session::create_session),

@@ -2,15 +2,12 @@
 
 use std::hash::Hasher;
 
-use proto::nfs4::{SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_CB_PATH_DOWN_SESSION, SequenceArgs, SequenceOk, SlotId, Status};
+use proto::nfs4::{SequenceArgs, SequenceOk, SlotId, Status};
 use siphasher::sip::SipHasher13;
 use state::Sequenced;
 
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
-
-/// No session has a back channel yet, and nothing is recalled: that its path is down is no news that a client could act on.
-const UNTOLD_FLAGS: u32 = SEQ_STATUS_CB_PATH_DOWN | SEQ_STATUS_CB_PATH_DOWN_SESSION;
 
 pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outcome<SequenceOk> {
     let request = compound.cx.request;
@@ -35,7 +32,7 @@ pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outc
                 slot: args.slot,
                 highest_slot: SlotId(reply.highest_slot),
                 target_highest_slot: SlotId(reply.target_highest_slot),
-                status_flags: reply.flags.0 & !UNTOLD_FLAGS,
+                status_flags: reply.flags.0,
             })
         }
     }

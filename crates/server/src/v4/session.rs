@@ -1,7 +1,7 @@
 //! What the operations about clients and sessions share.
 
 use proto::nfs4::{CallbackSec, ChannelAttrs, Status};
-use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Principal};
+use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Principal, Requester, SessionId};
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
@@ -13,9 +13,19 @@ impl Compound<'_> {
         Ok(self.progress.turn.as_ref().map(|turn| turn.session().client()).ok_or(Status::OpNotInSession)?)
     }
 
+    /// The session that this request belongs to.
+    pub(super) fn session(&self) -> Outcome<SessionId> {
+        Ok(self.progress.turn.as_ref().map(|turn| turn.session().id()).ok_or(Status::OpNotInSession)?)
+    }
+
     /// How the state manager learns whose stateids these are.
     pub(super) fn door(&self) -> Outcome<Door> {
         if self.progress.minor.has_sessions() { Ok(Door::V41(self.client()?)) } else { Ok(Door::V40) }
+    }
+
+    /// Whose delegations do not stand in the way of this request. Requests of NFSv4.0 do not say who sends them.
+    pub(super) fn requester(&self) -> Requester {
+        self.client().map_or(Requester::Other, Requester::Client)
     }
 
     /// Who sent the request.

@@ -2,9 +2,10 @@
 
 use buffer::Buffer;
 use proto::nfs4::{ClientId, NetAddr, SetclientidArgs, SetclientidConfirmArgs, SetclientidOk, Status};
-use state::{Callback40, SetClientIdArgs, StateError};
+use state::{SetClientIdArgs, StateError};
 use xdr::{Encode, Encoder};
 
+use super::callback::callback40;
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
 
@@ -12,7 +13,7 @@ pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_
     let wanted = SetClientIdArgs {
         name: args.id,
         verifier: args.verifier,
-        callback: callback(args),
+        callback: callback40(args, compound.cx.client().ip()),
         principal: compound.principal(),
     };
     match compound.cx.server.state.setclientid(compound.cx.request.now, &wanted) {
@@ -24,18 +25,10 @@ pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_
 
 pub(super) fn confirm(compound: &mut Compound<'_>, args: &SetclientidConfirmArgs) -> Outcome<()> {
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
-    Ok(state.setclientid_confirm(now, state::ClientId(args.client.0), args.confirm, &compound.principal())?)
-}
-
-/// How the client wants to be called back; an address that is no text cannot be called.
-fn callback(args: &SetclientidArgs<'_>) -> Option<Callback40> {
-    let NetAddr { netid, address } = args.callback.location;
-    Some(Callback40 {
-        program: args.callback.program,
-        ident: args.callback_ident,
-        netid: std::str::from_utf8(netid).ok()?.into(),
-        address: std::str::from_utf8(address).ok()?.into(),
-    })
+    let client = state::ClientId(args.client.0);
+    state.setclientid_confirm(now, client, args.confirm, &compound.principal())?;
+    compound.cx.server.try_callback_path(client, now);
+    Ok(())
 }
 
 /// The other client's address is nobody else's business: it stays empty.

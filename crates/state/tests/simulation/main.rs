@@ -128,8 +128,8 @@ impl Simulation {
         for event in self.world.events() {
             self.world.trace(format_args!("{event:?}"));
             match event {
-                Event::Recall { client, stateid, file } => self.recall(now, client, (stateid, file)),
-                Event::NotifyLock { .. } => {}
+                Event::Recall(recall) => self.recall(now, recall.client, (recall.stateid, recall.file)),
+                Event::NotifyLock(_) => {}
                 Event::NlmGranted(granted) => self.nlm_granted(&granted),
             }
         }

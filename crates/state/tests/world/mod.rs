@@ -224,6 +224,7 @@ pub fn open_args(client: ClientId, owner: &str, file: u64, how: (ShareAccess, Sh
         claim: Claim::New,
         want: DelegationWant::None,
         change: 0,
+        handle: b"handle",
     }
 }
 
@@ -244,6 +245,7 @@ pub fn session_args(client: ClientId, sequence: u32) -> CreateSessionArgs {
         fore: channel(),
         back: channel(),
         back_channel: true,
+        minor_version: 1,
         program: 0x4000_0000,
         security: vec![CallbackSecurity::None],
         connection: 1,

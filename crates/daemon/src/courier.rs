@@ -1,0 +1,72 @@
+//! The server's own calls on the sockets.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use net::NetError;
+use rpc::record;
+use server::{Destination, Server, Transmit};
+
+/// Sends what the server says on its own account, over the connections that there are or new ones.
+#[derive(Default)]
+pub(crate) struct Courier {
+    /// Absent until the loops run.
+    net: OnceLock<net::Handle>,
+    /// The connections that were opened to others.
+    opened: Mutex<HashMap<SocketAddr, u64>>,
+}
+
+impl Courier {
+    /// Gets the loops, once they run.
+    pub(crate) fn connect(&self, net: net::Handle) {
+        // It is called once; a second handle would be one of the same loops.
+        let _ = self.net.set(net);
+    }
+
+    /// Sends all that the server has to say now.
+    pub(crate) fn send_all(&self, server: &Server, now: Duration) {
+        let Some(net) = self.net.get() else { return };
+        while let Some(Transmit { destination, message }) = server.next_transmit(now) {
+            if let Err(error) = self.send(net, &destination, message) {
+                tracing::debug!(?destination, %error, "a call of the server's own cannot be sent");
+                server.unreachable(&destination, now);
+            }
+        }
+    }
+
+    fn send(&self, net: &net::Handle, destination: &Destination, message: Vec<u8>) -> Result<(), NetError> {
+        match *destination {
+            Destination::Connection(connection) => net.send(connection, record(&message)),
+            Destination::Tcp(address) => net.send(self.connection_to(net, address)?, record(&message)),
+            Destination::Udp { local, to } => net.send_datagram(local, to, message)?,
+        }
+        Ok(())
+    }
+
+    fn connection_to(&self, net: &net::Handle, address: SocketAddr) -> Result<u64, NetError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = opened.get(&address) {
+            return Ok(*connection);
+        }
+        let connection = net.connect(address)?;
+        opened.insert(address, connection);
+        Ok(connection)
+    }
+
+    /// Hears that a connection is gone: if it was opened here, what was sent over it is not answered.
+    pub(crate) fn disconnected(&self, server: &Server, peer: &net::Peer, now: Duration) {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.get(&peer.address) == Some(&peer.connection) {
+            opened.remove(&peer.address);
+            drop(opened);
+            server.unreachable(&Destination::Tcp(peer.address), now);
+        }
+    }
+}
+
+/// A message behind its record mark (RFC 5531 §11).
+fn record(message: &[u8]) -> Vec<u8> {
+    [&record::last_mark(message.len()).to_be_bytes(), message].concat()
+}

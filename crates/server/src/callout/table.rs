@@ -1,0 +1,229 @@
+//! The calls that wait to be sent, and those that wait for their replies.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rpc::Xid;
+
+use super::{Callout, CalloutError, Destination, Then, Transmit};
+use crate::request::{Peer, Transport};
+
+/// How many calls may wait for their replies.
+const MAX_CALLOUTS: usize = 4096;
+
+/// The table.
+pub(crate) struct Callouts {
+    inner: Mutex<Inner>,
+    /// How many messages wait to be sent.
+    unsent: AtomicUsize,
+}
+
+struct Inner {
+    queue: VecDeque<Transmit>,
+    waiting: HashMap<Xid, Waiting>,
+    last_xid: u32,
+}
+
+struct Waiting {
+    destination: Destination,
+    /// What is sent again.
+    message: Vec<u8>,
+    resend: Option<(Duration, Duration)>,
+    deadline: Duration,
+    then: Then,
+}
+
+impl Default for Callouts {
+    fn default() -> Callouts {
+        // Numbers of a process before this one must not be taken for ours, and nobody is to guess them.
+        let last_xid = RandomState::new().hash_one(0) as u32;
+        let inner = Inner { queue: VecDeque::new(), waiting: HashMap::new(), last_xid };
+        Callouts { inner: Mutex::new(inner), unsent: AtomicUsize::new(0) }
+    }
+}
+
+impl Callouts {
+    /// Adds a call to those that are to be sent.
+    pub(super) fn add(&self, callout: Callout, now: Duration, then: Then) -> Result<(), CalloutError> {
+        let mut inner = self.lock();
+        if inner.waiting.len() >= MAX_CALLOUTS {
+            return Err(CalloutError::TooMany);
+        }
+        let xid = inner.next_xid();
+        let message = callout.message(xid);
+        let resend = callout.patience.resend.map(|interval| (now + interval, interval));
+        let kept = if resend.is_some() { message.clone() } else { Vec::new() };
+        let deadline = now + callout.patience.timeout;
+        let destination = callout.destination;
+        inner.waiting.insert(xid, Waiting { destination, message: kept, resend, deadline, then });
+        inner.queue.push_back(Transmit { destination, message });
+        self.publish(&inner);
+        Ok(())
+    }
+
+    /// Takes the next message to be sent.
+    pub(super) fn next_transmit(&self) -> Option<Transmit> {
+        if self.unsent.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let mut inner = self.lock();
+        let next = inner.queue.pop_front();
+        self.publish(&inner);
+        next
+    }
+
+    /// Ends the call `xid`, if `peer` is whom it was sent to.
+    pub(super) fn take(&self, xid: Xid, peer: &Peer) -> Option<Then> {
+        let mut inner = self.lock();
+        if !inner.waiting.get(&xid)?.destination.is(peer) {
+            return None;
+        }
+        inner.waiting.remove(&xid).map(|waiting| waiting.then)
+    }
+
+    /// Ends the calls to `destination`.
+    pub(super) fn fail(&self, destination: &Destination) -> Vec<Then> {
+        let mut inner = self.lock();
+        inner.queue.retain(|transmit| transmit.destination != *destination);
+        self.publish(&inner);
+        inner.end_those(|waiting| waiting.destination == *destination)
+    }
+
+    /// Queues what is to be sent again, and ends what is overdue.
+    pub(super) fn tick(&self, now: Duration) -> Vec<Then> {
+        let mut inner = self.lock();
+        let Inner { queue, waiting, .. } = &mut *inner;
+        for one in waiting.values_mut() {
+            if let Some((at, interval)) = one.resend.filter(|(at, _)| *at <= now) {
+                one.resend = Some((at + interval, interval));
+                queue.push_back(Transmit { destination: one.destination, message: one.message.clone() });
+            }
+        }
+        self.publish(&inner);
+        inner.end_those(|waiting| waiting.deadline <= now)
+    }
+
+    fn publish(&self, inner: &Inner) {
+        self.unsent.store(inner.queue.len(), Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn next_xid(&mut self) -> Xid {
+        loop {
+            self.last_xid = self.last_xid.wrapping_add(1);
+            if !self.waiting.contains_key(&Xid(self.last_xid)) {
+                return Xid(self.last_xid);
+            }
+        }
+    }
+
+    fn end_those(&mut self, ends: impl Fn(&Waiting) -> bool) -> Vec<Then> {
+        self.waiting.extract_if(|_, waiting| ends(waiting)).map(|(_, waiting)| waiting.then).collect()
+    }
+}
+
+impl Destination {
+    /// Whether a message from `peer` may answer one that went here.
+    fn is(&self, peer: &Peer) -> bool {
+        match *self {
+            Destination::Connection(connection) => peer.connection == connection,
+            Destination::Tcp(address) => peer.transport == Transport::Tcp && peer.address == address,
+            Destination::Udp { to, .. } => peer.transport == Transport::Udp && peer.address == to,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::callout::{OwnCredential, Patience};
+
+    const PEER: &str = "192.0.2.1:700";
+
+    fn udp() -> Destination {
+        Destination::Udp { local: "192.0.2.9:2049".parse().unwrap(), to: PEER.parse().unwrap() }
+    }
+
+    fn callout(destination: Destination, resend_s: Option<u64>) -> Callout {
+        Callout {
+            destination,
+            procedure: rpc::Procedure { program: 9, version: 1, number: 1 },
+            credential: OwnCredential::superuser("box"),
+            arguments: b"args".to_vec(),
+            patience: Patience { timeout: secs(10), resend: resend_s.map(secs) },
+        }
+    }
+
+    fn secs(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn nothing() -> Then {
+        Box::new(|_, _, _| ())
+    }
+
+    fn peer(address: &str, transport: Transport, connection: u64) -> Peer {
+        let local = "192.0.2.9:2049".parse().unwrap();
+        Peer { address: address.parse().unwrap(), local, transport, connection }
+    }
+
+    fn xid(transmit: &Transmit) -> Xid {
+        Xid(u32::from_be_bytes(transmit.message[..4].try_into().unwrap()))
+    }
+
+    #[test]
+    fn call_is_answered_once_and_only_by_whom_it_went_to() {
+        let calls = Callouts::default();
+        calls.add(callout(udp(), None), secs(0), nothing()).unwrap();
+        let sent = calls.next_transmit().unwrap();
+        let call = rpc::Call::parse(&sent.message).unwrap();
+        assert_eq!((call.arguments.rest(), call.procedure.program, sent.destination), (&b"args"[..], 9, udp()));
+        assert!(calls.take(xid(&sent), &peer("192.0.2.2:700", Transport::Udp, 0)).is_none());
+        assert!(calls.take(xid(&sent), &peer(PEER, Transport::Tcp, 5)).is_none());
+        assert!(calls.take(xid(&sent), &peer(PEER, Transport::Udp, 0)).is_some());
+        assert!(calls.take(xid(&sent), &peer(PEER, Transport::Udp, 0)).is_none());
+    }
+
+    #[test]
+    fn datagram_is_sent_again_until_its_time_is_over() {
+        let calls = Callouts::default();
+        calls.add(callout(udp(), Some(4)), secs(0), nothing()).unwrap();
+        let first = calls.next_transmit().unwrap();
+        assert_eq!((calls.tick(secs(3)).len(), calls.next_transmit()), (0, None));
+        assert_eq!((calls.tick(secs(4)).len(), calls.next_transmit()), (0, Some(first)));
+        assert_eq!(calls.tick(secs(10)).len(), 1);
+        assert_eq!(calls.tick(secs(20)).len(), 0);
+    }
+
+    #[test]
+    fn calls_over_a_connection_that_is_gone_end_and_others_do_not() {
+        let calls = Callouts::default();
+        let (gone, other) = (Destination::Connection(5), Destination::Connection(6));
+        for destination in [gone, other, gone] {
+            calls.add(callout(destination, None), secs(0), nothing()).unwrap();
+        }
+        assert_eq!(calls.fail(&gone).len(), 2);
+        let left = calls.next_transmit().unwrap();
+        assert_eq!((left.destination, calls.next_transmit()), (other, None));
+        assert!(calls.take(xid(&left), &peer(PEER, Transport::Tcp, 6)).is_some());
+    }
+
+    #[test]
+    fn number_of_calls_is_bounded() {
+        let calls = Callouts::default();
+        for _ in 0..MAX_CALLOUTS {
+            calls.add(callout(udp(), None), secs(0), nothing()).unwrap();
+        }
+        assert_eq!(calls.add(callout(udp(), None), secs(0), nothing()), Err(CalloutError::TooMany));
+        assert_eq!(calls.tick(secs(10)).len(), MAX_CALLOUTS);
+        assert_eq!(calls.add(callout(udp(), None), secs(10), nothing()), Ok(()));
+    }
+}

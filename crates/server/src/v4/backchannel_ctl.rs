@@ -1,0 +1,13 @@
+//! BACKCHANNEL_CTL (RFC 8881 §18.33): another callback program, or other credentials.
+
+use proto::nfs4::BackchannelCtlArgs;
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::session;
+
+pub(super) fn backchannel_ctl(compound: &mut Compound<'_>, args: &BackchannelCtlArgs<'_>) -> Outcome<()> {
+    let session = compound.session()?;
+    let security = session::security(&args.security);
+    Ok(compound.cx.server.state.backchannel_ctl(&session, args.program, security)?)
+}

@@ -1,0 +1,167 @@
+//! CB_GETATTR (RFC 7530 §18.1, RFC 8881 §20.1, §10.4.3): who holds a write delegation knows the file's size, and whether it has
+//! changed.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use proto::nfs4::{Attribute, AttributeValue, CallbackArgOp, CallbackResOp, CbGetattrArgs, FileHandle, Res};
+use state::{AccessKind, FileKey, Requester, Stateid, WriteDelegation};
+use vfs::{Attributes, Timestamp};
+
+use super::CallbackFailure;
+use crate::server::Server;
+
+/// For how long an answer is good: the client that was told to try later is back by then.
+const GOOD_FOR: Duration = Duration::from_secs(2);
+
+/// How many answers are kept. Beyond them a delegation is recalled instead.
+const MAX_KEPT: usize = 4096;
+
+/// What holders of write delegations have said of their files lately.
+#[derive(Debug, Default)]
+pub(crate) struct DelegatedAttributes(Mutex<HashMap<Stateid, Asked>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    at: Duration,
+    answer: Answer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// It is on its way.
+    Missing,
+    /// The client has changed nothing.
+    Unchanged,
+    /// The client has changed the file, whose size is this now.
+    Changed { size_bytes: u64 },
+    /// The client cannot be asked: the delegation has to go.
+    None,
+}
+
+/// What the file's attributes are for others while a client holds a write delegation of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Truth {
+    /// The file system tells it.
+    AsStored,
+    /// The client that holds the delegation has said it.
+    Told(Attributes),
+    /// It is being found out: ask again a little later.
+    Later,
+}
+
+impl DelegatedAttributes {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Stateid, Asked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer of lately; without one, notes that it is asked for now.
+    fn find_or_ask(&self, stateid: Stateid, now: Duration) -> Option<Answer> {
+        let mut asked = self.lock();
+        if let Some(found) = asked.get(&stateid).filter(|found| found.is_good(now)) {
+            return Some(found.answer);
+        }
+        if asked.len() >= MAX_KEPT {
+            return Some(Answer::None);
+        }
+        asked.insert(stateid, Asked { at: now, answer: Answer::Missing });
+        None
+    }
+
+    fn note(&self, stateid: Stateid, answer: Answer, now: Duration) {
+        self.lock().insert(stateid, Asked { at: now, answer });
+    }
+
+    /// Forgets what is not good any more.
+    pub(super) fn forget_old(&self, now: Duration) {
+        self.lock().retain(|_, asked| asked.is_good(now));
+    }
+}
+
+impl Asked {
+    /// One that is on its way ends by itself.
+    fn is_good(&self, now: Duration) -> bool {
+        self.answer == Answer::Missing || now < self.at + GOOD_FOR
+    }
+}
+
+impl Server {
+    /// What `attributes` of a file are for `who`, given that another client may have a write delegation of it. Without any it
+    /// costs a look at a shared counter.
+    pub(crate) fn true_attributes(
+        &self,
+        file: &FileKey,
+        attributes: &Attributes,
+        who: Requester,
+        now: Duration,
+    ) -> Truth {
+        let Some(delegation) = self.state.write_delegation(file, who) else { return Truth::AsStored };
+        let answer = match self.callbacks.attributes.find_or_ask(delegation.stateid, now) {
+            Some(answer) => answer,
+            None => self.ask_holder(&delegation, now),
+        };
+        match answer {
+            Answer::Unchanged if !delegation.modified => Truth::AsStored,
+            Answer::Unchanged => Truth::Told(self.changed(attributes, attributes.size_bytes, now)),
+            Answer::Changed { size_bytes } => Truth::Told(self.changed(attributes, size_bytes, now)),
+            Answer::Missing => Truth::Later,
+            // Whether it is gone at once or recalled, the next look finds out.
+            Answer::None => match self.state.conflict_check(now, file, AccessKind::Look, who) {
+                Ok(state::Verdict::Proceed) => Truth::AsStored,
+                _ => Truth::Later,
+            },
+        }
+    }
+
+    /// The attributes of a file that its holder has changed and not written back yet. The change attribute is another one than
+    /// before, and those that follow when the holder has written are further on, as they come from the clock.
+    fn changed(&self, stored: &Attributes, size_bytes: u64, now: Duration) -> Attributes {
+        let since = (self.settings.wall_clock)().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let modified = Timestamp { seconds: since.as_secs() as i64, nanoseconds: since.subsec_nanos() };
+        let change = stored.change.wrapping_add(1 + now.as_secs());
+        Attributes { size_bytes, change, modified, changed: modified, ..*stored }
+    }
+
+    fn ask_holder(&self, delegation: &WriteDelegation, now: Duration) -> Answer {
+        let Some(file) = FileHandle::new(&delegation.handle) else { return Answer::None };
+        let request = Attribute::set(&[Attribute::Change, Attribute::Size]);
+        let operation = CallbackArgOp::CbGetattr(CbGetattrArgs { file, request });
+        let (client, stateid, change) = (delegation.client, delegation.stateid, delegation.change);
+        let heard = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, now: Duration| {
+            let answer = answer(&result, change);
+            tracing::debug!(?client, ?answer, "a client was asked for the attributes of a file that it holds");
+            if matches!(answer, Answer::Changed { .. }) {
+                server.state.delegation_modified(&stateid);
+            }
+            server.callbacks.attributes.note(stateid, answer, now);
+        };
+        match self.call_back(client, operation, now, Box::new(heard)) {
+            Ok(()) => Answer::Missing,
+            Err(error) => {
+                tracing::debug!(?client, %error, "a client cannot be asked for the attributes of a file that it holds");
+                self.callbacks.attributes.note(stateid, Answer::None, now);
+                Answer::None
+            }
+        }
+    }
+}
+
+/// The holder has changed the file when it tells another change attribute than that which came with the delegation
+/// (RFC 8881 §10.4.3).
+fn answer(result: &Result<CallbackResOp<'_>, CallbackFailure>, granted_change: u64) -> Answer {
+    let Ok(CallbackResOp::CbGetattr(Res::Ok(fattr))) = result else { return Answer::None };
+    let (mut change, mut size_bytes) = (None, None);
+    for value in fattr.values() {
+        match value {
+            Ok(AttributeValue::Change(value)) => change = Some(value),
+            Ok(AttributeValue::Size(value)) => size_bytes = Some(value),
+            _ => return Answer::None,
+        }
+    }
+    match (change, size_bytes) {
+        (Some(change), _) if change == granted_change => Answer::Unchanged,
+        (Some(_), Some(size_bytes)) => Answer::Changed { size_bytes },
+        _ => Answer::None,
+    }
+}

@@ -1,0 +1,252 @@
+//! Callbacks: calls of the server to its clients (RFC 7530 §17, RFC 8881 §19, RFC 7862 §16), one operation each.
+//!
+//! To NFSv4.1 and later a callback goes over the back channel of a session, behind a CB_SEQUENCE; to NFSv4.0 it goes to the address
+//! that SETCLIENTID named.
+
+mod getattr;
+mod notify_lock;
+mod path40;
+mod recall;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use buffer::Buffer;
+use proto::nfs4::{
+    CALLBACK_VERSION, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs, Res, SessionId,
+    SlotId, Status,
+};
+use proto::rpcbind::UniversalAddress;
+use rpc::Procedure;
+use state::{Callback40, CallbackOutcome, CallbackRoute, CallbackSecurity, ClientId, StateError};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+pub(super) use getattr::Truth;
+pub(super) use path40::callback40;
+
+use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience};
+use crate::server::Server;
+
+/// How long a client may take to answer a callback.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How the server calls itself to clients of NFSv4.0.
+const MACHINE_NAME: &str = "wharf";
+
+/// The procedures of the callback program.
+const CB_NULL: u32 = 0;
+const CB_COMPOUND: u32 = 1;
+
+/// What the server remembers of its callbacks.
+#[derive(Debug, Default)]
+pub(crate) struct Callbacks {
+    recalls: recall::LaterRecalls,
+    pub(super) attributes: getattr::DelegatedAttributes,
+}
+
+/// Why a callback came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CallbackFailure {
+    /// The client is gone.
+    #[error("the client is gone")]
+    NoClient,
+    /// There is no way to call the client.
+    #[error("there is no callback path")]
+    NoPath,
+    /// Too much is on its way; later it may work.
+    #[error("too many callbacks are on their way")]
+    Busy,
+    /// It was sent, and no answer that makes sense came back.
+    #[error("there was no sensible answer")]
+    Lost,
+    /// The client did not carry it out: the status of CB_SEQUENCE or of the whole.
+    #[error("the client refused it with {0:?}")]
+    Refused(Status),
+}
+
+/// What is to be done with the result of a callback's operation. It must not wait.
+pub(crate) type Heard = Box<dyn FnOnce(&Server, Result<CallbackResOp<'_>, CallbackFailure>, Duration) + Send>;
+
+/// Where a callback goes and what is in front of its operation.
+struct Route {
+    destination: Destination,
+    program: u32,
+    credential: OwnCredential,
+    minor_version: u32,
+    callback_ident: u32,
+    slot: Option<BackSlot>,
+}
+
+/// The slot of a back channel that a callback has.
+#[derive(Debug, Clone, Copy)]
+struct BackSlot {
+    session: state::SessionId,
+    slot: u32,
+    sequence: u32,
+    highest_slot: u32,
+}
+
+impl Server {
+    /// Sends one operation to a client; `heard` hears its result, unless this fails.
+    pub(crate) fn call_back(
+        &self,
+        client: ClientId,
+        operation: CallbackArgOp<'_>,
+        now: Duration,
+        heard: Heard,
+    ) -> Result<(), CallbackFailure> {
+        let route = self.route(client)?;
+        let slot = route.slot;
+        let callout = route.callout(operation);
+        let then = move |server: &Server, result: CalloutResult<'_>, now: Duration| {
+            let outcome = conclude(server, client, slot, result);
+            match outcome {
+                Ok(bytes) => heard(server, last_result(&bytes, slot.is_some()), now),
+                Err(failure) => heard(server, Err(failure), now),
+            }
+        };
+        self.call_out(callout, now, Box::new(then)).map_err(|_| {
+            self.slot_done(slot, CallbackOutcome::NotSent);
+            CallbackFailure::Busy
+        })
+    }
+
+    fn route(&self, client: ClientId) -> Result<Route, CallbackFailure> {
+        let route = self.state.callback_route(client).map_err(|error| match error {
+            StateError::CbPathDown => CallbackFailure::NoPath,
+            StateError::Delay => CallbackFailure::Busy,
+            _ => CallbackFailure::NoClient,
+        })?;
+        match route {
+            CallbackRoute::V40(callback) => Route::to_address(&callback).ok_or(CallbackFailure::NoPath),
+            CallbackRoute::V41 {
+                session,
+                connection,
+                minor_version,
+                program,
+                security,
+                slot,
+                sequence,
+                highest_slot,
+            } => Ok(Route {
+                destination: Destination::Connection(connection),
+                program,
+                credential: credential(security),
+                minor_version,
+                callback_ident: 0,
+                slot: Some(BackSlot { session, slot, sequence, highest_slot }),
+            }),
+        }
+    }
+
+    fn slot_done(&self, slot: Option<BackSlot>, outcome: CallbackOutcome) {
+        if let Some(BackSlot { session, slot, .. }) = slot {
+            self.state.callback_done(&session, slot, outcome);
+        }
+    }
+}
+
+impl Route {
+    fn to_address(callback: &Callback40) -> Option<Route> {
+        Some(Route {
+            destination: Destination::Tcp(address(callback)?),
+            program: callback.program,
+            credential: OwnCredential::superuser(MACHINE_NAME),
+            minor_version: 0,
+            callback_ident: callback.ident,
+            slot: None,
+        })
+    }
+
+    fn callout(self, operation: CallbackArgOp<'_>) -> Callout {
+        let mut operations: Vec<CallbackArgOp<'_>> = self.slot.iter().map(BackSlot::operation).collect();
+        operations.push(operation);
+        let Route { minor_version, callback_ident, .. } = self;
+        let compound = CbCompoundArgs { tag: b"", minor_version, callback_ident, operations };
+        let mut arguments = Buffer::new();
+        compound.encode(&mut Encoder::new(&mut arguments));
+        self.call(CB_COMPOUND, arguments.as_slice().to_vec())
+    }
+
+    fn call(self, number: u32, arguments: Vec<u8>) -> Callout {
+        Callout {
+            destination: self.destination,
+            procedure: Procedure { program: self.program, version: CALLBACK_VERSION, number },
+            credential: self.credential,
+            arguments,
+            patience: Patience { timeout: TIMEOUT, resend: None },
+        }
+    }
+}
+
+impl BackSlot {
+    fn operation(&self) -> CallbackArgOp<'static> {
+        CallbackArgOp::CbSequence(CbSequenceArgs {
+            session: SessionId(self.session.0),
+            sequence: self.sequence,
+            slot: SlotId(self.slot),
+            highest_slot: SlotId(self.highest_slot),
+            cache_this: false,
+            referring_calls: Vec::new(),
+        })
+    }
+}
+
+fn credential(security: CallbackSecurity) -> OwnCredential {
+    match security {
+        CallbackSecurity::Sys(parameters) => OwnCredential::Sys(parameters),
+        CallbackSecurity::None | CallbackSecurity::Gss => OwnCredential::None,
+    }
+}
+
+/// The address that a client of NFSv4.0 wants to be called at. Only TCP is spoken (RFC 7530 §3.1).
+fn address(callback: &Callback40) -> Option<SocketAddr> {
+    let is_tcp = matches!(&*callback.netid, "tcp" | "tcp6");
+    let parsed = UniversalAddress::parse(callback.address.as_bytes()).ok();
+    parsed.filter(|_| is_tcp).map(|UniversalAddress(address)| address)
+}
+
+/// Frees the slot and notes whether the path works. Returns the results, still encoded, when CB_SEQUENCE was accepted.
+fn conclude(
+    server: &Server,
+    client: ClientId,
+    slot: Option<BackSlot>,
+    result: CalloutResult<'_>,
+) -> Result<Vec<u8>, CallbackFailure> {
+    let accepted = match result {
+        Ok(bytes) if slot.is_none() || sequence_status(bytes) == Some(Status::Ok) => Ok(bytes.to_vec()),
+        Ok(bytes) => Err(sequence_status(bytes).map_or(CallbackFailure::Lost, CallbackFailure::Refused)),
+        Err(CalloutError::Rejected(_) | CalloutError::TimedOut | CalloutError::Unreachable | CalloutError::TooMany) => {
+            Err(CallbackFailure::Lost)
+        }
+    };
+    let outcome = match accepted {
+        Ok(_) => CallbackOutcome::Answered,
+        // The client keeps nothing of a CB_SEQUENCE that it was too busy for (RFC 8881 §20.9.3).
+        Err(CallbackFailure::Refused(Status::Delay)) => CallbackOutcome::NotSent,
+        Err(_) => CallbackOutcome::Failed,
+    };
+    server.slot_done(slot, outcome);
+    if slot.is_none() {
+        server.state.callback_path_40(client, accepted.is_ok());
+    }
+    accepted
+}
+
+/// What CB_SEQUENCE came to; it is the first result.
+fn sequence_status(bytes: &[u8]) -> Option<Status> {
+    let reply = CbCompoundReply::decode(&mut Decoder::new(bytes)).ok()?;
+    match reply.results.first() {
+        Some(CallbackResOp::CbSequence(Res::Ok(_))) => Some(Status::Ok),
+        Some(CallbackResOp::CbSequence(Res::Fail(status))) => Some(*status),
+        _ => None,
+    }
+}
+
+/// The result of the operation, which stands behind that of CB_SEQUENCE if there is one.
+fn last_result(bytes: &[u8], is_in_session: bool) -> Result<CallbackResOp<'_>, CallbackFailure> {
+    let reply = CbCompoundReply::decode(&mut Decoder::new(bytes)).map_err(|_| CallbackFailure::Lost)?;
+    let status = reply.status;
+    let result = reply.results.into_iter().nth(usize::from(is_in_session));
+    result.ok_or(if status == Status::Ok { CallbackFailure::Lost } else { CallbackFailure::Refused(status) })
+}
