@@ -31,6 +31,8 @@ pub struct ExportFlags {
     pub anonymous_gid: Option<u32>,
     /// `--secure`: only privileged ports.
     pub secure: bool,
+    /// `--delegations`: files are delegated to clients of NFSv4, whoever else may change them.
+    pub delegations: bool,
     /// `--async`: changes of the tree are acknowledged before they are on stable storage.
     pub is_async: bool,
     /// `--fault`
@@ -69,7 +71,12 @@ impl ExportFlags {
             anonymous_uid: self.anonymous_uid,
             anonymous_gid: self.anonymous_gid,
         };
-        ExportOptions { read_only: self.read_only, privileged_ports_only: self.secure, ..words.options(defaults) }
+        ExportOptions {
+            read_only: self.read_only,
+            privileged_ports_only: self.secure,
+            delegations: self.delegations.then_some(true),
+            ..words.options(defaults)
+        }
     }
 
     fn export(
@@ -157,6 +164,7 @@ mod tests {
     fn flags_become_options_of_every_export() {
         let flags = ExportFlags {
             no_root_squash: true,
+            delegations: true,
             read_only: true,
             anonymous_uid: Some(5),
             anonymous_gid: Some(6),
@@ -169,6 +177,7 @@ mod tests {
             assert!(export.names_clients && !export.sync_metadata);
             assert_eq!(export.rules.len(), 2);
             let expected = ExportOptions {
+                delegations: Some(true),
                 read_only: true,
                 squash: Squash::None,
                 anonymous_uid: 5,

@@ -69,6 +69,7 @@ struct Export {
     anonuid: Option<u32>,
     anongid: Option<u32>,
     secure: Option<bool>,
+    delegations: Option<bool>,
     fsid: Option<u64>,
     sync_metadata: Option<bool>,
     fault: Option<String>,
@@ -196,6 +197,7 @@ fn export_options(export: &Export, defaults: &Defaults) -> ExportOptions {
     ExportOptions {
         read_only: export.read_only.unwrap_or(false),
         privileged_ports_only: export.secure.unwrap_or(false),
+        delegations: export.delegations,
         ..words.options(defaults)
     }
 }
@@ -210,6 +212,7 @@ fn access_options(access: &Access, export: ExportOptions, defaults: &Defaults) -
         anonymous_uid: access.anonuid.unwrap_or(export.anonymous_uid),
         anonymous_gid: access.anongid.unwrap_or(export.anonymous_gid),
         privileged_ports_only: access.secure.unwrap_or(export.privileged_ports_only),
+        delegations: export.delegations,
     }
 }
 

@@ -67,6 +67,7 @@ impl FileSystem for MemFs {
             max_links: MAX_LINKS,
             max_file_bytes: MAX_FILE_BYTES,
             xattrs: true,
+            exclusive: true,
             cookie_verifier: self.volume.instance(),
             ..Properties::default()
         }

@@ -5,6 +5,8 @@ use crate::handle::HandleError;
 pub(crate) enum Fault {
     /// It would have to wait on a thread that may not.
     Defer,
+    /// A delegation of the file is being recalled: later it works.
+    Recalling,
     /// The file system refused.
     File(vfs::Error),
     /// The handle names no file.

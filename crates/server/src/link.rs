@@ -16,6 +16,7 @@ pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), F
         return Err(Error::IsDirectory.into());
     }
     let place = dir.place(name)?;
+    file.require_undelegated()?;
     match dir.fs().link(&dir.context, &file.handle, place) {
         // The name may have been given by this very call, before the server was killed.
         Err(Error::Exists) if dir.may_have_happened && dir.fs().lookup(&dir.context, place)?.handle == file.handle => {

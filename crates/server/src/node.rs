@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use state::Requester;
 use vfs::{Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Place, permission};
 
 use crate::exports::{ExportOptions, ExportTable, Exported};
@@ -45,6 +46,7 @@ impl CallContext<'_> {
             options,
             handle,
             context: self.context(caller),
+            requester: Requester::Other,
             may_have_happened: self.may_have_happened,
         })
     }
@@ -69,6 +71,8 @@ pub(crate) struct Node<'c> {
     pub(crate) context: Context<'c>,
     /// When the call came.
     pub(crate) now: Duration,
+    /// Whose delegations do not stand in the way.
+    pub(crate) requester: Requester,
     /// Whether a process before this one may have carried this very call out: then what it would have brought about is no
     /// failure of it.
     pub(crate) may_have_happened: bool,
@@ -93,6 +97,16 @@ impl<'c> Node<'c> {
     /// Whether `other` is in the same export.
     pub(crate) fn shares_export(&self, other: &Node<'_>) -> bool {
         Arc::ptr_eq(self.exported, other.exported)
+    }
+
+    /// This file, as the client of NFSv4 that asks for it sees it.
+    pub(crate) fn for_requester(self, requester: Requester) -> Node<'c> {
+        Node { requester, ..self }
+    }
+
+    /// Whether clients may be promised that nobody changes the file behind their backs.
+    pub(crate) fn may_be_delegated(&self) -> bool {
+        self.options.delegations.unwrap_or_else(|| self.fs().properties().exclusive)
     }
 
     /// The attributes as they are now.

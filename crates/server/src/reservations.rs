@@ -10,7 +10,7 @@
 //! the anonymous stateid: clients of NFSv2 and NFSv3 know of no grace period, hardly anybody denies anything, and each restart
 //! would stop all of them until the last client of NFSv4 is back.
 
-use state::{AccessKind, FileKey, Requester, StateError, Verdict};
+use state::{AccessKind, FileKey, StateError, Verdict};
 use vfs::SetAttributes;
 
 use crate::fault::Fault;
@@ -20,11 +20,16 @@ impl Node<'_> {
     /// Refuses what a share reservation denies.
     pub(crate) fn require_unreserved(&self, kind: AccessKind) -> Result<(), Fault> {
         let file = FileKey { export: self.exported.id(), node: self.handle };
-        match self.server.state.conflict_check(self.now, &file, kind, Requester::Other) {
+        match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
             Ok(Verdict::Proceed) => Ok(()),
-            Ok(Verdict::Wait) | Err(StateError::Delay) => Err(vfs::Error::Busy.into()),
+            Ok(Verdict::Wait) | Err(StateError::Delay) => Err(Fault::Recalling),
             Err(_) => Err(vfs::Error::AccessDenied.into()),
         }
+    }
+
+    /// Sees to it that no other client believes to know the file's attributes or names while they are changed (RFC 8881 §10.4).
+    pub(crate) fn require_undelegated(&self) -> Result<(), Fault> {
+        self.require_unreserved(AccessKind::Change)
     }
 
     /// Refuses to set a size that a share reservation denies: that writes, and nothing else that is set does.

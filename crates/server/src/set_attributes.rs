@@ -2,10 +2,11 @@
 
 use vfs::{Access, Attributes, Caller, Error, FileKind, SetAttributes, SetTime, permission};
 
+use crate::fault::Fault;
 use crate::node::Node;
 
 /// Sets attributes of `node`, whose attributes are `before`, if the caller may.
-pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> vfs::Result<Attributes> {
+pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> Result<Attributes, Fault> {
     if set.is_empty() {
         return Ok(*before);
     }
@@ -16,7 +17,8 @@ pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> 
         node.require_or_own(before, Access::WRITE)?;
     }
     check_times(node, before, set)?;
-    node.fs().set_attributes(&node.context, &node.handle, set)
+    node.require_undelegated()?;
+    Ok(node.fs().set_attributes(&node.context, &node.handle, set)?)
 }
 
 /// Mode, owner and group: only the owner sets them, and an owner gives the file away to nobody but his own groups.

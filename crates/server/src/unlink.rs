@@ -31,6 +31,7 @@ fn remove_now(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     let place = dir.place(name).map_err(dots_are_directories)?;
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
+    dir.sibling(victim.handle).require_undelegated()?;
     dir.fs().remove(&dir.context, place)?;
     dir.forget_if_unlinked(&victim);
     Ok(())
@@ -75,7 +76,9 @@ fn rename_now(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fa
     let replaced = to_dir.existing(to_place)?;
     if let Some(replaced) = &replaced {
         require_removable(to_dir, &to_attributes, &replaced.attributes)?;
+        to_dir.sibling(replaced.handle).require_undelegated()?;
     }
+    from_dir.sibling(moved.handle).require_undelegated()?;
     from_dir.fs().rename(&from_dir.context, from_place, to_place)?;
     if let Some(replaced) = replaced.filter(|replaced| replaced.handle != moved.handle) {
         to_dir.forget_if_unlinked(&replaced);

@@ -130,6 +130,9 @@ pub struct Properties {
     pub case_preserving: bool,
     /// Whether files and directories can have extended attributes.
     pub xattrs: bool,
+    /// Whether nobody changes files but through this very object, as in memory: then clients may be promised to be told of every
+    /// change. Programs on the same machine change a host directory.
+    pub exclusive: bool,
     /// What a directory's cookies belong to: cookies that were given under one number are not understood under another.
     /// A file system whose cookies survive a restart always says the same.
     pub cookie_verifier: u64,
@@ -149,6 +152,7 @@ impl Default for Properties {
             case_insensitive: false,
             case_preserving: true,
             xattrs: false,
+            exclusive: false,
             cookie_verifier: 0,
         }
     }

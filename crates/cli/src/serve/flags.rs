@@ -55,6 +55,10 @@ struct OfferFlags {
     /// Serve only clients that call from a port below 1024.
     #[arg(long, requires = "export")]
     secure: bool,
+    /// Delegate files to clients of NFSv4, which then keep what they know: only for directories that nothing else on this machine
+    /// changes. Files in memory are delegated anyway.
+    #[arg(long, requires = "export")]
+    delegations: bool,
     /// Acknowledge changes of names and attributes before they are on stable storage: faster, and a crash of this
     /// machine may undo them.
     #[arg(long = "async", requires = "export")]
@@ -165,6 +169,7 @@ impl Flags {
             no_root_squash: offer.no_root_squash,
             all_squash: offer.all_squash,
             read_only: offer.read_only,
+            delegations: offer.delegations,
             anonymous_uid: offer.anonuid,
             anonymous_gid: offer.anongid,
             secure: offer.secure,

@@ -13,6 +13,8 @@ pub(super) struct Offer {
     pub(super) is_insecure: bool,
     /// `async` or `sync`
     pub(super) is_async: bool,
+    /// `delegations` or `no_delegations`
+    pub(super) delegations: Option<bool>,
     pub(super) identity: IdentityWords,
     /// `fsid=`, and where it was said.
     pub(super) fsid: Option<(u64, Position)>,
@@ -23,6 +25,7 @@ impl Offer {
         ExportOptions {
             read_only: !self.is_writable,
             privileged_ports_only: !self.is_insecure,
+            delegations: self.delegations,
             ..self.identity.options(defaults)
         }
     }
@@ -36,6 +39,8 @@ impl Offer {
             ("insecure", None) => self.is_insecure = true,
             ("sync", None) => self.is_async = false,
             ("async", None) => self.is_async = true,
+            ("delegations", None) => self.delegations = Some(true),
+            ("no_delegations", None) => self.delegations = Some(false),
             ("root_squash", None) => self.identity.root = Some(true),
             ("no_root_squash", None) => self.identity.root = Some(false),
             ("all_squash", None) => self.identity.all = Some(true),

@@ -44,6 +44,7 @@ fn silence_means_what_exports_5_says() {
         anonymous_uid: 65534,
         anonymous_gid: 65534,
         privileged_ports_only: true,
+        delegations: None,
     };
     assert_eq!(options("/srv 192.0.2.1"), expected);
     assert_eq!(options("/srv 192.0.2.1()"), expected);
@@ -56,6 +57,8 @@ fn each_option_has_its_effect() {
     assert!(options("/srv *(rw,ro)").read_only);
     assert!(!options("/srv *(insecure)").privileged_ports_only);
     assert!(options("/srv *(insecure,secure)").privileged_ports_only);
+    assert_eq!(options("/srv *(delegations)").delegations, Some(true));
+    assert_eq!(options("/srv *(delegations,no_delegations)").delegations, Some(false));
     assert_eq!(options("/srv *(no_root_squash)").squash, Squash::None);
     assert_eq!(options("/srv *(no_root_squash,root_squash)").squash, Squash::Root);
     assert_eq!(options("/srv *(all_squash)").squash, Squash::All);

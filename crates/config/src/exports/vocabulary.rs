@@ -12,13 +12,15 @@ pub(super) enum Fate {
 }
 
 /// The options that [`Offer::apply`](super::offer::Offer::apply) knows.
-const EFFECTIVE: [&str; 13] = [
+const EFFECTIVE: [&str; 15] = [
     "ro",
     "rw",
     "secure",
     "insecure",
     "sync",
     "async",
+    "delegations",
+    "no_delegations",
     "root_squash",
     "no_root_squash",
     "all_squash",

@@ -71,6 +71,7 @@ squash = "all"
 anonuid = 7
 anongid = 8
 secure = true
+delegations = true
 fsid = 9
 sync_metadata = false
 fault = "read:delay=5ms"
@@ -92,6 +93,7 @@ name = "/scratch"
         anonymous_uid: 7,
         anonymous_gid: 8,
         privileged_ports_only: true,
+        delegations: Some(true),
     };
     assert_eq!(data.rules[1].options, expected);
     assert_eq!(scratch.source, Source::Memory { capacity_bytes: 64 << 20 });

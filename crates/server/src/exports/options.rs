@@ -20,6 +20,8 @@ pub struct ExportOptions {
     pub anonymous_uid: u32,
     /// The anonymous group.
     pub anonymous_gid: u32,
+    /// Whether files may be delegated to clients of NFSv4. Without it, those are that nobody but the server changes.
+    pub delegations: Option<bool>,
     /// Whether calls from ports of 1024 and above are refused.
     pub privileged_ports_only: bool,
 }
@@ -36,6 +38,7 @@ impl Default for ExportOptions {
             squash: Squash::Root,
             anonymous_uid: Self::NOBODY,
             anonymous_gid: Self::NOBODY,
+            delegations: None,
             privileged_ports_only: false,
         }
     }

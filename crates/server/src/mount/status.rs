@@ -10,7 +10,9 @@ pub(super) fn of(fault: &Fault) -> Status {
     match fault {
         Fault::NotExported => Status::Acces,
         Fault::File(error) => of_file_system(error),
-        Fault::Defer | Fault::Handle(_) | Fault::NotSync | Fault::TooSmall | Fault::BadType => Status::ServerFault,
+        Fault::Defer | Fault::Recalling | Fault::Handle(_) | Fault::NotSync | Fault::TooSmall | Fault::BadType => {
+            Status::ServerFault
+        }
     }
 }
 

@@ -7,6 +7,6 @@ use crate::node::CallContext;
 
 pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Outcome<Fattr> {
     let node = cx.node(&args.file.0)?;
-    let attributes = node.attributes()?;
+    let attributes = node.true_attributes(&node.attributes()?)?;
     Ok(convert::fattr(&node, &attributes))
 }

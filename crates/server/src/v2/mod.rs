@@ -82,6 +82,8 @@ fn finish<T: Encode>(outcome: Outcome<T>, output: &mut Output) -> Result<(), Sto
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),
         Err(Fault::Defer) => return Err(Stop::Defer),
+        // There is no status for "later" (RFC 1094 §2.3.1): a client that hears nothing asks again.
+        Err(Fault::Recalling) => return Err(Stop::Silent),
         Err(fault) => Res::Fail(status::of(&fault)),
     };
     reply.encode(&mut Encoder::new(&mut output.bytes));

@@ -8,14 +8,14 @@ use vfs::Error;
 
 use crate::fault::Fault;
 
-/// The status that says `fault`. [`Fault::Defer`] never gets here.
+/// The status that says `fault`. [`Fault::Defer`] and [`Fault::Recalling`] never get here.
 pub(super) fn of(fault: &Fault) -> Status {
     match fault {
         Fault::File(error) => of_file_system(error),
         Fault::Handle(_) => Status::Stale,
         Fault::NotExported => Status::Acces,
         Fault::TooSmall | Fault::BadType => Status::Inval,
-        Fault::Defer | Fault::NotSync => Status::Io,
+        Fault::Defer | Fault::Recalling | Fault::NotSync => Status::Io,
     }
 }
 

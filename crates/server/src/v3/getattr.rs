@@ -7,6 +7,6 @@ use crate::node::CallContext;
 
 pub(super) fn getattr(cx: &CallContext<'_>, args: &GetattrArgs) -> Outcome<GetattrOk, ()> {
     let node = cx.node(args.object.as_bytes())?;
-    let attributes = node.attributes()?;
+    let attributes = node.true_attributes(&node.attributes()?)?;
     Ok(GetattrOk { attributes: convert::fattr(&node, &attributes) })
 }

@@ -27,5 +27,5 @@ fn set_guarded(wcc: &Wcc<'_>, set: &SetAttributes, guard: Option<Time>) -> Resul
         return Err(Fault::NotSync);
     }
     wcc.node().require_unreserved_for(set)?;
-    Ok(set_attributes::set(wcc.node(), &before, set)?)
+    set_attributes::set(wcc.node(), &before, set)
 }

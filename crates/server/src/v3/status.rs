@@ -9,7 +9,7 @@ use crate::handle::HandleError;
 /// The status that says `fault`. [`Fault::Defer`] never gets here; it would be JUKEBOX.
 pub(super) fn of(fault: &Fault) -> Status {
     match fault {
-        Fault::Defer => Status::Jukebox,
+        Fault::Defer | Fault::Recalling => Status::Jukebox,
         Fault::File(error) => of_file_system(error),
         Fault::Handle(HandleError::Malformed) => Status::BadHandle,
         Fault::Handle(HandleError::Unknown) => Status::Stale,

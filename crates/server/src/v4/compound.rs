@@ -283,7 +283,7 @@ impl<'c> Compound<'c> {
 
     fn node<'n>(&'n self, file: Option<&'n File>) -> Outcome<Node<'n>> {
         let file = file.ok_or(Status::NoFileHandle)?;
-        Ok(self.cx.node_of(&file.exported, file.handle)?)
+        Ok(self.cx.node_of(&file.exported, file.handle)?.for_requester(self.requester()))
     }
 
     /// Makes a file of the same export the current one.

@@ -68,7 +68,7 @@ pub(super) fn in_minor(status: Status, minor: MinorVersion) -> Status {
 /// The status of NFSv4 for each fault (RFC 7530 §13, RFC 8881 §15).
 fn status(fault: &Fault) -> Status {
     match fault {
-        Fault::Defer => Status::Delay,
+        Fault::Defer | Fault::Recalling => Status::Delay,
         Fault::File(error) => of_file_system(error),
         Fault::Handle(HandleError::Malformed) => Status::BadHandle,
         Fault::Handle(HandleError::Unknown) => Status::Stale,

@@ -14,6 +14,7 @@ mod compound;
 mod copy;
 mod create;
 mod create_session;
+mod delegation;
 mod delegreturn;
 mod destroy_clientid;
 mod destroy_session;

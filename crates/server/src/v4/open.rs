@@ -2,18 +2,19 @@
 
 use buffer::Output;
 use proto::nfs4::{
-    self, Bitmap, ChangeInfo, CreateHow, Delegation, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
-    Status, WhyNoDelegation,
+    self, Bitmap, ChangeInfo, CreateHow, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX, Status,
 };
-use state::{Claim, ClientId, DelegationWant, FileKey, ShareAccess, ShareDeny};
+use state::{Claim, ClientId, FileKey, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, SetAttributes};
 use xdr::{Encode, Encoder};
 
 use super::change::DirChange;
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::delegation;
+use super::failure::{Failure, Outcome};
 use super::set::{self, NewAttributes};
-use super::state_error::outer;
+use super::state_error::{inner, outer};
+use crate::fault::Fault;
 use crate::make;
 use crate::node::Node;
 use crate::set_attributes;
@@ -37,7 +38,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
     let target = target(compound, args)?;
     let node = compound.current()?.sibling(target.handle);
     if !target.is_new {
-        require_access(&node, &target.attributes, access, matches!(claim, Claim::Previous(_)))?;
+        require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
     }
     let opened = compound.cx.server.state.open(
         compound.cx.request.now,
@@ -48,7 +49,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
             access,
             deny,
             claim,
-            want: DelegationWant::None,
+            want: delegation::want(compound, args, &node),
             change: target.attributes.change,
             handle: node.wire_handle().as_bytes(),
         },
@@ -60,7 +61,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
         change: target.change,
         flags: RESULT_LOCKTYPE_POSIX | if opened.confirm { nfs4::RESULT_CONFIRM } else { 0 },
         attributes_set: target.attributes_set,
-        delegation: no_delegation(compound, args.share_access),
+        delegation: delegation::told(compound, args.share_access, &opened.delegation),
     };
     ok.encode(&mut Encoder::new(&mut output.bytes));
     Ok(())
@@ -76,17 +77,6 @@ fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
     Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
 }
 
-/// None is granted yet. A client that said in NFSv4.1 what it wants is told why (RFC 8881 §18.16.3).
-fn no_delegation(compound: &Compound<'_>, bits: u32) -> Delegation<'static> {
-    match bits & nfs4::WANT_DELEG_MASK {
-        nfs4::WANT_NO_PREFERENCE => Delegation::None,
-        _ if !has_sessions(compound) => Delegation::None,
-        nfs4::WANT_NO_DELEG => Delegation::NoneExt(WhyNoDelegation::NotWanted),
-        nfs4::WANT_CANCEL => Delegation::NoneExt(WhyNoDelegation::Cancelled),
-        _ => Delegation::NoneExt(WhyNoDelegation::Resource { will_signal: false }),
-    }
-}
-
 /// What the state manager keeps state by.
 pub(super) fn file_key(node: &Node<'_>) -> FileKey {
     FileKey { export: node.exported.id(), node: node.handle }
@@ -95,9 +85,10 @@ pub(super) fn file_key(node: &Node<'_>) -> FileKey {
 fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
     match claim {
         OpenClaim::Null(_) | OpenClaim::Fh => Ok(Claim::New),
-        OpenClaim::Previous { .. } => Ok(Claim::Previous(None)),
-        // No delegations are granted yet, so that none can be claimed.
-        OpenClaim::DelegateCur { .. } | OpenClaim::DelegCurFh { .. } => Err(Status::BadStateid.into()),
+        OpenClaim::Previous { delegation } => Ok(Claim::Previous(delegation::kind(*delegation)?)),
+        OpenClaim::DelegateCur { stateid, .. } | OpenClaim::DelegCurFh { stateid } => {
+            Ok(Claim::DelegateCurrent(inner(stateid)))
+        }
         OpenClaim::DelegatePrev(_) | OpenClaim::DelegPrevFh => Err(Status::NotSupp.into()),
     }
 }
@@ -105,7 +96,10 @@ fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
 fn target(compound: &Compound<'_>, args: &OpenArgs<'_>) -> Outcome<Target> {
     let current = compound.current()?;
     match (&args.claim, &args.how) {
-        (OpenClaim::Null(name), how) => by_name(compound, &current, (name.0, how)),
+        (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
+        (OpenClaim::Null(name) | OpenClaim::DelegateCur { name, .. }, how) => {
+            by_name(compound, &current, (name.0, how))
+        }
         (_, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (_, OpenHow::NoCreate) => {
             let attributes = current.attributes()?;
@@ -178,8 +172,18 @@ fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes) -> Outcome<(Entry,
         return Ok((existing, Bitmap::EMPTY));
     }
     let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+    // It is cut before it is open, so that what the open would meet is asked now.
+    dir.sibling(existing.handle).require_unreserved_for(&set).map_err(reserved)?;
     let attributes = set_attributes::set(&dir.sibling(existing.handle), &existing.attributes, &set)?;
     Ok((Entry { attributes, ..existing }, nfs4::Attribute::set(&[nfs4::Attribute::Size])))
+}
+
+/// What is reserved against an open that cuts the file has a status of its own (RFC 8881 §18.16.3).
+fn reserved(fault: Fault) -> Failure {
+    match fault {
+        Fault::File(vfs::Error::AccessDenied) => Status::ShareDenied.into(),
+        fault => fault.into(),
+    }
 }
 
 fn require_regular(attributes: &Attributes) -> Outcome<()> {
@@ -192,10 +196,11 @@ fn require_regular(attributes: &Attributes) -> Outcome<()> {
     }
 }
 
-/// The owner is judged like everybody else, since the server sees the open; only one that is reclaimed was judged before.
+/// The owner is judged like everybody else, since the server sees the open; only one that is reclaimed, or that the client made
+/// on its own under a delegation, was judged before.
 /// Who runs a program reads it, so that permission to execute is enough for reading.
-fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess, is_reclaimed: bool) -> Outcome<()> {
-    let require = |access| match is_reclaimed {
+fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess, was_judged: bool) -> Outcome<()> {
+    let require = |access| match was_judged {
         true => node.require_or_own(attributes, access),
         false => node.require(attributes, access),
     };

@@ -11,6 +11,7 @@ use super::xattr;
 pub(super) fn removexattr(compound: &mut Compound<'_>, args: &RemovexattrArgs<'_>) -> Outcome<ChangeInfo> {
     let name = xattr::name(args.name)?;
     let node = xattr::node(compound, Access::WRITE)?;
+    node.require_undelegated()?;
     let change = DirChange::begin(&node)?;
     node.fs().remove_xattr(&node.context, &node.handle, name).map_err(xattr::refused)?;
     Ok(change.info(&node))

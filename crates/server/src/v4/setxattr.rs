@@ -16,6 +16,7 @@ pub(super) fn setxattr(compound: &mut Compound<'_>, args: &SetxattrArgs<'_>) -> 
     };
     let set = SetXattr { name: xattr::name(args.name)?, value: args.value, mode };
     let node = xattr::node(compound, Access::WRITE)?;
+    node.require_undelegated()?;
     let change = DirChange::begin(&node)?;
     node.fs().set_xattr(&node.context, &node.handle, &set).map_err(xattr::refused)?;
     Ok(change.info(&node))

@@ -117,6 +117,11 @@ impl<'s> Caller<'s> {
         Caller { peer: Peer { address: address.parse().unwrap(), ..self.peer }, ..self }
     }
 
+    /// The same caller, over the connection of this number.
+    pub fn over(self, connection: u64) -> Caller<'s> {
+        Caller { peer: Peer { connection, ..self.peer }, ..self }
+    }
+
     /// The same caller, whose messages come to the address `local`.
     pub fn to(self, local: &str) -> Caller<'s> {
         Caller { peer: Peer { local: local.parse().unwrap(), ..self.peer }, ..self }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use proto::nfs4::{
-    ChannelAttrs, CreateSession, CreateSessionArgs, ExchangeId, ExchangeIdArgs, ReclaimComplete, ReclaimCompleteArgs,
-    Sequence, SequenceArgs, SessionId, SlotId, StateProtect,
+    CREATE_SESSION_CONN_BACK_CHAN, CallbackSec, ChannelAttrs, CreateSession, CreateSessionArgs, ExchangeId,
+    ExchangeIdArgs, ReclaimComplete, ReclaimCompleteArgs, Sequence, SequenceArgs, SessionId, SlotId, StateProtect,
 };
 
 use crate::caller::Caller;
@@ -28,6 +28,15 @@ impl<'s> Session<'s> {
 
     /// A client called `name`, which has nothing to reclaim.
     pub fn named(caller: Caller<'s>, minor: u32, name: &[u8]) -> Session<'s> {
+        Session::made(caller, minor, name, false)
+    }
+
+    /// The same, with a back channel over its connection.
+    pub fn with_back_channel(caller: Caller<'s>, minor: u32, name: &[u8]) -> Session<'s> {
+        Session::made(caller, minor, name, true)
+    }
+
+    fn made(caller: Caller<'s>, minor: u32, name: &[u8], has_back_channel: bool) -> Session<'s> {
         let exchange = ExchangeIdArgs {
             verifier: [1; 8],
             owner_id: name,
@@ -48,11 +57,11 @@ impl<'s> Session<'s> {
         let create = CreateSessionArgs {
             client: exchanged.client,
             sequence: exchanged.sequence,
-            flags: 0,
+            flags: if has_back_channel { CREATE_SESSION_CONN_BACK_CHAN } else { 0 },
             fore: channel,
             back: channel,
             callback_program: 0x4000_0000,
-            callback_security: Vec::new(),
+            callback_security: vec![CallbackSec::None],
         };
         let created = caller.compound(&Compound::new(minor).op::<CreateSession>(&create)).take::<CreateSession>();
         let session = Session { caller, minor, id: success(created).session, next: Cell::new(1) };

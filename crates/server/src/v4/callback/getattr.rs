@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use proto::nfs4::{Attribute, AttributeValue, CallbackArgOp, CallbackResOp, CbGetattrArgs, FileHandle, Res};
 use state::{AccessKind, FileKey, Requester, Stateid, WriteDelegation};
-use vfs::{Attributes, Timestamp};
+use vfs::{Attributes, FileKind, Timestamp};
 
 use super::CallbackFailure;
+use crate::fault::Fault;
+use crate::node::Node;
 use crate::server::Server;
+use crate::v4::open::file_key;
 
 /// For how long an answer is good: the client that was told to try later is back by then.
 const GOOD_FOR: Duration = Duration::from_secs(2);
@@ -42,7 +45,7 @@ enum Answer {
 
 /// What the file's attributes are for others while a client holds a write delegation of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Truth {
+enum Truth {
     /// The file system tells it.
     AsStored,
     /// The client that holds the delegation has said it.
@@ -86,16 +89,25 @@ impl Asked {
     }
 }
 
+impl Node<'_> {
+    /// What `attributes` of this file, which are what the file system says, are in truth: another client may hold a write
+    /// delegation and have changed the file (RFC 8881 §10.4.3).
+    pub(crate) fn true_attributes(&self, attributes: &Attributes) -> Result<Attributes, Fault> {
+        if attributes.kind != FileKind::Regular {
+            return Ok(*attributes);
+        }
+        match self.server.true_attributes(&file_key(self), attributes, self.requester, self.now) {
+            Truth::AsStored => Ok(*attributes),
+            Truth::Told(told) => Ok(told),
+            Truth::Later => Err(Fault::Recalling),
+        }
+    }
+}
+
 impl Server {
     /// What `attributes` of a file are for `who`, given that another client may have a write delegation of it. Without any it
     /// costs a look at a shared counter.
-    pub(crate) fn true_attributes(
-        &self,
-        file: &FileKey,
-        attributes: &Attributes,
-        who: Requester,
-        now: Duration,
-    ) -> Truth {
+    fn true_attributes(&self, file: &FileKey, attributes: &Attributes, who: Requester, now: Duration) -> Truth {
         let Some(delegation) = self.state.write_delegation(file, who) else { return Truth::AsStored };
         let answer = match self.callbacks.attributes.find_or_ask(delegation.stateid, now) {
             Some(answer) => answer,

@@ -21,7 +21,6 @@ use rpc::Procedure;
 use state::{Callback40, CallbackOutcome, CallbackRoute, CallbackSecurity, ClientId, StateError};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-pub(super) use getattr::Truth;
 pub(super) use path40::callback40;
 
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience};

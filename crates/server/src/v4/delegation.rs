@@ -1,0 +1,82 @@
+//! The delegation that comes with an OPEN, or does not (RFC 7530 §10.4, RFC 8881 §10.4, §18.16.3).
+//!
+//! Files are delegated on exports that say so, and on file systems that nobody but this server changes: programs on the server
+//! see no delegation, and nobody tells a client what they do. Which opens get one is the state manager's policy; a client of
+//! NFSv4.0 gets none for writing, since its other requests do not say who sends them.
+
+use proto::nfs4::{
+    self, ACE_ALLOW, Ace, Delegation, DelegationType, OpenArgs, Principal, ReadDelegation, SpaceLimit, Status,
+    WhyNoDelegation, WriteDelegation,
+};
+use state::{DelegationAnswer, DelegationKind, DelegationWant};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::state_error::outer;
+use crate::node::Node;
+
+/// What the client wants, as far as this file may be delegated.
+pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>) -> DelegationWant {
+    if !node.may_be_delegated() {
+        return DelegationWant::None;
+    }
+    if !compound.progress.minor.has_sessions() {
+        let writes = args.share_access & nfs4::SHARE_ACCESS_WRITE != 0;
+        return if writes { DelegationWant::None } else { DelegationWant::NoPreference };
+    }
+    match args.share_access & nfs4::WANT_DELEG_MASK {
+        nfs4::WANT_READ_DELEG => DelegationWant::Read,
+        nfs4::WANT_WRITE_DELEG => DelegationWant::Write,
+        nfs4::WANT_ANY_DELEG => DelegationWant::Any,
+        nfs4::WANT_NO_DELEG => DelegationWant::None,
+        nfs4::WANT_CANCEL => DelegationWant::Cancel,
+        _ => DelegationWant::NoPreference,
+    }
+}
+
+/// What the client had before a restart.
+pub(super) fn kind(claimed: DelegationType) -> Outcome<Option<DelegationKind>> {
+    match claimed {
+        DelegationType::None => Ok(None),
+        DelegationType::Read => Ok(Some(DelegationKind::Read)),
+        DelegationType::Write => Ok(Some(DelegationKind::Write)),
+        DelegationType::NoneExt => Err(Status::Inval.into()),
+    }
+}
+
+/// What the client is told. Only one that said in NFSv4.1 what it wants hears why it gets nothing.
+pub(super) fn told(compound: &Compound<'_>, share_access: u32, answer: &DelegationAnswer) -> Delegation<'static> {
+    let wish = share_access & nfs4::WANT_DELEG_MASK;
+    match *answer {
+        DelegationAnswer::Granted { stateid, kind } => granted(outer(&stateid), kind),
+        _ if !compound.progress.minor.has_sessions() || wish == nfs4::WANT_NO_PREFERENCE => Delegation::None,
+        DelegationAnswer::None => Delegation::NoneExt(WhyNoDelegation::Resource { will_signal: false }),
+        DelegationAnswer::Refused(why) => Delegation::NoneExt(reason(why, wish)),
+    }
+}
+
+fn reason(why: state::WhyNoDelegation, wish: u32) -> WhyNoDelegation {
+    match (why, wish) {
+        (state::WhyNoDelegation::Cancelled, _) => WhyNoDelegation::Cancelled,
+        (state::WhyNoDelegation::Contention, _) => WhyNoDelegation::Contention { will_push: false },
+        (state::WhyNoDelegation::NotWanted, nfs4::WANT_NO_DELEG) => WhyNoDelegation::NotWanted,
+        (state::WhyNoDelegation::NotWanted, nfs4::WANT_CANCEL) => WhyNoDelegation::Cancelled,
+        // The client wants one; it is the export that does not.
+        (state::WhyNoDelegation::NotWanted, _) => WhyNoDelegation::NotSuppFileType,
+        (state::WhyNoDelegation::Resource, _) => WhyNoDelegation::Resource { will_signal: false },
+    }
+}
+
+fn granted(stateid: nfs4::Stateid, kind: DelegationKind) -> Delegation<'static> {
+    // Nobody is spared the question whether he may open the file: the server knows, and the client does not.
+    let permissions = Ace { ace_type: ACE_ALLOW, flags: 0, access_mask: 0, who: Principal(b"EVERYONE@") };
+    match kind {
+        DelegationKind::Read => Delegation::Read(ReadDelegation { stateid, recall: false, permissions }),
+        DelegationKind::Write => {
+            // No space is set aside for what the client keeps: it has to write when it closes, to hear of a full disk in time
+            // (RFC 8881 §10.4.1).
+            let space_limit = SpaceLimit::Size { size_bytes: 0 };
+            Delegation::Write(WriteDelegation { stateid, recall: false, space_limit, permissions })
+        }
+    }
+}
