@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use server::{AccessRule, ClientPattern, Export, ExportOptions, Server, Settings};
 use vfs::FileSystem;
 
+use crate::copiers::Copiers;
 use crate::error::{ReloadError, StartError};
 use crate::options::{Options, RpcbindMode};
 use crate::portmap;
@@ -20,6 +21,7 @@ pub struct Daemon {
     server: Arc<Server>,
     net: net::Handle,
     upkeep: Upkeep,
+    copiers: Copiers,
     addresses: Vec<SocketAddr>,
     /// What was registered with the rpcbind of this machine, to be taken off again.
     registration: Option<portmap::Registration>,
@@ -34,9 +36,10 @@ impl Daemon {
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
         let mut sockets = net::Server::new(options.limits.clone()).loops(options.loops.max(1)).pinned(options.pin);
+        let first_copier = sockets.workers();
         let key = state_dir::handle_key(options.state_dir.as_deref())?;
         let records = client_records(options.state_dir.as_deref(), options.lease)?;
-        let mut settings = Settings::new(sockets.workers(), instance(records.as_ref()), key);
+        let mut settings = Settings::new(sockets.workers() + Copiers::THREADS, instance(records.as_ref()), key);
         settings.lease = options.lease;
         // Clients count by the lease that they were told (RFC 8881 §8.4.2.1).
         settings.grace =
@@ -68,9 +71,10 @@ impl Daemon {
         let programs = Arc::new(Programs::new(server.clone(), began));
         let net = sockets.start(programs.clone())?;
         programs.courier.connect(net.clone());
+        let copiers = Copiers::start(&programs, first_copier).map_err(StartError::Thread)?;
         let upkeep = Upkeep::start(programs).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);
-        Ok(Daemon { server, net, upkeep, addresses, registration })
+        Ok(Daemon { server, net, upkeep, copiers, addresses, registration })
     }
 
     /// The addresses that NFS and MOUNT are served on over TCP; UDP is served on the same ones.
@@ -108,6 +112,7 @@ impl Daemon {
     /// Waits until the server has ended.
     pub fn wait(&self) {
         self.net.join();
+        self.copiers.stop();
         self.upkeep.stop();
     }
 }

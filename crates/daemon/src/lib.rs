@@ -16,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod copiers;
 mod courier;
 mod daemon;
 mod error;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use net::Limits;
 use server::ReadPlusMode;
 
+use crate::copiers::Copiers;
+
 /// How clients find the ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RpcbindMode {
@@ -77,6 +79,6 @@ impl Options {
 
     /// How many threads call the file systems: their [`vfs::Context::worker`] is below this.
     pub fn workers(&self) -> usize {
-        self.loops.max(1) + self.limits.blocking_threads.max(1)
+        self.loops.max(1) + self.limits.blocking_threads.max(1) + Copiers::THREADS
     }
 }

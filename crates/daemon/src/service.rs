@@ -39,6 +39,13 @@ impl Programs {
         self.courier.send_all(&self.server, now);
     }
 
+    /// Carries on a copy, as [`Server::carry_on_copy`].
+    pub(crate) fn carry_on_copy(&self, worker: usize) -> bool {
+        let carried_on = self.server.carry_on_copy(worker, self.now());
+        self.courier.send_all(&self.server, self.now());
+        carried_on
+    }
+
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
         let peer = peer(&call.peer);
         let request = Request {

@@ -1,6 +1,6 @@
 //! Who a caller is, after squashing.
 
-use rpc::{AuthStat, Call, Credential};
+use rpc::{AuthStat, AuthSys, Call, Credential};
 use state::Principal;
 use vfs::Caller;
 
@@ -26,6 +26,14 @@ impl<'a> Identity<'a> {
             Some(Err(_)) => Err(AuthStat::BadCredential),
             Some(Ok(credential)) => Ok(Identity(credential)),
         }
+    }
+
+    /// The same identity for work that goes on after the call.
+    pub(crate) fn lasting(&self) -> Identity<'static> {
+        Identity(match &self.0 {
+            Credential::None => Credential::None,
+            Credential::Sys(sys) => Credential::Sys(AuthSys::new(b"", sys.uid, sys.gid, sys.groups())),
+        })
     }
 
     /// Who calls, for what belongs to one principal only (RFC 8881 §2.10.8.3).
@@ -63,8 +71,6 @@ fn without_root(groups: &[u32]) -> &[u32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rpc::AuthSys;
-
     fn squashed(squash: Squash, uid: u32, gid: u32, groups: &[u32]) -> (u32, u32, Vec<u32>) {
         let options = ExportOptions { squash, anonymous_uid: 77, anonymous_gid: 88, ..ExportOptions::default() };
         let identity = Identity(Credential::Sys(AuthSys::new(b"", uid, gid, groups)));

@@ -18,7 +18,7 @@ use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
-use crate::v4::{Callbacks, PausedCompounds};
+use crate::v4::{Callbacks, Copies, PausedCompounds};
 
 /// What READ_PLUS of NFSv4.2 tells of holes (RFC 7862 §15.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -72,8 +72,12 @@ impl Settings {
 
     /// The number of this start as the status monitor tells it: odd, since the server is up, and another one each time.
     pub(crate) fn status_number(&self) -> i32 {
-        let boot = (self.instance >> 32) as u32;
-        ((boot << 1 | 1) & i32::MAX as u32) as i32
+        ((self.boot() << 1 | 1) & i32::MAX as u32) as i32
+    }
+
+    /// The number of this boot, which client ids and stateids carry.
+    fn boot(&self) -> u32 {
+        (self.instance >> 32) as u32
     }
 
     /// Settings with default limits for `workers` threads.
@@ -108,6 +112,7 @@ pub struct Server {
     pub(crate) paused: PausedCompounds,
     pub(crate) callouts: Callouts,
     pub(crate) callbacks: Callbacks,
+    pub(crate) copies: Copies,
     pub(crate) cookies: CookieJar,
     write_verifier: AtomicU64,
 }
@@ -133,6 +138,7 @@ impl Server {
             paused: PausedCompounds::default(),
             callouts: Callouts::default(),
             callbacks: Callbacks::default(),
+            copies: Copies::new(settings.boot()),
             cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
@@ -187,12 +193,13 @@ impl Server {
         }
     }
 
-    /// Does what is due by `now`: leases and the grace period end, calls of the server's own are sent again or given up. To be
+    /// Does what is due by `now`: leases and the grace period end, with leases copies, calls of the server's own are sent again or given up. To be
     /// called about every second.
     pub fn tick(&self, now: Duration) {
         while self.state.tick(now) {}
         self.tick_callouts(now);
         self.retry_callbacks(now);
+        self.sweep_copies(now);
     }
 
     /// Hears that a connection is gone: nothing that came over it goes on, and what was asked over it is not answered.
@@ -234,7 +241,6 @@ fn new_state(
     exports: &Arc<ArcSwap<ExportTable>>,
     records: Box<dyn ClientRecords>,
 ) -> Result<State, RecordsError> {
-    let boot = (settings.instance >> 32) as u32;
     let default = Limits::default();
     let limits = Limits {
         lease: settings.lease,
@@ -244,5 +250,5 @@ fn new_state(
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default
     };
-    State::new(boot, limits, records, Box::new(ExportedLocks::new(exports.clone())), Duration::ZERO)
+    State::new(settings.boot(), limits, records, Box::new(ExportedLocks::new(exports.clone())), Duration::ZERO)
 }

@@ -107,6 +107,20 @@ impl State {
         Err(answer)
     }
 
+    /// Whether there is a way to call `client`, be it busy at the moment.
+    pub fn can_call_back(&self, client: ClientId) -> bool {
+        let route = self.callback_route(client);
+        if let Ok(CallbackRoute::V41 { session, slot, .. }) = &route {
+            self.callback_done(session, *slot, CallbackOutcome::NotSent);
+        }
+        matches!(route, Ok(_) | Err(StateError::Delay))
+    }
+
+    /// Whether `client` is known and has not ended.
+    pub fn has_client(&self, client: ClientId) -> bool {
+        self.core().client(client).is_ok_and(|client| !client.lease.has_ended())
+    }
+
     /// Frees the slot of a callback and notes whether the back channel works.
     pub fn callback_done(&self, session: &SessionId, slot: u32, outcome: CallbackOutcome) {
         let Ok(session) = self.shared.sessions.get(session) else { return };

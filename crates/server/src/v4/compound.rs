@@ -8,7 +8,7 @@ use proto::nfs4::{
     Stateid, Status,
 };
 use rpc::Call;
-use state::{IoKind, SlotTurn};
+use state::{Door, IoKind, SlotTurn};
 use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
@@ -266,9 +266,7 @@ impl<'c> Compound<'c> {
 
     /// Refuses reading or writing under a stateid that is not good for it.
     pub(super) fn check_io(&self, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
-        let stateid = inner(&self.stateid(stateid)?);
-        let (state, now) = (&self.cx.server.state, self.cx.request.now);
-        Ok(state.check_io(now, (self.door()?, &stateid), &file_key(node), io)?)
+        check_io(self.door()?, node, &self.stateid(stateid)?, io)
     }
 
     /// The current file, as the caller sees it.
@@ -307,6 +305,11 @@ impl<'c> Compound<'c> {
     }
 }
 
+/// Refuses reading or writing under a stateid that is not good for it; the current stateid has no name here.
+pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
+    Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &file_key(node), io)?)
+}
+
 /// Whether carrying an operation out twice would be wrong.
 fn is_change(number: OpNumber) -> bool {
     use OpNumber as N;
@@ -323,6 +326,7 @@ fn is_change(number: OpNumber) -> bool {
             | N::Lookup
             | N::Lookupp
             | N::Nverify
+            | N::OffloadStatus
             | N::Putfh
             | N::Putpubfh
             | N::Putrootfh

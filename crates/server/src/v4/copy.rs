@@ -1,14 +1,19 @@
 //! COPY within this server (RFC 7862 §15.2): from the saved file to the current one, which may be of another export.
 //!
-//! A copy is always made at once and from the first byte to the last, whatever the client asked for: it may be told of
-//! less than it asked for, and then asks for the rest.
+//! A long copy goes on behind the reply when the client lets it and can be called back. Any other one is made at once, and the
+//! client may be told of less than it asked for: then it asks for the rest. Bytes are copied from the first to the last either
+//! way.
 
-use proto::nfs4::{CopyArgs, CopyOk, CopyRequirements, StableHow, Status, WriteResponse};
+use proto::nfs4::{
+    CopyArgs, CopyOk, CopyRequirements, FileHandle, StableHow, Stateid, Status, Verifier, WriteResponse,
+};
 use vfs::{CopyRange, Error, Stability};
 
 use super::compound::Compound;
+use super::copies::{Asker, NewJob, Place};
 use super::failure::Outcome;
-use super::source::Pair;
+use super::open::file_key;
+use super::source::{Pair, source_stateid};
 use crate::transfer;
 
 /// The most bytes of one COPY on a thread that may wait: a client sees progress, and a slot is not taken for long.
@@ -16,6 +21,9 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// The most bytes of one COPY on an event loop, where others wait for it.
 const MAX_LOOP_BYTES: u64 = 1 << 20;
+
+/// From how many bytes on a copy goes on behind the reply: to call the client costs more than to copy less.
+const MIN_BACKGROUND_BYTES: u64 = 16 << 20;
 
 /// How many bytes at a time go through memory where the file system does not copy by itself.
 const STEP_BYTES: usize = 256 << 10;
@@ -30,48 +38,82 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<
     let verifier = compound.cx.server.write_verifier();
     let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
+    if !args.requirements.synchronous
+        && range.length_bytes >= MIN_BACKGROUND_BYTES
+        && let Some(stateid) = begin(compound, args, &pair, (range, verifier))?
+    {
+        return Ok(begun(stateid, verifier));
+    }
     let max_bytes = if pair.destination.context.may_block { MAX_BYTES } else { MAX_LOOP_BYTES };
     let length_bytes = range.length_bytes.min(max_bytes);
-    let count = copy_all(&pair, CopyRange { length_bytes, ..range })?;
+    let count = pair.copy(CopyRange { length_bytes, ..range })?;
     Ok(CopyOk {
         response: WriteResponse { callback_id: None, count, committed: StableHow::Unstable, verifier },
         requirements: CopyRequirements { consecutive: true, synchronous: true },
     })
 }
 
-/// Copies until all is done or the source ends. What was copied before a failure counts: the next COPY meets it again.
-fn copy_all(pair: &Pair<'_>, range: CopyRange) -> vfs::Result<u64> {
-    let (mut done, mut by_itself) = (0, true);
-    for _ in 0..MAX_STEPS {
-        let rest = CopyRange {
-            from_bytes: range.from_bytes + done,
-            to_bytes: range.to_bytes + done,
-            length_bytes: range.length_bytes - done,
-        };
-        if rest.length_bytes == 0 {
-            break;
-        }
-        let copied = match by_itself {
-            true => pair.to.copy_range(&pair.destination.context, &*pair.from, rest),
-            false => through_memory(pair, rest),
-        };
-        match copied {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(Error::NotSupported | Error::CrossDevice | Error::Invalid) if by_itself => by_itself = false,
-            Err(error) if done == 0 => return Err(error),
-            Err(_) => break,
-        }
+/// Begins a copy that goes on behind the reply, if there is room for it and the client can be told of its end.
+fn begin(
+    compound: &Compound<'_>,
+    args: &CopyArgs<'_>,
+    pair: &Pair<'_>,
+    (range, verifier): (CopyRange, Verifier),
+) -> Outcome<Option<Stateid>> {
+    let (server, client) = (compound.cx.server, compound.client()?);
+    if !server.copies.is_driven() || !server.state.can_call_back(client) {
+        return Ok(None);
     }
-    Ok(done)
+    let source = Place { file: file_key(&pair.source), stateid: source_stateid(compound, &args.source_stateid)? };
+    let destination =
+        Place { file: file_key(&pair.destination), stateid: compound.stateid(&args.destination_stateid)? };
+    let handle = FileHandle::new(pair.destination.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
+    let asker = Asker { client, peer: compound.cx.request.peer, identity: compound.cx.identity.lasting() };
+    Ok(server.copies.add(NewJob { asker, source, destination, handle, range, verifier }).ok())
 }
 
-fn through_memory(pair: &Pair<'_>, range: CopyRange) -> vfs::Result<u64> {
-    let mut bytes = vec![0; STEP_BYTES.min(usize::try_from(range.length_bytes).unwrap_or(STEP_BYTES))];
-    let count = transfer::read_at(&pair.source, &*pair.from, range.from_bytes, &mut bytes)?;
-    if count == 0 {
-        return Ok(0);
+fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
+    CopyOk {
+        response: WriteResponse { callback_id: Some(stateid), count: 0, committed: StableHow::Unstable, verifier },
+        requirements: CopyRequirements { consecutive: true, synchronous: false },
     }
-    let data = (&bytes[..count], Stability::Unstable);
-    Ok(transfer::write_at(&pair.destination, &*pair.to, range.to_bytes, data)?.count as u64)
+}
+
+impl Pair<'_> {
+    /// Copies until all is done or the source ends. What was copied before a failure counts: the next try meets it again.
+    pub(super) fn copy(&self, range: CopyRange) -> vfs::Result<u64> {
+        let (mut done, mut by_itself) = (0, true);
+        for _ in 0..MAX_STEPS {
+            let rest = CopyRange {
+                from_bytes: range.from_bytes + done,
+                to_bytes: range.to_bytes + done,
+                length_bytes: range.length_bytes - done,
+            };
+            if rest.length_bytes == 0 {
+                break;
+            }
+            let copied = match by_itself {
+                true => self.to.copy_range(&self.destination.context, &*self.from, rest),
+                false => self.through_memory(rest),
+            };
+            match copied {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(Error::NotSupported | Error::CrossDevice | Error::Invalid) if by_itself => by_itself = false,
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(done)
+    }
+
+    fn through_memory(&self, range: CopyRange) -> vfs::Result<u64> {
+        let mut bytes = vec![0; STEP_BYTES.min(usize::try_from(range.length_bytes).unwrap_or(STEP_BYTES))];
+        let count = transfer::read_at(&self.source, &*self.from, range.from_bytes, &mut bytes)?;
+        if count == 0 {
+            return Ok(0);
+        }
+        let data = (&bytes[..count], Stability::Unstable);
+        Ok(transfer::write_at(&self.destination, &*self.to, range.to_bytes, data)?.count as u64)
+    }
 }

@@ -11,6 +11,7 @@ mod clone;
 mod close;
 mod commit;
 mod compound;
+mod copies;
 mod copy;
 mod create;
 mod create_session;
@@ -32,6 +33,8 @@ mod lockt;
 mod locku;
 mod lookup;
 mod lookupp;
+mod offload_cancel;
+mod offload_status;
 mod open;
 mod open_confirm;
 mod open_downgrade;
@@ -74,6 +77,7 @@ use crate::fault::Stop;
 use crate::node::CallContext;
 
 pub(crate) use callback::Callbacks;
+pub(crate) use copies::Copies;
 pub(crate) use happens_once::happens_once;
 pub(crate) use paused::PausedCompounds;
 

@@ -9,9 +9,9 @@ use super::failure::Outcome;
 use super::{
     access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, create, create_session,
     delegreturn, destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise, link, listxattrs,
-    lock, lockt, locku, lookup, lookupp, open, open_confirm, open_downgrade, putfh, putrootfh, read, read_plus,
-    readdir, readlink, reclaim_complete, release_lockowner, remove, removexattr, rename, renew, restorefh, savefh,
-    secinfo, seek, sequence, setattr, setclientid, setxattr, stateids, verify, write,
+    lock, lockt, locku, lookup, lookupp, offload_cancel, offload_status, open, open_confirm, open_downgrade, putfh,
+    putrootfh, read, read_plus, readdir, readlink, reclaim_complete, release_lockowner, remove, removexattr, rename,
+    renew, restorefh, savefh, secinfo, seek, sequence, setattr, setclientid, setxattr, stateids, verify, write,
 };
 
 /// Carries out one operation and appends what stands behind its status when it succeeds.
@@ -83,6 +83,8 @@ fn on_files(compound: &mut Compound<'_>, number: OpNumber, from: &mut Decoder<'_
         N::Putrootfh | N::Putpubfh => answer(compound, from, output, putrootfh::putrootfh),
         N::Read => read::run(compound, &arguments(from)?, output),
         N::ReadPlus => read_plus::run(compound, &arguments(from)?, output),
+        N::OffloadCancel => answer(compound, from, output, offload_cancel::offload_cancel),
+        N::OffloadStatus => answer(compound, from, output, offload_status::offload_status),
         N::Readdir => readdir::run(compound, &arguments(from)?, output),
         N::Readlink => readlink::run(compound, output),
         N::Remove => answer(compound, from, output, remove::remove),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use proto::nfs4::{Stateid, Status};
-use state::IoKind;
+use state::{Door, IoKind};
 use vfs::{CopyRange, FileKind, OpenFile};
 
-use super::compound::Compound;
+use super::compound::{Compound, check_io};
 use super::failure::Outcome;
 use crate::node::Node;
 use crate::transfer;
@@ -20,19 +20,30 @@ pub(super) struct Pair<'n> {
     pub(super) to: Arc<dyn OpenFile>,
 }
 
+/// One of the files, and what it is read or written under.
+pub(super) struct Side<'n> {
+    pub(super) node: Node<'n>,
+    pub(super) stateid: Stateid,
+}
+
 impl<'n> Pair<'n> {
     /// Opens the saved file for reading and the current one for writing.
     pub(super) fn open(compound: &'n Compound<'_>, source: &Stateid, destination: &Stateid) -> Outcome<Pair<'n>> {
-        let (source_node, node) = (compound.saved()?, compound.current()?);
-        let source = source_stateid(compound, source)?;
-        compound.check_io(&source_node, &source, IoKind::Read)?;
-        compound.check_io(&node, destination, IoKind::Write)?;
-        require_regular(&source_node)?;
-        require_regular(&node)?;
-        let readable = transfer::open_for_read(&source_node)?;
-        let to = transfer::open_for_write(&node, &node.attributes()?)?;
+        let from = Side { node: compound.saved()?, stateid: source_stateid(compound, source)? };
+        let to = Side { node: compound.current()?, stateid: compound.stateid(destination)? };
+        Pair::of(compound.door()?, &from, &to)
+    }
+
+    /// Opens one file for reading and another one for writing.
+    pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> Outcome<Pair<'n>> {
+        from.check_io(door, IoKind::Read)?;
+        to.check_io(door, IoKind::Write)?;
+        require_regular(&from.node)?;
+        require_regular(&to.node)?;
+        let readable = transfer::open_for_read(&from.node)?;
+        let file = transfer::open_for_write(&to.node, &to.node.attributes()?)?;
         let source_size_bytes = readable.attributes.size_bytes;
-        Ok(Pair { source: source_node, from: readable.file, source_size_bytes, destination: node, to })
+        Ok(Pair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
     }
 
     /// The range, where a count of 0 means everything up to the source's end.
@@ -52,9 +63,15 @@ impl<'n> Pair<'n> {
     }
 }
 
+impl Side<'_> {
+    fn check_io(&self, door: Door, io: IoKind) -> Outcome<()> {
+        check_io(door, &self.node, &self.stateid, io)
+    }
+}
+
 /// The stateid of the source goes with the saved file, so that the current one stands for that which was saved with it
 /// (RFC 8881 §16.2.3.1.2).
-fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> Outcome<Stateid> {
+pub(super) fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> Outcome<Stateid> {
     match *source {
         Stateid::CURRENT => Ok(compound.progress.saved_stateid.ok_or(Status::BadStateid)?),
         source => Ok(source),

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 
 use proto::nfs4::{
-    ArgOp, ChannelAttrs, Component, Compound, CompoundArgs, CreateSessionArgs, ExchangeIdArgs, LookupArgs,
-    ReadPlusArgs, ReadPlusOk, ReadPlusSegment, ReclaimCompleteArgs, Res, ResOp, SequenceArgs, SessionId, SlotId,
-    StateProtect, Stateid, Status,
+    ArgOp, CREATE_SESSION_CONN_BACK_CHAN, CallbackSec, ChannelAttrs, Component, Compound, CompoundArgs,
+    CreateSessionArgs, DestroySessionArgs, ExchangeIdArgs, LookupArgs, ReadPlusArgs, ReadPlusOk, ReadPlusSegment,
+    ReclaimCompleteArgs, Res, ResOp, SequenceArgs, SessionId, SlotId, StateProtect, Stateid, Status,
 };
 
 use crate::caller::Caller;
@@ -22,6 +22,15 @@ pub struct Client<'s> {
 
 impl<'s> Client<'s> {
     pub fn new(caller: Caller<'s>, minor: u32) -> Client<'s> {
+        Client::start(caller, minor, 0)
+    }
+
+    /// A client of NFSv4.2 that can be called back over its connection.
+    pub fn with_back_channel(caller: Caller<'s>) -> Client<'s> {
+        Client::start(caller, 2, CREATE_SESSION_CONN_BACK_CHAN)
+    }
+
+    fn start(caller: Caller<'s>, minor: u32, flags: u32) -> Client<'s> {
         // Each caller is a client of its own (RFC 8881 §18.35.4).
         let name = format!("{:?}", caller.credential);
         let exchange = ExchangeIdArgs {
@@ -45,11 +54,11 @@ impl<'s> Client<'s> {
         let create = CreateSessionArgs {
             client: exchanged.client,
             sequence: exchanged.sequence,
-            flags: 0,
+            flags,
             fore: channel,
             back: channel,
             callback_program: 0x4000_0000,
-            callback_security: Vec::new(),
+            callback_security: vec![CallbackSec::None],
         };
         let results = client.send(vec![ArgOp::CreateSession(create)]).1;
         let Some(ResOp::CreateSession(Res::Ok(created))) = results.first() else { panic!("{results:?}") };
@@ -58,22 +67,38 @@ impl<'s> Client<'s> {
         client
     }
 
+    /// Ends the session.
+    pub fn end_session(&self) -> Status {
+        self.send(vec![ArgOp::DestroySession(DestroySessionArgs { session: self.session })]).0
+    }
+
     fn send(&self, operations: Vec<ArgOp<'_>>) -> (Status, Vec<ResOp<'static>>) {
         let arguments = CompoundArgs { tag: b"", minor_version: self.minor, operations };
         let reply = self.caller.call::<Compound>(&arguments);
         (reply.status, reply.results)
     }
 
-    /// Carries out operations in the session; the results are without SEQUENCE's.
-    pub fn ops(&self, operations: Vec<ArgOp<'_>>) -> (Status, Vec<ResOp<'static>>) {
-        let sequence = SequenceArgs {
+    /// The bytes of a request for one operation on the file at `path`.
+    pub fn message_on(&self, path: &str, operation: ArgOp<'_>) -> Vec<u8> {
+        let mut operations = vec![self.sequence()];
+        operations.extend(walk(path));
+        operations.push(operation);
+        self.caller.message::<Compound>(&CompoundArgs { tag: b"", minor_version: self.minor, operations })
+    }
+
+    fn sequence(&self) -> ArgOp<'static> {
+        ArgOp::Sequence(SequenceArgs {
             session: self.session,
             sequence: self.next.replace(self.next.get() + 1),
             slot: SlotId(0),
             highest_slot: SlotId(0),
             cache_this: false,
-        };
-        let mut all = vec![ArgOp::Sequence(sequence)];
+        })
+    }
+
+    /// Carries out operations in the session; the results are without SEQUENCE's.
+    pub fn ops(&self, operations: Vec<ArgOp<'_>>) -> (Status, Vec<ResOp<'static>>) {
+        let mut all = vec![self.sequence()];
         all.extend(operations);
         let (status, mut results) = self.send(all);
         results.remove(0);

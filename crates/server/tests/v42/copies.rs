@@ -1,8 +1,8 @@
 //! COPY and CLONE (RFC 7862 §15.2, §15.13), and what of copies is refused.
 
 use proto::nfs4::{
-    AppDataBlock, ArgOp, CloneArgs, CopyArgs, CopyOk, CopyRequirements, NetLoc, OffloadCancelArgs, ResOp, ResOr,
-    ServerName, StableHow, Stateid, Status, WriteSameArgs,
+    AppDataBlock, ArgOp, CloneArgs, CopyArgs, CopyOk, CopyRequirements, NetLoc, ResOp, ResOr, ServerName, StableHow,
+    Stateid, Status, WriteSameArgs,
 };
 
 use crate::caller::{Caller, EXPORT, export, server};
@@ -83,10 +83,6 @@ fn copy_beyond_the_source_onto_itself_or_from_another_server_is_refused() {
     foreign.source_servers = vec![NetLoc::Name(ServerName(b"other"))];
     assert_eq!(client.between(FROM, TO, ArgOp::Copy(foreign)).0, Status::NotSupp);
     assert_eq!(client.on(TO, ArgOp::Copy(args(0, 0, 1))).0, Status::NoFileHandle);
-    assert_eq!(
-        client.on(TO, ArgOp::OffloadCancel(OffloadCancelArgs { stateid: Stateid::ANONYMOUS })).0,
-        Status::NotSupp
-    );
 }
 
 #[test]

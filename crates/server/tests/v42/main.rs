@@ -8,5 +8,6 @@ mod caller;
 mod client;
 mod copies;
 mod holes;
+mod offload;
 mod place;
 mod xattrs;

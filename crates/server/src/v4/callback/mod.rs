@@ -5,6 +5,7 @@
 
 mod getattr;
 mod notify_lock;
+mod offload;
 mod path40;
 mod recall;
 
@@ -21,6 +22,7 @@ use rpc::Procedure;
 use state::{Callback40, CallbackOutcome, CallbackRoute, CallbackSecurity, ClientId, StateError};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
+pub(super) use offload::Told;
 pub(super) use path40::callback40;
 
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience};

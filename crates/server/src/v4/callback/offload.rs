@@ -1,0 +1,42 @@
+//! CB_OFFLOAD (RFC 7862 §16.1): a copy that went on behind the reply to COPY has ended.
+
+use std::time::Duration;
+
+use proto::nfs4::{CallbackArgOp, CallbackResOp, CbOffloadArgs, Res, Status};
+use state::ClientId;
+
+use super::CallbackFailure;
+use crate::server::Server;
+
+/// What the client said to a CB_OFFLOAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::v4) enum Told {
+    /// It knows, whatever it makes of that.
+    Yes,
+    /// It has to be told again.
+    NotYet,
+}
+
+impl Server {
+    /// Tells a client what came of a copy; `then` hears whether it knows now.
+    pub(in crate::v4) fn tell_of_copy(
+        &self,
+        client: ClientId,
+        args: CbOffloadArgs,
+        now: Duration,
+        then: impl FnOnce(&Server, Told) + Send + 'static,
+    ) -> Result<(), CallbackFailure> {
+        let heard = move |server: &Server, result: Result<CallbackResOp<'_>, CallbackFailure>, _: Duration| {
+            tracing::debug!(?client, ?result, "a client was told of the end of a copy");
+            then(server, told(&result));
+        };
+        self.call_back(client, CallbackArgOp::CbOffload(args), now, Box::new(heard))
+    }
+}
+
+fn told(result: &Result<CallbackResOp<'_>, CallbackFailure>) -> Told {
+    match result {
+        Ok(CallbackResOp::CbOffload(Res::Fail(Status::Delay))) | Err(_) => Told::NotYet,
+        Ok(_) => Told::Yes,
+    }
+}

@@ -1,0 +1,53 @@
+//! What happens to a copy that has ended: the client is told by CB_OFFLOAD (RFC 7862 §16.1), until it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use proto::nfs4::{CbOffloadArgs, OffloadOutcome, StableHow, Status, WriteResponse};
+
+use super::Job;
+use crate::server::Server;
+use crate::v4::callback::Told;
+
+impl Server {
+    /// Forgets the copies that nobody needs any more, and tells clients again of those that have ended.
+    pub(crate) fn sweep_copies(&self, now: Duration) {
+        for job in self.copies.sweep(now, |client| self.state.has_client(client)) {
+            self.tell_end(job, now);
+        }
+    }
+
+    /// Tells the client what came of a copy, unless it is being told. A copy that the client knows to have ended is forgotten
+    /// (RFC 7862 §4.8).
+    pub(super) fn tell_end(&self, job: Arc<Job>, now: Duration) {
+        let Some(args) = ending(&job) else { return };
+        if job.set_being_told(true) {
+            return;
+        }
+        let (client, again) = (job.what.asker.client, job.clone());
+        let heard = move |server: &Server, told| match told {
+            Told::Yes => server.copies.remove(&job),
+            Told::NotYet => {
+                job.set_being_told(false);
+            }
+        };
+        if let Err(error) = self.tell_of_copy(client, args, now, heard) {
+            tracing::debug!(?client, %error, "a client cannot be told of the end of a copy");
+            again.set_being_told(false);
+        }
+    }
+}
+
+/// What the client is told, if the copy has ended.
+fn ending(job: &Job) -> Option<CbOffloadArgs> {
+    let outcome = match job.outcome()? {
+        Status::Ok => OffloadOutcome::Ok(WriteResponse {
+            callback_id: None,
+            count: job.copied_bytes(),
+            committed: StableHow::Unstable,
+            verifier: job.what.verifier,
+        }),
+        status => OffloadOutcome::Failed { status, bytes_copied: job.copied_bytes() },
+    };
+    Some(CbOffloadArgs { file: job.what.handle, stateid: job.stateid, outcome })
+}

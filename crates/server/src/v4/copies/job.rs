@@ -1,0 +1,139 @@
+//! One copy: what is copied, for whom, and how far it is.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use proto::nfs4::{FileHandle, Stateid, Status, Verifier};
+use state::{ClientId, FileKey};
+use vfs::CopyRange;
+
+use crate::identity::Identity;
+use crate::request::Peer;
+
+/// Who asked for a copy.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::v4) struct Asker {
+    pub(in crate::v4) client: ClientId,
+    pub(in crate::v4) peer: Peer,
+    pub(in crate::v4) identity: Identity<'static>,
+}
+
+/// A file, and what it is read or written under.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::v4) struct Place {
+    pub(in crate::v4) file: FileKey,
+    pub(in crate::v4) stateid: Stateid,
+}
+
+/// A copy that is asked for.
+#[derive(Debug)]
+pub(in crate::v4) struct NewJob {
+    pub(in crate::v4) asker: Asker,
+    pub(in crate::v4) source: Place,
+    pub(in crate::v4) destination: Place,
+    /// What the client calls the destination.
+    pub(in crate::v4) handle: FileHandle,
+    pub(in crate::v4) range: CopyRange,
+    /// What went with unstable writes when the copy began: if any of them is lost later, the client sees another one.
+    pub(in crate::v4) verifier: Verifier,
+}
+
+/// How a copy ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) status: Status,
+    pub(super) at: Duration,
+}
+
+/// A copy that was begun.
+#[derive(Debug)]
+pub(in crate::v4) struct Job {
+    pub(super) what: NewJob,
+    pub(in crate::v4) stateid: Stateid,
+    copied_bytes: AtomicU64,
+    is_cancelled: AtomicBool,
+    end: OnceLock<End>,
+    /// Whether the client has asked and got to know the end.
+    is_seen: AtomicBool,
+    /// Whether the client is being told of the end.
+    is_being_told: AtomicBool,
+    /// Held during a turn.
+    turn: Mutex<()>,
+}
+
+impl Job {
+    pub(super) fn new(what: NewJob, stateid: Stateid) -> Job {
+        Job {
+            what,
+            stateid,
+            copied_bytes: AtomicU64::new(0),
+            is_cancelled: AtomicBool::new(false),
+            end: OnceLock::new(),
+            is_seen: AtomicBool::new(false),
+            is_being_told: AtomicBool::new(false),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// How many bytes were copied so far.
+    pub(in crate::v4) fn copied_bytes(&self) -> u64 {
+        self.copied_bytes.load(Ordering::Acquire)
+    }
+
+    /// What came of the copy, if it has ended.
+    pub(in crate::v4) fn outcome(&self) -> Option<Status> {
+        self.end.get().map(|end| end.status)
+    }
+
+    pub(super) fn end(&self) -> Option<&End> {
+        self.end.get()
+    }
+
+    pub(super) fn finish(&self, status: Status, at: Duration) {
+        // The first end is the one that counts.
+        let _ = self.end.set(End { status, at });
+    }
+
+    /// Notes that the client has asked and got to know the end.
+    pub(in crate::v4) fn set_seen(&self) {
+        self.is_seen.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_seen(&self) -> bool {
+        self.is_seen.load(Ordering::Acquire)
+    }
+
+    /// Notes whether the client is being told of the end, and says whether it was before.
+    pub(super) fn set_being_told(&self, is_being_told: bool) -> bool {
+        self.is_being_told.swap(is_being_told, Ordering::AcqRel)
+    }
+
+    /// Keeps further turns from beginning.
+    pub(in crate::v4) fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Acquire)
+    }
+
+    /// What is left to be copied.
+    pub(super) fn rest(&self) -> CopyRange {
+        let (done, range) = (self.copied_bytes(), &self.what.range);
+        CopyRange {
+            from_bytes: range.from_bytes + done,
+            to_bytes: range.to_bytes + done,
+            length_bytes: range.length_bytes - done,
+        }
+    }
+
+    pub(super) fn add(&self, count: u64) {
+        self.copied_bytes.fetch_add(count, Ordering::AcqRel);
+    }
+
+    /// Waits for the end of the turn that is under way, if any, and holds off the next one.
+    pub(in crate::v4) fn between_turns(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

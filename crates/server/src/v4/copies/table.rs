@@ -1,0 +1,174 @@
+//! The copies that there are, by stateid, and those that wait for a turn.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use proto::nfs4::{Stateid, Status};
+use state::{ClientId, FileKey};
+
+use super::{Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
+
+/// The seqid of every copy stateid: a copy has one state only (RFC 7862 §4.8).
+const SEQID: u32 = 1;
+
+/// Tells whoever carries on copies that there is one.
+type Waker = Box<dyn Fn() + Send + Sync>;
+
+/// All copies of a server.
+pub(crate) struct Copies {
+    /// The number of this boot, with which the stateids begin.
+    boot: u32,
+    table: Mutex<Table>,
+    /// Absent where nobody carries on copies: then each is made at once.
+    waker: OnceLock<Waker>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    jobs: HashMap<u32, Arc<Job>>,
+    /// Those that are not finished and not having a turn, in the order of their turns.
+    waiting: VecDeque<Waiting>,
+    last: u32,
+}
+
+/// A copy that waits for its turn.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) job: Arc<Job>,
+    pub(super) not_before: Duration,
+    /// How often in a row it was put off.
+    pub(super) put_offs: u32,
+}
+
+/// There are too many copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::v4) struct Full;
+
+impl fmt::Debug for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Copies").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl Copies {
+    pub(crate) fn new(boot: u32) -> Copies {
+        // As in all stateids: the reserved ones have the other bits in front.
+        Copies { boot: boot.clamp(1, u32::MAX - 1), table: Mutex::default(), waker: OnceLock::new() }
+    }
+
+    /// Gets whom to wake when there is a copy to be carried on. Only the first one counts.
+    pub(crate) fn set_waker(&self, waker: Waker) {
+        let _ = self.waker.set(waker);
+    }
+
+    /// Whether anybody carries on copies.
+    pub(in crate::v4) fn is_driven(&self) -> bool {
+        self.waker.get().is_some()
+    }
+
+    /// Begins a copy.
+    pub(in crate::v4) fn add(&self, new: NewJob) -> Result<Stateid, Full> {
+        let job = {
+            let mut table = self.lock();
+            table.make_room(new.asker.client)?;
+            let number = table.next_number();
+            let job = Arc::new(Job::new(new, self.stateid(number)));
+            table.jobs.insert(number, job.clone());
+            table.waiting.push_back(Waiting { job: job.clone(), not_before: Duration::ZERO, put_offs: 0 });
+            job
+        };
+        self.wake();
+        Ok(job.stateid)
+    }
+
+    /// The copy of a client to `file` under a stateid, which must be the very one that COPY returned: a seqid of 0 names none
+    /// (RFC 7862 §4.8).
+    pub(in crate::v4) fn find(&self, client: ClientId, stateid: &Stateid, file: &FileKey) -> Result<Arc<Job>, Status> {
+        let job = self.lock().jobs.get(&number(stateid)).cloned().ok_or(Status::BadStateid)?;
+        let what = &job.what;
+        let is_it = job.stateid == *stateid && what.asker.client == client && what.destination.file == *file;
+        if is_it { Ok(job) } else { Err(Status::BadStateid) }
+    }
+
+    /// Forgets a copy; it has no further turn.
+    pub(in crate::v4) fn remove(&self, job: &Job) {
+        job.cancel();
+        let mut table = self.lock();
+        table.jobs.remove(&number(&job.stateid));
+        table.waiting.retain(|waiting| waiting.job.stateid != job.stateid);
+    }
+
+    /// Forgets the copies of clients that are gone, and those that ended long ago. Returns those that have ended
+    /// and whose clients have not answered to that.
+    pub(super) fn sweep(&self, now: Duration, is_alive: impl Fn(ClientId) -> bool) -> Vec<Arc<Job>> {
+        let jobs: Vec<Arc<Job>> = self.lock().jobs.values().cloned().collect();
+        let is_over = |job: &Job| job.end().is_some_and(|end| now > end.at + KEPT) || !is_alive(job.what.asker.client);
+        let (over, kept): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| is_over(job));
+        for job in over {
+            self.remove(&job);
+        }
+        kept.into_iter().filter(|job| job.end().is_some()).collect()
+    }
+
+    /// Takes the next copy whose turn it is.
+    pub(super) fn next(&self, now: Duration) -> Option<Waiting> {
+        let mut table = self.lock();
+        let index = table.waiting.iter().position(|waiting| waiting.not_before <= now)?;
+        table.waiting.remove(index)
+    }
+
+    /// Puts a copy behind the others, unless it was forgotten meanwhile.
+    pub(super) fn put_back(&self, waiting: Waiting) {
+        let mut table = self.lock();
+        if table.jobs.contains_key(&number(&waiting.job.stateid)) {
+            table.waiting.push_back(waiting);
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waker.get() {
+            waker();
+        }
+    }
+
+    /// Client number 0, which no client has, tells a copy from all other state.
+    fn stateid(&self, number: u32) -> Stateid {
+        let mut other = [0; 12];
+        other[..4].copy_from_slice(&self.boot.to_be_bytes());
+        other[8..].copy_from_slice(&number.to_be_bytes());
+        Stateid { seqid: SEQID, other }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Makes sure that there is room for another copy of `client`, if need be by forgetting one whose end the client knows.
+    fn make_room(&mut self, client: ClientId) -> Result<(), Full> {
+        let of_client = |job: &&Arc<Job>| job.what.asker.client == client;
+        if self.jobs.len() < MAX_COPIES && self.jobs.values().filter(of_client).count() < MAX_PER_CLIENT {
+            return Ok(());
+        }
+        let seen = self.jobs.values().filter(of_client).find(|job| job.is_seen()).map(|job| number(&job.stateid));
+        self.jobs.remove(&seen.ok_or(Full)?);
+        Ok(())
+    }
+
+    fn next_number(&mut self) -> u32 {
+        loop {
+            self.last = self.last.wrapping_add(1);
+            if self.last != 0 && !self.jobs.contains_key(&self.last) {
+                return self.last;
+            }
+        }
+    }
+}
+
+fn number(stateid: &Stateid) -> u32 {
+    let [.., a, b, c, d] = stateid.other;
+    u32::from_be_bytes([a, b, c, d])
+}

@@ -1,0 +1,109 @@
+//! Carrying on a copy, a turn at a time.
+
+use std::mem;
+use std::time::Duration;
+
+use proto::nfs4::{Stateid, Status};
+use state::Door;
+use vfs::CopyRange;
+
+use super::table::Waiting;
+use super::{Job, MAX_PUT_OFFS, PUT_OFF, Place, TURN_BYTES};
+use crate::fault::Fault;
+use crate::handle::HandleError;
+use crate::node::CallContext;
+use crate::request::Request;
+use crate::server::Server;
+use crate::v4::failure::{Failure, Outcome};
+use crate::v4::source::{Pair, Side};
+
+/// What became of a turn.
+enum Turn {
+    /// There is more to copy.
+    More,
+    /// All was copied, or the source has ended.
+    Done,
+}
+
+impl Server {
+    /// Gets whom to wake when there is a copy to be carried on; from then on clients that let a copy go on behind the reply get
+    /// that. `waker` must not wait.
+    pub fn set_copy_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
+        self.copies.set_waker(Box::new(waker));
+    }
+
+    /// Carries on the copy that has waited longest, for some MiB. Returns false when none can be carried on now: then there
+    /// may be one after a second, or once the waker was called.
+    ///
+    /// `worker` is numbered like those of [`Server::answer`]; the thread may wait.
+    pub fn carry_on_copy(&self, worker: usize, now: Duration) -> bool {
+        let Some(waiting) = self.copies.next(now) else { return false };
+        let job = waiting.job.clone();
+        let defect = Defect { job: &job, now };
+        let next = {
+            let _turn = job.between_turns();
+            // Whoever cancels a copy forgets it, too: it has no next turn.
+            let outcome = if job.is_cancelled() { Ok(Turn::More) } else { self.turn(&job, worker, now) };
+            next_turn(waiting, outcome, now)
+        };
+        mem::forget(defect);
+        match next {
+            Some(waiting) => self.copies.put_back(waiting),
+            None => self.tell_end(job, now),
+        }
+        true
+    }
+
+    fn turn(&self, job: &Job, worker: usize, now: Duration) -> Outcome<Turn> {
+        let asker = &job.what.asker;
+        let request = Request { message: &[], peer: asker.peer, worker, may_block: true, now };
+        let exports = self.exports.load();
+        let identity = asker.identity;
+        let cx = CallContext { server: self, request: &request, exports: &exports, identity, may_have_happened: false };
+        let (from, to) = (side(&cx, &job.what.source)?, side(&cx, &job.what.destination)?);
+        let pair = Pair::of(Door::V41(asker.client), &from, &to)?;
+        let rest = job.rest();
+        let length_bytes = rest.length_bytes.min(TURN_BYTES);
+        let count = pair.copy(CopyRange { length_bytes, ..rest })?;
+        job.add(count);
+        Ok(if count == 0 || count == rest.length_bytes { Turn::Done } else { Turn::More })
+    }
+}
+
+/// The wait for the next turn, unless the copy has ended.
+fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<Waiting> {
+    let status = match outcome {
+        Ok(Turn::More) => return Some(Waiting { put_offs: 0, ..waiting }),
+        Ok(Turn::Done) => Status::Ok,
+        Err(Failure::Status(Status::Delay)) if waiting.put_offs < MAX_PUT_OFFS => {
+            return Some(Waiting { not_before: now + PUT_OFF, put_offs: waiting.put_offs + 1, ..waiting });
+        }
+        Err(Failure::Status(status) | Failure::Explained(status, _)) => status,
+        Err(Failure::Defer | Failure::Replay(_)) => Status::ServerFault,
+    };
+    waiting.job.finish(status, now);
+    None
+}
+
+/// A file of a copy, if it is still exported to whoever asked for the copy.
+fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> Outcome<Side<'c>> {
+    let exported = cx.exports.by_id(place.file.export).ok_or(Fault::Handle(HandleError::Unknown))?;
+    // Another open of the file may have counted the seqid on since: 0 means the newest (RFC 8881 §8.2.2).
+    let stateid = match place.stateid {
+        special @ (Stateid::ANONYMOUS | Stateid::READ_BYPASS) => special,
+        Stateid { other, .. } => Stateid { seqid: 0, other },
+    };
+    Ok(Side { node: cx.node_of(exported, place.file.node)?, stateid })
+}
+
+/// Ends a copy during whose turn the thread panics.
+struct Defect<'j> {
+    job: &'j Job,
+    now: Duration,
+}
+
+impl Drop for Defect<'_> {
+    fn drop(&mut self) {
+        self.job.finish(Status::ServerFault, self.now);
+    }
+}

@@ -1,0 +1,21 @@
+//! OFFLOAD_CANCEL (RFC 7862 §15.8): stops a copy. Once it is answered no byte is written any more.
+
+use proto::nfs4::OffloadCancelArgs;
+
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+use super::open::file_key;
+
+pub(super) fn offload_cancel(compound: &mut Compound<'_>, args: &OffloadCancelArgs) -> Outcome<()> {
+    // A turn that is under way is waited for.
+    if !compound.cx.request.may_block {
+        return Err(Failure::Defer);
+    }
+    let file = file_key(&compound.current()?);
+    let copies = &compound.cx.server.copies;
+    let job = copies.find(compound.client()?, &args.stateid, &file)?;
+    job.cancel();
+    let _turn = job.between_turns();
+    copies.remove(&job);
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! OFFLOAD_STATUS (RFC 7862 §15.9): how far a copy is, and what came of it.
+
+use proto::nfs4::{OffloadStatusArgs, OffloadStatusOk};
+
+use super::compound::Compound;
+use super::failure::Outcome;
+use super::open::file_key;
+
+pub(super) fn offload_status(compound: &mut Compound<'_>, args: &OffloadStatusArgs) -> Outcome<OffloadStatusOk> {
+    let file = file_key(&compound.current()?);
+    let job = compound.cx.server.copies.find(compound.client()?, &args.stateid, &file)?;
+    // The end before the count: what has ended grows no more.
+    let complete = job.outcome();
+    if complete.is_some() {
+        job.set_seen();
+    }
+    Ok(OffloadStatusOk { count: job.copied_bytes(), complete })
+}
