@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
     NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
@@ -137,6 +137,14 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
 
     fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
         self.plan.run(cx, Site::new(Operation::RemoveXattr), |_| self.inner.remove_xattr(cx, node, name))
+    }
+
+    fn acls(&self, cx: &Context<'_>, node: &Handle) -> Result<Acls> {
+        self.plan.run(cx, Site::new(Operation::Acls), |_| self.inner.acls(cx, node))
+    }
+
+    fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::SetAcls), |_| self.inner.set_acls(cx, node, acls))
     }
 
     fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {

@@ -58,11 +58,15 @@ pub enum Operation {
     ListXattrs,
     /// `remove_xattr`
     RemoveXattr,
+    /// `acls`
+    Acls,
+    /// `set_acls`
+    SetAcls,
 }
 
 impl Operation {
     /// How many there are.
-    pub const COUNT: usize = 27;
+    pub const COUNT: usize = 29;
 
     /// All of them, with their names in a plan's text.
     pub const ALL: [(Operation, &'static str); Self::COUNT] = [
@@ -93,6 +97,8 @@ impl Operation {
         (Operation::SetXattr, "set_xattr"),
         (Operation::ListXattrs, "list_xattrs"),
         (Operation::RemoveXattr, "remove_xattr"),
+        (Operation::Acls, "acls"),
+        (Operation::SetAcls, "set_acls"),
     ];
 
     /// Whether calls of this operation are about a name, so that a rule can select them by it.

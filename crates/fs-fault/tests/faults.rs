@@ -137,6 +137,7 @@ fn every_operation_meets_rules_and_is_counted() {
     let at = place(&fs, "x");
     let range = CopyRange { from_bytes: 0, to_bytes: 1, length_bytes: 1 };
     let name = XattrName::new(b"x").unwrap();
+    let acls = fs.acls(&CX, &root).unwrap();
     let xattr = SetXattr { name, value: b"", mode: XattrMode::Either };
     let all: [(Operation, &dyn Fn() -> Option<Error>); Operation::COUNT] = [
         (Operation::Attributes, &|| fs.attributes(&CX, &root).err()),
@@ -169,6 +170,8 @@ fn every_operation_meets_rules_and_is_counted() {
         (Operation::SetXattr, &|| fs.set_xattr(&CX, &root, &xattr).err()),
         (Operation::ListXattrs, &|| fs.list_xattrs(&CX, &root).err()),
         (Operation::RemoveXattr, &|| fs.remove_xattr(&CX, &root, name).err()),
+        (Operation::Acls, &|| fs.acls(&CX, &root).err()),
+        (Operation::SetAcls, &|| fs.set_acls(&CX, &root, &acls).err()),
     ];
     for ((operation, call), (_, name)) in all.iter().zip(Operation::ALL) {
         plan.replace(format!("{name}:error=quota").parse::<Rules>().unwrap());

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use vfs::{Access, Attributes, Context, FileKind, Handle, Result, Timestamp, permission};
 
-use crate::acl::{Acl, CachedAcl};
+use crate::acl::{self, CachedAcl};
 use crate::host::HostFs;
 use crate::node::Node;
 
@@ -29,7 +29,7 @@ impl HostFs {
     fn by_acl(&self, cx: &Context<'_>, node: &Node, attributes: &Attributes) -> Result<Option<Access>> {
         let mut cached = node.acl.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.as_ref().is_none_or(|cached| cached.changed != attributes.changed) {
-            *cached = Some(CachedAcl { changed: attributes.changed, acl: Acl::read(node.fd())? });
+            *cached = Some(CachedAcl { changed: attributes.changed, acl: acl::read_access(node.fd())? });
         }
         let acl = cached.as_ref().and_then(|cached| cached.acl.as_ref());
         let allowed = acl.map(|acl| acl.evaluate(attributes, &cx.caller));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use rustix::fs::AtFlags;
 use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
     NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
@@ -119,6 +119,14 @@ impl FileSystem for HostFs {
 
     fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
         self.take_xattr(cx, node, name)
+    }
+
+    fn acls(&self, cx: &Context<'_>, node: &Handle) -> Result<Acls> {
+        self.acls_of(cx, node)
+    }
+
+    fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
+        self.put_acls(cx, node, acls)
     }
 
     fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {

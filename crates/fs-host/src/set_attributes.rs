@@ -33,7 +33,7 @@ impl HostFs {
     }
 
     /// What the kernel would refuse half-way through is refused here.
-    fn check_set(&self, cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()> {
+    pub(crate) fn check_set(&self, cx: &Context<'_>, now: &Statx, set: &SetAttributes) -> Result<()> {
         if set.size_bytes.is_some() {
             check_regular(crate::attributes::kind(now))?;
         }

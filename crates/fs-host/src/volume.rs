@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, Statx};
 use vfs::{Error, FileKind, Properties, Result, Space};
 
-use crate::acl::Acl;
+use crate::acl;
 use crate::attributes;
 use crate::failure::failed;
 use crate::xattr;
@@ -49,7 +49,7 @@ impl Volume {
             mount_id: stat.stx_mnt_id,
             root_fileid: stat.stx_ino,
             is_memory: matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC),
-            has_acls: Acl::is_supported(root.as_fd()),
+            has_acls: acl::is_supported(root.as_fd()),
             has_xattrs: xattr::is_supported(root.as_fd()),
             magic,
             root,
@@ -89,7 +89,7 @@ impl Volume {
             XFS_MAGIC => (i32::MAX.cast_unsigned(), i64::MAX.cast_unsigned()),
             _ => (32_000, i64::MAX.cast_unsigned()),
         };
-        Properties { max_links, max_file_bytes, xattrs: self.has_xattrs, ..Properties::default() }
+        Properties { max_links, max_file_bytes, xattrs: self.has_xattrs, acls: self.has_acls, ..Properties::default() }
     }
 
     /// How full the file system is.

@@ -6,6 +6,7 @@ use vfs::{
     Attributes, Caller, CreateMode, Device, Entry, Error, FileKind, Name, NewNode, Result, SetAttributes, Timestamp,
 };
 
+use crate::acls::Lists;
 use crate::directory::Directory;
 use crate::node::{Content, Identity, Node, State};
 use crate::pages::Pages;
@@ -64,15 +65,16 @@ impl Birth {
 }
 
 impl Birth {
-    /// The attributes at birth: in a directory with the set-group-id bit, files get its group, and directories the bit.
-    fn into_state(self, dir: &State, wish: Wish<'_>, now: Timestamp) -> State {
+    /// The attributes at birth: in a directory with the set-group-id bit, files get its group, and directories the bit. The
+    /// mode and the lists are what the directory's default list made of the mode that was asked for.
+    fn into_state(self, dir: &State, wish: Wish<'_>, now: Timestamp, (mode, lists): (u32, Lists)) -> State {
         let Wish { caller, set, .. } = wish;
         let inherits = dir.mode & SET_GID != 0;
         let gid = set.gid.unwrap_or(if inherits { dir.gid } else { caller.gid });
         let is_directory = self.kind == FileKind::Directory;
         let inherited_bits = if is_directory && inherits { SET_GID } else { 0 };
         let mut state = State {
-            mode: set::allowed_mode(set.mode.unwrap_or(self.mode), gid, caller) | inherited_bits,
+            mode: set::allowed_mode(mode, gid, caller) | inherited_bits,
             uid: set.uid.unwrap_or(caller.uid),
             gid,
             links: if is_directory { 2 } else { 1 },
@@ -83,6 +85,7 @@ impl Birth {
             verifier: self.verifier,
             content: self.content,
             xattrs: Xattrs::default(),
+            lists,
         };
         state.set_times(set, now);
         state
@@ -174,12 +177,14 @@ impl Node {
     /// Makes a node and puts its name, which is not there yet, into this directory, whose lock the caller holds.
     fn bear(&self, dir: &mut State, birth: Birth, wish: Wish<'_>) -> Result<Arc<Node>> {
         let volume = self.volume();
-        let target_bytes = birth.content.used_bytes();
+        let inherited = dir.lists.of_child(birth.kind, wish.set.mode.unwrap_or(birth.mode));
+        let bytes = birth.content.used_bytes() + inherited.1.used_bytes();
         volume.files().take(1)?;
-        volume.bytes().take(target_bytes).inspect_err(|_| volume.files().give_back(1))?;
+        volume.bytes().take(bytes).inspect_err(|_| volume.files().give_back(1))?;
         let now = volume.now();
         let identity = Identity { id: volume.new_id(), kind: birth.kind, device: birth.device, created: now };
-        let node = Arc::new(Node::new(identity, self.id(), self.shared_volume(), birth.into_state(dir, wish, now)));
+        let state = birth.into_state(dir, wish, now, inherited);
+        let node = Arc::new(Node::new(identity, self.id(), self.shared_volume(), state));
         volume.table().insert(&node);
         dir.live_directory()?.insert(wish.name.as_bytes(), Arc::clone(&node));
         dir.links += u32::from(node.is_directory());

@@ -2,8 +2,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use vfs::{
-    Attributes, Blocking, Context, CreateMode, Detail, DirEntry, EachEntry, Entry, Error, FileSystem, Handle, Listing,
-    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, Detail, DirEntry, EachEntry, Entry, Error, FileSystem,
+    Handle, Listing, NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space,
+    XattrName, permission,
 };
 
 use crate::create::{MAX_LINKS, Wish};
@@ -68,6 +69,7 @@ impl FileSystem for MemFs {
             max_file_bytes: MAX_FILE_BYTES,
             xattrs: true,
             exclusive: true,
+            acls: true,
             cookie_verifier: self.volume.instance(),
             ..Properties::default()
         }
@@ -75,6 +77,16 @@ impl FileSystem for MemFs {
 
     fn attributes(&self, _cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
         Ok(self.node(node)?.attributes())
+    }
+
+    fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
+        let by_mode = permission::by_mode(attributes, &cx.caller);
+        // No list stops the superuser, and the owner's entry of a list is the owner's permission bits.
+        if !self.volume.has_lists() || permission::is_owner(attributes, &cx.caller) {
+            return Ok(by_mode & wanted);
+        }
+        let by_list = self.node(node)?.read().lists.evaluate(attributes, &cx.caller);
+        Ok(by_list.unwrap_or(by_mode) & wanted)
     }
 
     fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
@@ -172,6 +184,14 @@ impl FileSystem for MemFs {
 
     fn remove_xattr(&self, _cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
         self.node(node)?.remove_xattr(name)
+    }
+
+    fn acls(&self, _cx: &Context<'_>, node: &Handle) -> Result<Acls> {
+        Ok(self.node(node)?.acls())
+    }
+
+    fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
+        self.node(node)?.set_acls(&cx.caller, acls)
     }
 
     fn space(&self, _cx: &Context<'_>, node: &Handle) -> Result<Space> {

@@ -21,6 +21,7 @@
 //! because it lost its last name.
 #![forbid(unsafe_code)]
 
+mod acls;
 mod create;
 mod directory;
 mod file;

@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use vfs::{Attributes, Device, Error, FileKind, Result, Timestamp};
 
+use crate::acls::Lists;
 use crate::directory::Directory;
 use crate::lock;
 use crate::options::MemOptions;
@@ -37,6 +38,7 @@ pub(crate) struct State {
     pub(crate) verifier: Option<[u8; 8]>,
     pub(crate) content: Content,
     pub(crate) xattrs: Xattrs,
+    pub(crate) lists: Lists,
 }
 
 /// What of a node never changes.
@@ -78,6 +80,7 @@ impl Node {
             verifier: None,
             content: Content::Directory(Directory::default()),
             xattrs: Xattrs::default(),
+            lists: Lists::default(),
         };
         let root = Arc::new(Node::new(identity, id, Arc::clone(volume), state));
         volume.table().insert(&root);
@@ -151,7 +154,8 @@ impl Drop for Node {
         self.volume.table().forget(self.identity.id);
         self.volume.files().give_back(1);
         let state = lock::read(&self.state);
-        self.volume.bytes().give_back(state.content.used_bytes() + state.xattrs.used_bytes());
+        let bytes = state.content.used_bytes() + state.xattrs.used_bytes() + state.lists.used_bytes();
+        self.volume.bytes().give_back(bytes);
     }
 }
 

@@ -50,6 +50,7 @@ impl State {
         }
         if let Some(mode) = set.mode {
             self.mode = allowed_mode(mode, self.gid, caller);
+            self.lists.set_mode(self.mode);
         }
     }
 

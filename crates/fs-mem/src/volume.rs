@@ -2,12 +2,13 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use vfs::{Entry, Error, Handle, Result, Timestamp};
 
+use crate::acls::Lists;
 use crate::lock;
 use crate::node::Node;
 use crate::options::{Clock, MemOptions};
@@ -29,6 +30,8 @@ pub(crate) struct Volume {
     files: Supply,
     clock: Clock,
     renames: Mutex<()>,
+    /// Whether any file ever had an access list: before, nobody has to look for one.
+    has_lists: AtomicBool,
 }
 
 impl Volume {
@@ -41,6 +44,7 @@ impl Volume {
             files: Supply::with_used(options.max_files, ROOT_FILES),
             clock: options.clock.clone(),
             renames: Mutex::new(()),
+            has_lists: AtomicBool::new(false),
         }
     }
 
@@ -67,6 +71,18 @@ impl Volume {
     /// A number that no node had before.
     pub(crate) fn new_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether any file may have an access list.
+    pub(crate) fn has_lists(&self) -> bool {
+        self.has_lists.load(Ordering::Acquire)
+    }
+
+    /// To be called before a file gets these lists.
+    pub(crate) fn note_lists(&self, lists: &Lists) {
+        if !lists.are_empty() {
+            self.has_lists.store(true, Ordering::Release);
+        }
     }
 
     /// Keeps every directory where it is.

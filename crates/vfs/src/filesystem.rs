@@ -2,8 +2,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Context, Detail, Device, DirEntry, Error, Handle, Listing, LockFile, Name, OpenFile, OpenMode, Result,
-    SetAttributes, SetXattr, XattrName, permission,
+    Acls, Attributes, Context, Detail, Device, DirEntry, Error, Handle, Listing, LockFile, Name, OpenFile, OpenMode,
+    Result, SetAttributes, SetXattr, XattrName, permission,
 };
 
 /// A file together with its attributes at one moment.
@@ -74,6 +74,11 @@ impl Access {
         Access((bits & 7) as u8)
     }
 
+    /// The set as the three low bits `rwx`.
+    pub fn mode_bits(self) -> u32 {
+        self.0.into()
+    }
+
     /// Whether everything in `other` is in this set.
     pub fn contains(self, other: Access) -> bool {
         self.0 & other.0 == other.0
@@ -133,6 +138,8 @@ pub struct Properties {
     /// Whether nobody changes files but through this very object, as in memory: then clients may be promised to be told of every
     /// change. Programs on the same machine change a host directory.
     pub exclusive: bool,
+    /// Whether files can have access lists, and directories default ones.
+    pub acls: bool,
     /// What a directory's cookies belong to: cookies that were given under one number are not understood under another.
     /// A file system whose cookies survive a restart always says the same.
     pub cookie_verifier: u64,
@@ -153,6 +160,7 @@ impl Default for Properties {
             case_preserving: true,
             xattrs: false,
             exclusive: false,
+            acls: false,
             cookie_verifier: 0,
         }
     }
@@ -358,6 +366,26 @@ pub trait FileSystem: Send + Sync {
     /// [`Error::NoEntry`] when there is none of that name; [`Error::NotSupported`] without an override.
     fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
         let _ = (cx, node, name);
+        Err(Error::NotSupported)
+    }
+
+    /// The access lists of `node`. Everybody who sees the file may know them.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] without an override.
+    fn acls(&self, cx: &Context<'_>, node: &Handle) -> Result<Acls> {
+        let _ = (cx, node);
+        Err(Error::NotSupported)
+    }
+
+    /// Sets both access lists of `node`, and the nine permission bits that go with the one for the file itself. That the
+    /// caller is its owner was checked. A caller outside the owning group who is not the superuser clears the set-group-id bit.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a default list of anything but a directory; [`Error::NoSpace`] when there is no room;
+    /// [`Error::NotSupported`] without an override, and for a symbolic link.
+    fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
+        let _ = (cx, node, acls);
         Err(Error::NotSupported)
     }
 

@@ -12,6 +12,7 @@
 //!   answers [`Error::WouldBlock`] and is asked again from a thread that may wait.
 #![forbid(unsafe_code)]
 
+mod acl;
 mod attributes;
 mod context;
 mod directory;
@@ -24,6 +25,7 @@ mod open_file;
 pub mod permission;
 mod xattr;
 
+pub use acl::{AclEntry, AclError, AclTag, Acls, PosixAcl};
 pub use attributes::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 pub use context::{Caller, Context};
 pub use directory::{Detail, DirEntry, Listing};
