@@ -21,6 +21,12 @@ pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> 
     Ok(node.fs().set_attributes(&node.context, &node.handle, set)?)
 }
 
+/// Refuses unless the caller may set the access lists of `node`, whose attributes are `before`: only the owner does.
+pub(crate) fn check_acls(node: &Node<'_>, before: &Attributes) -> vfs::Result<()> {
+    node.require_writable()?;
+    if permission::is_owner(before, &node.context.caller) { Ok(()) } else { Err(Error::NotPermitted) }
+}
+
 /// Mode, owner and group: only the owner sets them, and an owner gives the file away to nobody but his own groups.
 fn check_owner_rules(before: &Attributes, set: &SetAttributes, caller: &Caller<'_>) -> vfs::Result<()> {
     let changes_owner = set.uid.is_some_and(|uid| uid != before.uid);

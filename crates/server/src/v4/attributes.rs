@@ -1,16 +1,17 @@
 //! The attributes of a file as NFSv4 tells them (RFC 7530 §5, RFC 8881 §5).
 
 use proto::nfs4::{
-    Attribute, AttributeAccess, AttributeValue, Bitmap, FH_PERSISTENT, FattrWriter, FileType, Fsid, MinorVersion,
-    Principal, SpecData, Status, Time,
+    ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, AttributeAccess, AttributeValue, Bitmap, FH_PERSISTENT,
+    FattrWriter, FileType, Fsid, MinorVersion, Principal, SpecData, Status, Time,
 };
 use vfs::{Attributes, FileKind, Properties, Space, Timestamp};
 use xdr::Encoder;
 
+use super::acl::ToldAcl;
 use super::compound::Compound;
 use super::failure::Outcome;
 use super::getfh::file_handle;
-use super::set;
+use super::{owner, set};
 use crate::node::Node;
 use crate::transfer;
 
@@ -65,9 +66,16 @@ const IN_ALL_VERSIONS: Bitmap = {
     ])
 };
 
-/// The attributes that this server has in a minor version.
-pub(super) fn supported(minor: MinorVersion) -> Bitmap {
+/// The attributes that this server has in a minor version for files of a file system.
+pub(super) fn supported(minor: MinorVersion, properties: &Properties) -> Bitmap {
     let mut all = IN_ALL_VERSIONS;
+    if properties.acls {
+        all.insert(Attribute::Acl.number());
+        all.insert(Attribute::AclSupport.number());
+    }
+    if properties.acls && minor >= MinorVersion::V1 {
+        all.insert(Attribute::Dacl.number());
+    }
     if minor >= MinorVersion::V1 {
         all.insert(Attribute::SuppAttrExclCreat.number());
     }
@@ -83,6 +91,9 @@ const OF_SPACE: Bitmap = {
     use Attribute as A;
     Attribute::set(&[A::FilesAvail, A::FilesFree, A::FilesTotal, A::SpaceAvail, A::SpaceFree, A::SpaceTotal])
 };
+
+/// The attributes whose values come from a look at the access lists.
+const OF_ACLS: Bitmap = Attribute::set(&[Attribute::Acl, Attribute::Dacl]);
 
 /// A file whose attributes are told.
 pub(super) struct Subject<'n> {
@@ -116,32 +127,68 @@ pub(super) fn write(
     to: &mut Encoder<'_>,
 ) -> Outcome<()> {
     let minor = compound.progress.minor;
-    let mask = wanted.intersection(supported(minor)).difference(NEVER_READ);
     let node = &subject.node;
+    let properties = node.fs().properties();
+    let mask = wanted.intersection(supported(minor, &properties)).difference(NEVER_READ);
     let space = match mask.intersection(OF_SPACE).is_empty() {
         true => Space::default(),
         false => node.fs().space(&node.context, &node.handle)?,
     };
     let told = Told {
         subject,
-        properties: node.fs().properties(),
+        properties,
         space,
         max_bytes: u64::from(transfer::max_bytes(compound.cx)),
         lease_s: compound.cx.server.settings.lease.as_secs() as u32,
         minor,
     };
-    let (owner, group) = (subject.attributes.uid.to_string(), subject.attributes.gid.to_string());
+    let names = Names::look(compound, subject, mask)?;
     let mut writer = FattrWriter::begin(to, mask);
     while let Some(attribute) = writer.wanted() {
         let value = match attribute {
-            Attribute::Owner => AttributeValue::Owner(Principal(owner.as_bytes())),
-            Attribute::OwnerGroup => AttributeValue::OwnerGroup(Principal(group.as_bytes())),
+            _ if let Some(value) = names.value(attribute) => value,
             _ => told.of_server(attribute).or_else(|| told.of_file(attribute)).ok_or(Status::ServerFault)?,
         };
         writer.put(&value);
     }
     writer.finish();
     Ok(())
+}
+
+/// What has names in it.
+struct Names {
+    owner: Vec<u8>,
+    group: Vec<u8>,
+    acl: Option<ToldAcl>,
+}
+
+impl Names {
+    /// Looks at what is wanted.
+    fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> Outcome<Names> {
+        let Subject { node, attributes, .. } = subject;
+        let mut names = Names { owner: Vec::new(), group: Vec::new(), acl: None };
+        if mask.contains(Attribute::Owner.number()) {
+            names.owner = owner::user_name(compound, attributes.uid)?;
+        }
+        if mask.contains(Attribute::OwnerGroup.number()) {
+            names.group = owner::group_name(compound, attributes.gid)?;
+        }
+        if !mask.intersection(OF_ACLS).is_empty() {
+            let acls = node.fs().acls(&node.context, &node.handle)?;
+            names.acl = Some(ToldAcl::new(compound, &acls, attributes.kind == FileKind::Directory)?);
+        }
+        Ok(names)
+    }
+
+    fn value(&self, attribute: Attribute) -> Option<AttributeValue<'_>> {
+        match attribute {
+            Attribute::Owner => Some(AttributeValue::Owner(Principal(&self.owner))),
+            Attribute::OwnerGroup => Some(AttributeValue::OwnerGroup(Principal(&self.group))),
+            Attribute::Acl => self.acl.as_ref().map(|acl| AttributeValue::Acl(acl.acl())),
+            Attribute::Dacl => self.acl.as_ref().map(|acl| AttributeValue::Dacl(acl.dacl())),
+            _ => None,
+        }
+    }
 }
 
 /// Refuses to tell what can only be set (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
@@ -171,7 +218,8 @@ impl Told<'_> {
         use AttributeValue as V;
         let (properties, space) = (&self.properties, &self.space);
         Some(match attribute {
-            Attribute::SupportedAttrs => V::SupportedAttrs(supported(self.minor)),
+            Attribute::SupportedAttrs => V::SupportedAttrs(supported(self.minor, properties)),
+            Attribute::AclSupport => V::AclSupport(ACL_SUPPORT_ALLOW | ACL_SUPPORT_DENY),
             Attribute::FhExpireType => V::FhExpireType(FH_PERSISTENT),
             Attribute::LinkSupport => V::LinkSupport(properties.hard_links),
             Attribute::SymlinkSupport => V::SymlinkSupport(properties.symlinks),

@@ -1,25 +1,38 @@
 //! CREATE: everything but regular files (RFC 7530 §16.4, RFC 8881 §18.4).
 
 use proto::nfs4::{CreateArgs, CreateOk, CreateType, SpecData, Status};
-use vfs::{Device, NewNode};
+use vfs::{Device, FileKind, NewNode};
 
 use super::change::DirChange;
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
-use super::set::NewAttributes;
+use super::set::{For, NewAttributes};
 use crate::make;
 
 pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk> {
     let new = node(&args.kind)?;
-    let attributes = NewAttributes::parse(&args.attributes, compound.progress.minor)?;
     let dir = compound.current()?;
+    let attributes = NewAttributes::parse(compound, &args.attributes, For { node: &dir, kind: kind(new) })?;
+    let at_birth = attributes.at_birth();
     let name = vfs::Name::new(args.name.0)?;
     let change = DirChange::begin(&dir)?;
-    let made = make::make(&dir, name.as_bytes(), |dir, place| make::node(dir, place, new, &attributes.set))?;
-    let results = CreateOk { change: change.info(&dir), attributes_set: attributes.mask };
+    let made = make::make(&dir, name.as_bytes(), |dir, place| make::node(dir, place, new, &at_birth))?;
+    let (made, attributes_set) = attributes.finish(&dir, made)?;
+    let results = CreateOk { change: change.info(&dir), attributes_set };
     drop(change);
     compound.set_current_sibling(made.handle);
     Ok(results)
+}
+
+fn kind(node: NewNode<'_>) -> FileKind {
+    match node {
+        NewNode::Directory => FileKind::Directory,
+        NewNode::Symlink(_) => FileKind::Symlink,
+        NewNode::BlockDevice(_) => FileKind::BlockDevice,
+        NewNode::CharDevice(_) => FileKind::CharDevice,
+        NewNode::Fifo => FileKind::Fifo,
+        NewNode::Socket => FileKind::Socket,
+    }
 }
 
 fn node<'a>(kind: &CreateType<'a>) -> Outcome<NewNode<'a>> {

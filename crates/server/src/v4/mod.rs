@@ -1,6 +1,7 @@
 //! NFS version 4: one implementation with minor versions as data (RFC 7530, RFC 8881, RFC 7862), one module per operation.
 
 mod access;
+mod acl;
 mod allocate;
 mod attributes;
 mod backchannel_ctl;
@@ -39,6 +40,7 @@ mod open;
 mod open_confirm;
 mod open_downgrade;
 mod operations;
+mod owner;
 mod owner_seqid;
 mod paused;
 mod putfh;

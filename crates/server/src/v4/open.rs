@@ -12,7 +12,7 @@ use super::change::DirChange;
 use super::compound::Compound;
 use super::delegation;
 use super::failure::{Failure, Outcome};
-use super::set::{self, NewAttributes};
+use super::set::{self, For, NewAttributes};
 use super::state_error::{inner, outer};
 use crate::fault::Fault;
 use crate::make;
@@ -132,18 +132,18 @@ fn create(
     (place, existing): (vfs::Place<'_>, Option<Entry>),
     how: &CreateHow<'_>,
 ) -> Outcome<(Entry, Bitmap)> {
-    let minor = compound.progress.minor;
+    let regular = For { node: dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
-            let new = NewAttributes::parse(fattr, minor)?;
+            let new = NewAttributes::parse(compound, fattr, regular)?;
             match existing {
                 Some(existing) => take(dir, existing, &new),
-                None => Ok((make_new(dir, place, CreateMode::Guarded, &new.set)?, new.mask)),
+                None => new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?),
             }
         }
         CreateHow::Guarded(fattr) => {
-            let new = NewAttributes::parse(fattr, minor)?;
-            Ok((make_new(dir, place, CreateMode::Guarded, &new.set)?, new.mask))
+            let new = NewAttributes::parse(compound, fattr, regular)?;
+            new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?)
         }
         CreateHow::Exclusive(verifier) => {
             let none = SetAttributes::default();
@@ -153,7 +153,7 @@ fn create(
             if !attributes.mask.difference(set::settable_on_exclusive_create()).is_empty() {
                 return Err(Status::Inval.into());
             }
-            let new = NewAttributes::parse(attributes, minor)?;
+            let new = NewAttributes::parse(compound, attributes, regular)?;
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &new.set)?;
             Ok((entry, new.mask.union(set::taken_by_the_verifier())))
         }

@@ -1,61 +1,123 @@
 //! Attributes that a client wants set, as `fattr4` holds them.
 
-use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, MinorVersion, Principal, SetTime, Status};
-use vfs::{SetAttributes, Timestamp};
+use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, ModeUmask, SetTime, Status};
+use vfs::{Acls, Entry, FileKind, SetAttributes, Timestamp};
 
-use super::attributes;
-use super::failure::Outcome;
+use super::compound::Compound;
+use super::failure::{Failure, Outcome};
+use super::{acl, attributes, owner};
+use crate::node::Node;
+use crate::set_attributes;
 
 /// Attributes to set, and which they are.
 pub(super) struct NewAttributes {
     pub(super) set: SetAttributes,
     pub(super) mask: Bitmap,
+    /// The access lists, which are set after the mode (RFC 8881 §6.4.1.3).
+    acls: Option<Acls>,
+}
+
+/// What the attributes are for.
+#[derive(Clone, Copy)]
+pub(super) struct For<'n> {
+    /// The file, or the directory in which there shall be one.
+    pub(super) node: &'n Node<'n>,
+    /// The kind that the file is of, or shall be.
+    pub(super) kind: FileKind,
 }
 
 impl NewAttributes {
     /// Reads the attributes.
     ///
     /// An attribute that is not supported is ATTRNOTSUPP, one that can only be read is INVAL (RFC 8881 §18.30.3).
-    pub(super) fn parse(fattr: &Fattr<'_>, minor: MinorVersion) -> Outcome<NewAttributes> {
-        if !fattr.mask.difference(attributes::supported(minor)).is_empty() {
+    pub(super) fn parse(compound: &Compound<'_>, fattr: &Fattr<'_>, of: For<'_>) -> Outcome<NewAttributes> {
+        let supported = attributes::supported(compound.progress.minor, &of.node.fs().properties());
+        if !fattr.mask.difference(supported).is_empty() {
             return Err(Status::AttrNotSupp.into());
         }
-        let mut new = NewAttributes { set: SetAttributes::default(), mask: fattr.mask };
+        let mut new = NewAttributes { set: SetAttributes::default(), mask: fattr.mask, acls: None };
         for value in fattr.values() {
             let value = value.map_err(|error| match error {
                 FattrError::NotSupported { .. } => Status::AttrNotSupp,
                 FattrError::Value(_) | FattrError::Trailing { .. } => Status::BadXdr,
             })?;
-            new.take(&value)?;
+            new.take(compound, &value, of)?;
         }
         Ok(new)
     }
 
-    fn take(&mut self, value: &AttributeValue<'_>) -> Outcome<()> {
+    fn take(&mut self, compound: &Compound<'_>, value: &AttributeValue<'_>, of: For<'_>) -> Outcome<()> {
         let set = &mut self.set;
+        let is_directory = of.kind == FileKind::Directory;
         match value {
             AttributeValue::Size(size_bytes) => set.size_bytes = Some(*size_bytes),
             AttributeValue::Mode(mode) if *mode > 0o7777 => return Err(Status::Inval.into()),
             AttributeValue::Mode(mode) => set.mode = Some(*mode),
-            AttributeValue::ModeUmask(both) => set.mode = Some(both.mode & !both.umask & 0o7777),
-            AttributeValue::Owner(owner) => set.uid = Some(id_of(owner)?),
-            AttributeValue::OwnerGroup(group) => set.gid = Some(id_of(group)?),
+            AttributeValue::ModeUmask(both) => set.mode = Some(masked(*both, of)?),
+            AttributeValue::Owner(owner) => set.uid = Some(owner::user_id(compound, owner)?),
+            AttributeValue::OwnerGroup(group) => set.gid = Some(owner::group_id(compound, group)?),
+            // Both are the same list (RFC 8881 §6.2.2).
+            AttributeValue::Acl(_) | AttributeValue::Dacl(_) if self.acls.is_some() => return Err(Status::Inval.into()),
+            AttributeValue::Acl(acl) => self.acls = Some(acl::taken(compound, acl, is_directory)?),
+            AttributeValue::Dacl(dacl) => self.acls = Some(acl::taken41(compound, dacl, is_directory)?),
             AttributeValue::TimeAccessSet(time) => set.accessed = Some(time_of(time)?),
             AttributeValue::TimeModifySet(time) => set.modified = Some(time_of(time)?),
             _ => return Err(Status::Inval.into()),
         }
         Ok(())
     }
+
+    /// Sets everything on a file that is there.
+    pub(super) fn apply(&self, node: &Node<'_>) -> Outcome<()> {
+        let before = node.attributes()?;
+        if self.acls.is_some() {
+            set_attributes::check_acls(node, &before)?;
+        }
+        set_attributes::set(node, &before, &self.set)?;
+        match &self.acls {
+            Some(acls) => set_acls(node, acls),
+            None => Ok(()),
+        }
+    }
+
+    /// What a new file is to be made with: one that gets an access list is its owner's alone before it has it.
+    pub(super) fn at_birth(&self) -> SetAttributes {
+        let Some(acls) = &self.acls else { return self.set };
+        let mode = (self.set.mode.unwrap_or(0) & !0o777) | (acls.access.mode() & 0o700);
+        SetAttributes { mode: Some(mode), ..self.set }
+    }
+
+    /// Gives a new file its access lists, and says what it has of what was wanted. One that cannot have the lists stays
+    /// its owner's alone, and the client sees that they were not set (RFC 8881 §18.16.3).
+    pub(super) fn finish(&self, dir: &Node<'_>, made: Entry) -> Outcome<(Entry, Bitmap)> {
+        let Some(acls) = &self.acls else { return Ok((made, self.mask)) };
+        let node = dir.sibling(made.handle);
+        let mask = match set_acls(&node, acls) {
+            Ok(()) => self.mask,
+            Err(_) => self.mask.difference(Attribute::set(&[
+                Attribute::Acl,
+                Attribute::Dacl,
+                Attribute::Mode,
+                Attribute::ModeUmask,
+            ])),
+        };
+        Ok((Entry { attributes: node.attributes()?, ..made }, mask))
+    }
 }
 
-/// A user or a group by number, with or without a domain behind it (RFC 8881 §5.9).
-fn id_of(principal: &Principal<'_>) -> Outcome<u32> {
-    let text = std::str::from_utf8(principal.0).map_err(|_| Status::Inval)?;
-    let number = text.split_once('@').map_or(text, |(name, _)| name);
-    if number.is_empty() {
-        return Err(Status::Inval.into());
-    }
-    Ok(number.parse().map_err(|_| Status::BadOwner)?)
+fn set_acls(node: &Node<'_>, acls: &Acls) -> Outcome<()> {
+    node.fs().set_acls(&node.context, &node.handle, acls).map_err(|error| match error {
+        // This file cannot have one, though others of its file system can.
+        vfs::Error::NotSupported => Failure::Status(Status::AttrNotSupp),
+        error => error.into(),
+    })
+}
+
+/// The mode of a new file: what its directory hands down takes the place of the umask (RFC 8275 §3.1).
+fn masked(both: ModeUmask, of: For<'_>) -> Outcome<u32> {
+    let node = of.node;
+    let inherits = node.fs().properties().acls && node.fs().acls(&node.context, &node.handle)?.default.is_some();
+    Ok(both.mode & 0o7777 & if inherits { 0o7777 } else { !both.umask })
 }
 
 fn time_of(time: &SetTime) -> Outcome<vfs::SetTime> {

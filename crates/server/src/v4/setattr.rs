@@ -5,16 +5,15 @@ use state::IoKind;
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::set::NewAttributes;
-use crate::set_attributes;
+use super::set::{For, NewAttributes};
 
 pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> Outcome<Bitmap> {
-    let new = NewAttributes::parse(&args.attributes, compound.progress.minor)?;
     let node = compound.current()?;
-    let before = node.attributes()?;
+    let kind = node.attributes()?.kind;
+    let new = NewAttributes::parse(compound, &args.attributes, For { node: &node, kind })?;
     if new.set.size_bytes.is_some() {
         compound.check_io(&node, &args.stateid, IoKind::Write)?;
     }
-    set_attributes::set(&node, &before, &new.set)?;
+    new.apply(&node)?;
     Ok(new.mask)
 }

@@ -18,8 +18,9 @@ pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> Ou
 
 /// Whether the file has these attributes: the bytes of both must be the same.
 fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> Outcome<bool> {
-    let minor = compound.progress.minor;
-    if !wanted.mask.difference(attributes::supported(minor)).is_empty() {
+    let node = compound.current()?;
+    let supported = attributes::supported(compound.progress.minor, &node.fs().properties());
+    if !wanted.mask.difference(supported).is_empty() {
         return Err(Status::AttrNotSupp.into());
     }
     let is_write_only = |number| {
@@ -32,7 +33,7 @@ fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> Outcome<bool> {
     if wanted.values().any(|value| value.is_err()) {
         return Err(Status::BadXdr.into());
     }
-    let subject = Subject::look(compound, &compound.current()?)?;
+    let subject = Subject::look(compound, &node)?;
     let mut buffer = Buffer::new();
     attributes::write(compound, &subject, wanted.mask, &mut Encoder::new(&mut buffer))?;
     let mut theirs = Buffer::new();

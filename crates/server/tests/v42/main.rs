@@ -5,6 +5,7 @@
 #[path = "../caller/mod.rs"]
 mod caller;
 
+mod acls;
 mod client;
 mod copies;
 mod holes;

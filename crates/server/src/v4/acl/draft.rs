@@ -1,0 +1,122 @@
+//! A list of POSIX in the making: NFSv4's entries go in one by one, in their order.
+//!
+//! Where an entry may be about somebody whom another one is about too, POSIX would judge by one of them alone. So what is denied
+//! to a user is denied to the owner too, who may be that user, and what is denied to a group to everybody who may be in it.
+
+use std::collections::BTreeMap;
+
+use proto::nfs4::{ACE_DELETE, ACE_READ_ACL, ACE_READ_ATTRIBUTES};
+use vfs::{Access, AclEntry, AclTag, PosixAcl};
+
+use super::{Entry, Who, permissions};
+
+/// What POSIX gives to everybody, or decides elsewhere: it cannot be denied here.
+const CANNOT_BE_DENIED: u32 = ACE_READ_ATTRIBUTES | ACE_READ_ACL | ACE_DELETE;
+
+/// What is known of one entry's permissions: whatever came first counts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bits {
+    allowed: u32,
+    denied: u32,
+}
+
+impl Bits {
+    fn apply(&mut self, allows: bool, mask: u32) {
+        if allows {
+            self.allowed |= mask & !self.denied;
+        } else {
+            self.denied |= mask & !self.allowed;
+        }
+    }
+
+    fn are_unknown(self) -> bool {
+        self.allowed == 0 && self.denied == 0
+    }
+}
+
+/// A list in the making.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    owner: Bits,
+    owning_group: Bits,
+    other: Bits,
+    /// What a user or a group starts with that was not named yet.
+    unnamed: Bits,
+    users: BTreeMap<u32, Bits>,
+    groups: BTreeMap<u32, Bits>,
+    has_entries: bool,
+}
+
+impl Draft {
+    /// Takes the next entry in.
+    pub(super) fn apply(&mut self, entry: &Entry) {
+        let Entry { allows, mask, .. } = *entry;
+        self.has_entries = true;
+        match entry.who {
+            Who::Owner => self.owner.apply(allows, mask),
+            Who::User(uid) => {
+                self.users.entry(uid).or_insert(self.unnamed).apply(allows, mask);
+                if !allows {
+                    self.owner.apply(false, mask);
+                }
+            }
+            Who::OwningGroup if allows => self.owning_group.apply(true, mask),
+            Who::Group(gid) if allows => self.groups.entry(gid).or_insert(self.unnamed).apply(true, mask),
+            Who::OwningGroup => self.apply_to_members(false, mask),
+            Who::Group(gid) => {
+                self.groups.entry(gid).or_insert(self.unnamed);
+                self.apply_to_members(false, mask);
+            }
+            Who::Everyone => {
+                self.apply_to_members(allows, mask);
+                self.other.apply(allows, mask);
+            }
+        }
+    }
+
+    /// For everybody but those whom no entry names: they are in none of the groups.
+    fn apply_to_members(&mut self, allows: bool, mask: u32) {
+        let named = self.users.values_mut().chain(self.groups.values_mut());
+        let all = named.chain([&mut self.owner, &mut self.owning_group, &mut self.unnamed]);
+        all.for_each(|bits| bits.apply(allows, mask));
+    }
+
+    /// Whether anything came in.
+    pub(super) fn has_entries(&self) -> bool {
+        self.has_entries
+    }
+
+    /// Whether something is denied that POSIX gives nevertheless.
+    pub(super) fn denies_too_much(&self) -> bool {
+        let named = self.users.values().chain(self.groups.values());
+        let mut all = named.chain([&self.owner, &self.owning_group, &self.other]);
+        all.any(|bits| bits.denied & CANNOT_BE_DENIED != 0) || self.owner.denied & permissions::OWNER != 0
+    }
+
+    /// Takes from `other` what nothing was said of for the owner, the owning group and everybody else, which POSIX has to know.
+    pub(super) fn complete_from(&mut self, other: &Draft) {
+        let own = [&mut self.owner, &mut self.owning_group, &mut self.other];
+        for (bits, from) in own.into_iter().zip([other.owner, other.owning_group, other.other]) {
+            if bits.are_unknown() {
+                *bits = from;
+            }
+        }
+    }
+
+    /// The list.
+    pub(super) fn finish(&self, is_directory: bool) -> PosixAcl {
+        let given = |bits: Bits| permissions::given_by(bits.allowed, is_directory);
+        let users = self.users.iter().map(|(&uid, &bits)| (AclTag::User(uid), given(bits)));
+        let groups = self.groups.iter().map(|(&gid, &bits)| (AclTag::Group(gid), given(bits)));
+        let mut entries: Vec<(AclTag, Access)> = users.chain(groups).collect();
+        let names_others = !entries.is_empty();
+        entries.push((AclTag::OwningGroup, given(self.owning_group)));
+        if names_others {
+            let most = entries.iter().fold(Access::NONE, |sum, (_, allowed)| sum | *allowed);
+            entries.push((AclTag::Mask, most));
+        }
+        entries.extend([(AclTag::Owner, given(self.owner)), (AclTag::Other, given(self.other))]);
+        let entries = entries.into_iter().map(|(tag, allowed)| AclEntry { tag, allowed }).collect();
+        PosixAcl::new(entries).expect("there is one entry for each, and a mask; NFSv4's lists are shorter than POSIX's")
+    }
+}
