@@ -22,9 +22,12 @@ pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> 
 }
 
 /// Refuses unless the caller may set the access lists of `node`, whose attributes are `before`: only the owner does.
-pub(crate) fn check_acls(node: &Node<'_>, before: &Attributes) -> vfs::Result<()> {
+pub(crate) fn check_acls(node: &Node<'_>, before: &Attributes) -> Result<(), Fault> {
     node.require_writable()?;
-    if permission::is_owner(before, &node.context.caller) { Ok(()) } else { Err(Error::NotPermitted) }
+    if !permission::is_owner(before, &node.context.caller) {
+        return Err(Error::NotPermitted.into());
+    }
+    node.require_undelegated()
 }
 
 /// Mode, owner and group: only the owner sets them, and an owner gives the file away to nobody but his own groups.
