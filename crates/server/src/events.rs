@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use state::Event;
 
+use crate::nlm;
 use crate::server::Server;
 
 impl Server {
@@ -13,7 +14,7 @@ impl Server {
             match event {
                 Event::Recall(recall) => self.recall(recall, now),
                 Event::NotifyLock(notice) => self.notify_lock(&notice, now),
-                Event::NlmGranted(granted) => tracing::debug!(?granted, "nobody waits for a lock by the lock protocol"),
+                Event::NlmGranted(granted) => nlm::grant(self, &granted, now),
             }
         }
     }

@@ -27,6 +27,7 @@ mod nlm;
 mod node;
 mod nsm;
 mod open_files;
+mod remote;
 mod replay;
 mod request;
 mod reservations;

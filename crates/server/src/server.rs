@@ -13,6 +13,8 @@ use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
 use crate::mount::MountList;
+use crate::nlm::{self, Waits};
+use crate::nsm::Notices;
 use crate::open_files::OpenFiles;
 use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
@@ -113,6 +115,8 @@ pub struct Server {
     pub(crate) callouts: Callouts,
     pub(crate) callbacks: Callbacks,
     pub(crate) copies: Copies,
+    pub(crate) waits: Waits,
+    pub(crate) notices: Notices,
     pub(crate) cookies: CookieJar,
     write_verifier: AtomicU64,
 }
@@ -139,6 +143,8 @@ impl Server {
             callouts: Callouts::default(),
             callbacks: Callbacks::default(),
             copies: Copies::new(settings.boot()),
+            waits: Waits::default(),
+            notices: Notices::default(),
             cookies: CookieJar::new(&settings.handle_key),
             write_verifier: AtomicU64::new(settings.instance),
             settings,
@@ -152,6 +158,7 @@ impl Server {
     /// When the records cannot be read.
     pub fn keep_clients(&mut self, records: Box<dyn ClientRecords>) -> Result<(), RecordsError> {
         self.state = new_state(&self.settings, &self.exports, records)?;
+        self.notices.begin(self.state.nlm_hosts_to_notify());
         Ok(())
     }
 
@@ -200,6 +207,8 @@ impl Server {
         self.tick_callouts(now);
         self.retry_callbacks(now);
         self.sweep_copies(now);
+        nlm::retry(self, now);
+        self.notices.send(self, now);
     }
 
     /// Hears that a connection is gone: nothing that came over it goes on, and what was asked over it is not answered.

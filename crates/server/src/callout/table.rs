@@ -97,7 +97,7 @@ impl Callouts {
         let mut inner = self.lock();
         let Inner { queue, waiting, .. } = &mut *inner;
         for one in waiting.values_mut() {
-            if let Some((at, interval)) = one.resend.filter(|(at, _)| *at <= now) {
+            if let Some((at, interval)) = one.resend.filter(|(at, _)| *at <= now && now < one.deadline) {
                 one.resend = Some((at + interval, interval));
                 queue.push_back(Transmit { destination: one.destination, message: one.message.clone() });
             }

@@ -7,9 +7,14 @@ use super::refusal::Outcome;
 use super::wanted::Wanted;
 use crate::node::CallContext;
 
+/// Ends a wait. A lock that was granted meanwhile, and of which the client has not said that it knows, is given back.
 pub(super) fn cancel<V: Version>(cx: &CallContext<'_>, args: &CancelArgs<'_, V::Offset>) -> Outcome {
     let file = locked(cx, args.lock.file.0)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, args.exclusive)?;
-    let cancelled = cx.server.state.nlm_cancel(&wanted.lock());
-    Ok(if cancelled { Status::Granted } else { Status::Denied })
+    let waited = cx.server.state.nlm_cancel(&wanted.lock());
+    let ended = wanted.end_waits(cx.server, None);
+    if ended && !waited {
+        cx.server.state.nlm_unlock(cx.request.now, &wanted.lock());
+    }
+    Ok(if ended || waited { Status::Granted } else { Status::Denied })
 }

@@ -49,6 +49,11 @@ impl HostKey {
         address(&self.0[..ADDRESS_BYTES])
     }
 
+    /// The address of ours that it knows.
+    pub(crate) fn own_address(&self) -> IpAddr {
+        address(&self.0[ADDRESS_BYTES..HEAD_BYTES])
+    }
+
     /// What the host calls itself.
     pub(crate) fn name(&self) -> &[u8] {
         &self.0[HEAD_BYTES..]

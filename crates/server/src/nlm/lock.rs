@@ -1,18 +1,47 @@
 //! LOCK and NM_LOCK (RFC 1813 appendix II).
 
 use proto::nlm::{LockArgs, Status, Version};
-use state::NlmMode;
+use state::{NlmMode, NlmOutcome};
 
 use super::file::{Purpose, lockable};
-use super::refusal::Outcome;
+use super::refusal::{Outcome, Refusal};
+use super::waits::{Wait, WaitId};
 use super::wanted::Wanted;
 use crate::node::CallContext;
+use crate::remote::Remote;
 
-pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offset>) -> Outcome {
+/// Locks a range; a client that waits is called by a message if it asked `by_message`.
+pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offset>, by_message: bool) -> Outcome {
     let purpose = if args.exclusive { Purpose::Exclusive } else { Purpose::Shared };
     let file = lockable(cx, args.lock.file.0, purpose)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, args.exclusive)?;
-    let mode = if args.reclaim { NlmMode::Reclaim } else { NlmMode::Now };
-    cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode)?;
-    Ok(Status::Granted)
+    if !args.block || args.reclaim {
+        let mode = if args.reclaim { NlmMode::Reclaim } else { NlmMode::Now };
+        return take(cx, &wanted, mode, None);
+    }
+    let wait = Wait {
+        version: V::NUMBER,
+        remote: Remote::of(&cx.request.peer),
+        by_message,
+        host: wanted.host.clone(),
+        owner: wanted.owner.clone(),
+        file,
+        handle: args.lock.file.0.to_vec(),
+        range: wanted.range,
+        exclusive: args.exclusive,
+    };
+    let id = cx.server.waits.add(wait).ok_or(Refusal::Status(Status::DeniedNoLocks))?;
+    take(cx, &wanted, NlmMode::Wait(&id.to_bytes()), Some(id))
+}
+
+/// Takes the lock, or waits for it as `id`. What the owner waited for there before, it does not wait for any more.
+fn take(cx: &CallContext<'_>, wanted: &Wanted, mode: NlmMode<'_>, id: Option<WaitId>) -> Outcome {
+    let outcome = cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode);
+    let kept = id.filter(|_| outcome == Ok(NlmOutcome::Blocked));
+    if outcome.is_ok() {
+        wanted.end_waits(cx.server, kept);
+    } else if let Some(id) = id {
+        cx.server.waits.end(id);
+    }
+    Ok(if outcome? == NlmOutcome::Blocked { Status::Blocked } else { Status::Granted })
 }

@@ -9,17 +9,23 @@
 mod cancel;
 mod file;
 mod free_all;
+mod granted;
 mod host;
 mod lock;
+mod messages;
 mod refusal;
 mod share;
 mod test;
 mod unlock;
 mod unshare;
+mod waits;
 mod wanted;
 
 use buffer::Output;
-use proto::nlm::{CancelArgs, FreeAllArgs, LockArgs, ShareArgs, TestArgs, UnlockArgs, V1, V3, V4, Version};
+use proto::nlm::{
+    CancelArgs, CancelRes, FreeAllArgs, GrantedRes, LockArgs, LockRes, Res, ShareArgs, TestArgs, TestRes, UnlockArgs,
+    UnlockRes, V1, V3, V4, Version,
+};
 use rpc::Call;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
@@ -27,7 +33,9 @@ use crate::fault::Stop;
 use crate::node::CallContext;
 
 pub(crate) use free_all::free_host;
+pub(crate) use granted::{grant, retry};
 pub(crate) use host::HostKey;
+pub(crate) use waits::Waits;
 
 /// Carries out one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
@@ -54,16 +62,25 @@ fn run_version<V: Version>(
     to: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     match number {
-        0 => {}
+        0 => Ok(()),
+        1..=5 | 22 => run_call::<V>(cx, number, from, to),
+        6..=15 => run_message::<V>(cx, number, from),
+        _ => run_share::<V>(cx, number, from, to),
+    }
+}
+
+/// The procedures that are answered.
+fn run_call<V: Version>(
+    cx: &CallContext<'_>,
+    number: u32,
+    from: &mut Decoder<'_>,
+    to: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    match number {
         1 => {
             let args = TestArgs::<V::Offset>::decode(from)?;
             let tested = test::test::<V>(cx, &args)?;
             test::reply::<V>(args.cookie, &tested).encode(to);
-        }
-        // NM_LOCK says that nobody need watch the client; that it is on record does no harm.
-        2 | 22 => {
-            let args = LockArgs::<V::Offset>::decode(from)?;
-            refusal::res::<V>(args.cookie, lock::lock::<V>(cx, &args))?.encode(to);
         }
         3 => {
             let args = CancelArgs::<V::Offset>::decode(from)?;
@@ -73,6 +90,58 @@ fn run_version<V: Version>(
             let args = UnlockArgs::<V::Offset>::decode(from)?;
             refusal::res::<V>(args.cookie, unlock::unlock::<V>(cx, &args))?.encode(to);
         }
+        5 => granted::refuse(&TestArgs::<V::Offset>::decode(from)?).encode(to),
+        // NM_LOCK says that nobody need watch the client; that it is on record does no harm.
+        _ => {
+            let args = LockArgs::<V::Offset>::decode(from)?;
+            refusal::res::<V>(args.cookie, lock::lock::<V>(cx, &args, false))?.encode(to);
+        }
+    }
+    Ok(())
+}
+
+/// The procedures that are answered by another call, and those that are such answers.
+fn run_message<V: Version>(cx: &CallContext<'_>, number: u32, from: &mut Decoder<'_>) -> Result<(), Stop> {
+    match number {
+        6 => {
+            let args = TestArgs::<V::Offset>::decode(from)?;
+            let tested = test::test::<V>(cx, &args)?;
+            messages::send::<TestRes<V>>(cx, &test::reply::<V>(args.cookie, &tested));
+        }
+        7 => {
+            let args = LockArgs::<V::Offset>::decode(from)?;
+            let outcome = lock::lock::<V>(cx, &args, true);
+            messages::send::<LockRes<V>>(cx, &refusal::res::<V>(args.cookie, outcome)?);
+        }
+        8 => {
+            let args = CancelArgs::<V::Offset>::decode(from)?;
+            let outcome = cancel::cancel::<V>(cx, &args);
+            messages::send::<CancelRes<V>>(cx, &refusal::res::<V>(args.cookie, outcome)?);
+        }
+        9 => {
+            let args = UnlockArgs::<V::Offset>::decode(from)?;
+            let outcome = unlock::unlock::<V>(cx, &args);
+            messages::send::<UnlockRes<V>>(cx, &refusal::res::<V>(args.cookie, outcome)?);
+        }
+        10 => {
+            let args = TestArgs::<V::Offset>::decode(from)?;
+            messages::send::<GrantedRes<V>>(cx, &granted::refuse(&args));
+        }
+        15 => granted::granted_res(cx, &Res::decode(from)?),
+        // The others answer messages that a server does not send.
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The procedures that versions 3 and 4 have beside those for locks.
+fn run_share<V: Version>(
+    cx: &CallContext<'_>,
+    number: u32,
+    from: &mut Decoder<'_>,
+    to: &mut Encoder<'_>,
+) -> Result<(), Stop> {
+    match number {
         20 => {
             let args = ShareArgs::decode(from)?;
             refusal::share_res::<V>(args.cookie, share::share(cx, &args))?.encode(to);

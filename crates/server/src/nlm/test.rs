@@ -5,7 +5,7 @@ use state::{Conflict, StateError};
 
 use super::file::{Purpose, lockable};
 use super::refusal::{Refusal, status};
-use super::wanted::{Wanted, owner_parts};
+use super::wanted::{Wanted, offset_and_length, owner_parts};
 use crate::fault::Stop;
 use crate::node::CallContext;
 
@@ -54,18 +54,6 @@ fn holder<V: Version>(conflict: &Conflict) -> Holder<'_, V::Offset> {
         None => owner_parts(&conflict.owner),
         Some(_) => (0, &*conflict.owner),
     };
-    let (first, last) = (conflict.range.first(), conflict.range.last());
-    Holder {
-        exclusive: conflict.exclusive,
-        svid,
-        owner: NetObj(owner),
-        offset: clamped::<V>(first),
-        length: if last == u64::MAX { clamped::<V>(0) } else { clamped::<V>(last - first + 1) },
-    }
-}
-
-/// A number as the version can say it: one that is too large for versions 1 and 3 becomes their largest.
-fn clamped<V: Version>(number: u64) -> V::Offset {
-    let largest = || V::Offset::try_from(u64::from(u32::MAX)).ok();
-    V::Offset::try_from(number).ok().or_else(largest).expect("32 bits fit into every version's numbers")
+    let (offset, length) = offset_and_length::<V>(conflict.range);
+    Holder { exclusive: conflict.exclusive, svid, owner: NetObj(owner), offset, length }
 }

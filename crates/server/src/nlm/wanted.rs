@@ -5,7 +5,9 @@ use state::{ByteRange, FileKey, NlmLock};
 
 use super::HostKey;
 use super::refusal::Refusal;
+use super::waits::WaitId;
 use crate::node::CallContext;
+use crate::server::Server;
 
 /// How many bytes of an owner are the number of its process.
 const SVID_BYTES: usize = 4;
@@ -14,9 +16,9 @@ const SVID_BYTES: usize = 4;
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) host: HostKey,
-    owner: Vec<u8>,
+    pub(super) owner: Vec<u8>,
     file: FileKey,
-    range: ByteRange,
+    pub(super) range: ByteRange,
     exclusive: bool,
 }
 
@@ -47,6 +49,11 @@ impl Wanted {
             exclusive: self.exclusive,
         }
     }
+
+    /// Ends the waits of the owner in the range, all but `kept`; true if there were any.
+    pub(super) fn end_waits(&self, server: &Server, kept: Option<WaitId>) -> bool {
+        server.waits.end_overlapping((&self.host, &self.owner, &self.file), self.range, kept)
+    }
 }
 
 /// The host that calls.
@@ -62,4 +69,16 @@ pub(super) fn owner(svid: i32, handle: NetObj<'_>) -> Vec<u8> {
 /// The process and the handle in an owner's bytes.
 pub(super) fn owner_parts(owner: &[u8]) -> (i32, &[u8]) {
     owner.split_first_chunk::<SVID_BYTES>().map_or((0, owner), |(svid, handle)| (i32::from_be_bytes(*svid), handle))
+}
+
+/// A range as the version can say it: a number that is too large for versions 1 and 3 becomes their largest.
+pub(super) fn offset_and_length<V: Version>(range: ByteRange) -> (V::Offset, V::Offset) {
+    let (first, last) = (range.first(), range.last());
+    let length = if last == u64::MAX { 0 } else { last - first + 1 };
+    (clamped::<V>(first), clamped::<V>(length))
+}
+
+fn clamped<V: Version>(number: u64) -> V::Offset {
+    let largest = || V::Offset::try_from(u64::from(u32::MAX)).ok();
+    V::Offset::try_from(number).ok().or_else(largest).expect("32 bits fit into every version's numbers")
 }

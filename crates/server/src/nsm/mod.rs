@@ -3,6 +3,7 @@
 //! It watches hosts for this server's own lock manager alone. Others on this machine that ask it to watch a host are told that
 //! it cannot, and SIMU_CRASH, by which anybody could have all clients told of a restart, is not there.
 
+mod notices;
 mod notify;
 mod stat;
 mod unmon;
@@ -14,6 +15,8 @@ use xdr::{Decode, Encode, Encoder};
 
 use crate::fault::Stop;
 use crate::node::CallContext;
+
+pub(crate) use notices::Notices;
 
 /// Carries out one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {

@@ -1,12 +1,17 @@
 //! A host of the lock protocol.
 
+use proto::Operation;
 use proto::nfs3::FileHandle;
 use proto::nlm::{
     Cancel, CancelArgs, Lock, LockArgs, NetObj, Range, Res, Status, Test, TestArgs, TestReply, Unlock, UnlockArgs, V4,
     Version,
 };
+use proto::rpcbind::portmap::Getport;
+use rpc::{Call, Reply};
+use server::{Destination, Peer, Transport};
+use xdr::{Decode, Encode, Encoder};
 
-use crate::caller::Caller;
+use crate::caller::{Caller, procedure};
 
 /// A process of a client that locks ranges of one file.
 #[derive(Clone, Copy)]
@@ -86,4 +91,53 @@ pub const COOKIE: NetObj<'static> = NetObj(b"cookie");
 pub fn status(res: Res<'_>) -> Status {
     assert_eq!(res.cookie, COOKIE);
     res.status
+}
+
+/// The port that a client's rpcbind tells, whatever is asked for.
+pub const PORT: u16 = 40_000;
+
+/// What the server sent on its own account, once the question for a port is answered.
+pub struct Sent {
+    pub to: Destination,
+    pub message: Vec<u8>,
+}
+
+impl Sent {
+    /// The next call to a client, after the questions that it takes.
+    pub fn next(caller: &Caller<'_>) -> Option<Sent> {
+        let mut transmit = caller.server.next_transmit(caller.now)?;
+        loop {
+            let sent = Sent { to: transmit.destination, message: transmit.message };
+            let call = Call::parse(&sent.message).unwrap();
+            if call.procedure.program != proto::rpcbind::PROGRAM {
+                return Some(sent);
+            }
+            assert_eq!(call.procedure, procedure::<Getport>());
+            sent.answer(caller, &u32::from(PORT));
+            transmit = caller.server.next_transmit(caller.now).expect("a call follows the question");
+        }
+    }
+
+    pub fn is<O: Operation>(&self) -> bool {
+        Call::parse(&self.message).unwrap().procedure == procedure::<O>()
+    }
+
+    pub fn arguments<O: Operation>(&self) -> O::Arguments<'_> {
+        assert!(self.is::<O>(), "the call is {:?}", Call::parse(&self.message).unwrap().procedure);
+        O::Arguments::decode(&mut Call::parse(&self.message).unwrap().arguments).unwrap()
+    }
+
+    /// Answers the call from where it went to.
+    pub fn answer(&self, caller: &Caller<'_>, results: &impl Encode) {
+        let mut reply = buffer::Buffer::new();
+        let mut to = Encoder::new(&mut reply);
+        Reply::encode_success(Call::parse(&self.message).unwrap().xid, &mut to);
+        results.encode(&mut to);
+        let (address, transport) = match self.to {
+            Destination::Tcp(address) => (address, Transport::Tcp),
+            Destination::Udp { to, .. } => (to, Transport::Udp),
+            Destination::Connection(_) => panic!("lock managers are not called over connections of clients"),
+        };
+        caller.server.take_reply(&Peer { address, transport, ..caller.peer }, reply.as_slice(), caller.now);
+    }
 }

@@ -10,3 +10,4 @@ mod host;
 mod locks;
 mod restarts;
 mod shares;
+mod waits;

@@ -1,0 +1,106 @@
+//! GRANTED and its messages (RFC 1813 appendix II): a client is told that it has the lock that it waited for.
+//!
+//! The lock is held from the moment that it is granted. A client that refuses it, or does not confirm it in time, loses it again;
+//! until then it is called again and again.
+
+use std::time::Duration;
+
+use proto::nlm::{self, GrantedMsg, NetObj, Range, Res, Status, TestArgs, V1, V3, V4, Version};
+use state::{NlmGranted, NlmLock};
+use xdr::{Decode, Decoder};
+
+use super::waits::{Due, Wait, WaitId};
+use super::wanted::owner_parts;
+use crate::callout::CalloutResult;
+use crate::node::CallContext;
+use crate::remote::RemoteCall;
+use crate::server::Server;
+
+/// Tells a client that it has its lock.
+pub(crate) fn grant(server: &Server, granted: &NlmGranted, now: Duration) {
+    let id = WaitId::parse(&granted.cookie);
+    if let Some((id, wait)) = id.and_then(|id| Some((id, server.waits.grant(id, now)?))) {
+        call(server, id, wait, now);
+    }
+}
+
+/// Calls those again that have not confirmed their lock, and takes it from those that had long enough.
+pub(crate) fn retry(server: &Server, now: Duration) {
+    for due in server.waits.due(now) {
+        match due {
+            Due::Call(id, wait) => call(server, id, wait, now),
+            Due::GiveUp(wait) => {
+                tracing::warn!(address = %wait.remote.address, "a client does not confirm a lock that it waited for; it is free again");
+                give_back(server, &wait, now);
+            }
+        }
+    }
+}
+
+/// GRANTED_RES: a client answers GRANTED_MSG.
+pub(super) fn granted_res(cx: &CallContext<'_>, res: &Res<'_>) {
+    let Some(id) = WaitId::parse(res.cookie.0) else { return };
+    if cx.server.waits.is_of(id, cx.client().ip()) {
+        settle(cx.server, id, res.status, cx.request.now);
+    }
+}
+
+/// What GRANTED and GRANTED_MSG are answered: a server waits for no locks.
+pub(super) fn refuse<'a, O>(args: &TestArgs<'a, O>) -> Res<'a> {
+    Res { cookie: args.cookie, status: Status::Denied }
+}
+
+fn call(server: &Server, id: WaitId, wait: Wait, now: Duration) {
+    match wait.version {
+        1 => call_version::<V1>(server, id, &wait, now),
+        3 => call_version::<V3>(server, id, &wait, now),
+        _ => call_version::<V4>(server, id, &wait, now),
+    }
+}
+
+fn call_version<V: Version>(server: &Server, id: WaitId, wait: &Wait, now: Duration) {
+    let cookie = id.to_bytes();
+    let args = TestArgs { cookie: NetObj(&cookie), exclusive: wait.exclusive, lock: range::<V>(wait) };
+    if wait.by_message {
+        let call = RemoteCall::new::<GrantedMsg<V>>(wait.remote, &args);
+        // The answer is a message of its own.
+        server.call_remote(call, now, Box::new(|_, _, _| ()));
+    } else {
+        let call = RemoteCall::new::<nlm::Granted<V>>(wait.remote, &args);
+        server.call_remote(call, now, Box::new(move |server, answer, now| answered(server, id, answer, now)));
+    }
+}
+
+/// The lock as the client asked for it.
+fn range<V: Version>(wait: &Wait) -> Range<'_, V::Offset> {
+    let (svid, owner) = owner_parts(&wait.owner);
+    let (offset, length) = super::wanted::offset_and_length::<V>(wait.range);
+    Range { caller_name: wait.host.name(), file: NetObj(&wait.handle), owner: NetObj(owner), svid, offset, length }
+}
+
+fn answered(server: &Server, id: WaitId, answer: CalloutResult<'_>, now: Duration) {
+    match answer.map(|results| Res::decode(&mut Decoder::new(results))) {
+        Ok(Ok(res)) => settle(server, id, res.status, now),
+        Ok(Err(error)) => tracing::debug!(%error, "a client's answer to GRANTED makes no sense"),
+        Err(error) => tracing::debug!(%error, "a client was not told of its lock"),
+    }
+}
+
+/// Ends a wait by what the client says of its lock.
+fn settle(server: &Server, id: WaitId, status: Status, now: Duration) {
+    match status {
+        Status::DeniedGracePeriod => server.waits.put_off(id, now),
+        Status::Granted => drop(server.waits.end(id)),
+        _ => {
+            if let Some(wait) = server.waits.end(id) {
+                give_back(server, &wait, now);
+            }
+        }
+    }
+}
+
+fn give_back(server: &Server, wait: &Wait, now: Duration) {
+    let (host, owner) = (wait.host.as_bytes(), &*wait.owner);
+    let lock = NlmLock { host, owner, file: wait.file, range: wait.range, exclusive: wait.exclusive };
+    server.state.nlm_unlock(now, &lock);
+}

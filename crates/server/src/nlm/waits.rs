@@ -1,0 +1,177 @@
+//! Locks that clients wait for, and those that were granted to one who waited and has not heard of it for certain.
+//!
+//! A wait begins with the LOCK that is answered BLOCKED, and ends when the client has the lock for certain, or does not want it any
+//! more: by its answer to GRANTED, by LOCK, UNLOCK or CANCEL of the same range, by the restart of its host. Whatever is heard of a wait
+//! after its end means nothing, so that a refusal of GRANTED that crosses a new LOCK does not take that one's lock away.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use state::{ByteRange, FileKey};
+
+use super::HostKey;
+use crate::remote::Remote;
+
+/// How many waits there may be in all files; further clients are told that there are no more locks.
+const MAX_WAITS: usize = 16_384;
+/// How long a client may take to confirm a lock that it waited for; then the lock is free for others. Linux' client asks
+/// again by itself after 30 s.
+const GRANT_PATIENCE: Duration = Duration::from_secs(90);
+/// After how long a client that did not answer is called again.
+const GRANT_INTERVAL: Duration = Duration::from_secs(10);
+/// After how long one is called again that is in a grace period of its own.
+const GRACE_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Which wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WaitId(u64);
+
+/// A lock that a client waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// The version of the lock protocol.
+    pub(super) version: u32,
+    /// How the client is called.
+    pub(super) remote: Remote,
+    /// Whether the client asked by a message, and wants one in return.
+    pub(super) by_message: bool,
+    pub(super) host: HostKey,
+    pub(super) owner: Vec<u8>,
+    pub(super) file: FileKey,
+    /// The file's handle as the client knows it.
+    pub(super) handle: Vec<u8>,
+    pub(super) range: ByteRange,
+    pub(super) exclusive: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    wait: Wait,
+    granted: Option<Granted>,
+}
+
+/// A lock that was granted, and not confirmed.
+#[derive(Debug, Clone, Copy)]
+struct Granted {
+    next_call: Duration,
+    until: Duration,
+}
+
+/// What is due for a lock that was granted and not confirmed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// The client is to be called.
+    Call(WaitId, Wait),
+    /// The client has not confirmed it in time: the wait is over.
+    GiveUp(Wait),
+}
+
+/// All waits.
+#[derive(Debug, Default)]
+pub(crate) struct Waits(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    entries: BTreeMap<WaitId, Entry>,
+    last: u64,
+}
+
+impl WaitId {
+    pub(super) fn to_bytes(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<WaitId> {
+        bytes.try_into().ok().map(|bytes| WaitId(u64::from_be_bytes(bytes)))
+    }
+}
+
+impl Wait {
+    fn is_for(&self, (host, owner, file): (&HostKey, &[u8], &FileKey), range: ByteRange) -> bool {
+        self.host == *host && self.owner == owner && self.file == *file && self.range.overlaps(range)
+    }
+}
+
+impl Waits {
+    /// Adds a wait before the lock is asked for, or says that there are too many.
+    pub(super) fn add(&self, wait: Wait) -> Option<WaitId> {
+        let mut table = self.lock();
+        if table.entries.len() >= MAX_WAITS {
+            return None;
+        }
+        table.last += 1;
+        let id = WaitId(table.last);
+        table.entries.insert(id, Entry { wait, granted: None });
+        Some(id)
+    }
+
+    /// Ends the wait `id`, and hands it out if it was not over.
+    pub(super) fn end(&self, id: WaitId) -> Option<Wait> {
+        self.lock().entries.remove(&id).map(|entry| entry.wait)
+    }
+
+    /// Ends the waits of an owner in a range, all but `kept`; true if there were any.
+    pub(super) fn end_overlapping(
+        &self,
+        owner: (&HostKey, &[u8], &FileKey),
+        range: ByteRange,
+        kept: Option<WaitId>,
+    ) -> bool {
+        let mut table = self.lock();
+        let before = table.entries.len();
+        table.entries.retain(|id, entry| Some(*id) == kept || !entry.wait.is_for(owner, range));
+        table.entries.len() < before
+    }
+
+    /// Whether the wait `id` is not over, and of a host at `address`.
+    pub(super) fn is_of(&self, id: WaitId, address: IpAddr) -> bool {
+        let table = self.lock();
+        table.entries.get(&id).is_some_and(|entry| entry.wait.remote.address == address.to_canonical())
+    }
+
+    /// Ends all waits of hosts that are gone.
+    pub(super) fn end_hosts(&self, is_gone: impl Fn(&HostKey) -> bool) {
+        self.lock().entries.retain(|_, entry| !is_gone(&entry.wait.host));
+    }
+
+    /// Notes that the lock of `id` is held now; the client is to be called at once. None when the wait is over.
+    pub(super) fn grant(&self, id: WaitId, now: Duration) -> Option<Wait> {
+        let mut table = self.lock();
+        let entry = table.entries.get_mut(&id)?;
+        entry.granted = Some(Granted { next_call: now + GRANT_INTERVAL, until: now + GRANT_PATIENCE });
+        Some(entry.wait.clone())
+    }
+
+    /// Notes that the client is in a grace period, and is to be called again soon.
+    pub(super) fn put_off(&self, id: WaitId, now: Duration) {
+        let mut table = self.lock();
+        if let Some(granted) = table.entries.get_mut(&id).and_then(|entry| entry.granted.as_mut()) {
+            granted.next_call = now + GRACE_INTERVAL;
+        }
+    }
+
+    /// What is due by `now`.
+    pub(super) fn due(&self, now: Duration) -> Vec<Due> {
+        let mut table = self.lock();
+        let mut due = Vec::new();
+        table.entries.retain(|id, entry| {
+            let Some(granted) = &mut entry.granted else { return true };
+            if granted.until <= now {
+                due.push(Due::GiveUp(entry.wait.clone()));
+                return false;
+            }
+            if granted.next_call <= now {
+                granted.next_call = now + GRANT_INTERVAL;
+                due.push(Due::Call(*id, entry.wait.clone()));
+            }
+            true
+        });
+        due
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

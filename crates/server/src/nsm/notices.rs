@@ -1,0 +1,104 @@
+//! What hosts are told after a restart of this server, that held locks before it: that they may reclaim them (X/Open XNFS, NOTIFY).
+//!
+//! Who they are, the state manager's records say. Each is told until it answers, reclaims, or may not reclaim any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use proto::nsm::{Notify, NotifyArgs};
+
+use crate::callout::CalloutResult;
+use crate::nlm::HostKey;
+use crate::remote::{Remote, RemoteCall};
+use crate::request::Transport;
+use crate::rpcbind::Service;
+use crate::server::Server;
+
+/// After how long a host that did not answer is told again; each time it is twice as long as before, up to the longest.
+const FIRST_INTERVAL: Duration = Duration::from_secs(5);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
+/// How many hosts are told in one turn.
+const HOSTS_PER_TURN: usize = 256;
+
+/// The hosts that are still to be told.
+#[derive(Debug, Default)]
+pub(crate) struct Notices(Mutex<BTreeMap<Box<[u8]>, Notice>>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Notice {
+    next: Duration,
+    interval: Duration,
+}
+
+impl Notices {
+    /// Takes up the hosts that may reclaim.
+    pub(crate) fn begin(&self, hosts: Vec<Box<[u8]>>) {
+        *self.lock() = hosts.into_iter().map(|host| (host, Notice::default())).collect();
+    }
+
+    /// Tells the hosts that are to be told by now.
+    pub(crate) fn send(&self, server: &Server, now: Duration) {
+        if self.lock().is_empty() {
+            return;
+        }
+        let waiting = if server.state.in_grace(now) { server.state.nlm_hosts_to_notify() } else { Vec::new() };
+        for host in self.take_due(&waiting, now) {
+            tell(server, host, now);
+        }
+    }
+
+    /// The hosts that are to be told by now, out of those that are still waited for.
+    fn take_due(&self, waiting: &[Box<[u8]>], now: Duration) -> Vec<Box<[u8]>> {
+        let mut notices = self.lock();
+        let waiting: BTreeSet<&[u8]> = waiting.iter().map(|host| &**host).collect();
+        notices.retain(|host, _| waiting.contains(&**host));
+        let mut due = Vec::new();
+        for (host, notice) in notices.iter_mut().filter(|(_, notice)| notice.next <= now).take(HOSTS_PER_TURN) {
+            notice.interval = (2 * notice.interval).clamp(FIRST_INTERVAL, LONGEST_INTERVAL);
+            notice.next = now + notice.interval;
+            due.push(host.clone());
+        }
+        due
+    }
+
+    fn end(&self, host: &[u8]) {
+        self.lock().remove(host);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Box<[u8]>, Notice>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells one host, by a datagram from the address that it knows: monitors find out by it who has restarted, whatever name they know
+/// the server by.
+fn tell(server: &Server, host: Box<[u8]>, now: Duration) {
+    let Some((key, local)) = HostKey::parse(&host).and_then(|key| Some((key.clone(), own_address(server, &key)?)))
+    else {
+        server.notices.end(&host);
+        return;
+    };
+    let remote = Remote { address: key.address(), local, transport: Transport::Udp };
+    let name = key.own_address().to_string();
+    let args = NotifyArgs { name: name.as_bytes(), state: server.settings.status_number() };
+    tracing::info!(address = %key.address(), host = %key.name().escape_ascii(), "telling a host of the restart");
+    let then = move |server: &Server, answer: CalloutResult<'_>, _| match answer {
+        Ok(_) => server.notices.end(&host),
+        Err(error) => tracing::debug!(address = %key.address(), %error, "a host was not told of the restart"),
+    };
+    server.call_remote(RemoteCall::new::<Notify>(remote, &args), now, Box::new(then));
+}
+
+/// The address of ours that a host knows, with the port of a datagram socket there; none if it is not served any more.
+fn own_address(server: &Server, host: &HostKey) -> Option<SocketAddr> {
+    let ip = host.own_address();
+    let services = server.registry.services();
+    let is_socket = |service: &&Service| (service.program, service.transport) == (proto::nfs3::PROGRAM, Transport::Udp);
+    let mut sockets = services.iter().filter(is_socket).map(|service| service.address);
+    let same_family = |address: &SocketAddr| address.is_ipv4() == ip.is_ipv4() || address.ip().is_unspecified();
+    sockets
+        .find(|address| address.ip().to_canonical() == ip || address.ip().is_unspecified() && same_family(address))
+        .map(|address| SocketAddr::new(ip, address.port()))
+}

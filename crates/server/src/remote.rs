@@ -1,0 +1,129 @@
+//! Calls to programs on other hosts whose ports only the rpcbind over there knows: lock managers and status monitors.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use proto::Operation;
+use proto::rpcbind::portmap::{Getport, Mapping};
+use proto::rpcbind::{Getaddr, PORT, Rpcb, UniversalAddress, netid};
+use rpc::Procedure;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience, Then};
+use crate::request::{Peer, Transport};
+use crate::server::Server;
+
+/// How long one question or call may take.
+const PATIENCE: Patience = Patience { timeout: Duration::from_secs(8), resend: Some(Duration::from_secs(2)) };
+
+/// The version of rpcbind that is asked where the port mapper's cannot say it.
+const RPCBIND_VERSION: u32 = 4;
+
+/// A host, and how it is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Remote {
+    /// Where it is.
+    pub(crate) address: IpAddr,
+    /// The address of ours that it knows.
+    pub(crate) local: SocketAddr,
+    /// By what.
+    pub(crate) transport: Transport,
+}
+
+/// A call to a program there.
+#[derive(Debug)]
+pub(crate) struct RemoteCall {
+    pub(crate) remote: Remote,
+    pub(crate) procedure: Procedure,
+    /// The encoded arguments.
+    pub(crate) arguments: Vec<u8>,
+}
+
+impl Remote {
+    /// The host that sent something.
+    pub(crate) fn of(peer: &Peer) -> Remote {
+        Remote { address: peer.address.ip().to_canonical(), local: peer.local, transport: peer.transport }
+    }
+
+    fn port(&self, port: u16) -> Destination {
+        let to = SocketAddr::new(self.address, port);
+        match self.transport {
+            Transport::Tcp => Destination::Tcp(to),
+            Transport::Udp => Destination::Udp { local: self.local, to },
+        }
+    }
+}
+
+impl RemoteCall {
+    /// A call of `O`.
+    pub(crate) fn new<O: Operation>(remote: Remote, arguments: &O::Arguments<'_>) -> RemoteCall {
+        RemoteCall { remote, procedure: procedure::<O>(), arguments: encoded(arguments) }
+    }
+
+    /// The question where the program is: the port mapper knows IPv4 alone.
+    fn question(&self) -> Callout {
+        let (program, version) = (self.procedure.program, self.procedure.version);
+        let (procedure, arguments) = if self.remote.address.is_ipv4() {
+            let protocol = if self.remote.transport == Transport::Tcp { Mapping::TCP } else { Mapping::UDP };
+            (procedure::<Getport>(), encoded(&Mapping { program, version, protocol, port: 0 }))
+        } else {
+            let netid = if self.remote.transport == Transport::Tcp { netid::TCP6 } else { netid::UDP6 };
+            let wanted = Rpcb { program, version, netid, address: b"", owner: b"" };
+            (procedure::<Getaddr<RPCBIND_VERSION>>(), encoded(&wanted))
+        };
+        self.callout(PORT, procedure, arguments)
+    }
+
+    fn callout(&self, port: u16, procedure: Procedure, arguments: Vec<u8>) -> Callout {
+        let destination = self.remote.port(port);
+        let resend = PATIENCE.resend.filter(|_| self.remote.transport == Transport::Udp);
+        let patience = Patience { resend, ..PATIENCE };
+        Callout { destination, procedure, credential: OwnCredential::None, arguments, patience }
+    }
+
+    fn answered_port(&self, answer: CalloutResult<'_>) -> Result<u16, CalloutError> {
+        let from = &mut Decoder::new(answer?);
+        let port = if self.remote.address.is_ipv4() {
+            u32::decode(from).ok().and_then(|port| u16::try_from(port).ok())
+        } else {
+            proto::rpcbind::Uaddr::decode(from)
+                .ok()
+                .and_then(|text| UniversalAddress::parse(text.text).ok())
+                .map(|address| address.0.port())
+        };
+        port.filter(|port| *port != 0).ok_or(CalloutError::Unreachable)
+    }
+}
+
+impl Server {
+    /// Asks where a program is, and calls it; `then` hears what came of it. When too many calls are under way already, it hears
+    /// nothing: who waits for an answer has to have a limit of his own.
+    pub(crate) fn call_remote(&self, call: RemoteCall, now: Duration, then: Then) {
+        let question = call.question();
+        let found: Then = Box::new(move |server, answer, now| match call.answered_port(answer) {
+            Ok(port) => {
+                let callout = call.callout(port, call.procedure, call.arguments.clone());
+                server.call_out_or_warn(callout, now, then);
+            }
+            Err(error) => then(server, Err(error), now),
+        });
+        self.call_out_or_warn(question, now, found);
+    }
+
+    fn call_out_or_warn(&self, callout: Callout, now: Duration, then: Then) {
+        let (to, procedure) = (callout.destination, callout.procedure);
+        if let Err(error) = self.call_out(callout, now, then) {
+            tracing::warn!(?to, ?procedure, %error, "cannot call another host");
+        }
+    }
+}
+
+fn procedure<O: Operation>() -> Procedure {
+    Procedure { program: O::PROGRAM, version: O::VERSION, number: O::PROCEDURE }
+}
+
+fn encoded(arguments: &impl Encode) -> Vec<u8> {
+    let mut bytes = buffer::Buffer::new();
+    arguments.encode(&mut Encoder::new(&mut bytes));
+    bytes.as_slice().to_vec()
+}
