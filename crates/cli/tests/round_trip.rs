@@ -9,7 +9,16 @@ use std::fs;
 use support::{Scratch, Server, make_tree, snapshot, wharf, wharf_ok};
 
 /// The ways to talk to a server, as parameters of a URL.
-const WAYS: [&str; 4] = ["version=3&proto=tcp", "version=3&proto=udp", "version=2&proto=tcp", "version=2&proto=udp"];
+const WAYS: [&str; 8] = [
+    "version=3&proto=tcp",
+    "version=3&proto=udp",
+    "version=2&proto=tcp",
+    "version=2&proto=udp",
+    "version=4",
+    "version=4.0",
+    "version=4.1&nconnect=3",
+    "version=4.2",
+];
 
 fn there_and_back(server: &Server, url: &str, scratch: &Scratch) {
     let tree = scratch.path("tree");

@@ -3,8 +3,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use proto::nfs4;
+
 use crate::core::Failure;
-use crate::{Status, UrlError};
+use crate::{Status, UrlError, Version};
 
 /// What the operations of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -71,7 +73,21 @@ pub enum Reason {
     Lie(#[source] Lie),
     /// The protocol's version has no such operation.
     #[error("NFS version {0} cannot do this")]
-    NotInVersion(u32),
+    NotInVersion(Version),
+    /// This version of NFS has no such transport.
+    #[error("NFS version {0} needs TCP")]
+    NeedsStream(Version),
+    /// The server lost what this client had opened or locked, and it could not be had back.
+    #[error("the server lost the state of the file, and it could not be had back: another client may have changed it")]
+    StateLost,
+    /// Somebody else's lock is in the way.
+    #[error("bytes {offset} to {} are locked by somebody else", last_byte(*offset, *length))]
+    Locked {
+        /// Where the lock begins, in bytes.
+        offset: u64,
+        /// How long it is, in bytes; all ones for everything from there on.
+        length: u64,
+    },
     /// The path cannot be followed.
     #[error("{0}")]
     Path(#[source] PathError),
@@ -89,6 +105,13 @@ pub enum Reason {
     /// The URL cannot be one.
     #[error("{0}")]
     Url(#[source] UrlError),
+}
+
+fn last_byte(offset: u64, length: u64) -> String {
+    match offset.checked_add(length) {
+        Some(end) if end > offset => (end - 1).to_string(),
+        _ => "the end".to_owned(),
+    }
 }
 
 /// What may help where there is no connection. The port of rpcbind is asked when nobody names another one.
@@ -147,6 +170,26 @@ pub enum Lie {
     /// The transfer size is zero, or the like.
     #[error("the server allows transfers of {0} bytes only")]
     TransferSize(u32),
+    /// The reply to a compound ends before its last operation, and says that all is well.
+    #[error("the reply ends before the last operation")]
+    FewResults,
+    /// An attribute that every server has is not there (RFC 8881 §5.6).
+    #[error("the attribute {0} is missing")]
+    NoAttribute(&'static str),
+    /// A session without slots, or with requests too small to hold anything.
+    #[error("the session is of no use: {0}")]
+    UselessSession(&'static str),
+    /// A lease is no time at all.
+    #[error("a lease of {0} seconds")]
+    Lease(u32),
+    /// Segments of a READ_PLUS do not follow on each other (RFC 7862 §15.10.3).
+    #[error("a segment begins at byte {got}, and byte {expected} comes next")]
+    Segment {
+        /// What comes next.
+        expected: u64,
+        /// Where the segment begins.
+        got: u64,
+    },
     /// A handle is longer than its version allows.
     #[error("a file handle of {0} bytes")]
     HandleLength(usize),
@@ -217,6 +260,12 @@ impl Error {
         Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason }))
     }
 
+    /// Says which operation it was, where what failed carried it.
+    pub(crate) fn during(mut self, operation: &'static str) -> Error {
+        self.0.operation = operation;
+        self
+    }
+
     /// Says which file the error is about: whoever knows the path says it last.
     #[must_use]
     pub fn about(mut self, file: &[u8]) -> Error {
@@ -248,6 +297,18 @@ impl Error {
     pub fn status(&self) -> Option<Status> {
         match self.0.reason {
             Reason::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// The status as NFSv4 has it, as far as what is done about errors depends on it.
+    pub(crate) fn v4_status(&self) -> Option<nfs4::Status> {
+        match self.status()? {
+            Status::V4(status) => Some(status),
+            Status::TryLater => Some(nfs4::Status::Delay),
+            Status::Grace => Some(nfs4::Status::Grace),
             _ => None,
         }
     }

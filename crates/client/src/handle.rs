@@ -1,6 +1,6 @@
 use std::fmt;
 
-use proto::{nfs2, nfs3};
+use proto::{nfs2, nfs3, nfs4};
 
 /// A server's name for a file, in whatever version: up to [`Handle::MAX_BYTES`] bytes that only the server understands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +36,22 @@ impl fmt::Debug for Handle {
 
 impl From<nfs3::FileHandle> for Handle {
     fn from(handle: nfs3::FileHandle) -> Handle {
+        let length = handle.as_bytes().len();
+        let mut bytes = [0; Self::MAX_BYTES];
+        bytes[..length].copy_from_slice(handle.as_bytes());
+        Handle { length: length as u8, bytes }
+    }
+}
+
+impl From<Handle> for nfs4::FileHandle {
+    fn from(handle: Handle) -> nfs4::FileHandle {
+        // Both hold as many bytes as any version's handle has.
+        nfs4::FileHandle::new(handle.as_bytes()).unwrap_or_else(|| unreachable!("{handle:?} fits"))
+    }
+}
+
+impl From<nfs4::FileHandle> for Handle {
+    fn from(handle: nfs4::FileHandle) -> Handle {
         let length = handle.as_bytes().len();
         let mut bytes = [0; Self::MAX_BYTES];
         bytes[..length].copy_from_slice(handle.as_bytes());

@@ -1,4 +1,4 @@
-//! Wharf's NFS client: versions 2 and 3 over TCP and UDP, asynchronous and pipelined.
+//! Wharf's NFS client: versions 2, 3, 4.0, 4.1 and 4.2, asynchronous and pipelined.
 //!
 //! A [`Mount`] is what applications use: it is made of a [`Url`] and [`Options`], and offers every operation whatever the
 //! version of NFS. A [`Connection`] below it carries typed calls of any program. [`core`] below that is the state of a
@@ -29,22 +29,26 @@ pub mod core;
 mod credentials;
 mod directory;
 mod error;
+mod file;
 mod handle;
 mod mount;
 pub mod mountd;
 mod options;
+mod patience;
 pub mod rpcbind;
 mod status;
 mod types;
 mod url;
 mod v2;
 mod v3;
+pub mod v4;
 
 pub use connection::{Connection, Response};
 pub use core::{Counters, Transport};
 pub use credentials::Credentials;
 pub use directory::Listing;
 pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
+pub use file::{Access, Extent, File, LockKind, OpenOptions, Segment, Segments};
 pub use handle::Handle;
 pub use mount::{Follow, Mount, Sizes};
 pub use options::{Options, Version};

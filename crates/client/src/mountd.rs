@@ -30,11 +30,11 @@ pub async fn connect(url: &Url, options: &Options) -> Result<Connection> {
     crate::mount::connect_mountd(url, options).await
 }
 
-/// The version of MOUNT that goes with a version of NFS.
+/// The version of MOUNT that goes with a version of NFS. NFSv4 needs none; its servers mostly have that of NFSv3.
 pub fn version_for(version: Version) -> u32 {
     match version {
         Version::V2 => 1,
-        Version::V3 => 3,
+        Version::V3 | Version::V4(_) => 3,
     }
 }
 
@@ -86,7 +86,7 @@ pub async fn mnt(connection: &Connection, version: Version, directory: &[u8]) ->
     let path = DirPath { path: directory };
     let refused = |refusal| Error::new(connection.server(), "MNT", Reason::Mount(refusal)).about(directory);
     match version {
-        Version::V3 => match connection.call::<Mnt3>(&path).await?.decode()? {
+        Version::V3 | Version::V4(_) => match connection.call::<Mnt3>(&path).await?.decode()? {
             Mnt3Reply::Ok(ok) => Ok(ok.handle.into()),
             Mnt3Reply::Fail(status) => Err(refused(refusal(status))),
         },
@@ -104,7 +104,7 @@ pub async fn mnt(connection: &Connection, version: Version, directory: &[u8]) ->
 pub async fn umnt(connection: &Connection, version: Version, directory: &[u8]) -> Result<()> {
     let path = DirPath { path: directory };
     match version {
-        Version::V3 => connection.call::<mount::Umnt<3>>(&path).await?.decode(),
+        Version::V3 | Version::V4(_) => connection.call::<mount::Umnt<3>>(&path).await?.decode(),
         Version::V2 => connection.call::<mount::Umnt<1>>(&path).await?.decode(),
     }
 }

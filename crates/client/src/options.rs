@@ -1,4 +1,7 @@
+use std::fmt;
 use std::time::Duration;
+
+use proto::nfs4::MinorVersion;
 
 use crate::Credentials;
 use crate::core::{Config, Retry, Transport};
@@ -11,14 +14,33 @@ pub enum Version {
     V2,
     /// NFSv3 (RFC 1813).
     V3,
+    /// NFSv4 in one of its minor versions (RFC 7530, RFC 8881, RFC 7862).
+    V4(MinorVersion),
 }
 
 impl Version {
-    /// The number.
+    /// NFSv4.0.
+    pub const V4_0: Version = Version::V4(MinorVersion::V0);
+    /// NFSv4.1.
+    pub const V4_1: Version = Version::V4(MinorVersion::V1);
+    /// NFSv4.2.
+    pub const V4_2: Version = Version::V4(MinorVersion::V2);
+
+    /// The number, without that of the minor version.
     pub fn number(self) -> u32 {
         match self {
             Version::V2 => 2,
             Version::V3 => 3,
+            Version::V4(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Version::V4(minor) => minor.fmt(f),
+            older => older.number().fmt(f),
         }
     }
 }
@@ -35,6 +57,8 @@ impl Version {
 pub struct Options {
     /// The version of NFS.
     pub version: Version,
+    /// Whether an older minor version will do when the server does not have that of [`Options::version`].
+    pub takes_older_minor: bool,
     /// What carries the calls.
     pub transport: Transport,
     /// The port of NFS, instead of asking rpcbind.
@@ -105,6 +129,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             version: Version::V3,
+            takes_older_minor: false,
             transport: Transport::Stream,
             nfs_port: None,
             mount_port: None,

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use proto::{nfs2, nfs3};
+use proto::{nfs2, nfs3, nfs4};
 
 /// Why a server did not do what it was asked, whatever the version of NFS (RFC 1813 §2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +60,28 @@ pub enum Status {
     BadType,
     /// Not now; ask again later.
     TryLater,
+    /// The server has restarted and waits for what clients reclaim; ask again later.
+    Grace,
+    /// Somebody else's lock is in the way.
+    Locked,
+    /// Somebody else has the file open in a way that excludes this.
+    ShareDenied,
+    /// The file is not open for this.
+    OpenMode,
+    /// The name has characters that the server does not take.
+    BadName,
+    /// There is no such extended attribute.
+    NoXattr,
+    /// The file system is at another server now, which this client does not follow.
+    Moved,
+    /// The place wants another security flavour.
+    WrongSecurity,
+    /// The server does not speak this minor version.
+    OtherMinor,
+    /// It is the wrong kind of file for this.
+    WrongType,
+    /// What else NFSv4 says.
+    V4(nfs4::Status),
     /// The server's write cache was lost (NFSERR_WFLUSH of version 2).
     WriteFlush,
     /// The server says OK where only an error can be.
@@ -97,6 +119,17 @@ impl Status {
             Status::BadType => "the server cannot make this kind of file",
             Status::TryLater => "the server asks to try again later",
             Status::WriteFlush => "the server lost its write cache",
+            Status::Grace => "the server has restarted and waits for its clients to reclaim their locks",
+            Status::Locked => "locked by somebody else",
+            Status::ShareDenied => "opened by somebody else in a way that excludes this",
+            Status::OpenMode => "not open for this",
+            Status::BadName => "the server does not take the characters of the name",
+            Status::NoXattr => "no such extended attribute",
+            Status::Moved => "the file system is at another server, and referrals are not followed",
+            Status::WrongSecurity => "the server wants another security flavour than AUTH_SYS",
+            Status::OtherMinor => "the server does not speak this minor version of NFSv4",
+            Status::WrongType => "wrong kind of file",
+            Status::V4(_) => "the server refuses it",
             Status::Ok => "the server reports success as an error",
         }
     }
@@ -104,7 +137,64 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
+        match self {
+            Status::V4(status) => write!(f, "{}: {status:?} (NFSv4 error {})", self.text(), *status as u32),
+            other => f.write_str(other.text()),
+        }
+    }
+}
+
+impl From<nfs4::Status> for Status {
+    fn from(status: nfs4::Status) -> Status {
+        match status {
+            nfs4::Status::Ok => Status::Ok,
+            nfs4::Status::Perm => Status::NotPermitted,
+            nfs4::Status::NoEnt => Status::NoEntry,
+            nfs4::Status::Io => Status::Io,
+            nfs4::Status::NxIo => Status::NoDevice,
+            nfs4::Status::Access => Status::AccessDenied,
+            nfs4::Status::Exist => Status::Exists,
+            nfs4::Status::XDev => Status::CrossDevice,
+            nfs4::Status::NotDir => Status::NotDirectory,
+            nfs4::Status::IsDir => Status::IsDirectory,
+            nfs4::Status::Inval => Status::Invalid,
+            nfs4::Status::FBig => Status::FileTooBig,
+            nfs4::Status::NoSpc => Status::NoSpace,
+            nfs4::Status::RoFs => Status::ReadOnly,
+            nfs4::Status::MLink => Status::TooManyLinks,
+            nfs4::Status::NameTooLong => Status::NameTooLong,
+            nfs4::Status::NotEmpty => Status::NotEmpty,
+            nfs4::Status::DQuot => Status::Quota,
+            nfs4::Status::Stale | nfs4::Status::FhExpired => Status::Stale,
+            nfs4::Status::BadHandle => Status::BadHandle,
+            nfs4::Status::NotSame => Status::NotSync,
+            nfs4::Status::BadCookie => Status::BadCookie,
+            nfs4::Status::NotSupp | nfs4::Status::AttrNotSupp | nfs4::Status::OpIllegal => Status::NotSupported,
+            nfs4::Status::TooSmall => Status::TooSmall,
+            nfs4::Status::ServerFault => Status::ServerFault,
+            nfs4::Status::BadType => Status::BadType,
+            nfs4::Status::Delay => Status::TryLater,
+            other => Status::from_v4(other),
+        }
+    }
+}
+
+impl Status {
+    /// What no older version says.
+    fn from_v4(status: nfs4::Status) -> Status {
+        match status {
+            nfs4::Status::Grace => Status::Grace,
+            nfs4::Status::Locked | nfs4::Status::Denied => Status::Locked,
+            nfs4::Status::ShareDenied => Status::ShareDenied,
+            nfs4::Status::OpenMode => Status::OpenMode,
+            nfs4::Status::BadName | nfs4::Status::BadChar => Status::BadName,
+            nfs4::Status::NoXattr => Status::NoXattr,
+            nfs4::Status::Moved => Status::Moved,
+            nfs4::Status::WrongSec => Status::WrongSecurity,
+            nfs4::Status::MinorVersMismatch => Status::OtherMinor,
+            nfs4::Status::WrongType => Status::WrongType,
+            other => Status::V4(other),
+        }
     }
 }
 

@@ -36,8 +36,10 @@ pub struct Url {
 /// The parameters of a [`Url`]; each one goes before the option of the same meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters {
-    /// `version`: 2 or 3.
+    /// `version`: 2, 3, 4.0, 4.1 or 4.2; 4 for the newest minor version that the server speaks.
     pub version: Option<Version>,
+    /// Whether it is `version=4`: the newest minor version that the server speaks.
+    pub takes_older_minor: Option<bool>,
     /// `proto`: `tcp` or `udp`.
     pub transport: Option<Transport>,
     /// `nfsport`.
@@ -131,6 +133,7 @@ impl Url {
         let parameters = &self.parameters;
         let mut merged = options.clone();
         merged.version = parameters.version.unwrap_or(options.version);
+        merged.takes_older_minor = parameters.takes_older_minor.unwrap_or(options.takes_older_minor);
         merged.transport = parameters.transport.unwrap_or(options.transport);
         merged.nfs_port = parameters.nfs_port.or(self.port).or(options.nfs_port);
         merged.mount_port = parameters.mount_port.or(options.mount_port);
@@ -162,7 +165,10 @@ impl Parameters {
         const BYTES: &str = "a number of bytes is wanted";
         const ID: &str = "a number from 0 to 4294967295 is wanted";
         match name {
-            "version" | "vers" | "nfsvers" => self.version = Some(version(value)?),
+            "version" | "vers" | "nfsvers" => {
+                self.version = Some(version(value)?);
+                self.takes_older_minor = Some(value == "4");
+            }
             "proto" => self.transport = Some(transport(value)?),
             "nfsport" | "port" => self.nfs_port = Some(port(value)?),
             "mountport" => self.mount_port = Some(port(value)?),
@@ -255,11 +261,17 @@ fn port(text: &str) -> Result<u16, UrlError> {
     text.parse().ok().filter(|port| *port != 0).ok_or_else(|| UrlError::Port(text.to_owned()))
 }
 
+/// What `version` can be.
+const VERSIONS: &str = "2, 3, 4, 4.0, 4.1 and 4.2 are there";
+
 fn version(value: &str) -> Result<Version, UrlError> {
     match value {
         "2" => Ok(Version::V2),
         "3" => Ok(Version::V3),
-        _ => Err(UrlError::Value { name: "version", value: value.to_owned(), expected: "2 and 3 are there" }),
+        "4.0" => Ok(Version::V4_0),
+        "4.1" => Ok(Version::V4_1),
+        "4" | "4.2" => Ok(Version::V4_2),
+        _ => Err(UrlError::Value { name: "version", value: value.to_owned(), expected: VERSIONS }),
     }
 }
 

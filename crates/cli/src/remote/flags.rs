@@ -7,7 +7,7 @@ use client::{Credentials, Options, Transport, Version};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "How to talk to the server")]
 pub struct ConnectFlags {
-    /// The version of NFS. [default: 3]
+    /// The version of NFS; 4 is the newest minor version that the server speaks. [default: 3]
     #[arg(long, value_name = "VERSION")]
     version: Option<VersionFlag>,
     /// The transport. [default: tcp]
@@ -49,6 +49,14 @@ enum VersionFlag {
     V2,
     #[value(name = "3")]
     V3,
+    #[value(name = "4")]
+    V4,
+    #[value(name = "4.0")]
+    V4_0,
+    #[value(name = "4.1")]
+    V4_1,
+    #[value(name = "4.2")]
+    V4_2,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -63,6 +71,7 @@ impl ConnectFlags {
         let defaults = Options::default();
         Options {
             version: self.version.map_or(defaults.version, VersionFlag::version),
+            takes_older_minor: matches!(self.version, Some(VersionFlag::V4)),
             transport: self.proto.map_or(defaults.transport, TransportFlag::transport),
             nfs_port: self.port,
             mount_port: self.mountport,
@@ -95,6 +104,9 @@ impl VersionFlag {
         match self {
             VersionFlag::V2 => Version::V2,
             VersionFlag::V3 => Version::V3,
+            VersionFlag::V4_0 => Version::V4_0,
+            VersionFlag::V4_1 => Version::V4_1,
+            VersionFlag::V4 | VersionFlag::V4_2 => Version::V4_2,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A connection to one program of a server: callers on one side, a task that moves bytes on the other.
 
+mod back_calls;
 mod datagram;
 mod dial;
 mod response;
@@ -23,6 +24,7 @@ use xdr::{Encode, Encoder};
 
 use crate::core::{Core, Counters, Failure, Transport};
 use crate::{Credentials, Error, Options, Reason, Result};
+pub(crate) use back_calls::BackCalls;
 use dial::Dial;
 pub use response::Response;
 use shared::Shared;
@@ -112,6 +114,11 @@ impl Connection {
             Ok(message) => Response::parse(message, &shared.server),
             Err(failure) => Err(self.no_reply::<O>(failure)),
         }
+    }
+
+    /// The calls of the server on this connection, from now on; the connection ends without regard to them.
+    pub(crate) fn back_calls(&self) -> BackCalls {
+        BackCalls::new(Arc::clone(&self.0.shared))
     }
 
     /// The address of the server.

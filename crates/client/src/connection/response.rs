@@ -39,6 +39,11 @@ impl<O: Operation> Response<O> {
         O::Reply::decode(&mut from).map_err(|source| self.error(Reason::BadReply(source)))
     }
 
+    /// The results, not read yet.
+    pub(crate) fn results(&self) -> &[u8] {
+        &self.message[self.results_at..]
+    }
+
     /// A part of the results that [`Response::decode`] lent, kept alive without a copy.
     ///
     /// # Panics

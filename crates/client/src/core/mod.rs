@@ -7,7 +7,10 @@
 //!   that the server's replay cache knows it (RFC 5531 §4).
 //! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once.
 //! - A reply that no call waits for changes nothing but a counter.
+//! - Calls of the server, which NFSv4 has, wait in a queue of their own until somebody takes and answers them; what finds
+//!   the queue full is dropped, and the server sends it again.
 
+mod back_calls;
 mod batch;
 mod config;
 mod counters;
@@ -28,6 +31,7 @@ use buffer::Buffer;
 use bytes::Bytes;
 use rpc::Xid;
 
+use back_calls::BackCalls;
 pub use batch::Batch;
 pub use config::{Config, Retry, Transport};
 pub use counters::Counters;
@@ -55,6 +59,7 @@ pub struct Core {
     is_connected: bool,
     /// No deadline is earlier than this one.
     earliest: Option<Instant>,
+    back_calls: BackCalls,
     counters: Counters,
 }
 
@@ -77,6 +82,7 @@ impl Core {
             window: Window::new(),
             is_connected: true,
             earliest: None,
+            back_calls: BackCalls::default(),
             counters: Counters::default(),
             config,
         }
@@ -171,6 +177,7 @@ impl Core {
             slot.is_queued = false;
             wakers.extend(slot.finish(Err(failure)));
         }
+        self.back_calls.end(wakers);
         self.queue.clear();
         (self.pending, self.in_flight, self.earliest) = (0, 0, None);
     }

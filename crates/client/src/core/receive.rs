@@ -5,17 +5,27 @@ use std::task::Waker;
 use bytes::Bytes;
 use rpc::Xid;
 
-use super::Core;
+use super::{Core, Transport};
 
 /// The message type of a reply (RFC 5531 §9), as it stands in the second word.
 const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
+/// That of a call.
+const CALL_WORD: [u8; 4] = [0, 0, 0, 0];
 
 impl Core {
     /// Takes a whole message from the server. The waker of the call that it answers is put into `wakers`.
     pub fn handle_message(&mut self, message: Bytes, wakers: &mut Vec<Waker>) {
-        let Some((xid, REPLY_WORD)) = first_words(&message) else {
-            self.counters.invalid += 1;
-            return;
+        let xid = match first_words(&message) {
+            Some((xid, REPLY_WORD)) => xid,
+            Some((_, CALL_WORD)) if self.config.transport == Transport::Stream => {
+                let is_kept = self.back_calls.push(message, wakers);
+                self.counters.invalid += u64::from(!is_kept);
+                return;
+            }
+            _ => {
+                self.counters.invalid += 1;
+                return;
+            }
         };
         let xid = Xid(u32::from_be_bytes(xid));
         let slot = self.slot_mut(xid);

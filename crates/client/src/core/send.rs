@@ -8,15 +8,15 @@ use super::{Batch, Core, Transport};
 impl Core {
     /// Whether there is something to send now.
     pub fn wants_to_send(&self) -> bool {
-        !self.queue.is_empty()
-            && match self.config.transport {
-                Transport::Stream => self.is_connected,
-                Transport::Datagram => self.in_flight < self.window.limit(),
-            }
+        match self.config.transport {
+            Transport::Stream => self.is_connected && (!self.queue.is_empty() || self.back_calls.has_replies()),
+            Transport::Datagram => !self.queue.is_empty() && self.in_flight < self.window.limit(),
+        }
     }
 
     /// Moves calls from the queue into `batch` until it is full: for a stream.
     pub fn fill_batch(&mut self, batch: &mut Batch) {
+        self.back_calls.fill(batch);
         while self.wants_to_send() && !batch.is_full() {
             let Some(slot) = self.next_to_send() else { break };
             batch.put(&rpc::record::last_mark(slot.message_bytes()).to_be_bytes());

@@ -8,6 +8,7 @@ impl Core {
     /// Notes that the stream is gone. Nothing is sent until [`Core::handle_connected`].
     pub fn handle_lost(&mut self) {
         self.is_connected = false;
+        self.back_calls.clear();
     }
 
     /// Notes that there is a new stream: every call without a reply is sent again, oldest first, with its own xid.

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicUsize;
 
 use super::{Mount, Mounted, Sizes};
 use crate::rpcbind::{self, Query};
-use crate::{Connection, Entry, Error, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3};
+use crate::{
+    Connection, Entry, Error, FsInfo, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3, v4,
+};
 
 /// The most components of a URL's path, each of which may cost one MNT.
 const MAX_COMPONENTS: usize = 256;
@@ -35,11 +37,14 @@ impl Mount {
         Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
     }
 
-    /// Tells the server that the mount is over, which some servers list.
+    /// Tells the server that the mount is over: older versions' servers may list it, and those of NFSv4 keep what is open.
     ///
     /// # Errors
     /// What the server says, which can be ignored.
     pub async fn unmount(self) -> Result<()> {
+        if let Some(client) = &self.0.v4 {
+            return client.clone().close().await;
+        }
         let address = self.connection().address().ip();
         let dialer = Dialer { address, server: &self.0.server, options: &self.0.options };
         let mountd = dialer.mountd().await?;
@@ -66,14 +71,37 @@ pub(crate) async fn connect_mountd(url: &Url, options: &Options) -> Result<Conne
 }
 
 /// An address of a server, and how to talk to it.
-struct Dialer<'a> {
-    address: IpAddr,
-    server: &'a Arc<str>,
-    options: &'a Options,
+pub(super) struct Dialer<'a> {
+    pub(super) address: IpAddr,
+    pub(super) server: &'a Arc<str>,
+    pub(super) options: &'a Options,
+}
+
+/// What was found out before a mount is there.
+pub(super) struct Found {
+    pub(super) connections: Box<[Connection]>,
+    pub(super) options: Options,
+    pub(super) export: Vec<u8>,
+    pub(super) below: Vec<u8>,
+    pub(super) root: Entry,
+    pub(super) info: FsInfo,
+}
+
+impl Mounted {
+    /// Chooses the sizes, and puts all together.
+    pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Arc<Mounted>> {
+        let Found { connections, options, export, below, root, info } = found;
+        let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
+        let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
+        Ok(Arc::new(Mounted { connections, turn, v4, options, server, export, below, root, info, sizes }))
+    }
 }
 
 impl Dialer<'_> {
     async fn mount(&self, path: &[u8]) -> Result<Mount> {
+        if let Version::V4(minor) = self.options.version {
+            return self.mount_v4(minor, path).await;
+        }
         let mountd = self.mountd().await?;
         let (root, export, below) = self.find_export(&mountd, path).await?;
         let port = match self.options.nfs_port {
@@ -81,23 +109,13 @@ impl Dialer<'_> {
             None => self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await?,
         };
         let connections = self.connect_all(port).await?;
-        let version = self.options.version;
-        let (info, attributes) = match version {
-            Version::V3 => (v3::fsinfo(&connections[0], &root).await?, v3::getattr(&connections[0], &root).await?),
+        let (info, attributes) = match self.options.version {
             Version::V2 => (v2::fsinfo(&connections[0], &root).await?, v2::getattr(&connections[0], &root).await?),
+            _ => (v3::fsinfo(&connections[0], &root).await?, v3::getattr(&connections[0], &root).await?),
         };
-        let sizes = Sizes::choose(&info, self.options).map_err(|reason| Error::new(self.server, "FSINFO", reason))?;
-        Ok(Mount(Arc::new(Mounted {
-            connections,
-            turn: AtomicUsize::new(0),
-            options: self.options.clone(),
-            server: Arc::clone(self.server),
-            export,
-            below,
-            root: Entry { handle: root, attributes },
-            info,
-            sizes,
-        })))
+        let (options, root) = (self.options.clone(), Entry { handle: root, attributes });
+        let found = Found { connections, options, export, below, root, info };
+        Ok(Mount(Mounted::new(self.server, found, None)?))
     }
 
     async fn connect_all(&self, port: u16) -> Result<Box<[Connection]>> {
@@ -138,7 +156,7 @@ impl Dialer<'_> {
     async fn has_mount(&self, connection: &Connection) -> Result<bool> {
         let answer = match self.options.version {
             Version::V2 => connection.call::<proto::mount::Null<1>>(&()).await.map(drop),
-            Version::V3 => connection.call::<proto::mount::Null<3>>(&()).await.map(drop),
+            Version::V3 | Version::V4(_) => connection.call::<proto::mount::Null<3>>(&()).await.map(drop),
         };
         match answer {
             Ok(()) => Ok(true),
@@ -186,7 +204,7 @@ fn may_be_above(error: &Error) -> bool {
 }
 
 /// What `path` names below `directory`, or `None` when it is not in it.
-fn below<'p>(directory: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
+pub(super) fn below<'p>(directory: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let directory = trim_end(directory);
     match path.strip_prefix(directory)? {
         [] => Some(&[]),

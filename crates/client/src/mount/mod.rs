@@ -1,6 +1,7 @@
 //! A mounted export: the API that applications use, whatever the version of NFS.
 
 mod connect;
+mod connect_v4;
 mod operations;
 mod path;
 mod sizes;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::core::Counters;
-use crate::{Connection, Entry, Error, FsInfo, Options, Reason, Version};
+use crate::{Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
 pub use path::Follow;
 pub use sizes::Sizes;
@@ -39,6 +40,8 @@ pub struct Mount(Arc<Mounted>);
 struct Mounted {
     connections: Box<[Connection]>,
     turn: AtomicUsize,
+    /// What NFSv4 needs beside connections.
+    v4: Option<v4::Client>,
     options: Options,
     server: Arc<str>,
     export: Vec<u8>,
@@ -107,6 +110,11 @@ impl Mount {
         let mut sum = Counters::default();
         self.0.connections.iter().for_each(|connection| sum += connection.counters());
         sum
+    }
+
+    /// The client of NFSv4, which only its mounts have.
+    pub(crate) fn v4(&self) -> Result<&v4::Client> {
+        self.0.v4.as_ref().ok_or_else(|| self.error("COMPOUND", Reason::NotInVersion(self.version())))
     }
 
     pub(crate) fn server_name(&self) -> &Arc<str> {

@@ -1,57 +1,27 @@
 //! The operations, each handed to the version that is mounted.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use vfs::{Attributes, CreateMode, SetAttributes, Space, Stability};
 
 use super::Mount;
 use crate::directory::Listing;
+use crate::patience::Patience;
 use crate::types::{DirPosition, Page};
 use crate::{
-    Data, Detail, Entry, Error, FsInfo, Handle, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Status,
-    Version, WriteVerifier, Written, v2, v3,
+    Data, Detail, Entry, FsInfo, Handle, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Version,
+    WriteVerifier, Written, v2, v3, v4,
 };
-
-/// How long to wait before a server that is busy bringing a file from slow storage is asked again: first, and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How often it is asked again before the caller is told, unless the mount is hard.
-const MAX_ATTEMPTS: u32 = 20;
-
-/// Waits for servers that say "not now" (RFC 1813 §2.6, NFS3ERR_JUKEBOX).
-struct Patience {
-    is_hard: bool,
-    attempts: u32,
-    pause: Duration,
-}
-
-impl Patience {
-    fn new(mount: &Mount) -> Patience {
-        Patience { is_hard: mount.0.options.is_hard, attempts: 0, pause: FIRST_PAUSE }
-    }
-
-    fn allows(&self, error: &Error) -> bool {
-        error.status() == Some(Status::TryLater) && (self.is_hard || self.attempts < MAX_ATTEMPTS)
-    }
-
-    async fn wait(&mut self) {
-        tokio::time::sleep(self.pause).await;
-        self.attempts = self.attempts.saturating_add(1);
-        self.pause = (self.pause * 2).min(MAX_PAUSE);
-    }
-}
 
 /// Calls an operation of the mounted version, again while the server asks to try later.
 macro_rules! call {
     ($mount:expr, $operation:ident($($argument:expr),*)) => {{
         let mount: &Mount = $mount;
-        let mut patience = Patience::new(mount);
+        let mut patience = Patience::new(mount.0.options.is_hard);
         loop {
-            let connection = mount.connection();
             let result = match mount.version() {
-                Version::V2 => v2::$operation(connection, $($argument),*).await,
-                Version::V3 => v3::$operation(connection, $($argument),*).await,
+                Version::V2 => v2::$operation(mount.connection(), $($argument),*).await,
+                Version::V3 => v3::$operation(mount.connection(), $($argument),*).await,
+                Version::V4(_) => v4::$operation(mount.v4()?, $($argument),*).await,
             };
             match result {
                 Err(error) if patience.allows(&error) => patience.wait().await,
@@ -268,7 +238,7 @@ impl Mount {
         call!(self, link(file, dir, name)).map_err(|error| error.about(name))
     }
 
-    fn check_name(&self, operation: &'static str, name: &[u8]) -> Result<()> {
+    pub(crate) fn check_name(&self, operation: &'static str, name: &[u8]) -> Result<()> {
         match vfs::Name::new(name) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.error(operation, Reason::Name(error)).about(name)),

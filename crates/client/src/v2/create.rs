@@ -22,7 +22,7 @@ pub(crate) async fn create(
             Err(error) if error.status() == Some(Status::NoEntry) => {}
             Err(error) => return Err(error),
         },
-        CreateMode::Exclusive(_) => return Err(failed(Reason::NotInVersion(2))),
+        CreateMode::Exclusive(_) => return Err(failed(Reason::NotInVersion(crate::Version::V2))),
     }
     let size = set.size_bytes.map(|size| word::<Create>(connection, size)).transpose()?;
     let place = dir_op::<Create>(connection, dir, name)?;

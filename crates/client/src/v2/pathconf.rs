@@ -3,5 +3,5 @@ use crate::{Error, Handle, PathLimits, Reason, Result};
 
 /// Refuses: version 2 has no such procedure.
 pub(crate) async fn pathconf(connection: &Connection, _: &Handle) -> Result<PathLimits> {
-    Err(Error::new(connection.server(), "PATHCONF", Reason::NotInVersion(2)))
+    Err(Error::new(connection.server(), "PATHCONF", Reason::NotInVersion(crate::Version::V2)))
 }

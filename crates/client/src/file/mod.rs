@@ -1,0 +1,162 @@
+//! A file that is open: what NFSv4 keeps for whoever reads, writes and locks it.
+
+mod locks;
+mod open_options;
+mod retry;
+mod sparse;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use vfs::{Attributes, SetAttributes, Stability};
+
+use crate::v4::{OpenFile, Opening};
+use crate::{Data, Entry, Handle, Mount, ReadInto, Reason, Result, WriteVerifier, Written, v4};
+pub use locks::LockKind;
+pub use open_options::{Access, OpenOptions};
+use retry::under_stateid;
+pub use sparse::{Extent, Segment, Segments};
+
+/// A file that was opened by [`Mount::open`].
+///
+/// In NFSv4 the server knows that it is open: others may be kept from it, and ranges of it can be locked. All of that outlives a lost connection and a restart of the server. Older versions know no open
+/// files; there reading and writing go by the handle alone.
+///
+/// ```no_run
+/// # async fn example(mount: client::Mount) -> client::Result<()> {
+/// use client::{LockKind, OpenOptions};
+///
+/// let file = mount.open(&mount.root().handle, b"ledger", &OpenOptions::both()).await?;
+/// file.lock(LockKind::Exclusive, 0, 4096).await?;
+/// let page = file.read(0, 4096).await?;
+/// println!("{} bytes", page.bytes.len());
+/// file.close().await
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct File {
+    mount: Mount,
+    entry: Entry,
+    /// What the server has given, in NFSv4.
+    open: Option<Arc<OpenFile>>,
+}
+
+impl Mount {
+    /// Opens a regular file in a directory, and makes it if the options say so.
+    ///
+    /// # Errors
+    /// What the server says; [`crate::Status::ShareDenied`] when somebody has it open in a way that excludes this.
+    pub async fn open(&self, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<File> {
+        self.check_name("OPEN", name)?;
+        let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
+        let (share, create) = (options.share(), options.create);
+        let opened = client.open(Opening { dir: *dir, name: name.to_vec(), share, create }).await?;
+        let file = File { mount: self.clone(), entry: opened.entry, open: Some(opened.file) };
+        Ok(file)
+    }
+
+    /// Finds or makes a file in a version that knows no open files.
+    async fn open_by_handle(&self, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<File> {
+        let entry = match &options.create {
+            Some((mode, set)) => self.create(dir, name, *mode, set).await?,
+            None => self.lookup(dir, name).await?,
+        };
+        Ok(File { mount: self.clone(), entry, open: None })
+    }
+}
+
+impl File {
+    /// The file's handle.
+    pub fn handle(&self) -> &Handle {
+        &self.entry.handle
+    }
+
+    /// The file's attributes as they were when it was opened.
+    pub fn attributes(&self) -> &Attributes {
+        &self.entry.attributes
+    }
+
+    /// Closes the file, and lets its locks go. A file that is dropped is closed in the background.
+    ///
+    /// # Errors
+    /// What the server says, after which nothing is open either.
+    pub async fn close(self) -> Result<()> {
+        match &self.open {
+            Some(open) => open.close().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, without a copy.
+    ///
+    /// # Errors
+    /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
+    pub async fn read(&self, offset: u64, count: u32) -> Result<Data> {
+        let Some(open) = &self.open else { return self.mount.read(self.handle(), offset, count).await };
+        let count = count.min(self.mount.sizes().read);
+        under_stateid!(self, open, stateid => open.client().read(self.handle(), stateid, offset, count))
+    }
+
+    /// Reads into `buffer`, at most [`Sizes::read`](crate::Sizes::read) bytes; the data is copied once. When the future is
+    /// dropped the buffer is as it was.
+    ///
+    /// # Errors
+    /// As those of [`File::read`].
+    pub async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
+        let data = self.read(offset, u32::try_from(buffer.len()).unwrap_or(u32::MAX)).await?;
+        let count = data.bytes.len();
+        buffer[..count].copy_from_slice(&data.bytes);
+        Ok(ReadInto { count, is_eof: data.is_eof })
+    }
+
+    /// Writes `data`, which may be at most [`Sizes::write`](crate::Sizes::write) bytes, at least as safely as `stability`.
+    /// The data is sent from where it lies.
+    ///
+    /// # Errors
+    /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
+    pub async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
+        let Some(open) = &self.open else {
+            return self.mount.write(self.handle(), offset, data, stability).await;
+        };
+        let (bytes, max) = (data.len(), self.mount.sizes().write as usize);
+        if bytes > max {
+            return Err(self.mount.error("WRITE", Reason::TooLarge { bytes, max }));
+        }
+        let stable = v4::wire_stability(stability);
+        under_stateid!(self, open, stateid => {
+            let write = v4::WriteTail { stateid, offset, stable, data: data.clone() };
+            v4::write_as(open.client(), self.handle(), write)
+        })
+    }
+
+    /// Brings what was written to stable storage, as [`Mount::commit`] does.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn commit(&self, offset: u64, count: u32) -> Result<WriteVerifier> {
+        self.mount.commit(self.handle(), offset, count).await
+    }
+
+    /// The file's attributes as they are now.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn getattr(&self) -> Result<Attributes> {
+        self.mount.getattr(self.handle()).await
+    }
+
+    /// Sets attributes, and tells what they all are then.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
+        let Some(open) = &self.open else { return self.mount.setattr(self.handle(), set).await };
+        under_stateid!(self, open, stateid => v4::setattr_as(open.client(), self.handle(), stateid, set))
+    }
+
+    /// What the server has given, which only NFSv4 does.
+    fn opened(&self, operation: &'static str) -> Result<&Arc<OpenFile>> {
+        let older = || self.mount.error(operation, Reason::NotInVersion(self.mount.version()));
+        self.open.as_ref().ok_or_else(older)
+    }
+}

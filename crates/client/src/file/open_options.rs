@@ -1,0 +1,66 @@
+use vfs::{CreateMode, SetAttributes};
+
+use crate::v4::Share;
+
+/// What is done with a file while it is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+    /// It is read and written.
+    Both,
+}
+
+/// How to open a file.
+///
+/// ```
+/// use client::{Access, OpenOptions};
+///
+/// let alone = OpenOptions { denies_writes: true, ..OpenOptions::both() };
+/// assert_eq!(alone.access, Access::Both);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// What is done with it.
+    pub access: Access,
+    /// Whether others may not open it for reading meanwhile. Only NFSv4 keeps them from it.
+    pub denies_reads: bool,
+    /// Whether others may not open it for writing meanwhile. Only NFSv4 keeps them from it.
+    pub denies_writes: bool,
+    /// How to make it, if it may be made, and its first attributes.
+    pub create: Option<(CreateMode, SetAttributes)>,
+}
+
+impl OpenOptions {
+    /// To read a file that is there.
+    pub fn read() -> OpenOptions {
+        OpenOptions { access: Access::Read, denies_reads: false, denies_writes: false, create: None }
+    }
+
+    /// To write a file that is there.
+    pub fn write() -> OpenOptions {
+        OpenOptions { access: Access::Write, ..Self::read() }
+    }
+
+    /// To read and write a file that is there.
+    pub fn both() -> OpenOptions {
+        OpenOptions { access: Access::Both, ..Self::read() }
+    }
+
+    /// The same, and the file is made with these attributes.
+    #[must_use]
+    pub fn creating(self, mode: CreateMode, set: SetAttributes) -> OpenOptions {
+        OpenOptions { create: Some((mode, set)), ..self }
+    }
+
+    pub(super) fn share(&self) -> Share {
+        let share = match self.access {
+            Access::Read => Share::READ,
+            Access::Write => Share::WRITE,
+            Access::Both => Share::BOTH,
+        };
+        share.denying(self.denies_reads, self.denies_writes)
+    }
+}

@@ -1,0 +1,47 @@
+use crate::patience::Patience;
+use crate::v4::{OpenFile, is_about_state};
+use crate::{Error, Result};
+
+/// How often one call is repeated because the server lost the state of the file, and it was had back.
+const MAX_REPAIRS: u32 = 4;
+
+/// Decides whether a call is made again.
+pub(super) struct Retry {
+    patience: Patience,
+    repairs: u32,
+}
+
+impl Retry {
+    pub(super) fn new(is_hard: bool) -> Retry {
+        Retry { patience: Patience::new(is_hard), repairs: 0 }
+    }
+
+    /// Does what helps after `error`, or gives it back when nothing does. The call was made with the state of `era`.
+    pub(super) async fn after(&mut self, error: Error, open: &OpenFile, era: u32) -> Result<()> {
+        if is_about_state(&error) && self.repairs < MAX_REPAIRS {
+            self.repairs += 1;
+            return open.repair(era).await;
+        }
+        if !self.patience.allows(&error) {
+            return Err(error);
+        }
+        self.patience.wait().await;
+        Ok(())
+    }
+}
+
+/// Makes a call with the stateid to read and write with, again while the server asks to try later, and with another stateid
+/// when it lost the first and gave a new one.
+macro_rules! under_stateid {
+    ($file:expr, $open:expr, $stateid:ident => $call:expr) => {{
+        let mut retry = crate::file::retry::Retry::new($file.mount.options().is_hard);
+        loop {
+            let ($stateid, era) = $open.stateid()?;
+            match $call.await {
+                Err(error) => retry.after(error, $open, era).await?,
+                done => break done,
+            }
+        }
+    }};
+}
+pub(super) use under_stateid;

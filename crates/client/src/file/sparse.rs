@@ -1,0 +1,90 @@
+//! Holes: NFSv4.2 reads, finds, makes and fills them (RFC 7862).
+
+use bytes::Bytes;
+use proto::nfs4::DataContent;
+
+use super::File;
+use super::retry::under_stateid;
+use crate::{Result, v4};
+
+/// A part of a file as READ_PLUS tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// Bytes, in the memory that the reply was received into.
+    Data {
+        /// Where they begin, in bytes.
+        offset: u64,
+        /// The bytes.
+        bytes: Bytes,
+    },
+    /// Bytes that read as zeros, and that the file has no room for.
+    Hole {
+        /// Where they begin, in bytes.
+        offset: u64,
+        /// How many they are.
+        length: u64,
+    },
+}
+
+/// What a READ_PLUS brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segments {
+    /// The segments, which follow on each other; they may tell of fewer bytes than were asked for.
+    pub segments: Vec<Segment>,
+    /// Whether the file ends with them.
+    pub is_eof: bool,
+}
+
+/// What to look for in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// Bytes that were written.
+    Data,
+    /// Bytes that read as zeros, such as those behind the end.
+    Hole,
+}
+
+impl File {
+    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, of which holes are only told.
+    ///
+    /// # Errors
+    /// [`crate::Status::NotSupported`] where the server has no READ_PLUS; what else it says.
+    pub async fn read_plus(&self, offset: u64, count: u32) -> Result<Segments> {
+        let open = self.opened("READ_PLUS")?;
+        let count = count.min(self.mount.sizes().read);
+        under_stateid!(self, open, stateid => v4::read_plus(open.client(), self.handle(), stateid, (offset, count)))
+    }
+
+    /// Where the next bytes of that kind begin, from `offset` on, or `None` when there are none: there is always a hole
+    /// behind the end.
+    ///
+    /// # Errors
+    /// [`crate::Status::NoDevice`] when `offset` is behind the end; what else the server says.
+    pub async fn seek(&self, offset: u64, extent: Extent) -> Result<Option<u64>> {
+        let open = self.opened("SEEK")?;
+        let what = match extent {
+            Extent::Data => DataContent::Data,
+            Extent::Hole => DataContent::Hole,
+        };
+        under_stateid!(self, open, stateid => v4::seek(open.client(), self.handle(), stateid, (offset, what)))
+    }
+
+    /// Makes room for `length` bytes from `offset` on, so that writing them cannot fail for want of it; the file gets longer
+    /// if they are behind its end.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn allocate(&self, offset: u64, length: u64) -> Result<()> {
+        let open = self.opened("ALLOCATE")?;
+        under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
+    }
+
+    /// Makes a hole of `length` bytes from `offset` on; the file stays as long as it is.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn deallocate(&self, offset: u64, length: u64) -> Result<()> {
+        let open = self.opened("DEALLOCATE")?;
+        under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, (offset, length)))
+    }
+}

@@ -1,0 +1,69 @@
+//! From a URL to a mount of NFSv4, which has no MOUNT: the server's tree is walked from its root (RFC 7530 §7, RFC 8881 §2.7).
+
+use std::net::SocketAddr;
+
+use proto::nfs4::{MinorVersion, PORT};
+use vfs::FileKind;
+
+use super::connect::{Dialer, Found, below};
+use super::{Mount, Mounted};
+use crate::{Entry, Options, Result, Status, Version, v4};
+
+/// The most components of a URL's path that are walked to find out where its file system begins.
+const MAX_COMPONENTS: usize = 256;
+
+impl Dialer<'_> {
+    /// Mounts over NFSv4: the root is that of the file system which the path is in, as it is in older versions.
+    pub(super) async fn mount_v4(&self, minor: MinorVersion, path: &[u8]) -> Result<Mount> {
+        let client = self.connect_v4(minor).await?;
+        let options = Options { version: Version::V4(client.minor_version()), ..self.options.clone() };
+        let (root, export, below) = find_file_system(&client, path).await?;
+        let info = v4::fsinfo(&client, &root.handle).await?;
+        let connections = client.connections().into();
+        let found = Found { connections, options, export, below, root, info };
+        Ok(Mount(Mounted::new(self.server, found, Some(client))?))
+    }
+
+    /// Connects with this minor version, or with the newest before it that the server speaks, if that will do.
+    async fn connect_v4(&self, mut minor: MinorVersion) -> Result<v4::Client> {
+        let address = SocketAddr::new(self.address, self.options.nfs_port.unwrap_or(PORT));
+        loop {
+            let error = match v4::Client::connect(address, self.server, minor, self.options).await {
+                Err(error) if error.status() == Some(Status::OtherMinor) => error,
+                other => return other,
+            };
+            minor = match minor {
+                MinorVersion::V2 if self.options.takes_older_minor => MinorVersion::V1,
+                MinorVersion::V1 if self.options.takes_older_minor => MinorVersion::V0,
+                _ => return Err(error),
+            };
+        }
+    }
+}
+
+/// The top of the file system that `path` is in, its path, and the rest. What of the path is not there, or is no directory,
+/// is in the file system of the last directory that is.
+async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Vec<u8>, Vec<u8>)> {
+    let mut here = v4::root(client).await?;
+    let (mut top, mut top_path, mut walked) = (here, b"/".to_vec(), Vec::new());
+    let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
+    for name in names.take(MAX_COMPONENTS) {
+        let is_dir = here.attributes.kind == FileKind::Directory;
+        if !is_dir || name == b".." {
+            break;
+        }
+        here = match v4::lookup(client, &here.handle, name).await {
+            Ok(found) => found,
+            // Whoever uses the file is told what is wrong with it.
+            Err(error) if error.status().is_some() => break,
+            Err(error) => return Err(error),
+        };
+        walked.push(b'/');
+        walked.extend_from_slice(name);
+        if here.attributes.fsid != top.attributes.fsid && here.attributes.kind == FileKind::Directory {
+            (top, top_path) = (here, walked.clone());
+        }
+    }
+    let rest = below(&top_path, path).unwrap_or_default().to_vec();
+    Ok((top, top_path, rest))
+}

@@ -1,0 +1,192 @@
+//! Callbacks: calls of the server over the client's own connections (RFC 8881 §2.10.3.1 and §20).
+
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use buffer::Buffer;
+use bytes::Bytes;
+use proto::nfs4::{
+    CALLBACK_PROGRAM, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs, ChannelAttrs, Res,
+    Status,
+};
+use rpc::{Call, CallError, Rejection, Xid};
+use tokio::sync::Notify;
+use xdr::{Decode, Encode, Encoder};
+
+use super::back_slots::{BackSlots, Place};
+use super::client::{Client, Inner};
+use crate::connection::BackCalls;
+
+/// What the client offers for callbacks: room for a CB_SEQUENCE, and an operation with a handle.
+pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
+    header_pad_size: 0,
+    max_request_size: 4096,
+    max_response_size: 4096,
+    max_response_size_cached: 4096,
+    max_operations: 8,
+    max_requests: BackSlots::COUNT,
+    rdma_ird: None,
+};
+/// How long a server is left alone that says again that it cannot call the client.
+const MIN_BIND_PAUSE: Duration = Duration::from_secs(5);
+
+/// What callbacks have in common.
+#[derive(Debug, Default)]
+pub(super) struct Callbacks {
+    slots: Mutex<BackSlots>,
+    last_bind: Mutex<Option<Instant>>,
+    /// Wakes those who wait for a lock: the server says that one may be had.
+    pub(super) lock_freed: Notify,
+}
+
+impl Callbacks {
+    /// Whether it is time to bind the connections again so that the server can call.
+    pub(super) fn wants_path(&self) -> bool {
+        let mut last = self.last_bind.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = last.is_none_or(|last| last.elapsed() >= MIN_BIND_PAUSE);
+        if is_time {
+            *last = Some(Instant::now());
+        }
+        is_time
+    }
+
+    fn slots(&self) -> MutexGuard<'_, BackSlots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers the callbacks of one connection until it is closed or the client is gone.
+pub(super) async fn serve(calls: BackCalls, client: Weak<Inner>) {
+    while let Some(message) = calls.next().await {
+        let Some(client) = client.upgrade().map(Client) else { return };
+        if let Some(reply) = answer(&message, &client) {
+            calls.answer(reply);
+        }
+    }
+}
+
+/// The reply to a call, unless it is none.
+fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
+    let call = match Call::parse(message) {
+        Ok(call) => call,
+        Err(CallError::NotACall(_)) => return None,
+        Err(CallError::WrongVersion { xid, .. }) => return Some(rejection(xid, None)),
+        Err(CallError::Broken { xid, .. }) => return Some(rejection(xid, Some(Rejection::GarbageArguments))),
+    };
+    let xid = call.xid;
+    if call.procedure.program != CALLBACK_PROGRAM {
+        return Some(rejection(xid, Some(Rejection::ProgramUnavailable)));
+    }
+    match call.procedure.number {
+        0 => Some(success(xid, &[])),
+        1 => {
+            let mut arguments = call.arguments;
+            Some(match CbCompoundArgs::decode(&mut arguments) {
+                Ok(compound) => success(xid, &carry_out(&compound, client)),
+                Err(_) => rejection(xid, Some(Rejection::GarbageArguments)),
+            })
+        }
+        _ => Some(rejection(xid, Some(Rejection::ProcedureUnavailable))),
+    }
+}
+
+fn success(xid: Xid, results: &[u8]) -> Bytes {
+    let mut buffer = Buffer::new();
+    rpc::Reply::encode_success(xid, &mut Encoder::new(&mut buffer));
+    buffer.put(results);
+    Bytes::copy_from_slice(buffer.as_slice())
+}
+
+fn rejection(xid: Xid, rejection: Option<Rejection>) -> Bytes {
+    let mut buffer = Buffer::new();
+    let mut to = Encoder::new(&mut buffer);
+    match rejection {
+        Some(rejection) => rpc::Reply::encode_rejection(xid, rejection, &mut to),
+        None => rpc::Reply::encode_wrong_version(xid, &mut to),
+    }
+    Bytes::copy_from_slice(buffer.as_slice())
+}
+
+/// Carries out a CB_COMPOUND, and gives its results as they are sent.
+fn carry_out(compound: &CbCompoundArgs<'_>, client: &Client) -> Vec<u8> {
+    if compound.minor_version != client.minor_version().number() {
+        return encode(compound, Status::MinorVersMismatch, Vec::new());
+    }
+    // From 4.1 on a callback has its place in the session (RFC 8881 §20.9.3).
+    let Some((CallbackArgOp::CbSequence(sequence), operations)) = compound.operations.split_first() else {
+        return encode(compound, Status::OpNotInSession, Vec::new());
+    };
+    let place = match &client.session().channel {
+        Some(channel) => client.0.callbacks.slots().place(sequence, channel.session),
+        None => Err(Status::BadSession),
+    };
+    match place {
+        Err(status) => encode(compound, status, vec![CallbackResOp::CbSequence(Res::Fail(status))]),
+        Ok(Place::Again(results)) => results,
+        Ok(Place::New(ok)) => {
+            let first = CallbackResOp::CbSequence(Res::Ok(ok));
+            let results = carry_out_all(compound, first, operations, client);
+            keep(client, sequence, &results);
+            results
+        }
+    }
+}
+
+fn keep(client: &Client, sequence: &CbSequenceArgs, results: &[u8]) {
+    client.0.callbacks.slots().keep(sequence, results);
+}
+
+/// Carries out the operations behind CB_SEQUENCE until one fails.
+fn carry_out_all<'a>(
+    compound: &CbCompoundArgs<'a>,
+    first: CallbackResOp<'a>,
+    operations: &[CallbackArgOp<'a>],
+    client: &Client,
+) -> Vec<u8> {
+    let mut results = vec![first];
+    for operation in operations {
+        let (status, result) = one(operation, client);
+        results.push(result);
+        if status != Status::Ok {
+            return encode(compound, status, results);
+        }
+    }
+    encode(compound, Status::Ok, results)
+}
+
+fn encode(compound: &CbCompoundArgs<'_>, status: Status, results: Vec<CallbackResOp<'_>>) -> Vec<u8> {
+    let mut buffer = Buffer::new();
+    CbCompoundReply { status, tag: compound.tag, results }.encode(&mut Encoder::new(&mut buffer));
+    buffer.as_slice().to_vec()
+}
+
+/// One operation of a callback. The client keeps no delegations: what a server grants all the same is given back as soon as
+/// the OPEN is answered.
+fn one<'a>(operation: &CallbackArgOp<'_>, client: &Client) -> (Status, CallbackResOp<'a>) {
+    use CallbackArgOp as Arg;
+    use CallbackResOp as Result;
+    let plain = |status: Status| if status == Status::Ok { Res::Ok(()) } else { Res::Fail(status) };
+    let (status, make): (Status, fn(Res<()>) -> Result<'a>) = match operation {
+        Arg::CbRecall(_) if client.0.opens.are_under_way() => (Status::Delay, Result::CbRecall),
+        Arg::CbRecall(_) => (Status::BadStateid, Result::CbRecall),
+        Arg::CbRecallAny(_) => (Status::Ok, Result::CbRecallAny),
+        Arg::CbRecallableObjAvail(_) => (Status::Ok, Result::CbRecallableObjAvail),
+        Arg::CbWantsCancelled(_) => (Status::Ok, Result::CbWantsCancelled),
+        Arg::CbPushDeleg(_) => (Status::RejectDeleg, Result::CbPushDeleg),
+        Arg::CbOffload(_) => (Status::BadStateid, Result::CbOffload),
+        Arg::CbRecallSlot(args) => {
+            client.session().channel.iter().for_each(|channel| channel.slots.aim(args.target_highest_slot));
+            (Status::Ok, Result::CbRecallSlot)
+        }
+        Arg::CbNotifyLock(_) => {
+            client.0.callbacks.lock_freed.notify_waiters();
+            (Status::Ok, Result::CbNotifyLock)
+        }
+        Arg::CbGetattr(_) => return (Status::BadHandle, Result::CbGetattr(Res::Fail(Status::BadHandle))),
+        Arg::CbSequence(_) => {
+            return (Status::SequencePos, Result::CbSequence(Res::Fail(Status::SequencePos)));
+        }
+        Arg::Illegal => return (Status::OpIllegal, Result::Illegal(Status::OpIllegal)),
+    };
+    (status, make(plain(status)))
+}

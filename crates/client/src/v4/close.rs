@@ -1,0 +1,43 @@
+use proto::nfs4::{ArgOp, Close, CloseArgs, Putfh, Res, Stateid};
+
+use super::client::Client;
+use super::locku::unlock_all;
+use super::open_file::{OpenFile, is_about_state};
+use super::owner::{Owner, uses_seqid};
+use super::putfh;
+use super::request::Request;
+use crate::{Handle, Result};
+
+/// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2), and lets its locks go before, which some servers want.
+pub(super) async fn close(file: &OpenFile) -> Result<()> {
+    let _order = file.order.lock().await;
+    let unlocked = unlock_all(file).await;
+    let Some((owner, stateid)) = file.take_owner() else { return Ok(()) };
+    close_stateid(&file.client, &file.handle, owner, stateid).await.and(unlocked)
+}
+
+/// Closes what a stateid stands for. What the server does not know is closed already.
+pub(super) async fn close_stateid(client: &Client, handle: &Handle, mut owner: Owner, stateid: Stateid) -> Result<()> {
+    let arguments = CloseArgs { seqid: owner.open_seqid, open_stateid: stateid };
+    let operations = [putfh(handle), ArgOp::Close(arguments)];
+    let reply = client.call(&Request::changing("CLOSE", &operations)).await?;
+    let mut results = reply.results();
+    let closed = match results.ok::<Putfh, _>().and_then(|()| results.next::<Close>()) {
+        Ok(Res::Ok(_)) => {
+            owner.open_seqid = owner.open_seqid.wrapping_add(1);
+            Ok(())
+        }
+        Ok(Res::Fail(status)) => {
+            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(uses_seqid(status)));
+            Err(reply.refusal(status))
+        }
+        Err(error) => Err(error),
+    };
+    match closed {
+        Ok(()) => client.0.opens.give_back(owner),
+        // An owner that the server does not know is given up with the stateid.
+        Err(error) if is_about_state(&error) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}

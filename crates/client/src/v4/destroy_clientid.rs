@@ -1,0 +1,12 @@
+use proto::nfs4::{ArgOp, ClientId, DestroyClientid, DestroyClientidArgs};
+
+use super::request::Request;
+use super::wire::Wire;
+use crate::Result;
+
+/// Lets the server forget the client (RFC 8881 §18.50), which must hold nothing any more.
+pub(super) async fn destroy_clientid(wire: &Wire<'_>, client: ClientId) -> Result<()> {
+    let operations = [ArgOp::DestroyClientid(DestroyClientidArgs { client })];
+    let reply = wire.call(&Request::changing("DESTROY_CLIENTID", &operations)).await?;
+    reply.results().ok::<DestroyClientid, _>()
+}

@@ -1,0 +1,101 @@
+use proto::nfs4::LockType;
+
+/// A range of bytes, as LOCK has it: a length of all ones is everything from the offset on (RFC 8881 §18.10.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HeldLock {
+    pub(super) kind: LockType,
+    pub(super) offset: u64,
+    /// Behind the last byte; `None` stands for the end of all files.
+    end: Option<u64>,
+}
+
+impl HeldLock {
+    pub(super) fn new(kind: LockType, offset: u64, length: u64) -> HeldLock {
+        let end = if length == u64::MAX { None } else { offset.checked_add(length) };
+        HeldLock { kind, offset, end }
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.end.map_or(u64::MAX, |end| end - self.offset)
+    }
+
+    /// What is left of it in front of `other` and behind it.
+    fn without(self, other: &HeldLock) -> impl Iterator<Item = HeldLock> {
+        let is_past = |end: Option<u64>, offset: u64| end.is_some_and(|end| end <= offset);
+        let is_apart = is_past(self.end, other.offset) || is_past(other.end, self.offset);
+        let front = (self.offset < other.offset).then_some(HeldLock { end: Some(other.offset), ..self });
+        let behind = other.end.filter(|end| self.end.is_none_or(|mine| *end < mine));
+        let behind = behind.map(|offset| HeldLock { offset, ..self });
+        let [first, second] = if is_apart { [Some(self), None] } else { [front, behind] };
+        first.into_iter().chain(second)
+    }
+}
+
+/// The locks that one owner has in one file, so that they can be reclaimed.
+#[derive(Debug, Default)]
+pub(super) struct HeldLocks(Vec<HeldLock>);
+
+impl HeldLocks {
+    /// Notes a lock, which replaces what the owner had there.
+    pub(super) fn insert(&mut self, lock: HeldLock) {
+        self.remove(&lock);
+        self.0.push(lock);
+    }
+
+    /// Notes that a range is unlocked.
+    pub(super) fn remove(&mut self, range: &HeldLock) {
+        self.0 = self.0.drain(..).flat_map(|held| held.without(range)).collect();
+    }
+
+    pub(super) fn to_vec(&self) -> Vec<HeldLock> {
+        self.0.clone()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(locks: &HeldLocks) -> Vec<(u64, u64)> {
+        let mut ranges: Vec<_> = locks.0.iter().map(|lock| (lock.offset, lock.length())).collect();
+        ranges.sort_unstable();
+        ranges
+    }
+
+    fn lock(offset: u64, length: u64) -> HeldLock {
+        HeldLock::new(LockType::Write, offset, length)
+    }
+
+    #[test]
+    fn unlocking_the_middle_leaves_both_ends() {
+        let mut locks = HeldLocks::default();
+        locks.insert(lock(10, 100));
+        locks.remove(&lock(40, 10));
+        assert_eq!(ranges(&locks), [(10, 30), (50, 60)]);
+        locks.remove(&lock(0, u64::MAX));
+        assert!(locks.is_empty());
+    }
+
+    #[test]
+    fn lock_to_the_end_is_cut_in_front_and_goes_on_behind() {
+        let mut locks = HeldLocks::default();
+        locks.insert(lock(0, u64::MAX));
+        locks.insert(HeldLock::new(LockType::Read, 5, 5));
+        assert_eq!(ranges(&locks), [(0, 5), (5, 5), (10, u64::MAX)]);
+        locks.remove(&lock(7, u64::MAX));
+        assert_eq!(ranges(&locks), [(0, 5), (5, 2)]);
+    }
+
+    #[test]
+    fn ranges_that_only_touch_are_apart() {
+        let mut locks = HeldLocks::default();
+        locks.insert(lock(10, 10));
+        locks.insert(lock(20, 10));
+        locks.remove(&lock(0, 10));
+        assert_eq!(ranges(&locks), [(10, 10), (20, 10)]);
+    }
+}

@@ -1,0 +1,37 @@
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use proto::nfs4::Verifier;
+
+use crate::connection::random;
+
+/// What the client calls itself at servers. Each mount is a client of its own, so that one which ends loses its state, and no
+/// other one does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    /// `nfs_client_id4.id` and `co_ownerid`: the same as long as the mount lives.
+    pub(super) name: Vec<u8>,
+    /// Another one after each start.
+    pub(super) verifier: Verifier,
+}
+
+impl Identity {
+    /// A name that no other client has: it tells people whose it is, too.
+    pub(super) fn new() -> Identity {
+        let machine = rustix::system::uname();
+        let (process, number) = (std::process::id(), random());
+        let name = format!("wharf/{}/{process}/{number:08x}", machine.nodename().to_string_lossy());
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let verifier = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_be_bytes();
+        Identity { name: name.into_bytes(), verifier }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_mounts_of_one_process_are_two_clients() {
+        assert_ne!(Identity::new().name, Identity::new().name);
+    }
+}

@@ -1,0 +1,18 @@
+use proto::nfs4::{ArgOp, Component, Link, LinkArgs, Putfh, Savefh};
+
+use super::client::Client;
+use super::putfh;
+use super::request::Request;
+use crate::{Handle, Result};
+
+/// Gives `file` a further name (RFC 7530 §16.9, RFC 8881 §18.9).
+pub(crate) async fn link(client: &Client, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
+    let link = LinkArgs { new_name: Component(name) };
+    let operations = [putfh(file), ArgOp::Savefh, putfh(dir), ArgOp::Link(link)];
+    let reply = client.call(&Request::changing("LINK", &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    results.ok::<Savefh, _>()?;
+    results.ok::<Putfh, _>()?;
+    results.ok::<Link, _>().map(drop)
+}

@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use proto::nfs4::{ArgOp, LockType, Locku, LockuArgs, Putfh, Res};
+
+use super::held_locks::HeldLock;
+use super::open_file::{OpenFile, is_about_state};
+use super::owner::uses_seqid;
+use super::putfh;
+use super::request::Request;
+use crate::Result;
+
+impl OpenFile {
+    /// Unlocks a range (RFC 7530 §16.12, RFC 8881 §18.12). What was not locked stays so.
+    pub(crate) async fn unlock(self: &Arc<OpenFile>, offset: u64, length: u64) -> Result<()> {
+        let file = Arc::clone(self);
+        let range = HeldLock::new(LockType::Write, offset, length);
+        let work = async move {
+            let _order = file.order.lock().await;
+            unlock(&file, range).await
+        };
+        self.client.to_the_end("LOCKU", work).await
+    }
+}
+
+/// Unlocks everything.
+pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
+    let is_locked = file.held().locks.as_ref().is_some_and(|(_, locks)| !locks.is_empty());
+    if is_locked { unlock(file, HeldLock::new(LockType::Write, 0, u64::MAX)).await } else { Ok(()) }
+}
+
+async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
+    let arguments = {
+        let held = file.held();
+        let (Some(owner), Some((stateid, _))) = (&held.owner, &held.locks) else { return Ok(()) };
+        LockuArgs {
+            lock_type: range.kind,
+            seqid: owner.lock_seqid,
+            stateid: file.newest(*stateid),
+            offset: range.offset,
+            length: range.length(),
+        }
+    };
+    let operations = [putfh(&file.handle), ArgOp::Locku(arguments)];
+    let reply = file.client.call(&Request::changing("LOCKU", &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    let result = results.next::<Locku>()?;
+    let mut held = file.held();
+    let is_used = match &result {
+        Res::Ok(_) => true,
+        Res::Fail(status) => uses_seqid(*status),
+    };
+    if let Some(owner) = &mut held.owner {
+        owner.lock_seqid = owner.lock_seqid.wrapping_add(u32::from(is_used));
+    }
+    match result {
+        Res::Ok(stateid) => {
+            if let Some(locks) = &mut held.locks {
+                locks.0 = stateid;
+                locks.1.remove(&range);
+            }
+            Ok(())
+        }
+        Res::Fail(status) => match reply.refusal(status) {
+            // A lock that the server does not know is none any more.
+            error if is_about_state(&error) => {
+                held.locks = None;
+                Ok(())
+            }
+            error => Err(error),
+        },
+    }
+}

@@ -1,0 +1,90 @@
+//! NFS version 4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862): each operation is one module, from neutral
+//! arguments to neutral results; [`Client`] is what they go through.
+//!
+//! [`Mount`](crate::Mount) and [`File`](crate::File) hide all of it. This is for those who need a stateid of their own, such as a
+//! server that copies from another one.
+
+mod access;
+mod allocate;
+mod attributes;
+mod back_slots;
+mod bind_conn_to_session;
+mod callback;
+mod client;
+mod close;
+mod commit;
+mod create;
+mod create_session;
+mod deallocate;
+mod delegreturn;
+mod destroy_clientid;
+mod destroy_session;
+mod exchange_id;
+mod free_stateid;
+mod getattr;
+mod held_locks;
+mod identity;
+mod link;
+mod lock;
+mod lockt;
+mod locku;
+mod lookup;
+mod null;
+mod open;
+mod open_confirm;
+mod open_file;
+mod opens;
+mod owner;
+mod principal;
+mod read;
+mod read_plus;
+mod readdir;
+mod readlink;
+mod recovery;
+mod remove;
+mod rename;
+mod renewal;
+mod reply;
+mod request;
+mod seek;
+mod session;
+mod setattr;
+mod setclientid;
+mod slots;
+mod test_stateid;
+mod wire;
+mod write;
+
+pub use client::Client;
+pub use proto::nfs4::{MinorVersion, Stateid};
+
+pub(crate) use access::access;
+pub(crate) use allocate::allocate;
+pub(crate) use commit::commit;
+pub(crate) use create::{create, mkdir, mknod, symlink};
+pub(crate) use deallocate::deallocate;
+pub(crate) use getattr::{fsinfo, fsstat, getattr, pathconf};
+pub(crate) use link::link;
+pub(crate) use lookup::{lookup, root};
+pub(crate) use null::null;
+pub(crate) use open::Opening;
+pub(crate) use open_file::{OpenFile, Share, is_about_state};
+pub(crate) use read::read;
+pub(crate) use read_plus::read_plus;
+pub(crate) use readdir::{readdir, readdirplus};
+pub(crate) use readlink::readlink;
+pub(crate) use remove::{remove, rmdir};
+pub(crate) use rename::rename;
+pub(crate) use request::WriteTail;
+pub(crate) use seek::seek;
+pub(crate) use setattr::{setattr, setattr_as};
+pub(crate) use write::{wire as wire_stability, write, write_as};
+
+use proto::nfs4::{ArgOp, PutfhArgs};
+
+use crate::Handle;
+
+/// Makes a file the current one.
+fn putfh(file: &Handle) -> ArgOp<'static> {
+    ArgOp::Putfh(PutfhArgs { object: (*file).into() })
+}

@@ -1,0 +1,154 @@
+use std::sync::Arc;
+
+use buffer::Buffer;
+use proto::nfs4::{
+    ArgOp, Component, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenClaim,
+    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, StateOwner, Stateid, WANT_NO_DELEG,
+};
+use vfs::{CreateMode, SetAttributes};
+
+use super::client::{Attempts, Client};
+use super::delegreturn::delegreturn;
+use super::open_confirm::open_confirm;
+use super::open_file::{OpenFile, Share};
+use super::owner::{Owner, uses_seqid};
+use super::reply::Reply;
+use super::request::Request;
+use super::session::Session;
+use super::{attributes, putfh};
+use crate::patience::Patience;
+use crate::{Entry, Handle, Result};
+
+/// What to open, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Opening {
+    pub(crate) dir: Handle,
+    pub(crate) name: Vec<u8>,
+    pub(crate) share: Share,
+    /// How to make the file, if it may be made.
+    pub(crate) create: Option<(CreateMode, SetAttributes)>,
+}
+
+/// A file that was just opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) entry: Entry,
+}
+
+impl Client {
+    /// Opens a file, and makes it if that is wanted.
+    pub(crate) async fn open(&self, opening: Opening) -> Result<Opened> {
+        self.to_the_end("OPEN", open(self.clone(), opening)).await
+    }
+}
+
+/// Opens a file, and makes it if that is wanted (RFC 7530 §16.16, RFC 8881 §18.16).
+///
+/// This must run to its end: an OPEN whose reply nobody sees would stay open.
+async fn open(client: Client, opening: Opening) -> Result<Opened> {
+    let mut owner = client.0.opens.take_owner();
+    let mut patience = Patience::new(client.0.is_hard);
+    loop {
+        let _under_way = client.0.opens.begin_open();
+        match open_once(&client, &mut owner, &opening).await {
+            Ok((stateid, entry)) => {
+                let file = OpenFile::new(client.clone(), entry.handle, opening.share, (owner, stateid));
+                return Ok(Opened { file, entry });
+            }
+            Err(error) if patience.allows(&error) => patience.wait().await,
+            Err(error) => {
+                // Without an answer nobody knows what the owner has.
+                if error.status().is_some() {
+                    client.0.opens.give_back(owner);
+                }
+                return Err(error.about(&opening.name));
+            }
+        }
+    }
+}
+
+async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Result<(Stateid, Entry)> {
+    let mut buffer = Buffer::new();
+    let how = how(opening, client.minor_version(), &mut buffer);
+    let name = owner.open_name();
+    let mut attempts = Attempts::default();
+    let reply = loop {
+        let session = client.session();
+        let arguments = OpenArgs {
+            seqid: owner.open_seqid,
+            share_access: access(opening.share, client.minor_version()),
+            share_deny: opening.share.deny,
+            owner: StateOwner { client: session.client, owner: name.as_bytes() },
+            how,
+            claim: OpenClaim::Null(Component(&opening.name)),
+        };
+        let request = GetattrArgs { request: attributes::ALL };
+        let operations = [putfh(&opening.dir), ArgOp::Open(arguments), ArgOp::Getfh, ArgOp::Getattr(request)];
+        match client.attempt(&session, &Request::changing("OPEN", &operations)).await? {
+            Ok(reply) => break reply,
+            Err(trouble) => attempts.mend(client, &session, trouble).await?,
+        }
+    };
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    let ok = opened(results.next::<Open>()?, owner, &reply)?;
+    let handle = Handle::from(results.ok::<Getfh, _>()?);
+    let stateid = settle(client, None, (&handle, &ok), owner).await?;
+    let found = attributes::neutral(&results.ok::<Getattr, _>()?).map_err(|reason| reply.error(reason))?;
+    Ok((stateid, Entry { handle, attributes: found }))
+}
+
+/// What OPEN tells; the owner's sequence number is used up by it.
+pub(super) fn opened<'r>(result: Res<OpenOk<'r>>, owner: &mut Owner, reply: &Reply) -> Result<OpenOk<'r>> {
+    match result {
+        Res::Ok(ok) => {
+            owner.open_seqid = owner.open_seqid.wrapping_add(1);
+            Ok(ok)
+        }
+        Res::Fail(status) => {
+            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(uses_seqid(status)));
+            Err(reply.refusal(status))
+        }
+    }
+}
+
+/// Does what the server asks for behind an OPEN: the owner is confirmed, a delegation that nobody wanted given back.
+pub(super) async fn settle(
+    client: &Client,
+    session: Option<&Arc<Session>>,
+    (handle, ok): (&Handle, &OpenOk<'_>),
+    owner: &mut Owner,
+) -> Result<Stateid> {
+    let delegation = match &ok.delegation {
+        Delegation::Read(delegation) => Some(delegation.stateid),
+        Delegation::Write(delegation) => Some(delegation.stateid),
+        Delegation::None | Delegation::NoneExt(_) => None,
+    };
+    if let Some(stateid) = delegation {
+        delegreturn(client, session, handle, stateid).await?;
+    }
+    if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
+        return open_confirm(client, session, (handle, ok.stateid), owner).await;
+    }
+    Ok(ok.stateid)
+}
+
+/// The wishes of an OPEN: from 4.1 on, no delegation.
+pub(super) fn access(share: Share, minor: MinorVersion) -> u32 {
+    if minor.has_sessions() { share.access | WANT_NO_DELEG } else { share.access }
+}
+
+fn how<'b>(opening: &Opening, minor: MinorVersion, buffer: &'b mut Buffer) -> OpenHow<'b> {
+    let Some((mode, set)) = &opening.create else { return OpenHow::NoCreate };
+    OpenHow::Create(match mode {
+        CreateMode::Unchecked => CreateHow::Unchecked(attributes::wire_set(set, buffer)),
+        CreateMode::Guarded => CreateHow::Guarded(attributes::wire_set(set, buffer)),
+        CreateMode::Exclusive(verifier) if minor.has_sessions() => {
+            // What else there is follows by SETATTR: servers may keep the verifier in the times.
+            let first = SetAttributes { mode: set.mode, ..SetAttributes::default() };
+            CreateHow::Exclusive41 { verifier: *verifier, attributes: attributes::wire_set(&first, buffer) }
+        }
+        CreateMode::Exclusive(verifier) => CreateHow::Exclusive(*verifier),
+    })
+}

@@ -1,0 +1,114 @@
+//! What the client has open, so that it can be reclaimed after the server restarted.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::client::Client;
+use super::open_file::OpenFile;
+use super::owner::Owner;
+use super::session::Session;
+
+/// The most owners that wait to be used again.
+const MAX_IDLE_OWNERS: usize = 1024;
+
+/// All open files of a client.
+#[derive(Debug, Default)]
+pub(super) struct Opens {
+    table: Mutex<Table>,
+    /// How many OPENs are under way, whose state the server may call about before their replies are here.
+    under_way: AtomicUsize,
+    is_checking: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By the number of the owner.
+    files: BTreeMap<u64, Weak<OpenFile>>,
+    idle: Vec<Owner>,
+    last_number: u64,
+}
+
+/// Counts an OPEN as long as it is under way.
+pub(super) struct UnderWay<'a>(&'a AtomicUsize);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Opens {
+    /// An owner who has nothing open.
+    pub(super) fn take_owner(&self) -> Owner {
+        let mut table = self.lock();
+        if let Some(owner) = table.idle.pop() {
+            return owner;
+        }
+        table.last_number += 1;
+        Owner::new(table.last_number)
+    }
+
+    /// Gives back an owner who has nothing open any more.
+    pub(super) fn give_back(&self, owner: Owner) {
+        let mut table = self.lock();
+        if table.idle.len() < MAX_IDLE_OWNERS {
+            table.idle.push(owner);
+        }
+    }
+
+    pub(super) fn begin_open(&self) -> UnderWay<'_> {
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+        UnderWay(&self.under_way)
+    }
+
+    pub(super) fn are_under_way(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed) > 0
+    }
+
+    pub(super) fn insert(&self, number: u64, file: &Arc<OpenFile>) {
+        self.lock().files.insert(number, Arc::downgrade(file));
+    }
+
+    pub(super) fn remove(&self, number: u64) {
+        self.lock().files.remove(&number);
+    }
+
+    /// Reclaims everything in a session of a client that the server did not know before.
+    pub(super) async fn reclaim_all(&self, client: &Client, session: &Arc<Session>) {
+        // Owners of 4.0 are unknown to the server now, as are their sequence numbers.
+        self.lock().idle.clear();
+        for file in self.files() {
+            file.reclaim(client, session).await;
+        }
+    }
+
+    /// Whether nobody looks already which files the server took away; whoever gets `true` calls [`Opens::check_all`].
+    pub(super) fn begin_check(&self) -> bool {
+        !self.is_checking.swap(true, Ordering::Relaxed)
+    }
+
+    /// Finds out which files the server took away, lets it forget them and opens them anew.
+    pub(super) async fn check_all(&self, client: &Client, session: &Arc<Session>) {
+        for file in self.files() {
+            file.check(client, session).await;
+        }
+        self.is_checking.store(false, Ordering::Relaxed);
+    }
+
+    /// Closes what is still open.
+    pub(super) async fn close_all(&self) {
+        for file in self.files() {
+            // The server closes it by itself when the client is gone.
+            let _ = file.close().await;
+        }
+    }
+
+    fn files(&self) -> Vec<Arc<OpenFile>> {
+        self.lock().files.values().filter_map(Weak::upgrade).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

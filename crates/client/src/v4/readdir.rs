@@ -1,0 +1,42 @@
+use proto::nfs4::{ArgOp, Attribute, Bitmap, Putfh, Readdir, ReaddirArgs};
+
+use super::client::Client;
+use super::request::Request;
+use super::{attributes, putfh};
+use crate::directory::{PageBuilder, RawEntry};
+use crate::types::{DirPosition, Page};
+use crate::{Handle, Reason, Result};
+
+/// What is asked of each name: without RDATTR_ERROR, one file whose attributes cannot be read would fail the whole listing
+/// (RFC 8881 §5.8.1.12).
+const NAMES: Bitmap = Attribute::set(&[Attribute::RdattrError, Attribute::FileId]);
+const ENTRIES: Bitmap = attributes::ALL.union(Attribute::set(&[Attribute::RdattrError, Attribute::FileHandle]));
+
+/// Lists a part of a directory: names only (RFC 7530 §16.24, RFC 8881 §18.23).
+pub(crate) async fn readdir(client: &Client, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
+    list(client, dir, from, (count, NAMES)).await
+}
+
+/// Lists a part of a directory with handles and attributes.
+pub(crate) async fn readdirplus(client: &Client, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
+    list(client, dir, from, (count, ENTRIES)).await
+}
+
+async fn list(client: &Client, dir: &Handle, from: DirPosition, (count, request): (u32, Bitmap)) -> Result<Page> {
+    let (cookie, verifier) = (from.cookie, from.verifier);
+    let max_count = count.min(client.most_data().0);
+    let arguments = ReaddirArgs { cookie, verifier, dir_count: max_count, max_count, request };
+    let operations = [putfh(dir), ArgOp::Readdir(arguments)];
+    let reply = client.call(&Request::reading("READDIR", &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    let ok = results.ok::<Readdir, _>()?;
+    let mut page = PageBuilder::new(from, ok.head.verifier);
+    let failed = |reason: Reason| reply.error(reason);
+    for entry in &ok.entries {
+        let listed = attributes::listed(&entry.attributes).map_err(failed)?;
+        let (name, fileid, cookie) = (entry.name.0, listed.attributes.fileid, entry.cookie);
+        page.push(RawEntry { name, fileid, cookie, entry: listed.entry() }).map_err(failed)?;
+    }
+    page.finish(ok.eof).map_err(failed)
+}

@@ -1,0 +1,249 @@
+//! What is done when a session is lost, a slot is in doubt, or the server has forgotten the client.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use proto::nfs4::{
+    ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SEQ_STATUS_ADMIN_STATE_REVOKED,
+    SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED, SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED, SEQ_STATUS_RESTART_RECLAIM_NEEDED,
+    SequenceArgs, SlotId, Status,
+};
+use tokio::runtime;
+
+use super::bind_conn_to_session::bind_conn_to_session;
+use super::callback;
+use super::client::{Client, Inner, Trouble};
+use super::create_session::create_session;
+use super::destroy_clientid::destroy_clientid;
+use super::destroy_session::destroy_session;
+use super::exchange_id::{Known, exchange_id};
+use super::identity::Identity;
+use super::renewal;
+use super::request::Request;
+use super::session::Session;
+use super::setclientid::setclientid;
+use super::wire::Wire;
+use crate::{Reason, Result};
+
+/// How often a step of making a session is tried while the server says "not now".
+const MAX_TRIES: u32 = 20;
+/// How long is waited in between.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What must be known to make the next session.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    /// The client id, and the sequence id of the next CREATE_SESSION. 4.0 has none.
+    known: Option<Known>,
+}
+
+impl Recovery {
+    /// Makes the client known, and its first session.
+    pub(super) async fn start(wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<(Session, Recovery)> {
+        let mut recovery = Recovery { known: None };
+        let session = recovery.new_client(wire, identity, slots).await?;
+        Ok((session, recovery))
+    }
+
+    async fn new_client(&mut self, wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<Session> {
+        self.known = None;
+        if wire.minor == MinorVersion::V0 {
+            return setclientid(wire, identity).await;
+        }
+        let mut tries = 0;
+        loop {
+            let known = self.known.insert(exchange_id(wire, identity).await?);
+            match create_session(wire, *known, slots).await {
+                Err(error) if error.v4_status() == Some(Status::Delay) && tries < MAX_TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                other => {
+                    known.sequence = known.sequence.wrapping_add(1);
+                    return other;
+                }
+            }
+        }
+    }
+
+    /// Another session of the same client, or `None` when the server does not know the client any more.
+    async fn new_session(&mut self, wire: &Wire<'_>, slots: u32) -> Result<Option<Session>> {
+        let Some(known) = &mut self.known else { return Ok(None) };
+        match create_session(wire, *known, slots).await {
+            Ok(session) => {
+                known.sequence = known.sequence.wrapping_add(1);
+                Ok(Some(session))
+            }
+            // A sequence id that the server does not expect is as bad as an unknown client: both begin anew.
+            Err(error) if matches!(error.v4_status(), Some(Status::StaleClientid | Status::SeqMisordered)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Client {
+    /// Starts what runs as long as the client lives, and says that there is nothing to reclaim (RFC 8881 §18.51.3).
+    pub(super) async fn begin(&self) -> Result<()> {
+        if self.0.minor.has_sessions() {
+            for connection in &self.0.connections {
+                tokio::spawn(callback::serve(connection.back_calls(), Arc::downgrade(&self.0)));
+            }
+            let session = self.session();
+            for connection in self.0.connections.iter().skip(1) {
+                self.bind(connection, &session).await?;
+            }
+            self.reclaim_complete(&session).await?;
+        }
+        tokio::spawn(renewal::renew(Arc::downgrade(&self.0), self.lease().await?));
+        Ok(())
+    }
+
+    /// Ends the session and lets the server forget the client. What is still open is closed by that.
+    ///
+    /// # Errors
+    /// What the server says, which can be ignored: it forgets a silent client by itself.
+    pub async fn close(self) -> Result<()> {
+        self.0.opens.close_all().await;
+        let session = self.session();
+        let Some(channel) = &session.channel else { return Ok(()) };
+        let wire = self.wire(&self.0.connections[0]);
+        destroy_session(&wire, channel.session).await?;
+        destroy_clientid(&wire, session.client).await
+    }
+
+    /// Does what helps against `trouble`, unless somebody else did already.
+    pub(super) async fn mend(&self, session: &Arc<Session>, trouble: Trouble) -> Result<()> {
+        match trouble {
+            Trouble::Busy(_) | Trouble::Again(_) => {
+                tokio::time::sleep(trouble.pause()).await;
+                Ok(())
+            }
+            Trouble::NotBound(_) => {
+                for connection in &self.0.connections {
+                    self.bind(connection, session).await?;
+                }
+                Ok(())
+            }
+            Trouble::SessionLost(_) | Trouble::SlotsBroken(_) => self.renew_session(session).await,
+        }
+    }
+
+    async fn bind(&self, connection: &crate::Connection, session: &Arc<Session>) -> Result<()> {
+        let Some(channel) = &session.channel else { return Ok(()) };
+        match bind_conn_to_session(&self.wire(connection), channel.session).await {
+            Err(error) if matches!(error.v4_status(), Some(Status::BadSession | Status::DeadSession)) => {
+                self.renew_session(session).await
+            }
+            other => other,
+        }
+    }
+
+    /// Makes a session in the place of `lost`; everything is reclaimed when the server has forgotten the client too.
+    async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
+        let mut recovery = self.0.recovery.lock().await;
+        if !Arc::ptr_eq(lost, &self.session()) {
+            return Ok(());
+        }
+        let wire = self.wire(&self.0.connections[0]);
+        if let Some(channel) = &lost.channel {
+            // The server may have lost it already.
+            let _ = destroy_session(&wire, channel.session).await;
+        }
+        match recovery.new_session(&wire, self.0.slots).await? {
+            Some(session) => drop(self.replace_session(session)),
+            None => {
+                let session = recovery.new_client(&wire, &self.0.identity, self.0.slots).await?;
+                let session = self.replace_session(session);
+                self.0.opens.reclaim_all(self, &session).await;
+                self.reclaim_complete(&session).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that nothing more will be reclaimed.
+    async fn reclaim_complete(&self, session: &Arc<Session>) -> Result<()> {
+        if !self.0.minor.has_sessions() {
+            return Ok(());
+        }
+        let operations = [ArgOp::ReclaimComplete(ReclaimCompleteArgs { one_fs: false })];
+        let request = Request::changing("RECLAIM_COMPLETE", &operations);
+        match self.attempt(session, &request).await? {
+            Ok(reply) => match reply.results().ok::<ReclaimComplete, _>() {
+                Err(error) if error.v4_status() == Some(Status::CompleteAlready) => Ok(()),
+                other => other,
+            },
+            Err(trouble) => Err(self.error(request.name, Reason::Status(trouble.status().into()))),
+        }
+    }
+
+    /// Finds out what a slot's sequence id is, in the background: a request under the same id is answered either as the one
+    /// that was lost, or as a new one, and uses the id up in both cases (RFC 8881 §2.10.6.1).
+    pub(super) fn settle(&self, session: &Arc<Session>, slot: SlotId, sequence: u32) {
+        let Ok(runtime) = runtime::Handle::try_current() else { return };
+        let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
+        runtime.spawn(async move {
+            for _ in 0..MAX_TRIES {
+                let Some((client, session)) = upgrade(&client, &session) else { return };
+                let Some(channel) = &session.channel else { return };
+                let probe =
+                    SequenceArgs { session: channel.session, sequence, slot, highest_slot: slot, cache_this: false };
+                let request = Request::reading("SEQUENCE", &[]);
+                let reply = client.wire(client.connection()).send(&request, Some(probe)).await;
+                match reply.and_then(|mut reply| reply.take_sequence()) {
+                    Ok(Err(Status::Delay)) | Err(_) => tokio::time::sleep(PAUSE).await,
+                    Ok(Err(Status::BadSession | Status::DeadSession)) => return,
+                    Ok(_) => return channel.slots.settle(slot, sequence),
+                }
+            }
+        });
+    }
+
+    /// Binds the connections again in the background, since the server cannot call this client.
+    pub(super) fn bind_again(&self, session: &Arc<Session>) {
+        let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
+        tokio::spawn(async move {
+            let Some((client, session)) = upgrade(&client, &session) else { return };
+            for connection in &client.0.connections {
+                if let Err(error) = client.bind(connection, &session).await {
+                    tracing::debug!(server = %client.0.server, %error, "cannot bind a connection");
+                }
+            }
+        });
+    }
+
+    /// Sees in the background to what the flags of a SEQUENCE say was lost.
+    pub(super) fn look_after(&self, session: &Arc<Session>, flags: u32) {
+        const LOST: u32 = SEQ_STATUS_RESTART_RECLAIM_NEEDED
+            | SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED
+            | SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED
+            | SEQ_STATUS_ADMIN_STATE_REVOKED;
+        if flags & LOST == 0 || !self.0.opens.begin_check() {
+            return;
+        }
+        let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
+        tokio::spawn(async move {
+            let Some((client, session)) = upgrade(&client, &session) else { return };
+            let recovery = client.0.recovery.lock().await;
+            client.0.opens.check_all(&client, &session).await;
+            drop(recovery);
+        });
+    }
+}
+
+impl Trouble {
+    /// What the server said.
+    pub(super) fn status(self) -> Status {
+        match self {
+            Trouble::SessionLost(status)
+            | Trouble::SlotsBroken(status)
+            | Trouble::NotBound(status)
+            | Trouble::Busy(status)
+            | Trouble::Again(status) => status,
+        }
+    }
+}
+
+fn upgrade(client: &Weak<Inner>, session: &Weak<Session>) -> Option<(Client, Arc<Session>)> {
+    Some((Client(client.upgrade()?), session.upgrade()?))
+}

@@ -1,0 +1,54 @@
+//! REMOVE removes files and empty directories alike (RFC 7530 §16.25, RFC 8881 §18.25). Which of both a name is, is looked at
+//! in the same compound, so that neither call removes what the other one should.
+
+use buffer::Buffer;
+use proto::nfs4::{
+    ArgOp, AttributeValue, Component, Fattr, FileType, Lookup, LookupArgs, Nverify, NverifyArgs, Putfh, Remove,
+    RemoveArgs, Res, Restorefh, Savefh, Status as Wire, Verify, VerifyArgs,
+};
+
+use super::client::Client;
+use super::putfh;
+use super::request::Request;
+use crate::{Handle, Reason, Result, Status};
+
+/// Removes a name that is not a directory's.
+pub(crate) async fn remove(client: &Client, dir: &Handle, name: &[u8]) -> Result<()> {
+    unlink(client, dir, name, false).await
+}
+
+/// Removes an empty directory.
+pub(crate) async fn rmdir(client: &Client, dir: &Handle, name: &[u8]) -> Result<()> {
+    unlink(client, dir, name, true).await
+}
+
+async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<()> {
+    let mut buffer = Buffer::new();
+    let attributes = Fattr::collect(&[AttributeValue::Type(FileType::Directory)], &mut buffer);
+    let check = match is_dir {
+        true => ArgOp::Verify(VerifyArgs { attributes }),
+        false => ArgOp::Nverify(NverifyArgs { attributes }),
+    };
+    let operations = [
+        putfh(dir),
+        ArgOp::Savefh,
+        ArgOp::Lookup(LookupArgs { name: Component(name) }),
+        check,
+        ArgOp::Restorefh,
+        ArgOp::Remove(RemoveArgs { target: Component(name) }),
+    ];
+    let reply = client.call(&Request::changing(if is_dir { "RMDIR" } else { "REMOVE" }, &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    results.ok::<Savefh, _>()?;
+    results.ok::<Lookup, _>()?;
+    let checked = if is_dir { results.next::<Verify>()? } else { results.next::<Nverify>()? };
+    match checked {
+        Res::Ok(()) => {}
+        Res::Fail(Wire::NotSame) => return Err(reply.error(Reason::Status(Status::NotDirectory))),
+        Res::Fail(Wire::Same) => return Err(reply.error(Reason::Status(Status::IsDirectory))),
+        Res::Fail(status) => return Err(reply.refusal(status)),
+    }
+    results.ok::<Restorefh, _>()?;
+    results.ok::<Remove, _>().map(drop)
+}

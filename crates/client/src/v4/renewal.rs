@@ -1,0 +1,61 @@
+//! The lease is renewed before it ends (RFC 7530 §9.5, RFC 8881 §8.3).
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use super::client::{Client, Inner};
+use super::request::Request;
+use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs};
+
+use crate::{Lie, Reason, Result};
+
+/// How often the lease is renewed while it lasts, so that two renewals may get lost.
+const RENEWALS_PER_LEASE: u32 = 3;
+/// The shortest pause between two renewals.
+const MIN_PAUSE: Duration = Duration::from_millis(300);
+
+/// Renews the lease as long as the client lives, where its calls do not do so anyway.
+pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
+    let pause = (lease / RENEWALS_PER_LEASE).max(MIN_PAUSE);
+    loop {
+        tokio::time::sleep(pause).await;
+        let Some(client) = client.upgrade().map(Client) else { return };
+        if client.session().take_renewed() {
+            continue;
+        }
+        if let Err(error) = client.renew_once().await {
+            tracing::debug!(server = %client.0.server, %error, "cannot renew the lease");
+        }
+    }
+}
+
+impl Client {
+    /// Renews the lease: from 4.1 on by a SEQUENCE alone.
+    async fn renew_once(&self) -> Result<()> {
+        if self.0.minor.has_sessions() {
+            return self.call(&Request::reading("SEQUENCE", &[])).await.map(drop);
+        }
+        // The client id is another one after the server restarted, which the first answer tells.
+        let operations = [ArgOp::Renew(RenewArgs { client: self.session().client })];
+        let session = self.session();
+        match self.attempt(&session, &Request::reading("RENEW", &operations)).await? {
+            Ok(reply) => reply.results().ok::<Renew, _>(),
+            Err(trouble) => self.mend(&session, trouble).await,
+        }
+    }
+
+    /// How long the lease is: the server's only one, told at its root.
+    pub(super) async fn lease(&self) -> Result<Duration> {
+        let request = Attribute::set(&[Attribute::LeaseTime]);
+        let operations = [ArgOp::Putrootfh, ArgOp::Getattr(GetattrArgs { request })];
+        let reply = self.call(&Request::reading("GETATTR", &operations)).await?;
+        let mut results = reply.results();
+        results.ok::<Putrootfh, _>()?;
+        let found = results.ok::<proto::nfs4::Getattr, _>()?;
+        match found.values().next() {
+            Some(Ok(AttributeValue::LeaseTime(0))) => Err(reply.error(Reason::Lie(Lie::Lease(0)))),
+            Some(Ok(AttributeValue::LeaseTime(seconds))) => Ok(Duration::from_secs(seconds.into())),
+            _ => Err(reply.error(Reason::Lie(Lie::NoAttribute("lease_time")))),
+        }
+    }
+}

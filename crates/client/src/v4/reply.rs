@@ -1,0 +1,118 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proto::nfs4::{Compound, CompoundOperation, CompoundReplyHead, Res, Sequence, SequenceOk, Status};
+use xdr::{Decode, Decoder};
+
+use crate::connection::Response;
+use crate::{Error, Lie, Reason, Result};
+
+/// What came of a COMPOUND, in the memory that it was received into.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    response: Response<Compound>,
+    /// The operation that it was about.
+    name: &'static str,
+    server: Arc<str>,
+    /// The status of the last operation that was carried out.
+    status: Status,
+    /// How many results are not read yet, and where they begin.
+    left: u32,
+    at: usize,
+}
+
+impl Reply {
+    /// Reads what goes before the results.
+    pub(super) fn parse(response: Response<Compound>, name: &'static str, server: &Arc<str>) -> Result<Reply> {
+        let mut from = Decoder::new(response.results());
+        let head = CompoundReplyHead::decode(&mut from)
+            .map_err(|source| Error::new(server, name, Reason::BadReply(source)))?;
+        let (status, left, at) = (head.status, head.results, from.offset());
+        Ok(Reply { status, left, at, name, server: Arc::clone(server), response })
+    }
+
+    /// Reads the result of the SEQUENCE in front, or the status with which the whole request was refused.
+    pub(super) fn take_sequence(&mut self) -> Result<std::result::Result<SequenceOk, Status>> {
+        let mut results = self.results();
+        let sequence = match results.next::<Sequence>() {
+            Ok(Res::Ok(ok)) => Ok(ok),
+            Ok(Res::Fail(status)) => Err(status),
+            Err(error) if self.left == 0 && self.status != Status::Ok => {
+                drop(error);
+                Err(self.status)
+            }
+            Err(error) => return Err(error),
+        };
+        let (left, at) = (results.left, self.at + results.from.offset());
+        (self.left, self.at) = (left, at);
+        Ok(sequence)
+    }
+
+    /// The status of the last operation that was carried out.
+    pub(super) fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The results of the operations, to be read one by one.
+    pub(crate) fn results(&self) -> Results<'_> {
+        Results { reply: self, left: self.left, from: Decoder::new(&self.response.results()[self.at..]) }
+    }
+
+    /// A part of the results, kept alive without a copy.
+    pub(crate) fn share(&self, part: &[u8]) -> Bytes {
+        self.response.share(part)
+    }
+
+    /// An error of the operation that it was about.
+    pub(crate) fn error(&self, reason: Reason) -> Error {
+        Error::new(&self.server, self.name, reason)
+    }
+
+    /// The server's refusal.
+    pub(crate) fn refusal(&self, status: Status) -> Error {
+        self.error(Reason::Status(status.into()))
+    }
+}
+
+/// The results of a COMPOUND's operations, in their order.
+#[derive(Debug)]
+pub(crate) struct Results<'r> {
+    reply: &'r Reply,
+    left: u32,
+    from: Decoder<'r>,
+}
+
+impl<'r> Results<'r> {
+    /// The next result, which must be one of `O`. Where an earlier operation failed there is none, but its status.
+    pub(crate) fn next<O: CompoundOperation>(&mut self) -> Result<O::Reply<'r>> {
+        let status = self.reply.status;
+        if self.left == 0 {
+            let lie = Reason::Lie(Lie::FewResults);
+            return Err(if status == Status::Ok { self.reply.error(lie) } else { self.reply.refusal(status) });
+        }
+        let number = self.read(Decoder::u32)?;
+        if number != O::NUMBER as u32 {
+            // An operation that the server does not know comes back under another number (RFC 8881 §18.52).
+            let unknown = status != Status::Ok && self.left == 1;
+            let bad = Reason::BadReply(self.from.bad_value("operation", number));
+            return Err(if unknown { self.reply.refusal(status) } else { self.reply.error(bad) });
+        }
+        self.left -= 1;
+        self.read(Decode::decode)
+    }
+
+    /// What came of the next operation, which must have been carried out.
+    pub(crate) fn ok<O, T>(&mut self) -> Result<T>
+    where
+        O: CompoundOperation<Reply<'r> = Res<T>>,
+    {
+        match self.next::<O>()? {
+            Res::Ok(ok) => Ok(ok),
+            Res::Fail(status) => Err(self.reply.refusal(status)),
+        }
+    }
+
+    fn read<T>(&mut self, decode: impl FnOnce(&mut Decoder<'r>) -> xdr::Result<T>) -> Result<T> {
+        decode(&mut self.from).map_err(|source| self.reply.error(Reason::BadReply(source)))
+    }
+}

@@ -1,0 +1,22 @@
+use proto::nfs4::{ArgOp, DataContent, Putfh, Seek, SeekArgs, Stateid};
+
+use super::client::Client;
+use super::putfh;
+use super::request::Request;
+use crate::{Handle, Result};
+
+/// Where the next data or the next hole begins, if there is one before the end (RFC 7862 §15.11).
+pub(crate) async fn seek(
+    client: &Client,
+    file: &Handle,
+    stateid: Stateid,
+    (offset, what): (u64, DataContent),
+) -> Result<Option<u64>> {
+    let operations = [putfh(file), ArgOp::Seek(SeekArgs { stateid, offset, what })];
+    let reply = client.call(&Request::reading("SEEK", &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    let ok = results.ok::<Seek, _>()?;
+    // At the end there is a hole, and no data.
+    Ok(if ok.eof && what == DataContent::Data { None } else { Some(ok.offset) })
+}

@@ -1,0 +1,29 @@
+use proto::nfs4::{Compound, MinorVersion, SequenceArgs};
+
+use super::reply::Reply;
+use super::request::{Request, Sent};
+use crate::Result;
+use crate::connection::Connection;
+
+/// A connection and the minor version that is spoken on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wire<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) minor: MinorVersion,
+}
+
+impl Wire<'_> {
+    /// Sends a request outside of any session.
+    pub(super) async fn call(&self, request: &Request<'_>) -> Result<Reply> {
+        self.send(request, None).await
+    }
+
+    /// Sends a request, and reads its reply up to the results.
+    pub(super) async fn send(&self, request: &Request<'_>, sequence: Option<SequenceArgs>) -> Result<Reply> {
+        let sent = Sent { request, minor: self.minor, sequence };
+        let data = request.write.as_ref().map(|write| write.data.clone());
+        let response = self.connection.call_with_data::<Compound>(&sent, data).await;
+        let response = response.map_err(|error| error.during(request.name))?;
+        Reply::parse(response, request.name, self.connection.server())
+    }
+}
