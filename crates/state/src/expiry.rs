@@ -27,15 +27,12 @@ impl State {
     /// Revokes a state on behalf of an administrator (RFC 8881 §8.6.2).
     ///
     /// # Errors
-    /// [`StateError::BadStateid`] when there is no such state.
+    /// [`StateError::BadStateid`] when there is no such state, `Records` when the client's record cannot be marked.
     pub fn revoke_by_administrator(&self, now: Duration, stateid: &Stateid) -> Result<(), StateError> {
         let mut core = self.core();
         let key = core.locate(stateid)?;
         match core.states.get(&key) {
-            Some(held) if held.standing.holds() => {
-                core.revoke(now, key, Standing::AdminRevoked);
-                Ok(())
-            }
+            Some(held) if held.standing.holds() => core.revoke(now, key, Standing::AdminRevoked),
             _ => Err(StateError::BadStateid),
         }
     }
@@ -103,27 +100,34 @@ impl Core {
         let too_many = self.courtesy_last_round.max(self.courtesy_this_round) >= limits.courtesy_clients;
         let useless = !client.confirmed || !self.has_state(number);
         if useless || too_many || since + limits.courtesy < now {
-            self.expire(now, number, length);
+            // A record that cannot be removed now keeps the client until the next round.
+            let _ = self.expire(now, number, length);
             return;
         }
         self.courtesy_this_round += 1;
     }
 
     /// Ends a client whose lease is over, unless it has just been heard of.
-    fn expire(&mut self, now: Duration, number: u32, length: Duration) {
-        let Some(client) = self.clients.get(&number) else { return };
+    ///
+    /// # Errors
+    /// When its record cannot be removed; it stays.
+    pub(crate) fn expire(&mut self, now: Duration, number: u32, length: Duration) -> Result<(), StateError> {
+        let Some(client) = self.clients.get(&number) else { return Ok(()) };
         let (id, lease) = (client.id, client.lease.clone());
         // The record goes first: what the client had may be given to others from here on (RFC 8881 §8.4.3).
-        if lease.overdue_since(now, length).is_none() || self.forget_record(id).is_err() {
-            return;
+        if lease.overdue_since(now, length).is_none() {
+            return Ok(());
         }
+        self.forget_record(id)?;
         if lease.end_if_overdue(now, length) {
             self.drop_client(id);
         } else if let Some(client) = self.clients.get_mut(&number) {
-            // It came back in between. Its record is written again with its next grant.
+            // It came back in between. If its record cannot be written now, it is with its next grant; until then it would
+            // lose what it has in a restart, which harms nobody else.
             client.recorded = false;
             let _ = self.ensure_recorded(id, false);
         }
+        Ok(())
     }
 
     /// Makes room for a new client if the table is full: the first client that is overdue goes.
@@ -134,10 +138,7 @@ impl Core {
         let length = self.limits().lease;
         let overdue = self.clients.values().find(|client| client.is_overdue(now, length)).map(|client| client.id);
         match overdue {
-            Some(id) => {
-                self.expire(now, id.number(), length);
-                Ok(())
-            }
+            Some(id) => self.expire(now, id.number(), length),
             None => Err(StateError::Delay),
         }
     }

@@ -13,7 +13,7 @@ use crate::owner::OwnerId;
 use crate::share::SharesSeen;
 use crate::stateid_table::{Published, Standing};
 use crate::waiter::Waiter;
-use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateKind, Stateid};
+use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateError, StateKind, Stateid};
 
 /// One thing that a stateid names.
 #[derive(Debug)]
@@ -198,11 +198,20 @@ impl Core {
     }
 
     /// Takes a state away and leaves the reason under its stateid, until the client frees it or is gone.
-    pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: Standing) {
+    ///
+    /// # Errors
+    /// When the client's record cannot be marked; nothing was taken away.
+    pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: Standing) -> Result<(), StateError> {
+        self.mark_record(key.client())?;
         let locks = self.states.get(&key).and_then(Held::open).map(|open| open.locks.clone()).unwrap_or_default();
         for lock in locks {
-            self.revoke(now, lock, why);
+            self.revoke_marked(now, lock, why);
         }
+        self.revoke_marked(now, key, why);
+        Ok(())
+    }
+
+    fn revoke_marked(&mut self, now: Duration, key: StateKey, why: Standing) {
         self.detach(now, key);
         let Some(held) = self.states.get_mut(&key) else { return };
         held.standing = why;

@@ -229,22 +229,26 @@ impl Core {
         Ok(())
     }
 
-    /// Counts a state that was revoked, and marks the record: after a restart, the client might reclaim what others
+    /// Marks the record of a client before the first of its states is revoked: after a restart, it might reclaim what others
     /// have had meanwhile (RFC 8881 §8.4.3).
+    pub(crate) fn mark_record(&mut self, number: u32) -> Result<(), StateError> {
+        let Some(client) = self.clients.get(&number) else { return Ok(()) };
+        if client.recorded && client.revoked == Default::default() {
+            let (kind, name) = (client.record_kind(), client.name.clone());
+            self.records.mark(kind, &name, true)?;
+            self.grace.set(kind, &name, Recorded::Revoked);
+        }
+        Ok(())
+    }
+
+    /// Counts a state that was revoked.
     pub(crate) fn note_revoked(&mut self, number: u32, why: Standing) {
         let Some(client) = self.clients.get_mut(&number) else { return };
-        let first = client.revoked == Default::default();
         match why {
             Standing::Expired => client.revoked.expired += 1,
             Standing::AdminRevoked => client.revoked.admin += 1,
             Standing::DelegRevoked => client.revoked.recallable += 1,
             _ => return,
-        }
-        if first && client.recorded {
-            let (kind, name) = (client.record_kind(), client.name.clone());
-            // A store that fails keeps the client from reclaiming only in this boot; the next writes will fail loudly.
-            let _ = self.records.mark(kind, &name, true);
-            self.grace.set(kind, &name, Recorded::Revoked);
         }
         self.publish_revoked(number);
     }

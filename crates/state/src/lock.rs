@@ -276,7 +276,7 @@ impl Core {
             let Some(&first) = conflicts.next() else { return Ok(()) };
             drop(conflicts);
             match first.state {
-                Some(state) if self.is_clearable(now, state) => self.clear(now, state),
+                Some(state) if self.is_clearable(now, state) => self.clear(now, state)?,
                 _ => return Err(StateError::Denied(Box::new(self.describe(&first)))),
             }
         }

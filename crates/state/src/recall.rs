@@ -114,7 +114,7 @@ impl Core {
     /// Asks for one delegation back; true when it is out of the way already.
     fn recall(&mut self, now: Duration, key: StateKey) -> Result<bool, StateError> {
         if self.is_clearable(now, key) {
-            self.clear(now, key);
+            self.clear(now, key)?;
             return Ok(true);
         }
         let deadline = now + self.limits().recall;
@@ -126,7 +126,7 @@ impl Core {
             if recalled + self.shared.limits.recall > now {
                 return Ok(false);
             }
-            self.revoke(now, key, Standing::DelegRevoked);
+            self.revoke(now, key, Standing::DelegRevoked)?;
             return Ok(true);
         }
         delegation.recalled = Some(now);
@@ -159,12 +159,15 @@ impl Core {
         pending.into_iter().for_each(|key| self.emit_recall(key));
     }
 
-    /// Revokes some of the delegations whose time to be returned is over.
+    /// Revokes some of the delegations whose time to be returned is over. One whose client's record cannot be marked stays,
+    /// and is tried again the next time.
     pub(crate) fn revoke_late(&mut self, now: Duration) {
         for _ in 0..self.limits().steps {
             let Some(key) = self.recalls.next_late(now) else { return };
+            if self.revoke(now, key, Standing::DelegRevoked).is_err() {
+                return;
+            }
             self.recalls.forget(key);
-            self.revoke(now, key, Standing::DelegRevoked);
         }
     }
 

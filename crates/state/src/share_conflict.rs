@@ -96,7 +96,7 @@ impl Core {
     pub(crate) fn clear_share_conflicts(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
         let cleared = self.clear_shares(now, &args.file, None, |access, deny| {
             args.access.is_denied_by(deny) || access.is_denied_by(args.deny)
-        });
+        })?;
         answer(cleared, StateError::ShareDenied)
     }
 
@@ -109,12 +109,12 @@ impl Core {
     ) -> Result<(), StateError> {
         let cleared = self.clear_shares(now, file, Some(share.owner), |access, deny| {
             share.access.is_denied_by(deny) || access.is_denied_by(share.deny)
-        });
+        })?;
         answer(cleared, StateError::ShareDenied)
     }
 
     fn clear_denials(&mut self, now: Duration, file: &FileKey, access: ShareAccess) -> Result<(), StateError> {
-        let cleared = self.clear_shares(now, file, None, |_, deny| access.is_denied_by(deny));
+        let cleared = self.clear_shares(now, file, None, |_, deny| access.is_denied_by(deny))?;
         answer(cleared, StateError::Locked)
     }
 
@@ -126,22 +126,22 @@ impl Core {
         file: &FileKey,
         own_share: Option<OwnerId>,
         conflicts: impl Fn(ShareAccess, ShareDeny) -> bool,
-    ) -> Cleared {
-        let Some(entry) = self.files.get(file) else { return Cleared::Yes };
+    ) -> Result<Cleared, StateError> {
+        let Some(entry) = self.files.get(file) else { return Ok(Cleared::Yes) };
         let shares = entry.locks.iter().flat_map(|locks| &locks.shares);
         if shares.filter(|share| Some(share.owner) != own_share).any(|share| conflicts(share.access, share.deny)) {
-            return Cleared::No;
+            return Ok(Cleared::No);
         }
         let conflicting = |key: &StateKey| {
             self.states.get(key).and_then(Held::open).is_some_and(|open| conflicts(open.access, open.deny))
         };
         let found: Vec<StateKey> = entry.opens.iter().copied().filter(conflicting).collect();
         if found.iter().any(|key| !self.is_clearable(now, *key)) {
-            return Cleared::No;
+            return Ok(Cleared::No);
         }
         let steps = self.limits().steps;
-        found.iter().take(steps).for_each(|key| self.clear(now, *key));
-        if found.len() <= steps { Cleared::Yes } else { Cleared::Partly }
+        found.iter().take(steps).try_for_each(|key| self.clear(now, *key))?;
+        Ok(if found.len() <= steps { Cleared::Yes } else { Cleared::Partly })
     }
 
     /// Whether a state belongs to a client that is gone or overdue: it does not stand in the way of others.
@@ -150,10 +150,23 @@ impl Core {
     }
 
     /// Takes such a state away.
-    pub(crate) fn clear(&mut self, now: Duration, key: StateKey) {
-        match self.clients.contains_key(&key.client()) {
-            true => self.revoke(now, key, Standing::Expired),
-            false => self.remove_state(now, key),
+    ///
+    /// A client of NFSv4.0 goes with all that it has: unlike SEQUENCE, RENEW cannot say that only a part was lost, and there
+    /// is no FREE_STATEID to acknowledge it with. The client hears EXPIRED and begins anew (RFC 7530 §9.6.3).
+    ///
+    /// # Errors
+    /// When the record of the client cannot be changed: until then nobody else may have what it holds (RFC 8881 §8.4.3).
+    pub(crate) fn clear(&mut self, now: Duration, key: StateKey) -> Result<(), StateError> {
+        match self.clients.get(&key.client()) {
+            Some(client) if client.is_v40() => self.expire(now, key.client(), self.limits().lease)?,
+            Some(_) => return self.revoke(now, key, Standing::Expired),
+            None => {}
         }
+        if self.clients.contains_key(&key.client()) {
+            // It was heard of just now.
+            return Err(StateError::Delay);
+        }
+        self.remove_state(now, key);
+        Ok(())
     }
 }

@@ -37,13 +37,25 @@ impl State {
         }
         let key = self.shared.locate(door, stateid)?;
         let shard = self.shared.stateids.read(key);
-        let published = shard.get(&key).ok_or(StateError::BadStateid)?;
+        let Some(published) = shard.get(&key) else {
+            drop(shard);
+            return Err(self.why_gone(door, stateid));
+        };
         published.check(now, door, stateid, file)?;
         // A client that writes may have to read what it does not overwrite (RFC 8881 §18.22.3), so an open for
         // writing is good for reading; a delegation for reading is not good for writing.
         match io {
             IoKind::Write if !published.access.writes() => Err(StateError::OpenMode),
             _ => Ok(()),
+        }
+    }
+
+    /// What becomes of a stateid that names nothing: NFSv4.0 is told if the client that it was given to has expired
+    /// (RFC 7530 §9.1.4.4); a session would have said so.
+    fn why_gone(&self, door: Door, stateid: &Stateid) -> StateError {
+        match door {
+            Door::V40 => self.core().locate(stateid).err().unwrap_or(StateError::BadStateid),
+            Door::V41(_) => StateError::BadStateid,
         }
     }
 
@@ -139,10 +151,10 @@ impl Shared {
         if stateid.is_special() {
             return Err(StateError::BadStateid);
         }
-        if stateid.boot() != self.boot {
-            return Err(StateError::StaleStateid);
-        }
         match door {
+            // NFSv4.1 has no word for it, since the session went with the boot (RFC 8881 §15.1.16.5).
+            _ if stateid.boot() != self.boot && door != Door::V40 => Err(StateError::BadStateid),
+            _ if stateid.boot() != self.boot => Err(StateError::StaleStateid),
             Door::V41(client) if client.number() != stateid.key().client() => Err(StateError::BadStateid),
             _ => Ok(stateid.key()),
         }

@@ -92,7 +92,7 @@ fn stateid_is_good_for_its_client_and_file_only() {
     assert_eq!(world.io(a.id, &Stateid::CURRENT, 1, IoKind::Read), Err(StateError::BadStateid));
     assert_eq!(world.state.stateid_file(Door::V41(a.id), &open), Ok(key(1)));
     world.restart();
-    assert_eq!(world.io(a.id, &open, 1, IoKind::Read), Err(StateError::StaleStateid));
+    assert_eq!(world.io(a.id, &open, 1, IoKind::Read), Err(StateError::BadStateid));
 }
 
 #[test]

@@ -277,3 +277,87 @@ fn many_overdue_conflicts_are_cleared_over_several_requests() {
     assert_eq!((open().unwrap_err(), open().unwrap_err()), (StateError::Delay, StateError::Delay));
     assert!(open().is_ok());
 }
+
+#[test]
+fn nothing_is_taken_from_a_client_whose_record_cannot_be_marked() {
+    // RFC 8881 §8.4.3: after a restart it would reclaim what somebody else has had.
+    let mut world = World::new();
+    let (a, b) = (world.client("a"), world.client("b"));
+    let open = world.open(a.id, "o", 1, (ShareAccess::BOTH, ShareDeny::BOTH)).unwrap().stateid;
+    world.sleep(91);
+    world.flags(b, 1);
+    world.records.set_failing(true);
+    let refused = world.open(b.id, "o", 1, BOTH);
+    assert!(matches!(refused, Err(StateError::Records(_))), "{refused:?}");
+    let removed = world.state.revoke_by_administrator(world.now, &open);
+    assert!(matches!(removed, Err(StateError::Records(_))), "{removed:?}");
+    assert_eq!(world.flags(a, 1), StatusFlags(0));
+    assert_eq!(world.io(a.id, &open, 1, IoKind::Write), Ok(()));
+    world.sleep(91);
+    world.flags(b, 2);
+    world.records.set_failing(false);
+    assert!(world.open(b.id, "o", 1, BOTH).is_ok());
+    assert!(world.records.0.lock().unwrap().iter().any(|record| *record.name == *b"a" && record.revoked));
+}
+
+#[test]
+fn late_delegation_stays_until_its_clients_record_is_marked() {
+    let mut world = World::new();
+    let (a, b) = (world.client("a"), world.client("b"));
+    let mut args = open_args(a.id, "o", 1, READ);
+    args.want = DelegationWant::Read;
+    let DelegationAnswer::Granted { stateid, .. } = world.state.open(world.now, &args).unwrap().delegation else {
+        panic!("nothing speaks against it")
+    };
+    assert_eq!(world.open(b.id, "o", 1, BOTH), Err(StateError::Delay));
+    world.sleep(60);
+    for client in [a, b] {
+        world.flags(client, 1);
+    }
+    world.sleep(60);
+    for client in [a, b] {
+        world.flags(client, 2);
+    }
+    world.records.set_failing(true);
+    world.tick();
+    assert_eq!(world.io(a.id, &stateid, 1, IoKind::Read), Ok(()));
+    assert!(matches!(world.open(b.id, "o", 1, BOTH), Err(StateError::Records(_))));
+    world.records.set_failing(false);
+    world.tick();
+    assert_eq!(world.io(a.id, &stateid, 1, IoKind::Read), Err(StateError::DelegRevoked));
+    assert!(world.open(b.id, "o", 1, BOTH).is_ok());
+}
+
+#[test]
+fn overdue_v40_client_loses_all_when_somebody_wants_a_part() {
+    let mut world = World::new();
+    let old = world.client40("c", 1);
+    world.open(old, "o", 1, (ShareAccess::BOTH, ShareDeny::BOTH)).unwrap();
+    let other = world.open(old, "o", 2, BOTH).unwrap().stateid;
+    world.sleep(3600);
+    assert_eq!(world.state.renew(world.now, old), Ok(()), "nobody wanted anything");
+    world.sleep(91);
+    let client = world.client("a");
+    assert!(world.open(client.id, "o", 1, BOTH).is_ok());
+    assert_eq!(world.state.renew(world.now, old), Err(StateError::Expired));
+    let io = |stateid| world.state.check_io(world.now, (Door::V40, stateid), &key(2), IoKind::Read);
+    assert_eq!(io(&other), Err(StateError::Expired));
+    world.tick();
+    assert_eq!(io(&other), Err(StateError::Expired), "even when nothing is left of it");
+    assert_ne!(world.client40("c", 1), old, "it begins anew");
+}
+
+#[test]
+fn stateid_of_an_earlier_boot_is_stale_to_v40_and_bad_to_v41() {
+    // RFC 7530 §9.1.4.4; RFC 8881 §15.1.16.5.
+    let mut world = World::new();
+    let stateid = world.open_rw(world.client("a").id, "o", 1);
+    let stateid40 = world.open(world.client40("c", 1), "o", 2, BOTH).unwrap().stateid;
+    world.restart();
+    let a = world.newcomer("a").id;
+    assert_eq!(world.io(a, &stateid, 1, IoKind::Read), Err(StateError::BadStateid));
+    assert_eq!(world.state.test_stateid(world.now, Door::V41(a), &stateid), Err(StateError::BadStateid));
+    assert_eq!(world.state.close(world.now, Door::V41(a), &stateid, &key(1)), Err(StateError::BadStateid));
+    let io = world.state.check_io(world.now, (Door::V40, &stateid40), &key(2), IoKind::Read);
+    assert_eq!(io, Err(StateError::StaleStateid));
+}

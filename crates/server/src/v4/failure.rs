@@ -54,9 +54,11 @@ impl From<vfs::NameError> for Failure {
     }
 }
 
-/// `status` as a minor version knows it: those of NFSv4.1 have older names in NFSv4.0 (RFC 7530 §13, §16.16.5).
+/// `status` as a minor version knows it: those of NFSv4.1 have older names in NFSv4.0 (RFC 7530 §13, §16.16.5), and RESOURCE is
+/// of NFSv4.0 only: a limit that a later operation may find lower is answered with DELAY (RFC 8881 §15.1.1.3).
 pub(super) fn in_minor(status: Status, minor: MinorVersion) -> Status {
     match status {
+        Status::Resource if minor.has_sessions() => Status::Delay,
         _ if minor.has_sessions() => status,
         // RFC 7530 §16.16.5: for special files too, since the arguments of OPEN were right.
         Status::WrongType => Status::Symlink,

@@ -2,14 +2,28 @@
 #![allow(dead_code, reason = "each test file uses another part of it")]
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use state::*;
 
-/// Client records in memory, shared between the boots of one test.
+/// Client records in memory, shared between the boots of one test, and whether the store fails.
 #[derive(Debug, Clone, Default)]
-pub struct Records(pub Arc<Mutex<Vec<ClientRecord>>>);
+pub struct Records(pub Arc<Mutex<Vec<ClientRecord>>>, pub Arc<AtomicBool>);
+
+impl Records {
+    pub fn set_failing(&self, failing: bool) {
+        self.1.store(failing, Ordering::Relaxed);
+    }
+
+    fn check(&self) -> Result<(), RecordsError> {
+        match self.1.load(Ordering::Relaxed) {
+            true => Err(RecordsError("no space".to_owned())),
+            false => Ok(()),
+        }
+    }
+}
 
 impl ClientRecords for Records {
     fn load(&mut self) -> Result<Vec<ClientRecord>, RecordsError> {
@@ -23,11 +37,13 @@ impl ClientRecords for Records {
     }
 
     fn remove(&mut self, names: &[(RecordKind, &[u8])]) -> Result<(), RecordsError> {
+        self.check()?;
         self.0.lock().unwrap().retain(|r| !names.contains(&(r.kind, &r.name)));
         Ok(())
     }
 
     fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError> {
+        self.check()?;
         for record in self.0.lock().unwrap().iter_mut().filter(|r| r.kind == kind && *r.name == *name) {
             record.revoked = revoked;
         }
