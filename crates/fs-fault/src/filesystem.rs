@@ -86,6 +86,10 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
         Ok(Arc::new(FaultFile::new(file, self.plan.clone())))
     }
 
+    fn storage(&self) -> Option<u64> {
+        self.inner.storage()
+    }
+
     fn has_local_locks(&self) -> bool {
         self.inner.has_local_locks()
     }

@@ -69,6 +69,11 @@ impl FileSystem for HostFs {
         self.open_regular(cx, node, mode)
     }
 
+    fn storage(&self) -> Option<u64> {
+        // The numbers of a store are its export's own; the kernel's handles are the same wherever a file is reached from.
+        matches!(self.handles, Handles::Kernel(_)).then_some(self.volume.device)
+    }
+
     fn has_local_locks(&self) -> bool {
         true
     }

@@ -25,7 +25,7 @@ impl ExportedLocks {
     /// Opens a file to lock it, if local processes may lock it too.
     fn open(&self, file: &FileKey) -> Option<Box<dyn LockFile>> {
         let exports = self.exports.load();
-        let exported = exports.by_id(file.export)?;
+        let exported = exports.showing(file)?;
         let file_system = &exported.export.file_system;
         if !file_system.has_local_locks() {
             return None;
@@ -102,8 +102,8 @@ mod tests {
         let node = file_system.create(&Context::ROOT, place, CreateMode::Guarded, &set).unwrap().handle;
         let export = Export { name: "/files".to_owned(), file_system, rules: Vec::new(), fsid: None };
         let table = ExportTable::new(vec![export], HandleKey::new([7; 16])).unwrap();
-        let id = table.by_path(b"/files").unwrap().0.id();
-        (ExportedLocks::new(Arc::new(ArcSwap::from_pointee(table))), FileKey { export: id, node })
+        let key = table.by_path(b"/files").unwrap().0.file_key(node);
+        (ExportedLocks::new(Arc::new(ArcSwap::from_pointee(table))), key)
     }
 
     fn range(first: u64, last: u64) -> HostRange {

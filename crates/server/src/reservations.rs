@@ -10,7 +10,7 @@
 //! the anonymous stateid: clients of NFSv2 and NFSv3 know of no grace period, hardly anybody denies anything, and each restart
 //! would stop all of them until the last client of NFSv4 is back.
 
-use state::{AccessKind, FileKey, StateError, Verdict};
+use state::{AccessKind, StateError, Verdict};
 use vfs::SetAttributes;
 
 use crate::fault::Fault;
@@ -19,7 +19,7 @@ use crate::node::Node;
 impl Node<'_> {
     /// Refuses what a share reservation denies.
     pub(crate) fn require_unreserved(&self, kind: AccessKind) -> Result<(), Fault> {
-        let file = FileKey { export: self.exported.id(), node: self.handle };
+        let file = self.exported.file_key(self.handle);
         match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
             Ok(Verdict::Proceed) => Ok(()),
             Ok(Verdict::Wait) | Err(StateError::Delay) => Err(Fault::Recalling),
@@ -72,7 +72,7 @@ mod tests {
         let root = exported.export.file_system.root();
         let place = Place { dir: root, name: Name::new(b"file").unwrap() };
         let handle = exported.export.file_system.lookup(&Context::ROOT, place).unwrap().handle;
-        let file = FileKey { export: exported.id(), node: handle };
+        let file = exported.file_key(handle);
         let (now, address) = (Duration::from_secs(1), "192.0.2.1:700".parse().unwrap());
         let share = NlmShareArgs {
             host: b"host",

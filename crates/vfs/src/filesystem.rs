@@ -192,6 +192,12 @@ pub trait FileSystem: Send + Sync {
     /// The directory at the top. There is no way out of it upwards: it is its own parent.
     fn root(&self) -> Handle;
 
+    /// The number of the storage that this is a view of, for the lifetime of the process: two views with one number, such as a
+    /// directory and one below it, name a file that is in both by one handle. `None` for what no other view shows.
+    fn storage(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether calls wait.
     fn blocking(&self) -> Blocking {
         Blocking::Always

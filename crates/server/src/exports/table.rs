@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use state::FileKey;
 use vfs::{FileSystem, Handle};
 
 use super::pseudo::PseudoTree;
@@ -28,6 +29,8 @@ pub(crate) struct Exported {
     key: HandleKey,
     /// What files of this export say their file system is, mixed with what the file system says.
     pub(crate) fsid: u64,
+    /// What the locks and opens of its files are kept under: the same for all exports of one storage.
+    storage: u64,
 }
 
 impl Exported {
@@ -38,12 +41,19 @@ impl Exported {
         let rules = vec![AccessRule { clients: ClientPattern::Everyone, options }];
         let export = Export { name: "/".to_owned(), file_system: tree, rules, fsid: None };
         let key = key.derive(IDENTITY);
-        Exported { export, tag: ExportTag::of(IDENTITY), fsid: key.checksum(b"fsid"), key }
+        let fsid = key.checksum(b"fsid");
+        Exported { export, tag: ExportTag::of(IDENTITY), fsid, storage: fsid, key }
     }
 
     /// A number that no other export has, now or after a restart, but by a chance of 2⁻⁶⁴.
     pub(crate) fn id(&self) -> u64 {
         self.fsid
+    }
+
+    /// What state is kept under for a file of this export. Exports of overlapping directories have their files in common, and
+    /// what a client holds of one by one export counts by the other too.
+    pub(crate) fn file_key(&self, node: Handle) -> FileKey {
+        FileKey { export: self.storage, node }
     }
 }
 
@@ -94,9 +104,11 @@ impl ExportTable {
         }
         let key = self.key.derive(&identity);
         let fsid = key.checksum(b"fsid");
+        let of_storage = |number: u64| self.key.derive(b"storage").checksum(&number.to_be_bytes());
+        let storage = export.file_system.storage().map_or(fsid, of_storage);
         let tag = ExportTag::of(&identity);
         self.by_tag.entry(tag).or_default().push(index);
-        self.exports.push(Arc::new(Exported { export, tag, key, fsid }));
+        self.exports.push(Arc::new(Exported { export, tag, key, fsid, storage }));
         Ok(())
     }
 
@@ -108,6 +120,11 @@ impl ExportTable {
     /// The export with the number `id`.
     pub(crate) fn by_id(&self, id: u64) -> Option<&Arc<Exported>> {
         self.exports.iter().find(|exported| exported.id() == id)
+    }
+
+    /// An export that shows the files of the storage that `file` is on, the first of them if there are several.
+    pub(crate) fn showing(&self, file: &FileKey) -> Option<&Arc<Exported>> {
+        self.exports.iter().find(|exported| exported.storage == file.export)
     }
 
     /// All exports, in the order in which they were given.

@@ -40,9 +40,9 @@ pub(super) fn lockable(cx: &CallContext<'_>, handle: &[u8], purpose: Purpose) ->
 /// The file of a handle, for who gives up what he holds: whatever became of the file and of his permissions.
 pub(super) fn locked(cx: &CallContext<'_>, handle: &[u8]) -> Result<FileKey, Refusal> {
     let (exported, node) = cx.exports.resolve(handle).map_err(crate::fault::Fault::from)?;
-    Ok(FileKey { export: exported.id(), node })
+    Ok(exported.file_key(node))
 }
 
 pub(super) fn key(node: &Node<'_>) -> FileKey {
-    FileKey { export: node.exported.id(), node: node.handle }
+    node.exported.file_key(node.handle)
 }

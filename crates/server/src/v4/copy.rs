@@ -14,6 +14,7 @@ use super::copies::{Asker, NewJob, Place};
 use super::failure::Outcome;
 use super::open::file_key;
 use super::source::{Pair, source_stateid};
+use crate::node::Node;
 use crate::transfer;
 
 /// The most bytes of one COPY on a thread that may wait: a client sees progress, and a slot is not taken for long.
@@ -64,9 +65,9 @@ fn begin(
     if !server.copies.is_driven() || !server.state.can_call_back(client) {
         return Ok(None);
     }
-    let source = Place { file: file_key(&pair.source), stateid: source_stateid(compound, &args.source_stateid)? };
-    let destination =
-        Place { file: file_key(&pair.destination), stateid: compound.stateid(&args.destination_stateid)? };
+    let place = |node: &Node<'_>, stateid| Place { export: node.exported.id(), file: file_key(node), stateid };
+    let source = place(&pair.source, source_stateid(compound, &args.source_stateid)?);
+    let destination = place(&pair.destination, compound.stateid(&args.destination_stateid)?);
     let handle = FileHandle::new(pair.destination.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
     let asker = Asker { client, peer: compound.cx.request.peer, identity: compound.cx.identity.lasting() };
     Ok(server.copies.add(NewJob { asker, source, destination, handle, range, verifier }).ok())

@@ -79,7 +79,7 @@ fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
 
 /// What the state manager keeps state by.
 pub(super) fn file_key(node: &Node<'_>) -> FileKey {
-    FileKey { export: node.exported.id(), node: node.handle }
+    node.exported.file_key(node.handle)
 }
 
 fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {

@@ -1,8 +1,8 @@
 //! Exactly-once semantics (RFC 8881 §2.10.6).
 
 use proto::nfs4::{
-    Component, Create, CreateArgs, CreateType, DestroySession, DestroySessionArgs, Fattr, Getattr, GetattrArgs,
-    Sequence, Status,
+    Component, Create, CreateArgs, CreateType, DestroySession, DestroySessionArgs, ExchangeId, ExchangeIdArgs, Fattr,
+    Getattr, GetattrArgs, Sequence, SsvParms, StateProtect, StateProtectOps, Status,
 };
 
 use crate::caller::{Caller, memory_server};
@@ -78,4 +78,21 @@ fn sequence_alone_keeps_the_lease_and_the_slot_going() {
     }
     let mut results = session.call(&session.begin().root().op::<Getattr>(&GetattrArgs { request: Fattr::EMPTY.mask }));
     assert!(success(results.skip_root().take::<Getattr>()).values.is_empty());
+}
+
+#[test]
+fn protection_that_needs_rpcsec_gss_is_refused() {
+    // RFC 8881 §18.35.3: SP4_MACH_CRED asks for a principal that was authenticated with integrity, SP4_SSV for algorithms.
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let ask = |state_protect| {
+        let args =
+            ExchangeIdArgs { verifier: [1; 8], owner_id: b"the client", flags: 0, state_protect, implementation: None };
+        failure(caller.compound(&Compound::new(1).op::<ExchangeId>(&args)).take::<ExchangeId>())
+    };
+    let ops = StateProtectOps::default();
+    assert_eq!(ask(StateProtect::MachCred(ops)), Status::Inval);
+    let (hash_algorithms, encryption_algorithms) = (Vec::new(), Vec::new());
+    let ssv = SsvParms { ops, hash_algorithms, encryption_algorithms, window: 4, gss_handles: 1 };
+    assert_eq!(ask(StateProtect::Ssv(ssv)), Status::EncrAlgUnsupp);
 }

@@ -13,7 +13,7 @@ impl Server {
     /// Tells a client once; it asks again on its own when this is lost (RFC 8881 §18.10.4).
     pub(crate) fn notify_lock(&self, notice: &LockNotice, now: Duration) {
         let exports = self.exports.load();
-        let Some(exported) = exports.by_id(notice.file.export) else { return };
+        let Some(exported) = exports.showing(&notice.file) else { return };
         let handle = ExportTable::wire_handle(exported, &notice.file.node);
         let Some(file) = FileHandle::new(handle.as_bytes()) else { return };
         let owner = StateOwner { client: ClientId(notice.client.0), owner: &notice.owner };

@@ -22,6 +22,8 @@ pub(in crate::v4) struct Asker {
 /// A file, and what it is read or written under.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::v4) struct Place {
+    /// The export that the client named the file by, whose rules hold for it.
+    pub(in crate::v4) export: u64,
     pub(in crate::v4) file: FileKey,
     pub(in crate::v4) stateid: Stateid,
 }

@@ -87,7 +87,7 @@ fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<
 
 /// A file of a copy, if it is still exported to whoever asked for the copy.
 fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> Outcome<Side<'c>> {
-    let exported = cx.exports.by_id(place.file.export).ok_or(Fault::Handle(HandleError::Unknown))?;
+    let exported = cx.exports.by_id(place.export).ok_or(Fault::Handle(HandleError::Unknown))?;
     // Another open of the file may have counted the seqid on since: 0 means the newest (RFC 8881 §8.2.2).
     let stateid = match place.stateid {
         special @ (Stateid::ANONYMOUS | Stateid::READ_BYPASS) => special,

@@ -1,0 +1,106 @@
+//! Exports of overlapping directories: what is held of a file by one path counts by the other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fs_host::{HandleForm, HostFs, HostOptions};
+use proto::nfs3::StableHow;
+use proto::nfs4::{
+    Component, CompoundOperation, CreateHow, Fattr, FileHandle, Getfh, Lock, LockArgs, LockType, Locker, Open,
+    OpenArgs, OpenClaim, OpenHow, Res, ResOr, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, SHARE_DENY_WRITE, StateOwner,
+    Stateid, Status, WANT_NO_DELEG,
+};
+use server::Server;
+
+use crate::caller::{Caller, WORKERS, export, nfs3, server};
+use crate::session::Session;
+
+const OUTER: &str = "/outer";
+const INNER: &str = "/inner";
+
+/// A directory with another one in it, both exported, or `None` where the kernel's handles cannot be had.
+struct Overlap {
+    base: PathBuf,
+    server: Server,
+}
+
+impl Overlap {
+    fn new(name: &str) -> Option<Overlap> {
+        let base = std::env::temp_dir().join(format!("wharf-overlap-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(base.join("top/sub")).unwrap();
+        let open = |path: &str| {
+            let state_dir = Some(base.join("state"));
+            let options =
+                HostOptions { handle_form: HandleForm::Kernel, state_dir, workers: WORKERS, ..HostOptions::default() };
+            HostFs::open(&base.join(path), options)
+        };
+        let (Ok(outer), Ok(inner)) = (open("top"), open("top/sub")) else {
+            println!("skipped: files cannot be opened by the kernel's handles here");
+            std::fs::remove_dir_all(base).unwrap();
+            return None;
+        };
+        let server = server(vec![export(OUTER, Arc::new(outer)), export(INNER, Arc::new(inner))]);
+        Some(Overlap { base, server })
+    }
+
+    fn session(&self, name: &[u8]) -> Session<'_> {
+        Session::named(Caller::root(&self.server), 1, name)
+    }
+}
+
+impl Drop for Overlap {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.base);
+    }
+}
+
+fn open(share_deny: u32) -> OpenArgs<'static> {
+    OpenArgs {
+        seqid: 0,
+        share_access: SHARE_ACCESS_BOTH | WANT_NO_DELEG,
+        share_deny,
+        owner: StateOwner { client: proto::nfs4::ClientId(0), owner: b"owner" },
+        how: OpenHow::Create(CreateHow::Unchecked(Fattr::EMPTY)),
+        claim: OpenClaim::Null(Component(b"f")),
+    }
+}
+
+fn try_open(session: &Session<'_>, dir: &str, deny: u32) -> Result<(Stateid, FileHandle), Status> {
+    let mut results = session.call(&session.begin().path(dir).op::<Open>(&open(deny)).op::<Getfh>(&()));
+    match results.skip_path(dir).take::<Open>() {
+        Res::Ok(opened) => Ok((opened.stateid, results.handle())),
+        Res::Fail(status) => Err(status),
+    }
+}
+
+fn lock(session: &Session<'_>, path: &str, open: Stateid, owner: &[u8]) -> <Lock as CompoundOperation>::Reply<'static> {
+    let owner = StateOwner { client: proto::nfs4::ClientId(0), owner };
+    let locker = Locker::New { open_seqid: 0, open_stateid: open, lock_seqid: 0, owner };
+    let args = LockArgs { lock_type: LockType::Write, reclaim: false, offset: 0, length: 10, locker };
+    session.call(&session.begin().path(path).op::<Lock>(&args)).skip_path(path).take::<Lock>()
+}
+
+#[test]
+fn share_reservation_holds_by_every_path_to_the_file() {
+    let Some(overlap) = Overlap::new("shares") else { return };
+    let (a, b) = (overlap.session(b"a"), overlap.session(b"b"));
+    try_open(&a, "/outer/sub", SHARE_DENY_WRITE).unwrap();
+    assert_eq!(try_open(&b, INNER, SHARE_DENY_NONE).unwrap_err(), Status::ShareDenied);
+    let caller = Caller::root(&overlap.server);
+    let file = caller.handle_of(&caller.mount_path(INNER), "f");
+    let written = caller.write(&file, 0, StableHow::FileSync, b"data");
+    assert_eq!(nfs3::failure(written), proto::nfs3::Status::Acces);
+}
+
+#[test]
+fn lock_by_one_path_is_in_the_way_by_another() {
+    let Some(overlap) = Overlap::new("locks") else { return };
+    let (a, b) = (overlap.session(b"a"), overlap.session(b"b"));
+    let (open_a, handle_a) = try_open(&a, "/outer/sub", SHARE_DENY_NONE).unwrap();
+    let (open_b, handle_b) = try_open(&b, INNER, SHARE_DENY_NONE).unwrap();
+    assert_ne!(handle_a, handle_b, "each path has handles of its own");
+    assert!(matches!(lock(&a, "/outer/sub/f", open_a, b"first"), ResOr::Ok(_)));
+    // A lock of a process of the host would have no owner's name.
+    let ResOr::Explained(denied) = lock(&b, "/inner/f", open_b, b"second") else { panic!("it is locked") };
+    assert_eq!(denied.owner.owner, b"first");
+}
