@@ -13,6 +13,7 @@
 mod clients;
 mod command_line;
 mod defaults;
+mod domain;
 mod duration;
 mod error;
 mod exports;
@@ -30,6 +31,7 @@ mod suggestion;
 pub use clients::ClientsError;
 pub use command_line::ExportFlags;
 pub use defaults::Defaults;
+pub use domain::parse_domain;
 pub use duration::{DurationError, parse_lease, parse_timeout};
 pub use error::{ConfigError, Reason};
 pub use exports::parse_exports;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{parse_lease, parse_size, parse_timeout};
+use crate::{parse_domain, parse_lease, parse_size, parse_timeout};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -30,6 +30,9 @@ pub struct ServerSettings {
     /// How long clients may reclaim what they held before a restart.
     #[serde(deserialize_with = "lease")]
     pub grace: Option<Duration>,
+    /// The domain in which NFSv4 has the names of owners; numbers without it.
+    #[serde(deserialize_with = "domain")]
+    pub domain: Option<String>,
     /// What READ_PLUS of NFSv4.2 tells of holes.
     pub read_plus: Option<ReadPlus>,
     /// What is taken from clients at most.
@@ -135,6 +138,7 @@ impl ServerSettings {
             pin: self.pin.or(other.pin),
             lease: self.lease.or(other.lease),
             grace: self.grace.or(other.grace),
+            domain: self.domain.or(other.domain),
             read_plus: self.read_plus.or(other.read_plus),
             limits: self.limits.or(other.limits),
             log: LogSettings {
@@ -206,6 +210,11 @@ fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<D
 fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_lease(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn domain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_domain(&text).map(Some).map_err(de::Error::custom)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use vfs::FileSystem;
 
 use crate::copiers::Copiers;
 use crate::error::{ReloadError, StartError};
+use crate::names::MachineNames;
 use crate::options::{Options, RpcbindMode};
 use crate::portmap;
 use crate::records::StoredRecords;
@@ -50,6 +51,9 @@ impl Daemon {
         settings.replay_entries = options.replay_entries;
         let replay_age = settings.replay_age;
         let mut server = Server::new(settings, exports)?;
+        if let Some(domain) = options.domain {
+            server.name_owners(domain, Box::new(MachineNames));
+        }
         if let Some(records) = records {
             server.keep_clients(Box::new(records))?;
         }

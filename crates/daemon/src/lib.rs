@@ -20,6 +20,7 @@ mod copiers;
 mod courier;
 mod daemon;
 mod error;
+mod names;
 mod options;
 mod portmap;
 mod records;

@@ -49,6 +49,8 @@ pub struct Options {
     pub lease: Duration,
     /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
     pub grace: Duration,
+    /// The domain in which NFSv4 is told and takes the names of this machine's users and groups; without it, numbers. Default: none.
+    pub domain: Option<String>,
     /// How many replies to calls that must not happen twice are kept. Default 16 384.
     pub replay_entries: usize,
 }
@@ -68,6 +70,7 @@ impl Default for Options {
             open_files_per_worker: 1024,
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
+            domain: None,
             replay_entries: 16_384,
         }
     }

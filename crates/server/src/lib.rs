@@ -27,6 +27,7 @@ mod nlm;
 mod node;
 mod nsm;
 mod open_files;
+mod owners;
 mod remote;
 mod replay;
 mod request;
@@ -47,6 +48,7 @@ pub use exports::{
     AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
 };
 pub use handle::HandleKey;
+pub use owners::{NameService, Principal};
 pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};

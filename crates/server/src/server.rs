@@ -16,6 +16,7 @@ use crate::mount::MountList;
 use crate::nlm::{self, Waits};
 use crate::nsm::Notices;
 use crate::open_files::OpenFiles;
+use crate::owners::{NameService, Owners};
 use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
@@ -118,6 +119,8 @@ pub struct Server {
     pub(crate) waits: Waits,
     pub(crate) notices: Notices,
     pub(crate) cookies: CookieJar,
+    /// Without a domain owners are numbers.
+    pub(crate) owners: Option<Owners>,
     write_verifier: AtomicU64,
 }
 
@@ -146,6 +149,7 @@ impl Server {
             waits: Waits::default(),
             notices: Notices::default(),
             cookies: CookieJar::new(&settings.handle_key),
+            owners: None,
             write_verifier: AtomicU64::new(settings.instance),
             settings,
         })
@@ -160,6 +164,12 @@ impl Server {
         self.state = new_state(&self.settings, &self.exports, records)?;
         self.notices.begin(self.state.nlm_hosts_to_notify());
         Ok(())
+    }
+
+    /// Calls owners of files `name@domain` to clients of NFSv4, with the names that `service` knows, where they are numbers else
+    /// (RFC 8881 §5.9). To be called before the first message is answered.
+    pub fn name_owners(&mut self, domain: String, service: Box<dyn NameService>) {
+        self.owners = Some(Owners::new(domain, service));
     }
 
     /// Lets the replies to calls that must not happen twice outlive the process: takes up those that `records` hold, which are

@@ -93,6 +93,9 @@ struct ServerFlags {
     /// How long clients may reclaim what they held before a restart, while nobody else locks. [default: 90s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
     grace: Option<Duration>,
+    /// Call owners of files NAME@DOMAIN to clients of NFSv4, by the names of this machine's users and groups, and not by number.
+    #[arg(long, value_name = "DOMAIN", value_parser = config::parse_domain)]
+    domain: Option<String>,
     /// What READ_PLUS of NFSv4.2 tells: nothing (clients use READ), data alone, the file system's holes, or zeros as holes
     /// too. [default: extents]
     #[arg(long, value_name = "WHAT")]
@@ -189,6 +192,7 @@ impl Flags {
             pin: server.pin.then_some(true),
             lease: server.lease,
             grace: server.grace,
+            domain: server.domain.clone(),
             read_plus: server.read_plus.map(ReadPlusFlag::setting),
             limits: LimitSettings {
                 max_connections: server.max_connections,

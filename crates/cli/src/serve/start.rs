@@ -28,6 +28,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         limits: limits(&settings.limits, defaults.limits),
         lease: settings.lease.unwrap_or(defaults.lease),
         grace: settings.grace.unwrap_or(defaults.grace),
+        domain: settings.domain.clone(),
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
         state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
         ..Options::default()

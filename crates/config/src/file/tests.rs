@@ -22,6 +22,7 @@ loops = 2
 pin = true
 lease = "10s"
 grace = "2m"
+domain = "example.org"
 read_plus = "zeros"
 
 [limits]
@@ -45,6 +46,7 @@ level = "debug"
         pin: Some(true),
         lease: Some(Duration::from_secs(10)),
         grace: Some(Duration::from_secs(120)),
+        domain: Some("example.org".to_owned()),
         read_plus: Some(ReadPlus::Zeros),
         limits: LimitSettings {
             max_connections: Some(10),

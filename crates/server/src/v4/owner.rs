@@ -1,36 +1,65 @@
-//! Users and groups as NFSv4 names them (RFC 7530 §5.9, RFC 8881 §5.9): by number, as a string of digits.
+//! Users and groups as NFSv4 names them (RFC 7530 §5.9, RFC 8881 §5.9): `name@domain` where the server has a domain and the
+//! name is known, else a number as a string of digits. A name without a domain is never translated, as §5.9 asks.
 
-use proto::nfs4::{Principal, Status};
+use proto::nfs4::{self, Status};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
+use crate::fault::Fault;
+use crate::owners::{Asking, Principal};
 
 /// How a user is called.
-pub(super) fn user_name(_compound: &Compound<'_>, uid: u32) -> Outcome<Vec<u8>> {
-    Ok(uid.to_string().into_bytes())
+pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> Outcome<Vec<u8>> {
+    name(compound, Principal::User, uid)
 }
 
 /// How a group is called.
-pub(super) fn group_name(_compound: &Compound<'_>, gid: u32) -> Outcome<Vec<u8>> {
-    Ok(gid.to_string().into_bytes())
+pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> Outcome<Vec<u8>> {
+    name(compound, Principal::Group, gid)
 }
 
 /// The user of this name.
-pub(super) fn user_id(_compound: &Compound<'_>, user: &Principal<'_>) -> Outcome<u32> {
-    number(user)
+pub(super) fn user_id(compound: &Compound<'_>, user: &nfs4::Principal<'_>) -> Outcome<u32> {
+    id(compound, Principal::User, user)
 }
 
 /// The group of this name.
-pub(super) fn group_id(_compound: &Compound<'_>, group: &Principal<'_>) -> Outcome<u32> {
-    number(group)
+pub(super) fn group_id(compound: &Compound<'_>, group: &nfs4::Principal<'_>) -> Outcome<u32> {
+    id(compound, Principal::Group, group)
 }
 
-/// A number, with or without a domain behind it.
-fn number(principal: &Principal<'_>) -> Outcome<u32> {
-    let text = std::str::from_utf8(principal.0).map_err(|_| Status::Inval)?;
-    let number = text.split_once('@').map_or(text, |(name, _)| name);
-    if number.is_empty() {
+fn asking(compound: &Compound<'_>) -> Asking {
+    Asking { now: compound.cx.request.now, may_block: compound.cx.request.may_block }
+}
+
+fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> Outcome<Vec<u8>> {
+    let known = match &compound.cx.server.owners {
+        Some(owners) => match owners.name(principal, id, asking(compound)) {
+            Err(Fault::Defer) => return Err(Failure::Defer),
+            // A number is better than no attributes at all.
+            known => known.ok().flatten(),
+        },
+        None => None,
+    };
+    Ok(known.unwrap_or_else(|| id.to_string()).into_bytes())
+}
+
+fn id(compound: &Compound<'_>, principal: Principal, wanted: &nfs4::Principal<'_>) -> Outcome<u32> {
+    let text = std::str::from_utf8(wanted.0).map_err(|_| Status::Inval)?;
+    if text.is_empty() || text.starts_with('@') {
         return Err(Status::Inval.into());
     }
-    Ok(number.parse().map_err(|_| Status::BadOwner)?)
+    match &compound.cx.server.owners {
+        Some(owners) if text.contains('@') => {
+            Ok(owners.id(principal, text, asking(compound))?.ok_or(Status::BadOwner)?)
+        }
+        _ => number(text),
+    }
+}
+
+/// A number without leading zeros. Where the server has no domain there may be any behind it.
+fn number(text: &str) -> Outcome<u32> {
+    let digits = text.split_once('@').map_or(text, |(digits, _)| digits);
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    if is_number { Ok(digits.parse().map_err(|_| Status::BadOwner)?) } else { Err(Status::BadOwner.into()) }
 }

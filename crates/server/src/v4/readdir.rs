@@ -93,11 +93,10 @@ impl Page<'_> {
         to.bool(true);
         to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
         to.opaque(entry.name);
-        match self.subject(entry) {
-            Ok(subject) => attributes::write(self.compound, &subject, self.args.request, to),
-            Err(Failure::Defer) => Err(Failure::Defer),
+        let subject = self.subject(entry);
+        match subject.and_then(|subject| attributes::write(self.compound, &subject, self.args.request, to)) {
             Err(Failure::Status(status)) => self.failed_entry(status, to),
-            Err(failure) => Err(failure),
+            result => result,
         }
     }
 

@@ -9,6 +9,7 @@ mod acls;
 mod client;
 mod copies;
 mod holes;
+mod names;
 mod offload;
 mod place;
 mod xattrs;

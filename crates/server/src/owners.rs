@@ -1,0 +1,194 @@
+//! The names of users and groups, as NFSv4 has them in a domain (RFC 7530 §5.9, RFC 8881 §5.9).
+//!
+//! The machine knows the names, and asking it may take long. So answers are kept for a while, and a thread that may not wait
+//! asks for none.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::fault::Fault;
+
+/// For how long an answer holds, that there is no such user too.
+const LIFETIME: Duration = Duration::from_secs(60);
+
+/// How many answers of each kind are kept. When there are more, all are forgotten.
+const MAX_ANSWERS: usize = 16_384;
+
+/// Who a number or a name may belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Principal {
+    /// A user.
+    User,
+    /// A group.
+    Group,
+}
+
+/// Where the names of users and groups are known. It may take long to answer.
+pub trait NameService: Send + Sync {
+    /// The name that goes with a number, if there is one.
+    ///
+    /// # Errors
+    /// When that cannot be found out now.
+    fn name(&self, principal: Principal, id: u32) -> io::Result<Option<String>>;
+
+    /// The number that goes with a name, if there is one.
+    ///
+    /// # Errors
+    /// When that cannot be found out now.
+    fn id(&self, principal: Principal, name: &str) -> io::Result<Option<u32>>;
+}
+
+/// A domain of names, with the latest answers about them.
+pub(crate) struct Owners {
+    domain: String,
+    service: Box<dyn NameService>,
+    names: Answers<u32, String>,
+    ids: Answers<String, u32>,
+}
+
+/// When somebody asks, and whether they may wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking {
+    pub(crate) now: Duration,
+    pub(crate) may_block: bool,
+}
+
+impl Owners {
+    pub(crate) fn new(domain: String, service: Box<dyn NameService>) -> Owners {
+        Owners { domain, service, names: Answers::default(), ids: Answers::default() }
+    }
+
+    /// `name@domain` for a number, if it has a name.
+    pub(crate) fn name(&self, principal: Principal, id: u32, asking: Asking) -> Result<Option<String>, Fault> {
+        let name = self.names.get((principal, id), asking, || self.service.name(principal, id))?;
+        Ok(name.map(|name| format!("{name}@{}", self.domain)))
+    }
+
+    /// The number for `name@domain`, if it is a name of this domain.
+    pub(crate) fn id(&self, principal: Principal, text: &str, asking: Asking) -> Result<Option<u32>, Fault> {
+        match text.rsplit_once('@') {
+            Some((name, domain)) if domain.eq_ignore_ascii_case(&self.domain) => {
+                self.ids.get((principal, name.to_owned()), asking, || self.service.id(principal, name))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The latest answers to one kind of question.
+struct Answers<Q, A>(Mutex<HashMap<(Principal, Q), Answer<A>>>);
+
+/// An answer, and when it was given.
+type Answer<A> = (Duration, Option<A>);
+
+impl<Q, A> Default for Answers<Q, A> {
+    fn default() -> Self {
+        Answers(Mutex::default())
+    }
+}
+
+impl<Q: Eq + Hash, A: Clone> Answers<Q, A> {
+    fn get(
+        &self,
+        question: (Principal, Q),
+        asking: Asking,
+        ask: impl FnOnce() -> io::Result<Option<A>>,
+    ) -> Result<Option<A>, Fault> {
+        if let Some(answer) = self.kept(&question, asking.now) {
+            return Ok(answer);
+        }
+        if !asking.may_block {
+            return Err(Fault::Defer);
+        }
+        // Nobody else waits meanwhile: the lock is not held.
+        let answer = ask().map_err(|error| Fault::File(vfs::Error::TryLater(error)))?;
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_ANSWERS {
+            kept.clear();
+        }
+        kept.insert(question, (asking.now, answer.clone()));
+        Ok(answer)
+    }
+
+    fn kept(&self, question: &(Principal, Q), now: Duration) -> Option<Option<A>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, answer) = kept.get(question)?;
+        (now.saturating_sub(*since) < LIFETIME).then(|| answer.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Knows one user, and counts the questions.
+    struct Known(Arc<AtomicU32>);
+
+    impl NameService for Known {
+        fn name(&self, principal: Principal, id: u32) -> io::Result<Option<String>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok((principal == Principal::User && id == 7).then(|| "alice".to_owned()))
+        }
+
+        fn id(&self, principal: Principal, name: &str) -> io::Result<Option<u32>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok((principal == Principal::User && name == "alice").then_some(7))
+        }
+    }
+
+    fn owners() -> (Owners, Arc<AtomicU32>) {
+        let asked = Arc::new(AtomicU32::new(0));
+        (Owners::new("example.org".to_owned(), Box::new(Known(Arc::clone(&asked)))), asked)
+    }
+
+    fn at(seconds: u64) -> Asking {
+        Asking { now: Duration::from_secs(seconds), may_block: true }
+    }
+
+    #[test]
+    fn answer_holds_for_its_lifetime_and_so_does_that_there_is_none() {
+        let (owners, asked) = owners();
+        for (seconds, questions) in [(0, 1), (59, 1), (60, 2), (61, 2)] {
+            let name = owners.name(Principal::User, 7, at(seconds)).unwrap();
+            assert_eq!((name.as_deref(), asked.load(Ordering::Relaxed)), (Some("alice@example.org"), questions));
+        }
+        for _ in 0..2 {
+            assert_eq!(owners.id(Principal::User, "bob@example.org", at(61)).unwrap(), None);
+            assert_eq!(asked.load(Ordering::Relaxed), 3);
+        }
+    }
+
+    #[test]
+    fn thread_that_may_not_wait_gets_what_is_known_and_asks_nobody() {
+        let (owners, asked) = owners();
+        let hasty = Asking { may_block: false, ..at(0) };
+        assert!(matches!(owners.id(Principal::User, "alice@EXAMPLE.org", hasty), Err(Fault::Defer)));
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+        assert_eq!(owners.id(Principal::User, "alice@EXAMPLE.org", at(0)).unwrap(), Some(7));
+        assert_eq!(owners.id(Principal::User, "alice@EXAMPLE.org", hasty).unwrap(), Some(7));
+    }
+
+    #[test]
+    fn name_of_another_domain_or_of_none_is_nobodys() {
+        let (owners, asked) = owners();
+        for text in ["alice", "alice@example.com", "alice@", "alice@example.org@other"] {
+            assert_eq!(owners.id(Principal::User, text, at(0)).unwrap(), None, "{text}");
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn answers_are_bounded() {
+        let (owners, _) = owners();
+        for id in 0..MAX_ANSWERS as u32 * 2 {
+            owners.name(Principal::Group, id, at(0)).unwrap();
+            assert!(owners.names.0.lock().unwrap().len() <= MAX_ANSWERS);
+        }
+    }
+}
