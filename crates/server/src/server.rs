@@ -14,7 +14,7 @@ use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};
-use crate::nsm::Notices;
+use crate::nsm::{Notices, Restarts};
 use crate::open_files::OpenFiles;
 use crate::owners::{NameService, Owners};
 use crate::replay::{ReplayCache, ReplyLog};
@@ -118,6 +118,7 @@ pub struct Server {
     pub(crate) copies: Copies,
     pub(crate) waits: Waits,
     pub(crate) notices: Notices,
+    pub(crate) restarts: Restarts,
     pub(crate) cookies: CookieJar,
     /// Without a domain owners are numbers.
     pub(crate) owners: Option<Owners>,
@@ -148,6 +149,7 @@ impl Server {
             copies: Copies::new(settings.boot()),
             waits: Waits::default(),
             notices: Notices::default(),
+            restarts: Restarts::default(),
             cookies: CookieJar::new(&settings.handle_key),
             owners: None,
             write_verifier: AtomicU64::new(settings.instance),

@@ -21,6 +21,7 @@ impl State {
         core.sweep_clients(now);
         core.sweep_owners(now);
         core.sweep_waiting(now);
+        core.sweep_nlm_hosts(now);
         core.bury(now)
     }
 

@@ -51,6 +51,7 @@ pub mod limits;
 mod lock;
 mod lock_set;
 mod nlm;
+mod nlm_idle;
 mod nlm_share;
 mod open;
 mod owner;

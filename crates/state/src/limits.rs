@@ -77,6 +77,8 @@ pub struct Limits {
     pub recall: Duration,
     /// Hosts of the lock protocol. Default 16 384.
     pub nlm_hosts: usize,
+    /// How long a host of the lock protocol is known that holds nothing. Default 10 min.
+    pub nlm_idle: Duration,
     /// Shares held in one file by the lock protocol. Default 1 024.
     pub nlm_shares_per_file: usize,
     /// How many states one call to `tick` removes, and how many conflicting states of expired clients one request
@@ -115,6 +117,7 @@ impl Default for Limits {
             recall_memory: Duration::from_secs(30),
             recall: Duration::from_secs(90),
             nlm_hosts: 16_384,
+            nlm_idle: Duration::from_secs(600),
             nlm_shares_per_file: 1_024,
             steps: 1_024,
         }

@@ -16,12 +16,15 @@ pub(crate) struct NlmHosts {
     by_name: HashMap<Box<[u8]>, NlmHost>,
     names: HashMap<u32, Box<[u8]>>,
     last: u32,
+    swept: Duration,
 }
 
 #[derive(Debug)]
 struct NlmHost {
     number: u32,
     recorded: bool,
+    /// When it last asked for something.
+    used: Duration,
 }
 
 impl NlmHosts {
@@ -33,14 +36,37 @@ impl NlmHosts {
         self.by_name.get(name).map(|host| host.number)
     }
 
-    fn insert(&mut self, name: &[u8]) -> u32 {
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether the last sweep is half of `idle` ago; then this is the last one.
+    pub(crate) fn is_sweep_due(&mut self, now: Duration, idle: Duration) -> bool {
+        let is_due = self.swept + idle / 2 <= now;
+        if is_due {
+            self.swept = now;
+        }
+        is_due
+    }
+
+    /// The hosts that have asked for nothing since `since`, out of those by number that `may_go`.
+    pub(crate) fn unused_since(
+        &self,
+        since: Duration,
+        may_go: impl Fn(u32) -> bool,
+    ) -> impl Iterator<Item = Box<[u8]>> {
+        let unused = self.by_name.iter().filter(move |(_, host)| host.used < since && may_go(host.number));
+        unused.map(|(name, _)| name.clone())
+    }
+
+    fn insert(&mut self, name: &[u8], now: Duration) -> u32 {
         self.last += 1;
-        self.by_name.insert(name.into(), NlmHost { number: self.last, recorded: false });
+        self.by_name.insert(name.into(), NlmHost { number: self.last, recorded: false, used: now });
         self.names.insert(self.last, name.into());
         self.last
     }
 
-    fn remove(&mut self, name: &[u8]) {
+    pub(crate) fn remove(&mut self, name: &[u8]) {
         if let Some(host) = self.by_name.remove(name) {
             self.names.remove(&host.number);
         }
@@ -202,11 +228,15 @@ impl Core {
     }
 
     pub(crate) fn new_nlm_owner(&mut self, now: Duration, host: &[u8], owner: &[u8]) -> Result<OwnerId, StateError> {
-        let number = match self.nlm.number(host) {
+        let known = self.nlm.by_name.get_mut(host).map(|known| {
+            known.used = now;
+            known.number
+        });
+        let number = match known {
             Some(number) => number,
             None if host.len() > NAME_MAX_BYTES => return Err(StateError::Inval),
             None if self.nlm.by_name.len() >= self.limits().nlm_hosts => return Err(StateError::Resource),
-            None => self.nlm.insert(host),
+            None => self.nlm.insert(host, now),
         };
         self.owner(now, OwnerKind::Nlm, number, owner)
     }

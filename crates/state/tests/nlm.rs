@@ -157,3 +157,19 @@ fn lock_recalls_the_delegation_of_a_client_that_locks_on_its_own() {
     world.state.delegreturn(world.now, Door::V41(client), &stateid, &key(1)).unwrap();
     assert_eq!(now(&world, lock("h", "p", 0, 10)), Ok(NlmOutcome::Granted));
 }
+
+#[test]
+fn host_that_holds_nothing_for_long_is_forgotten() {
+    let mut world = World::new();
+    now(&world, lock("idle", "p", 0, 10)).unwrap();
+    world.state.nlm_unlock(world.now, &lock("idle", "p", 0, 10));
+    now(&world, lock("busy", "p", 20, 10)).unwrap();
+    world.sleep(599);
+    world.tick();
+    assert_eq!((world.state.nlm_hosts(), world.records.0.lock().unwrap().len()), (2, 2));
+    world.sleep(600);
+    world.tick();
+    assert_eq!((world.state.nlm_hosts(), world.records.0.lock().unwrap().len()), (1, 1));
+    assert_eq!(now(&world, lock("idle", "p", 0, 10)), Ok(NlmOutcome::Granted), "it may come back");
+    assert_eq!(world.records.0.lock().unwrap().len(), 2);
+}

@@ -33,7 +33,7 @@ const EFFECTIVE: [&str; 15] = [
 const NEVER_LEFT: &str = "a file handle never leads out of its export, and no path is checked per call";
 const MOUNTS: &str =
     "another file system that is mounted below the export is not entered; export it on a line of its own";
-const NO_LOCKS: &str = "there is no lock manager";
+const CHECKED_LOCKS: &str = "a file is locked by who may read or write it, and by its owner";
 const NO_TLS: &str = "connections are not encrypted";
 const NO_KERBEROS: &str = "only `sys` is supported";
 const NO_REFERRALS: &str = "referrals belong to NFSv4";
@@ -48,10 +48,10 @@ const OTHERS: [(&str, Fate); 31] = [
     ("crossmnt", Fate::NoEffect(MOUNTS)),
     ("wdelay", Fate::NoEffect("each write is done when it comes")),
     ("no_wdelay", Fate::AlreadySo),
-    ("secure_locks", Fate::NoEffect(NO_LOCKS)),
-    ("auth_nlm", Fate::NoEffect(NO_LOCKS)),
-    ("insecure_locks", Fate::NoEffect(NO_LOCKS)),
-    ("no_auth_nlm", Fate::NoEffect(NO_LOCKS)),
+    ("secure_locks", Fate::AlreadySo),
+    ("auth_nlm", Fate::AlreadySo),
+    ("insecure_locks", Fate::NoEffect(CHECKED_LOCKS)),
+    ("no_auth_nlm", Fate::NoEffect(CHECKED_LOCKS)),
     ("acl", Fate::NoEffect("the NFSACL protocol is not offered; ACLs of the files are obeyed")),
     ("no_acl", Fate::AlreadySo),
     ("pnfs", Fate::Refused("pNFS belongs to NFSv4.1")),

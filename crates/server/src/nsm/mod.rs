@@ -17,6 +17,7 @@ use crate::fault::Stop;
 use crate::node::CallContext;
 
 pub(crate) use notices::Notices;
+pub(crate) use notify::Restarts;
 
 /// Carries out one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {

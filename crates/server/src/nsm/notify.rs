@@ -1,10 +1,39 @@
 //! NOTIFY (X/Open XNFS): a host says that it restarted. What it held before, nobody holds.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
 use proto::nsm::NotifyArgs;
 
 use crate::nlm::free_host;
 use crate::node::CallContext;
 
+/// How many hosts' last restarts are remembered. When there are more, all are forgotten.
+const MAX_RESTARTS: usize = 4096;
+
+/// The last restart of each host.
+#[derive(Debug, Default)]
+pub(crate) struct Restarts(Mutex<HashMap<Host, i32>>);
+
+/// A host's address and name.
+type Host = (IpAddr, Box<[u8]>);
+
+impl Restarts {
+    /// Notes a restart; false when it is known already.
+    fn note(&self, address: IpAddr, name: &[u8], state: i32) -> bool {
+        let mut restarts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if restarts.len() >= MAX_RESTARTS {
+            restarts.clear();
+        }
+        restarts.insert((address.to_canonical(), name.into()), state) != Some(state)
+    }
+}
+
+/// A host tells the same restart again when the answer was lost: what it has locked since is not freed.
 pub(super) fn notify(cx: &CallContext<'_>, args: &NotifyArgs<'_>) {
-    free_host(cx.server, cx.client().ip(), args.name, cx.request.now);
+    let address = cx.client().ip();
+    if cx.server.restarts.note(address, args.name, args.state) {
+        free_host(cx.server, address, args.name, cx.request.now);
+    }
 }

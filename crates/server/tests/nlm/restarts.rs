@@ -36,6 +36,21 @@ fn host_that_restarted_has_no_locks_and_others_keep_theirs() {
 }
 
 #[test]
+fn restart_that_is_told_twice_frees_locks_once() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let held = Process::new(caller, "box", 1, caller.make_file(&caller.mount(), "file"));
+    let other = Process { svid: 2, ..held };
+    held.lock(0, 10);
+    for (state, answer) in [(5, Status::Granted), (5, Status::Denied), (7, Status::Granted)] {
+        caller.call::<Notify>(&NotifyArgs { name: b"box", state });
+        assert_eq!(other.lock(0, 10), answer, "state {state}");
+        other.unlock(0, 10);
+        held.lock(0, 10);
+    }
+}
+
+#[test]
 fn nobody_is_told_that_another_host_restarted() {
     let server = memory_server();
     let caller = Caller::root(&server);
