@@ -40,6 +40,30 @@ fn walk_from_the_top_shows_the_exports_and_what_leads_to_them() {
     }
 }
 
+/// The numbers of a directory in its own file system and in the one above.
+fn numbers(caller: Caller<'_>, path: &str) -> (u64, u64) {
+    let request = GetattrArgs { request: Attribute::set(&[Attribute::FileId, Attribute::MountedOnFileId]) };
+    let mut results = caller.compound(&Compound::new(0).path(path).op::<Getattr>(&request));
+    let fattr = success(results.skip_path(path).take::<Getattr>());
+    let values: Vec<AttributeValue<'_>> = fattr.values().map(Result::unwrap).collect();
+    match values[..] {
+        [AttributeValue::FileId(own), AttributeValue::MountedOnFileId(covered)] => (own, covered),
+        _ => panic!("{values:?}"),
+    }
+}
+
+#[test]
+fn root_of_an_export_has_the_number_of_the_directory_that_it_covers_too() {
+    let server = several();
+    let caller = Caller::root(&server);
+    let [a, home, srv] = ["/srv/a", "/home", "/srv"].map(|path| numbers(caller, path));
+    assert_eq!(a.0, home.0, "the roots of file systems in memory have the same number");
+    assert!(a.1 != home.1 && a.1 != srv.1 && home.1 != srv.1, "{a:?} {home:?} {srv:?}");
+    assert_eq!(srv.0, srv.1, "nothing is mounted there");
+    let inside = numbers(caller, "/srv/a/stable-0");
+    assert_eq!(inside.0, inside.1);
+}
+
 #[test]
 fn every_export_has_its_own_fsid_and_the_tree_above_another() {
     let server = several();
