@@ -267,7 +267,8 @@ fn new_state(
         lease: settings.lease,
         grace: settings.grace,
         unconfirmed: settings.lease,
-        recall: settings.lease,
+        // A client whose callback path is down hears of it within its lease, and has time to give back what it holds then.
+        recall: settings.lease * 3 / 2,
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default
     };

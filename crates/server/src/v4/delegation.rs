@@ -21,8 +21,8 @@ pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>
         return DelegationWant::None;
     }
     if !compound.progress.minor.has_sessions() {
-        let writes = args.share_access & nfs4::SHARE_ACCESS_WRITE != 0;
-        return if writes { DelegationWant::None } else { DelegationWant::NoPreference };
+        let reads = args.share_access & nfs4::SHARE_ACCESS_READ != 0;
+        return if reads { DelegationWant::Read } else { DelegationWant::None };
     }
     match args.share_access & nfs4::WANT_DELEG_MASK {
         nfs4::WANT_READ_DELEG => DelegationWant::Read,

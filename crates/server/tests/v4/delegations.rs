@@ -158,7 +158,7 @@ fn delegation_that_is_not_returned_is_revoked() {
     assert_eq!(refused(&second, SHARE_ACCESS_WRITE), Status::Delay);
     answer(&first, &callback(&first.caller), RECALLED);
     // Both go on renewing their leases, of 90 s.
-    for _ in 0..2 {
+    for _ in 0..3 {
         (first.caller, second.caller) = (first.caller.later(50), second.caller.later(50));
         first.call(&first.begin());
         second.call(&second.begin());

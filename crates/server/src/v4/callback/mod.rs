@@ -28,8 +28,10 @@ pub(super) use path40::callback40;
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience};
 use crate::server::Server;
 
-/// How long a client may take to answer a callback.
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take to answer a callback at the most. It is less with short leases, as a client has to hear within its
+/// lease that its callback path is down.
+const MAX_TIMEOUT: Duration = Duration::from_secs(10);
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How the server calls itself to clients of NFSv4.0.
 const MACHINE_NAME: &str = "wharf";
@@ -76,6 +78,8 @@ struct Route {
     minor_version: u32,
     callback_ident: u32,
     slot: Option<BackSlot>,
+    /// How long the reply may take.
+    timeout: Duration,
 }
 
 /// The slot of a back channel that a callback has.
@@ -119,7 +123,9 @@ impl Server {
             _ => CallbackFailure::NoClient,
         })?;
         match route {
-            CallbackRoute::V40(callback) => Route::to_address(&callback).ok_or(CallbackFailure::NoPath),
+            CallbackRoute::V40(callback) => {
+                Route::to_address(&callback, self.callback_timeout()).ok_or(CallbackFailure::NoPath)
+            }
             CallbackRoute::V41 {
                 session,
                 connection,
@@ -136,8 +142,13 @@ impl Server {
                 minor_version,
                 callback_ident: 0,
                 slot: Some(BackSlot { session, slot, sequence, highest_slot }),
+                timeout: self.callback_timeout(),
             }),
         }
+    }
+
+    fn callback_timeout(&self) -> Duration {
+        (self.settings.lease / 3).clamp(MIN_TIMEOUT, MAX_TIMEOUT)
     }
 
     fn slot_done(&self, slot: Option<BackSlot>, outcome: CallbackOutcome) {
@@ -148,7 +159,7 @@ impl Server {
 }
 
 impl Route {
-    fn to_address(callback: &Callback40) -> Option<Route> {
+    fn to_address(callback: &Callback40, timeout: Duration) -> Option<Route> {
         Some(Route {
             destination: Destination::Tcp(address(callback)?),
             program: callback.program,
@@ -156,6 +167,7 @@ impl Route {
             minor_version: 0,
             callback_ident: callback.ident,
             slot: None,
+            timeout,
         })
     }
 
@@ -175,7 +187,7 @@ impl Route {
             procedure: Procedure { program: self.program, version: CALLBACK_VERSION, number },
             credential: self.credential,
             arguments,
-            patience: Patience { timeout: TIMEOUT, resend: None },
+            patience: Patience { timeout: self.timeout, resend: None },
         }
     }
 }
