@@ -10,21 +10,40 @@
 //! the anonymous stateid: clients of NFSv2 and NFSv3 know of no grace period, hardly anybody denies anything, and each restart
 //! would stop all of them until the last client of NFSv4 is back.
 
+use std::time::Duration;
+
 use state::{AccessKind, StateError, Verdict};
 use vfs::SetAttributes;
 
 use crate::fault::Fault;
 use crate::node::Node;
 
+/// How often it is looked whether a delegation was returned, and the time between two looks.
+const LOOKS: u32 = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+
 impl Node<'_> {
     /// Refuses what a share reservation denies.
     pub(crate) fn require_unreserved(&self, kind: AccessKind) -> Result<(), Fault> {
         let file = self.exported.file_key(self.handle);
-        match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
+        self.until_returned(|| match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
             Ok(Verdict::Proceed) => Ok(()),
             Ok(Verdict::Wait) | Err(StateError::Delay) => Err(Fault::Recalling),
             Err(_) => Err(vfs::Error::AccessDenied.into()),
+        })
+    }
+
+    /// Looks again for a little while, on a thread that may wait, when a delegation is on its way back: clients that are told to
+    /// try later wait for far longer than its holder needs to return it.
+    pub(crate) fn until_returned<T>(&self, mut look: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
+        for _ in 0..LOOKS {
+            match look() {
+                Err(Fault::Recalling) if !self.context.may_block => return Err(Fault::Defer),
+                Err(Fault::Recalling) => (self.server.settings.pause)(BETWEEN_LOOKS),
+                settled => return settled,
+            }
         }
+        Err(Fault::Recalling)
     }
 
     /// Sees to it that no other client believes to know the file's attributes or names while they are changed (RFC 8881 §10.4).
@@ -41,7 +60,6 @@ impl Node<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::Duration;
 
     use fs_mem::{MemFs, MemOptions};
     use state::{NlmShareArgs, ShareAccess, ShareDeny};

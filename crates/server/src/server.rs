@@ -61,6 +61,8 @@ pub struct Settings {
     pub grace: Duration,
     /// The secret that file handles are checked with.
     pub handle_key: HandleKey,
+    /// How a thread that may wait does so, while a delegation is on its way back.
+    pub pause: fn(Duration),
     /// The time of day, which only rpcbind's GETTIME asks for.
     pub wall_clock: fn() -> SystemTime,
 }
@@ -96,6 +98,7 @@ impl Settings {
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
             handle_key,
+            pause: std::thread::sleep,
             wall_clock: SystemTime::now,
         }
     }

@@ -96,11 +96,19 @@ impl Node<'_> {
         if attributes.kind != FileKind::Regular {
             return Ok(*attributes);
         }
-        match self.server.true_attributes(&file_key(self), attributes, self.requester, self.now) {
-            Truth::AsStored => Ok(*attributes),
-            Truth::Told(told) => Ok(told),
-            Truth::Later => Err(Fault::Recalling),
-        }
+        let mut has_waited = false;
+        self.until_returned(|| {
+            match self.server.true_attributes(&file_key(self), attributes, self.requester, self.now) {
+                // Who returned a delegation meanwhile has written before.
+                Truth::AsStored if has_waited => Ok(self.attributes()?),
+                Truth::AsStored => Ok(*attributes),
+                Truth::Told(told) => Ok(told),
+                Truth::Later => {
+                    has_waited = true;
+                    Err(Fault::Recalling)
+                }
+            }
+        })
     }
 }
 
