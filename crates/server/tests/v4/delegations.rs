@@ -1,18 +1,20 @@
 //! Delegations and the callbacks about them (RFC 8881 §10.4, §20.1, §20.2).
 
 use proto::nfs4::{
-    Attribute, AttributeValue, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs,
-    CbSequenceOk, Close, CloseArgs, Component, CreateHow, Delegation, Delegreturn, DelegreturnArgs, Fattr, Getattr,
-    GetattrArgs, Lookup, Open, OpenArgs, OpenClaim, OpenHow, Remove, RemoveArgs, Res,
-    SEQ_STATUS_RECALLABLE_STATE_REVOKED, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_ACCESS_WRITE, SHARE_DENY_NONE,
-    Setattr, SetattrArgs, StateOwner, Stateid, Status,
+    Attribute, AttributeValue, BackchannelCtl, BackchannelCtlArgs, BindConnToSession, BindConnToSessionArgs,
+    CallbackArgOp, CallbackClient, CallbackResOp, CallbackSec, CbCompoundArgs, CbCompoundReply, CbSequenceArgs,
+    CbSequenceOk, ClientDirection, Close, CloseArgs, Component, CreateHow, Delegation, Delegreturn, DelegreturnArgs,
+    Fattr, Getattr, GetattrArgs, Lock, LockArgs, LockType, Locker, Locku, LockuArgs, Lookup, NetAddr, Open, OpenArgs,
+    OpenClaim, OpenHow, Remove, RemoveArgs, Res, ResOr, SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_RECALLABLE_STATE_REVOKED,
+    SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_ACCESS_WRITE, SHARE_DENY_NONE, ServerDirection, Setattr, SetattrArgs,
+    Setclientid, SetclientidArgs, SetclientidConfirm, SetclientidConfirmArgs, StateOwner, Stateid, Status,
 };
 use rpc::{Reply, Xid};
 use server::{Destination, ExportOptions, Server, Transmit};
 use xdr::{Decode, Encode, Encoder};
 
 use crate::caller::{Caller, EXPORT, export_with, memory, memory_server, nfs3, server};
-use crate::compound::{failure, success};
+use crate::compound::{Compound, failure, success};
 use crate::session::Session;
 
 fn open(share_access: u32) -> OpenArgs<'static> {
@@ -254,6 +256,106 @@ fn delegations_end_with_the_connection_of_the_back_channel_until_another_is_boun
     let first = client(&server, 1);
     server.disconnected(&first.caller.peer, first.caller.now);
     assert_eq!(opened(&first, SHARE_ACCESS_READ).1, Delegation::None);
+}
+
+#[test]
+fn connection_that_is_bound_later_is_called_over() {
+    let server = memory_server();
+    let (mut first, second) = (client(&server, 1), client(&server, 2));
+    opened(&first, SHARE_ACCESS_READ);
+    server.disconnected(&first.caller.peer, first.caller.now);
+    assert_eq!(refused(&second, SHARE_ACCESS_WRITE), Status::Delay);
+    assert!(next_callback(&first.caller).is_none(), "there is no path");
+    first.caller = first.caller.over(7);
+    let flags = success(first.caller.compound(&first.begin()).take::<proto::nfs4::Sequence>()).status_flags;
+    assert_ne!(flags & SEQ_STATUS_CB_PATH_DOWN, 0);
+    let bind = BindConnToSessionArgs { session: first.id, direction: ClientDirection::BackOrBoth, use_rdma: false };
+    let bound = first.caller.compound(&Compound::new(1).op::<BindConnToSession>(&bind)).take::<BindConnToSession>();
+    assert_eq!(success(bound).direction, ServerDirection::Both);
+    assert_eq!(callback(&first.caller).destination, Destination::Connection(7));
+}
+
+#[test]
+fn callbacks_go_to_the_program_that_backchannel_ctl_names() {
+    let server = memory_server();
+    let (first, second) = (client(&server, 1), client(&server, 2));
+    opened(&first, SHARE_ACCESS_READ);
+    let control = BackchannelCtlArgs { program: 0x4000_0007, security: vec![CallbackSec::None] };
+    success(first.call(&first.begin().op::<BackchannelCtl>(&control)).take::<BackchannelCtl>());
+    let without = BackchannelCtlArgs { program: 0x4000_0008, security: Vec::new() };
+    assert_eq!(
+        failure(first.call(&first.begin().op::<BackchannelCtl>(&without)).take::<BackchannelCtl>()),
+        Status::Inval
+    );
+    assert_eq!(refused(&second, SHARE_ACCESS_WRITE), Status::Delay);
+    let sent = server.next_transmit(first.caller.now).unwrap();
+    assert_eq!(rpc::Call::parse(&sent.message).unwrap().procedure.program, 0x4000_0007);
+}
+
+#[test]
+fn client_whose_lock_was_refused_is_told_when_it_is_free() {
+    let server = memory_server();
+    let (first, second) = (client(&server, 1), client(&server, 2));
+    let (mine, _) = opened(&first, SHARE_ACCESS_BOTH);
+    // The first open comes with a delegation, which has to go before there are two.
+    assert_eq!(refused(&second, SHARE_ACCESS_BOTH), Status::Delay);
+    give_back(&first, recalled(&callback(&first.caller)));
+    let (theirs, _) = opened(&second, SHARE_ACCESS_BOTH);
+    let lock = |open_stateid, lock_type| LockArgs {
+        lock_type,
+        reclaim: false,
+        offset: 0,
+        length: 10,
+        locker: Locker::New {
+            open_seqid: 0,
+            open_stateid,
+            lock_seqid: 0,
+            owner: StateOwner { client: proto::nfs4::ClientId(0), owner: b"locker" },
+        },
+    };
+    let locked = |session: &Session<'_>, args: &LockArgs<'_>| {
+        let mut results = session.call(&session.begin().root().lookup("f").op::<Lock>(args));
+        success(results.skip_root().take::<Lookup>());
+        results.take::<Lock>()
+    };
+    let ResOr::Ok(held) = locked(&first, &lock(mine, LockType::Write)) else { panic!("refused") };
+    assert!(matches!(locked(&second, &lock(theirs, LockType::WriteWait)), ResOr::Explained(_)));
+    assert!(next_callback(&second.caller).is_none());
+    let unlock = LockuArgs { lock_type: LockType::Write, seqid: 0, stateid: held.stateid, offset: 0, length: 10 };
+    let mut results = first.call(&first.begin().root().lookup("f").op::<Locku>(&unlock));
+    success(results.skip_root().take::<Lookup>());
+    success(results.take::<Locku>());
+    let told = callback(&second.caller);
+    let CallbackArgOp::CbNotifyLock(notice) = &told.operation else { panic!("{:?}", told.operation) };
+    assert_eq!((told.destination, notice.owner.owner), (Destination::Connection(2), &b"locker"[..]));
+}
+
+#[test]
+fn client_of_nfs40_is_called_at_its_own_address_and_at_no_other() {
+    for (address, is_called) in [("192.0.2.1.3.9", true), ("192.0.2.5.3.9", false)] {
+        let server = memory_server();
+        let caller = Caller::root(&server);
+        let args = SetclientidArgs {
+            verifier: [1; 8],
+            id: b"client",
+            callback: CallbackClient {
+                program: 0x4000_0000,
+                location: NetAddr { netid: b"tcp", address: address.as_bytes() },
+            },
+            callback_ident: 77,
+        };
+        let ResOr::Ok(ok) = caller.compound(&Compound::new(0).op::<Setclientid>(&args)).take::<Setclientid>() else {
+            panic!("refused")
+        };
+        let confirm = SetclientidConfirmArgs { client: ok.client, confirm: ok.confirm };
+        success(caller.compound(&Compound::new(0).op::<SetclientidConfirm>(&confirm)).take::<SetclientidConfirm>());
+        let sent = server.next_transmit(caller.now);
+        assert_eq!(sent.is_some(), is_called, "{address}");
+        if let Some(sent) = sent {
+            assert_eq!(sent.destination, Destination::Tcp("192.0.2.1:777".parse().unwrap()));
+            assert_eq!(rpc::Call::parse(&sent.message).unwrap().procedure.number, 0);
+        }
+    }
 }
 
 #[test]
