@@ -4,7 +4,7 @@ use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Job, Outcome, Workload};
+use lab::bench::{End, Job, Operation, Order, Outcome, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -23,13 +23,14 @@ pub struct Flags {
     /// The file or directory to use, such as nfs://host/export/file.
     #[arg(value_name = "URL")]
     url: Url,
-    /// What to do: read, write, rw, randread, randwrite, randrw; several with commas between them.
+    /// What to do: read, write, rw, randread, randwrite, randrw; open (and close), lock (and unlock); readplus-data,
+    /// readplus-hole, readplus-mixed, the same with rand in front; several with commas between them.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
     rw: Vec<Workload>,
     /// How many of a hundred operations read, for rw and randrw. [default: 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     rwmixread: Option<u8>,
-    /// The size of one operation. [default: 1M, and 4K for random workloads]
+    /// The size of one operation. [default: 1M, and 4K for locks and random workloads]
     #[arg(long, value_name = "SIZE", value_parser = parse_block)]
     bs: Option<u32>,
     /// How many operations are under way at once on each connection.
@@ -137,9 +138,9 @@ impl Flags {
         if let (Some(percent), true) = (self.rwmixread, workload.reads() && workload.writes()) {
             workload.read_percent = percent;
         }
-        let default_bytes = match workload.order {
-            lab::bench::Order::Sequential => SEQUENTIAL_BYTES,
-            lab::bench::Order::Random => RANDOM_BYTES,
+        let default_bytes = match (workload.operation, workload.order) {
+            (Operation::OpenClose | Operation::LockUnlock, _) | (_, Order::Random) => RANDOM_BYTES,
+            (_, Order::Sequential) => SEQUENTIAL_BYTES,
         };
         let defaults = Job::new(self.file_url());
         Job {

@@ -60,7 +60,7 @@ fn direction(outcome: &Outcome, direction: Direction) -> &DirectionSummary {
 fn every_workload_moves_the_bytes_that_were_asked_for_and_checks_them() {
     let export = Export::start();
     for workload in ["read", "write", "rw", "randread", "randwrite", "randrw"] {
-        for parameters in ["?version=3", "?version=2", "?version=3&proto=udp"] {
+        for parameters in ["?version=3", "?version=2", "?version=3&proto=udp", "?version=4.0", "?version=4.2"] {
             let job = Job { verify: true, connections: 3, ..export.job(workload, &format!("/{workload}{parameters}")) };
             let outcome = run(&job).unwrap();
             let total = outcome.summary.total();
@@ -68,6 +68,46 @@ fn every_workload_moves_the_bytes_that_were_asked_for_and_checks_them() {
             assert!(outcome.first_error.is_none());
         }
     }
+}
+
+#[test]
+fn opens_and_locks_are_counted_in_pairs_that_move_no_bytes() {
+    let export = Export::start();
+    for version in ["4.0", "4.1", "4.2"] {
+        for workload in ["open", "lock"] {
+            let job = Job { connections: 2, ..export.job(workload, &format!("/{workload}?version={version}")) };
+            let outcome = run(&job).unwrap();
+            let pairs = direction(&outcome, Direction::Metadata).work;
+            assert_eq!((pairs.operations, pairs.bytes), (2 * MIB / 4096, 0), "{workload} {version}");
+            assert!(outcome.first_error.is_none(), "{workload} {version}: {:?}", outcome.first_error);
+        }
+    }
+}
+
+#[test]
+fn read_plus_covers_the_same_bytes_of_data_holes_and_both() {
+    let export = Export::start();
+    for workload in ["readplus-data", "readplus-hole", "readplus-mixed", "randreadplus-mixed"] {
+        let outcome = run(&Job { block_bytes: 128 << 10, ..export.job(workload, "?version=4.2") }).unwrap();
+        assert_eq!((outcome.summary.total().bytes, outcome.summary.errors()), (2 * MIB, 0), "{workload}");
+    }
+    assert!(names(&export).is_empty());
+}
+
+#[test]
+fn file_with_something_in_it_is_not_made_of_holes() {
+    let export = Export::start();
+    run(&export.job("write", "/kept")).unwrap();
+    let refused = run(&export.job("readplus-hole", "/kept?version=4.2")).unwrap_err();
+    assert!(matches!(refused, Error::NotEmpty(_)), "{refused}");
+}
+
+#[test]
+fn version_without_locks_says_so_and_has_no_pairs() {
+    let export = Export::start();
+    let outcome = run(&Job { depth: 1, ..export.job("lock", "/f?version=3") }).unwrap();
+    assert_eq!(outcome.summary.total().operations, 0);
+    assert!(outcome.first_error.unwrap().to_string().contains("NFS version 3 cannot do this"));
 }
 
 #[test]

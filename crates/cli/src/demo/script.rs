@@ -151,8 +151,8 @@ impl<'s> Script<'s> {
     /// Measures small random and large sequential reads. Client and server share this process and its processors.
     async fn measure(&self) -> Result<(), Failure> {
         println!("\nMeasuring for {} each, client and server in one process:", units::duration(BENCH_TIME));
-        let random = Workload { order: Order::Random, read_percent: 100 };
-        let sequential = Workload { order: Order::Sequential, read_percent: 100 };
+        let random = Workload::reading(Order::Random);
+        let sequential = Workload::reading(Order::Sequential);
         for (workload, block_bytes, depth) in [(random, 4096, 64), (sequential, 1 << 20, 8)] {
             let job = Job {
                 workload,

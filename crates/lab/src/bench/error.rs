@@ -27,6 +27,12 @@ pub enum Error {
         /// What the server transfers.
         max: u32,
     },
+    /// The workload has no bytes that could be checked.
+    #[error("the workload {0} cannot be verified: reading and writing can")]
+    Verify(String),
+    /// The file is there and has something in it, and would have to be made of holes.
+    #[error("{0} is not empty: name a directory, or a file that is not there, for a workload with holes")]
+    NotEmpty(String),
     /// The file is something else than a regular file or a directory.
     #[error("{0} is neither a regular file nor a directory")]
     Kind(String),

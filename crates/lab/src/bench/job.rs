@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use client::{Options, Url};
 
-use super::{Error, Order, Workload};
+use super::{Error, Operation, Order, Workload};
 
 /// What to do, how, and for how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ impl Job {
             name: "bench".to_owned(),
             url,
             options: Options::default(),
-            workload: Workload { order: Order::Sequential, read_percent: 100 },
+            workload: Workload::reading(Order::Sequential),
             block_bytes: 1 << 20,
             depth: 1,
             connections: 1,
@@ -92,6 +92,9 @@ impl Job {
         within("file size", self.file_bytes, self.block_bytes.into(), i64::MAX.unsigned_abs())?;
         if self.block_bytes == 0 || !self.block_bytes.is_multiple_of(8) {
             return Err(Error::BlockSize(self.block_bytes));
+        }
+        if self.verify && self.workload.operation != Operation::Transfer {
+            return Err(Error::Verify(self.workload.to_string()));
         }
         Ok(())
     }

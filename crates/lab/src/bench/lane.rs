@@ -5,16 +5,17 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use client::{Handle, Mount, Version, WriteVerifier};
+use client::{File, Handle, LockKind, Mount, OpenOptions, Segment, Version, WriteVerifier};
 use report::Direction;
 use tokio::task::JoinSet;
 use vfs::Stability;
 
 use super::pattern::Pattern;
 use super::plan::{Plan, Step};
+use super::run::leave;
 use super::tally::{Done, Tally};
-use super::target::{Mismatches, write_all};
-use super::{End, Job};
+use super::target::{Mismatches, Target, write_all};
+use super::{End, Job, Operation};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
@@ -53,6 +54,7 @@ pub(super) struct Found {
     pub(super) reads: Tally,
     pub(super) writes: Tally,
     pub(super) syncs: Tally,
+    pub(super) metadata: Tally,
     pub(super) first_error: Option<client::Error>,
     pub(super) wrong: Mismatches,
     /// Which blocks were written, when that is wanted.
@@ -66,6 +68,7 @@ impl Found {
             reads: Tally::new(Direction::Read),
             writes: Tally::new(Direction::Write),
             syncs: Tally::new(Direction::Sync),
+            metadata: Tally::new(Direction::Metadata),
             first_error: None,
             wrong: Mismatches::default(),
             is_written: vec![false; tracked as usize],
@@ -76,13 +79,14 @@ impl Found {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);
         self.syncs.merge(&other.syncs);
+        self.metadata.merge(&other.metadata);
         self.first_error = self.first_error.take().or(other.first_error);
         self.wrong.merge(other.wrong);
         self.is_written.iter_mut().zip(&other.is_written).for_each(|(mine, others)| *mine |= others);
     }
 
     fn errors(&self) -> u64 {
-        self.reads.errors() + self.writes.errors() + self.syncs.errors()
+        self.reads.errors() + self.writes.errors() + self.syncs.errors() + self.metadata.errors()
     }
 }
 
@@ -90,6 +94,9 @@ impl Found {
 pub(super) struct Lane {
     mount: Mount,
     file: Handle,
+    /// The directory that it is in, and its name there.
+    place: (Handle, Vec<u8>),
+    operation: Operation,
     block_bytes: u32,
     stability: Stability,
     pattern: Option<Pattern>,
@@ -108,10 +115,12 @@ struct State {
 
 impl Lane {
     /// The lane with this number, from 0, on a connection of its own.
-    pub(super) fn new(job: &Job, number: u32, mount: Mount, file: Handle) -> Lane {
+    pub(super) fn new(job: &Job, number: u32, mount: Mount, target: &Target) -> Lane {
         Lane {
             mount,
-            file,
+            file: target.handle,
+            place: (target.dir, target.name.clone()),
+            operation: job.workload.operation,
             block_bytes: job.block_bytes,
             stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
             pattern: job.verify.then(|| Pattern::new(job.seed)),
@@ -133,19 +142,43 @@ impl Lane {
             ended.ok()?;
         }
         lane.sync().await;
+        leave(&lane.mount).await;
         Rc::into_inner(lane).map(|lane| lane.state.into_inner().found)
     }
 
     async fn work(self: Rc<Self>, schedule: Schedule) {
+        let Some(open) = self.open().await else { return };
         // One reading of the clock ends an operation and begins the next.
         let mut now = Instant::now();
         while !schedule.is_over(now)
             && let Some(step) = self.next_step()
         {
-            let result = self.carry_out(step).await;
+            let result = self.carry_out(step, open.as_ref()).await;
             let ended = Instant::now();
             self.record(step, result, Timing { began: now, ended, is_measured: now >= schedule.measured_from });
             now = ended;
+        }
+        if let Some(Err(error)) = close(open).await {
+            self.state.borrow_mut().found.first_error.get_or_insert(error);
+        }
+    }
+
+    /// Opens the file for the operations that need it open. Nothing else is done when that fails.
+    async fn open(&self) -> Option<Option<File>> {
+        let options = match self.operation {
+            Operation::Transfer | Operation::OpenClose => return Some(None),
+            Operation::ReadPlus(_) => OpenOptions::read(),
+            Operation::LockUnlock => OpenOptions::both(),
+        };
+        let (dir, name) = &self.place;
+        match self.mount.open(dir, name, &options).await {
+            Ok(file) => Some(Some(file)),
+            Err(error) => {
+                let found = &mut self.state.borrow_mut().found;
+                found.metadata.record_error();
+                found.first_error.get_or_insert(error);
+                None
+            }
         }
     }
 
@@ -154,8 +187,39 @@ impl Lane {
         if state.found.errors() < MAX_ERRORS { state.plan.next() } else { None }
     }
 
-    async fn carry_out(&self, step: Step) -> client::Result<Done> {
-        if step.is_write { self.write(step.offset).await } else { self.read(step.offset).await }
+    async fn carry_out(&self, step: Step, open: Option<&File>) -> client::Result<Done> {
+        match (self.operation, open) {
+            (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step.offset).await,
+            (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step.offset).await,
+            (Operation::OpenClose, _) => self.open_and_close().await,
+            _ if step.is_write => self.write(step.offset).await,
+            _ => self.read(step.offset).await,
+        }
+    }
+
+    /// Reads a block with its holes; those count as if they were sent.
+    async fn read_plus(&self, file: &File, offset: u64) -> client::Result<Done> {
+        let told = file.read_plus(offset, self.block_bytes).await?;
+        let bytes = |segment: &Segment| match segment {
+            Segment::Data { bytes, .. } => bytes.len() as u64,
+            Segment::Hole { length, .. } => *length,
+        };
+        let moved_bytes = told.segments.iter().map(bytes).sum();
+        Ok(Done { moved_bytes, is_short: moved_bytes < u64::from(self.block_bytes) })
+    }
+
+    async fn open_and_close(&self) -> client::Result<Done> {
+        let (dir, name) = &self.place;
+        self.mount.open(dir, name, &OpenOptions::read()).await?.close().await?;
+        Ok(Done { moved_bytes: 0, is_short: false })
+    }
+
+    /// Locks a block for itself and others that read: so nobody is in the way whose block is the same.
+    async fn lock_and_unlock(&self, file: &File, offset: u64) -> client::Result<Done> {
+        let length = u64::from(self.block_bytes);
+        file.try_lock(LockKind::Shared, offset, length).await?;
+        file.unlock(offset, length).await?;
+        Ok(Done { moved_bytes: 0, is_short: false })
     }
 
     async fn read(&self, offset: u64) -> client::Result<Done> {
@@ -188,7 +252,11 @@ impl Lane {
 
     fn record(&self, step: Step, result: client::Result<Done>, timing: Timing) {
         let found = &mut self.state.borrow_mut().found;
-        let tally = if step.is_write { &mut found.writes } else { &mut found.reads };
+        let tally = match self.operation {
+            Operation::OpenClose | Operation::LockUnlock => &mut found.metadata,
+            _ if step.is_write => &mut found.writes,
+            _ => &mut found.reads,
+        };
         match result {
             Ok(done) if timing.is_measured => tally.record(done, timing.began, timing.ended),
             Ok(_) => {}
@@ -220,6 +288,10 @@ impl Lane {
             }
         }
     }
+}
+
+async fn close(open: Option<File>) -> Option<client::Result<()>> {
+    Some(open?.close().await)
 }
 
 /// When an operation was on its way.

@@ -1,4 +1,4 @@
-//! Reading and writing one file of a server in a chosen way.
+//! Reading and writing one file of a server in a chosen way, or opening or locking it.
 //!
 //! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
 //! process may use processors, each with a runtime of its own; each connection has its queue depth of operations on
@@ -29,4 +29,4 @@ mod workload;
 pub use error::Error;
 pub use job::{End, Job};
 pub use run::{Outcome, run};
-pub use workload::{Order, Workload, WorkloadError};
+pub use workload::{Contents, Operation, Order, Workload, WorkloadError};

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
-use client::{Handle, Mount, Options};
+use client::{Mount, Options, Version};
 use measure::CpuUse;
 use report::JobSummary;
 use tokio::runtime::{Builder, Runtime};
@@ -36,9 +36,11 @@ pub fn run(job: &Job) -> Result<Outcome, Error> {
     job.check()?;
     let target = on_own_thread(|| async {
         let mount = connect(job).await?;
-        Target::prepare(&mount, job).await
+        let target = Target::prepare(&mount, job).await;
+        leave(&mount).await;
+        target
     })?;
-    let measured = measure(job, target.handle);
+    let measured = measure(job, &target);
     let finished = on_own_thread(|| finish(job, &target, &measured));
     let (found, readings) = measured?;
     finished?;
@@ -56,7 +58,16 @@ async fn finish(job: &Job, target: &Target, measured: &Result<(Found, Readings),
         _ => Ok(()),
     };
     target.remove(&mount).await?;
+    leave(&mount).await;
     checked
+}
+
+/// Lets a server of NFSv4 forget the client, which older ones do not remember.
+pub(super) async fn leave(mount: &Mount) {
+    if matches!(mount.version(), Version::V4(_)) {
+        // It forgets a silent client by itself.
+        let _ = mount.clone().unmount().await;
+    }
 }
 
 /// A mount with one connection. A block must fit into one transfer.
@@ -101,14 +112,14 @@ enum Event {
 }
 
 /// Runs all connections on as many threads as there are processors for them.
-fn measure(job: &Job, file: Handle) -> Result<(Found, Readings), Error> {
+fn measure(job: &Job, target: &Target) -> Result<(Found, Readings), Error> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
     thread::scope(|scope| {
         let (events_in, events) = channel();
         let mut crew = Vec::new();
         for number in 0..threads {
             let lanes = part(job.connections, number, threads);
-            crew.push(Member::hire(scope, Part { job, file, lanes, events: events_in.clone() })?);
+            crew.push(Member::hire(scope, Part { job, target, lanes, events: events_in.clone() })?);
         }
         drop(events_in);
         conduct(job, &crew, &events)
@@ -152,7 +163,7 @@ struct Member {
 /// What one thread does.
 struct Part<'a> {
     job: &'a Job,
-    file: Handle,
+    target: &'a Target,
     /// The numbers of its connections.
     lanes: Range<u32>,
     events: Sender<Event>,
@@ -188,7 +199,7 @@ impl Part<'_> {
     async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            lanes.push(Lane::new(self.job, number, connect(self.job).await?, self.file));
+            lanes.push(Lane::new(self.job, number, connect(self.job).await?, self.target));
         }
         Ok(lanes)
     }
@@ -234,12 +245,15 @@ fn outcome(job: &Job, found: Found, readings: Readings) -> Outcome {
     let summary = JobSummary {
         name: job.name.clone(),
         workload: job.workload.to_string(),
-        target: format!("{}?version={}&proto={transport}", job.url, options.version.number()),
+        target: format!("{}?version={}&proto={transport}", job.url, options.version),
         block_bytes: job.block_bytes.into(),
         depth: job.depth,
         connections: job.connections,
         runtime: ended.at - began.at,
-        directions: [found.reads, found.writes, found.syncs].into_iter().filter_map(|tally| tally.summary()).collect(),
+        directions: [found.reads, found.writes, found.syncs, found.metadata]
+            .into_iter()
+            .filter_map(|tally| tally.summary())
+            .collect(),
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
     };

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::pattern::Pattern;
-use super::{Error, Job};
+use super::{Contents, Error, Job};
 
 /// How many transfers are on their way at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
@@ -19,8 +19,11 @@ const TRANSFER_BYTES: u32 = 1 << 20;
 /// A file of a mount.
 pub(super) struct Target {
     pub(super) handle: Handle,
-    /// The directory and the name of a file that was made for this job only.
-    temporary: Option<(Handle, Vec<u8>)>,
+    /// The directory that it is in, and its name there.
+    pub(super) dir: Handle,
+    pub(super) name: Vec<u8>,
+    /// Whether it was made for this job only.
+    is_temporary: bool,
 }
 
 impl Target {
@@ -28,7 +31,12 @@ impl Target {
     pub(super) async fn prepare(mount: &Mount, job: &Job) -> Result<Target, Error> {
         let (target, size_bytes) = find(mount, job).await?;
         let pattern = Pattern::new(job.seed);
-        if job.verify {
+        if job.workload.contents() != Contents::Data {
+            if size_bytes > 0 {
+                return Err(Error::NotEmpty(job.url.to_string()));
+            }
+            lay_out(mount, target.handle, job, pattern).await?;
+        } else if job.verify {
             fill(mount, target.handle, Filling { pattern, from: 0, to: job.file_bytes }).await?;
         } else if size_bytes < job.file_bytes {
             fill(mount, target.handle, Filling { pattern, from: size_bytes, to: job.file_bytes }).await?;
@@ -38,10 +46,10 @@ impl Target {
 
     /// Removes the file if it was made for this job only.
     pub(super) async fn remove(&self, mount: &Mount) -> Result<(), Error> {
-        match &self.temporary {
-            Some((dir, name)) => Ok(mount.remove(dir, name).await?),
-            None => Ok(()),
+        if self.is_temporary {
+            mount.remove(&self.dir, &self.name).await?;
         }
+        Ok(())
     }
 }
 
@@ -51,7 +59,9 @@ async fn find(mount: &Mount, job: &Job) -> Result<(Target, u64), Error> {
     let (dir, name) = match mount.walk(path, Follow::Links).await {
         Ok(found) => match found.attributes.kind {
             FileKind::Regular => {
-                return Ok((Target { handle: found.handle, temporary: None }, found.attributes.size_bytes));
+                let (parent, name) = mount.walk_parent(path).await?;
+                let (handle, dir, name) = (found.handle, parent.handle, name.to_vec());
+                return Ok((Target { handle, dir, name, is_temporary: false }, found.attributes.size_bytes));
             }
             FileKind::Directory => (found.handle, None),
             _ => return Err(Error::Kind(job.url.to_string())),
@@ -66,8 +76,7 @@ async fn find(mount: &Mount, job: &Job) -> Result<(Target, u64), Error> {
     let name = name.unwrap_or_else(|| format!("wharf-bench.{}", std::process::id()).into_bytes());
     let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
     let made = mount.create(&dir, &name, CreateMode::Unchecked, &set).await?;
-    let temporary = is_temporary.then_some((dir, name));
-    Ok((Target { handle: made.handle, temporary }, made.attributes.size_bytes))
+    Ok((Target { handle: made.handle, dir, name, is_temporary }, made.attributes.size_bytes))
 }
 
 /// What to put into which part of a file, in bytes.
@@ -95,6 +104,23 @@ async fn fill(mount: &Mount, file: Handle, filling: Filling) -> Result<(), Error
     }
     while let Some(ended) = transfers.join_next().await {
         ended.map_err(|_| Error::ThreadDied)??;
+    }
+    mount.commit(&file, 0, 0).await?;
+    Ok(())
+}
+
+/// Makes an empty file of holes, with pieces of data in between where those are wanted.
+async fn lay_out(mount: &Mount, file: Handle, job: &Job, pattern: Pattern) -> Result<(), Error> {
+    let set = SetAttributes { size_bytes: Some(job.file_bytes), ..SetAttributes::default() };
+    mount.setattr(&file, &set).await?;
+    if job.workload.contents() == Contents::Mixed {
+        let step = 2 * u64::from(Contents::PIECE_BYTES);
+        for offset in (0..job.file_bytes).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+            let length = u64::from(Contents::PIECE_BYTES).min(job.file_bytes - offset) as u32;
+            let mut data = pattern.block(offset, length.next_multiple_of(8));
+            data.truncate(length as usize);
+            write_all(mount, file, offset, data, Stability::Unstable).await?;
+        }
     }
     mount.commit(&file, 0, 0).await?;
     Ok(())

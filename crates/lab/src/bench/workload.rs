@@ -10,12 +10,45 @@ pub enum Order {
     Random,
 }
 
-/// What operations there are, with fio's names as text: `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`.
+/// What one operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A READ or a WRITE of a block.
+    Transfer,
+    /// A READ_PLUS of a block, in a file that is made of this. Only NFSv4.2 has it.
+    ReadPlus(Contents),
+    /// The file is opened and closed again: two calls of NFSv4, counted as one operation.
+    OpenClose,
+    /// A block is locked and unlocked again, each outstanding operation in an open file of its own: two calls of NFSv4,
+    /// counted as one operation.
+    LockUnlock,
+}
+
+/// What a file is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Contents {
+    /// Bytes that were written.
+    Data,
+    /// One hole.
+    Hole,
+    /// Pieces of [`Contents::PIECE_BYTES`] that were written, and holes as long, in turn.
+    Mixed,
+}
+
+impl Contents {
+    /// How long a piece of a mixed file is, in bytes.
+    pub const PIECE_BYTES: u32 = 64 * 1024;
+}
+
+/// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open` and `lock`;
+/// `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
+    /// What one operation is.
+    pub operation: Operation,
     /// The order of blocks.
     pub order: Order,
-    /// How many of a hundred operations read, 0 to 100; the others write.
+    /// How many of a hundred transfers read, 0 to 100; the others write.
     pub read_percent: u8,
 }
 
@@ -24,17 +57,45 @@ pub struct Workload {
 #[error("'{0}' is no workload: there are {names}", names = NAMES.join(", "))]
 pub struct WorkloadError(pub String);
 
-const NAMES: [&str; 6] = ["read", "write", "rw", "randread", "randwrite", "randrw"];
+const NAMES: [&str; 14] = [
+    "read",
+    "write",
+    "rw",
+    "randread",
+    "randwrite",
+    "randrw",
+    "open",
+    "lock",
+    "readplus-data",
+    "readplus-hole",
+    "readplus-mixed",
+    "randreadplus-data",
+    "randreadplus-hole",
+    "randreadplus-mixed",
+];
 
 impl Workload {
+    /// Reads of blocks in this order.
+    pub fn reading(order: Order) -> Workload {
+        Workload { operation: Operation::Transfer, order, read_percent: 100 }
+    }
+
     /// Whether any operation writes.
     pub fn writes(self) -> bool {
-        self.read_percent < 100
+        self.operation == Operation::Transfer && self.read_percent < 100
     }
 
     /// Whether any operation reads.
     pub fn reads(self) -> bool {
-        self.read_percent > 0
+        self.operation == Operation::Transfer && self.read_percent > 0
+    }
+
+    /// What the file must be made of.
+    pub(super) fn contents(self) -> Contents {
+        match self.operation {
+            Operation::ReadPlus(contents) => contents,
+            Operation::Transfer | Operation::OpenClose | Operation::LockUnlock => Contents::Data,
+        }
     }
 }
 
@@ -46,13 +107,18 @@ impl FromStr for Workload {
             Some(kind) => (Order::Random, kind),
             None => (Order::Sequential, text),
         };
-        let read_percent = match kind {
-            "read" => 100,
-            "write" => 0,
-            "rw" => 50,
+        let (operation, read_percent) = match kind {
+            "read" => (Operation::Transfer, 100),
+            "write" => (Operation::Transfer, 0),
+            "rw" => (Operation::Transfer, 50),
+            "readplus-data" => (Operation::ReadPlus(Contents::Data), 100),
+            "readplus-hole" => (Operation::ReadPlus(Contents::Hole), 100),
+            "readplus-mixed" => (Operation::ReadPlus(Contents::Mixed), 100),
+            "open" if order == Order::Sequential => (Operation::OpenClose, 100),
+            "lock" if order == Order::Sequential => (Operation::LockUnlock, 100),
             _ => return Err(WorkloadError(text.to_owned())),
         };
-        Ok(Workload { order, read_percent })
+        Ok(Workload { operation, order, read_percent })
     }
 }
 
@@ -61,10 +127,15 @@ impl fmt::Display for Workload {
         if self.order == Order::Random {
             f.write_str("rand")?;
         }
-        f.write_str(match self.read_percent {
-            0 => "write",
-            100 => "read",
-            _ => "rw",
+        f.write_str(match (self.operation, self.read_percent) {
+            (Operation::Transfer, 0) => "write",
+            (Operation::Transfer, 100) => "read",
+            (Operation::Transfer, _) => "rw",
+            (Operation::ReadPlus(Contents::Data), _) => "readplus-data",
+            (Operation::ReadPlus(Contents::Hole), _) => "readplus-hole",
+            (Operation::ReadPlus(Contents::Mixed), _) => "readplus-mixed",
+            (Operation::OpenClose, _) => "open",
+            (Operation::LockUnlock, _) => "lock",
         })
     }
 }
@@ -74,11 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_fios_both_ways() {
+    fn names_are_the_same_both_ways() {
         for name in NAMES {
             assert_eq!(name.parse::<Workload>().unwrap().to_string(), name);
         }
-        let error = "trim".parse::<Workload>().unwrap_err().to_string();
-        assert!(error.contains("'trim'") && error.contains("randrw"), "{error}");
+        for name in ["trim", "randopen", "randlock"] {
+            let error = name.parse::<Workload>().unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("randrw"), "{error}");
+        }
     }
 }
