@@ -1,4 +1,4 @@
-//! The loads, and the two programs that can make them.
+//! The two programs that make loads, and what they find.
 
 use std::fmt;
 use std::path::Path;
@@ -11,49 +11,8 @@ use super::machine;
 use super::options::Options;
 use super::servers::{Server, wharf_program};
 use super::site::{FILE_BYTES, FILE_NAME, Site};
+use super::workloads::{Others, Workload};
 use crate::{Failure, Outcome, command};
-
-/// What is asked of a server.
-pub struct Workload {
-    pub name: &'static str,
-    /// Whether blocks are taken at random; otherwise one after the other.
-    pub is_random: bool,
-    pub block_bytes: u32,
-    pub connections: u32,
-    pub depth: u32,
-}
-
-/// Reads of a file that is in memory.
-pub const WORKLOADS: [Workload; 4] = [
-    Workload {
-        name: "random reads of 4 KiB, 1 connection, depth 64",
-        is_random: true,
-        block_bytes: 4096,
-        connections: 1,
-        depth: 64,
-    },
-    Workload {
-        name: "sequential reads of 1 MiB, 1 connection, depth 8",
-        is_random: false,
-        block_bytes: 1 << 20,
-        connections: 1,
-        depth: 8,
-    },
-    Workload {
-        name: "random reads of 4 KiB, 64 connections, depth 1",
-        is_random: true,
-        block_bytes: 4096,
-        connections: 64,
-        depth: 1,
-    },
-    Workload {
-        name: "sequential reads of 1 MiB, 64 connections, depth 1",
-        is_random: false,
-        block_bytes: 1 << 20,
-        connections: 64,
-        depth: 1,
-    },
-];
 
 /// What one run of a load found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,6 +90,11 @@ impl Generator {
         }
     }
 
+    /// Whether it can make this load.
+    pub fn can(&self, workload: &Workload) -> bool {
+        self.kind == Kind::WharfBench || workload.others == Others::ServerAndGenerator
+    }
+
     /// Puts the load on a server.
     pub fn run(&self, site: &Site, server: &Server, workload: &Workload) -> Outcome<Sample> {
         let target = Target { site, server, workload, seconds: self.seconds };
@@ -166,13 +130,12 @@ struct Target<'a> {
 impl Target<'_> {
     fn wharf_bench(&self, program: &str) -> Command {
         let Server { port, mount_port, .. } = self.server;
-        let url = format!(
-            "nfs://127.0.0.1{}/{FILE_NAME}?version=3&nfsport={port}&mountport={mount_port}",
-            self.site.export.display()
-        );
         let workload = self.workload;
+        let (export, version) = (self.site.export.display(), workload.version);
+        let file = if workload.makes_its_file() { "" } else { FILE_NAME };
+        let url = format!("nfs://127.0.0.1{export}/{file}?version={version}&nfsport={port}&mountport={mount_port}");
         let mut command = self.site.load_command(program);
-        command.arg("bench").arg(url).args(["--rw", if workload.is_random { "randread" } else { "read" }]);
+        command.arg("bench").arg(url).args(["--rw", workload.operation]);
         for (name, value) in [
             ("--bs", workload.block_bytes.to_string()),
             ("--connections", workload.connections.to_string()),
@@ -191,7 +154,8 @@ impl Target<'_> {
     fn nfsload(&self, program: &str) -> Command {
         let workload = self.workload;
         let mut command = self.site.load_command(program);
-        command.args(["-v", "3", "-L", "x", "-o", if workload.is_random { "readrand" } else { "readseq" }]);
+        command.args(["-v", &workload.version.replace('.', ""), "-L", "x"]);
+        command.args(["-o", if workload.is_random() { "readrand" } else { "readseq" }]);
         command.arg("-e").arg(&self.site.export);
         for (name, value) in [
             ("-p", u32::from(self.server.port)),
@@ -211,7 +175,7 @@ impl Target<'_> {
 /// Reads JSON with fio's field names.
 fn parse_fio(json: &Value) -> Option<Sample> {
     let job = &json["jobs"][0];
-    let read = &job["read"];
+    let read = ["read", "metadata"].map(|direction| &job[direction]).into_iter().find(|found| found.is_object())?;
     let percentile = |name: &str| Some(read["clat_ns"]["percentile"][name].as_f64()? / 1e3);
     Some(Sample {
         operations_per_second: read["iops"].as_f64()?,

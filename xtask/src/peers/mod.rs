@@ -11,15 +11,17 @@ mod options;
 mod outcome;
 mod servers;
 mod site;
+mod workloads;
 
 use std::path::Path;
 
 use crate::{Outcome, command};
-use load::{Generator, WORKLOADS};
+use load::Generator;
 use options::Options;
 use outcome::Results;
 use servers::Server;
 use site::Site;
+use workloads::{Others, WORKLOADS, Workload};
 
 /// Prints the comparison as Markdown, and writes the samples where that is asked for.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
@@ -33,12 +35,12 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let servers = start_all(root, &site)?;
     let mut results = Results::new(machine::describe(root, &options));
     for round in 1..=options.rounds {
-        for workload in &WORKLOADS {
-            for generator in Generator::all(root, &options) {
+        for workload in in_turns(&options, round) {
+            for generator in Generator::all(root, &options).iter().filter(|generator| generator.can(workload)) {
                 // Who goes first changes, so that neither always follows the other.
                 let mut order: Vec<&Server> = servers.iter().collect();
                 order.rotate_left(round as usize % servers.len());
-                for server in order {
+                for server in order.into_iter().filter(|server| takes_part(server, workload)) {
                     let sample = generator.run(&site, server, workload)?;
                     eprintln!("round {round}, {}, {}, {}: {sample}", server.name, generator.name(), workload.name);
                     results.add((server.name, generator.name(), workload.name), sample);
@@ -48,6 +50,22 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     }
     println!("{}", results.to_markdown()?);
     options.samples.as_deref().map_or(Ok(()), |path| results.write_samples(path))
+}
+
+/// The loads that are wanted, in an order that changes too, since some are held against each other.
+fn in_turns(options: &Options, round: u32) -> Vec<&'static Workload> {
+    let is_named = |workload: &&Workload| options.load.as_ref().is_none_or(|text| workload.name.contains(text));
+    let baselines: Vec<_> = WORKLOADS.iter().filter(is_named).filter_map(|workload| workload.baseline).collect();
+    let is_wanted = |workload: &&Workload| is_named(workload) || baselines.contains(&workload.name);
+    let mut workloads: Vec<&Workload> = WORKLOADS.iter().filter(is_wanted).collect();
+    if round.is_multiple_of(2) {
+        workloads.reverse();
+    }
+    workloads
+}
+
+fn takes_part(server: &Server, workload: &Workload) -> bool {
+    server.name == "Wharf" || workload.others != Others::Nobody
 }
 
 fn start_all(root: &Path, site: &Site) -> Outcome<Vec<Server>> {

@@ -14,13 +14,15 @@ pub struct Options {
     pub seconds: u32,
     /// A load generator beside `wharf bench`, which speaks on the options of `nfsload`.
     pub nfsload: Option<PathBuf>,
+    /// A part of the names of the loads that are wanted, instead of all; what they are held against comes too.
+    pub load: Option<String>,
     /// Where to write every sample, as JSON.
     pub samples: Option<PathBuf>,
 }
 
 impl Options {
     pub fn parse(arguments: &[String]) -> Outcome<Options> {
-        let mut options = Options { is_inside: false, rounds: 6, seconds: 3, nfsload: None, samples: None };
+        let mut options = Options { is_inside: false, rounds: 6, seconds: 3, nfsload: None, load: None, samples: None };
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
             if name == INSIDE {
@@ -32,6 +34,7 @@ impl Options {
                 "--rounds" => options.rounds = number(name, value)?,
                 "--seconds" => options.seconds = number(name, value)?,
                 "--nfsload" => options.nfsload = Some(value.into()),
+                "--load" => options.load = Some(value.clone()),
                 "--samples" => options.samples = Some(value.into()),
                 _ => return Err(Failure::Usage(format!("{name} is no option of bench-peers"))),
             }

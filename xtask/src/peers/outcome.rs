@@ -8,6 +8,7 @@ use report::{Column, Table};
 use serde_json::{Value, json};
 
 use super::load::Sample;
+use super::workloads::WORKLOADS;
 use crate::{Failure, Outcome};
 
 /// Which server, which generator, which workload.
@@ -42,6 +43,11 @@ impl Results {
             text += "\nWharf divided by NFS-Ganesha, run for run; in brackets the interval of 95 % of the ratio of the \
                      medians. A difference is claimed only where it is clear of 1 by two ways to find it.\n\n";
             text += &ratios.to_markdown();
+        }
+        let versions = self.versions()?;
+        if !versions.is_empty() {
+            text += "\nNFSv4 divided by what it is held against, on the same server and in the same rounds.\n\n";
+            text += &versions.to_markdown();
         }
         Ok(text)
     }
@@ -86,6 +92,25 @@ impl Results {
             let cells = [rate, cost, memory].map(|comparison| show(comparison.ratio_of_medians));
             let names = [*workload, *generator].map(str::to_owned).into_iter();
             table.push(names.chain(cells).chain([claim(rate.verdict()).to_owned()]));
+        }
+        Ok(table)
+    }
+
+    /// The ratios of loads to those on the same server that they are held against.
+    fn versions(&self) -> Outcome<Table> {
+        let heads = ["load", "held against", "with", "server"].map(Column::text);
+        let mut table = Table::new(heads.into_iter().chain([Column::number("ops/s"), Column::number("server µs/op")]));
+        for workload in &WORKLOADS {
+            let Some(baseline_name) = workload.baseline else { continue };
+            for ((server, generator, _), candidate) in self.series.iter().filter(|(key, _)| key.2 == workload.name) {
+                let key = (*server, *generator, baseline_name);
+                let Some((_, baseline)) = self.series.iter().find(|series| series.0 == key) else { continue };
+                let pair = Pair { baseline, candidate };
+                let rate = pair.compare(|sample| sample.operations_per_second)?;
+                let cost = pair.compare(|sample| sample.server_us_per_operation)?;
+                let names = [workload.name, baseline_name, *generator, *server].map(str::to_owned).into_iter();
+                table.push(names.chain([rate, cost].map(|comparison| show(comparison.ratio_of_medians))));
+            }
         }
         Ok(table)
     }
@@ -175,6 +200,18 @@ mod tests {
         let text = results.to_markdown().unwrap();
         assert!(text.contains("302 [300, 305]") && text.contains("2.95"), "{text}");
         assert!(text.contains("higher") && text.contains("kernel"), "{text}");
+    }
+
+    #[test]
+    fn newer_version_is_held_against_the_older_one_on_the_same_server() {
+        let mut results = Results::new(json!({}));
+        let new = WORKLOADS.iter().find(|workload| workload.baseline.is_some()).unwrap();
+        for run in 0..6 {
+            results.add(("Wharf", "wharf bench", new.baseline.unwrap()), sample(100.0 + f64::from(run)));
+            results.add(("Wharf", "wharf bench", new.name), sample(90.0 + f64::from(run)));
+        }
+        let text = results.to_markdown().unwrap();
+        assert!(text.contains("held against") && text.contains("0.90 ["), "{text}");
     }
 
     #[test]

@@ -105,10 +105,10 @@ pub fn wharf_program(root: &Path) -> String {
 fn ganesha_config(export: &Path, port: u16, mount_port: u16) -> String {
     let export = export.display();
     format!(
-        "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {port}; MNT_Port = {mount_port}; Protocols = 3;
+        "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {port}; MNT_Port = {mount_port}; Protocols = 3, 4;
             Enable_NLM = false; Enable_RQUOTA = false; }}
          NFSV4 {{ Graceless = true; RecoveryBackend = fs; }}
-         EXPORT {{ Export_Id = 1; Path = {export}; Pseudo = {export}; Protocols = 3; Transports = TCP, UDP;
+         EXPORT {{ Export_Id = 1; Path = {export}; Pseudo = {export}; Protocols = 3, 4; Transports = TCP, UDP;
             Access_Type = RW; Squash = No_Root_Squash; SecType = sys; FSAL {{ Name = VFS; }} }}
         "
     )

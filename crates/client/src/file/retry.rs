@@ -20,7 +20,7 @@ impl Retry {
     pub(super) async fn after(&mut self, error: Error, open: &OpenFile, era: u32) -> Result<()> {
         if is_about_state(&error) && self.repairs < MAX_REPAIRS {
             self.repairs += 1;
-            return open.repair(era).await;
+            return open.repair(era, error).await;
         }
         if !self.patience.allows(&error) {
             return Err(error);

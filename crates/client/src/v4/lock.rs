@@ -40,7 +40,7 @@ async fn lock(file: &OpenFile, wanted: HeldLock) -> Result<()> {
         match lock_once(file, None, wanted, false).await {
             Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
                 repairs += 1;
-                file.repair(era).await?;
+                file.repair(era, error).await?;
             }
             Err(error) if patience.allows(&error) => patience.wait().await,
             other => return other,

@@ -9,6 +9,9 @@ use super::putfh;
 use super::request::Request;
 use crate::Result;
 
+/// How often one range is unlocked because the state was lost and had back.
+const MAX_REPAIRS: u32 = 4;
+
 impl OpenFile {
     /// Unlocks a range (RFC 7530 §16.12, RFC 8881 §18.12). What was not locked stays so.
     pub(crate) async fn unlock(self: &Arc<OpenFile>, offset: u64, length: u64) -> Result<()> {
@@ -28,7 +31,25 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
     if is_locked { unlock(file, HeldLock::new(LockType::Write, 0, u64::MAX)).await } else { Ok(()) }
 }
 
+/// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
 async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
+    let mut repairs = 0;
+    loop {
+        let era = file.era();
+        match unlock_once(file, range).await {
+            Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
+                repairs += 1;
+                if file.repair(era, error).await.is_err() {
+                    file.held().locks = None;
+                    return Ok(());
+                }
+            }
+            other => return other,
+        }
+    }
+}
+
+async fn unlock_once(file: &OpenFile, range: HeldLock) -> Result<()> {
     let arguments = {
         let held = file.held();
         let (Some(owner), Some((stateid, _))) = (&held.owner, &held.locks) else { return Ok(()) };
@@ -61,13 +82,6 @@ async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
             }
             Ok(())
         }
-        Res::Fail(status) => match reply.refusal(status) {
-            // A lock that the server does not know is none any more.
-            error if is_about_state(&error) => {
-                held.locks = None;
-                Ok(())
-            }
-            error => Err(error),
-        },
+        Res::Fail(status) => Err(reply.refusal(status)),
     }
 }

@@ -105,14 +105,30 @@ impl OpenFile {
         if self.client.minor_version().has_sessions() { Stateid { seqid: 0, ..stateid } } else { stateid }
     }
 
-    /// Gets the state of `era` anew, unless somebody did already.
-    pub(crate) async fn repair(&self, era: u32) -> Result<()> {
+    /// Gets the state of `era` anew after `error`, unless somebody did already.
+    pub(crate) async fn repair(&self, era: u32, error: Error) -> Result<()> {
+        if !self.client.minor_version().has_sessions() {
+            return self.repair_v4_0(era, error).await;
+        }
         let _recovery = self.client.0.recovery.lock().await;
         if self.held().era != era {
             return Ok(());
         }
         let session = self.client.session();
         self.open_again(&session, OpenClaim::Fh).await
+    }
+
+    /// In 4.0 there is no session that tells of a restart: a stateid of before it does (RFC 7530 §9.6.2).
+    async fn repair_v4_0(&self, era: u32, error: Error) -> Result<()> {
+        let session = self.client.session();
+        let is_restart = [Status::StaleStateid, Status::StaleClientid, Status::Expired]
+            .iter()
+            .any(|status| error.v4_status() == Some(*status));
+        match self.era() == era {
+            true if is_restart => self.client.renew_session(&session).await,
+            true => Err(error),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn era(&self) -> u32 {

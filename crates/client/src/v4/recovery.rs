@@ -139,7 +139,7 @@ impl Client {
     }
 
     /// Makes a session in the place of `lost`; everything is reclaimed when the server has forgotten the client too.
-    async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
+    pub(super) async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         if !Arc::ptr_eq(lost, &self.session()) {
             return Ok(());

@@ -1,6 +1,8 @@
 //! The real server, in this process, with an empty directory in memory.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+#![allow(dead_code, clippy::unwrap_used, reason = "part of each test program, which uses some of it")]
+
+pub mod proxy;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

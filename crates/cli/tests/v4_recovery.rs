@@ -1,0 +1,129 @@
+//! The client of NFSv4 over a server that is killed and comes back.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::path::Path;
+
+use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Version};
+use rustix::process::Signal;
+use support::{Scratch, Server};
+use vfs::{CreateMode, SetAttributes, Stability};
+
+/// How long a lease lasts here: short, so that a server which waits for lost clients does not wait long.
+const LEASE: &str = "2s";
+const VERSIONS: [Version; 3] = [Version::V4_0, Version::V4_1, Version::V4_2];
+
+struct Site {
+    scratch: Scratch,
+    export: String,
+    server: Option<Server>,
+    port: u16,
+}
+
+impl Site {
+    fn new() -> Site {
+        let scratch = Scratch::new();
+        let export = scratch.dir("export").to_str().unwrap().to_owned();
+        let mut site = Site { scratch, export, server: None, port: 0 };
+        site.start();
+        site
+    }
+
+    fn start(&mut self) {
+        let (listen, state) = (format!("127.0.0.1:{}", self.port), self.scratch.path("state"));
+        let server = Server::with_addresses(
+            1,
+            &[
+                "--listen",
+                &listen,
+                "--no-root-squash",
+                "--lease",
+                LEASE,
+                "--grace",
+                LEASE,
+                "--state-dir",
+                state.to_str().unwrap(),
+                &self.export,
+            ],
+        );
+        self.port = server.port();
+        self.server = Some(server);
+    }
+
+    fn kill_and_restart(&mut self) {
+        let mut server = self.server.take().unwrap();
+        server.signal(Signal::KILL);
+        server.wait();
+        drop(server);
+        self.start();
+    }
+
+    async fn mount(&self, version: Version) -> Mount {
+        let url = format!("nfs://127.0.0.1:{}{}", self.port, Path::new(&self.export).display());
+        let options = Options { version, is_hard: true, ..Options::default() };
+        Mount::connect(&url.parse().unwrap(), &options).await.unwrap()
+    }
+}
+
+async fn open(mount: &Mount, options: OpenOptions) -> File {
+    let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
+    mount.open(&mount.root().handle, b"file", &options.creating(CreateMode::Unchecked, set)).await.unwrap()
+}
+
+#[tokio::test]
+async fn opens_and_locks_are_held_over_a_killed_server() {
+    for version in VERSIONS {
+        let mut site = Site::new();
+        let mount = site.mount(version).await;
+        let alone = OpenOptions { denies_writes: true, ..OpenOptions::both() };
+        let file = open(&mount, alone).await;
+        file.lock(LockKind::Exclusive, 0, 100).await.unwrap();
+        file.lock(LockKind::Shared, 200, 100).await.unwrap();
+        file.write(0, "before".into(), Stability::File).await.unwrap();
+
+        site.kill_and_restart();
+        assert_eq!(file.read(0, 100).await.unwrap().bytes.as_ref(), b"before", "{version}");
+        file.write(6, " and after".into(), Stability::File).await.unwrap();
+
+        let other = site.mount(version).await;
+        let refused = other.open(&other.root().handle, b"file", &OpenOptions::write()).await.unwrap_err();
+        assert_eq!(refused.status(), Some(Status::ShareDenied), "{version}");
+        let reader = other.open(&other.root().handle, b"file", &OpenOptions::read()).await.unwrap();
+        let refused = reader.try_lock(LockKind::Shared, 50, 1).await.unwrap_err();
+        assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 100 }), "{version}: {refused}");
+        reader.try_lock(LockKind::Shared, 250, 1).await.unwrap();
+        file.unlock(0, 100).await.unwrap();
+        reader.try_lock(LockKind::Shared, 50, 1).await.unwrap();
+        file.close().await.unwrap();
+        reader.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn names_are_changed_once_over_a_killed_server() {
+    let mut site = Site::new();
+    let mount = site.mount(Version::V4_1).await;
+    let root = mount.root().handle;
+    mount.mkdir(&root, b"before", &SetAttributes::default()).await.unwrap();
+    site.kill_and_restart();
+    mount.rename(&root, b"before", &root, b"after").await.unwrap();
+    assert_eq!(mount.lookup(&root, b"before").await.unwrap_err().status(), Some(Status::NoEntry));
+    mount.rmdir(&root, b"after").await.unwrap();
+    mount.unmount().await.unwrap();
+}
+
+#[tokio::test]
+async fn lease_is_renewed_while_nothing_is_called() {
+    for version in VERSIONS {
+        let site = Site::new();
+        let (mine, yours) = (site.mount(version).await, site.mount(version).await);
+        let held = open(&mine, OpenOptions::both()).await;
+        held.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        let other = open(&yours, OpenOptions::both()).await;
+        let refused = other.try_lock(LockKind::Exclusive, 0, 10).await.unwrap_err();
+        assert!(matches!(refused.reason(), Reason::Locked { .. }), "{version}: {refused}");
+    }
+}

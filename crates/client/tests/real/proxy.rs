@@ -1,0 +1,149 @@
+//! A wire between client and server that loses replies and brings calls of its own.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use proto::Operation;
+use proto::nfs4::{ArgOp, Compound, CompoundArgs, SessionId};
+use rpc::record::last_mark;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use xdr::{Decode, Decoder};
+
+/// What the proxy does besides carrying messages.
+#[derive(Default)]
+struct Plan {
+    /// The number of the operation whose next reply is lost, with its connection.
+    lost: Option<u32>,
+    /// How many connections there were.
+    connections: usize,
+    /// The session of the latest request.
+    session: SessionId,
+    /// How often a message with the operation that is watched came.
+    seen: usize,
+    to_client: Option<Arc<AsyncMutex<OwnedWriteHalf>>>,
+}
+
+pub struct Proxy {
+    pub address: SocketAddr,
+    plan: Arc<Mutex<Plan>>,
+    replies: AsyncMutex<mpsc::UnboundedReceiver<Vec<u8>>>,
+}
+
+impl Proxy {
+    /// Stands in front of a server.
+    pub async fn start(server: SocketAddr) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let plan: Arc<Mutex<Plan>> = Arc::default();
+        let (replies_in, replies) = mpsc::unbounded_channel();
+        let shared = Arc::clone(&plan);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(server).await.unwrap();
+                shared.lock().unwrap().connections += 1;
+                tokio::spawn(carry(client, server, Arc::clone(&shared), replies_in.clone()));
+            }
+        });
+        Proxy { address, plan, replies: AsyncMutex::new(replies) }
+    }
+
+    /// Loses the reply to the next request with this operation in it, and the connection too.
+    pub fn lose_reply_to(&self, operation: u32) {
+        let mut plan = self.plan.lock().unwrap();
+        (plan.lost, plan.seen) = (Some(operation), 0);
+    }
+
+    /// How many requests with that operation came since.
+    pub fn seen(&self) -> usize {
+        self.plan.lock().unwrap().seen
+    }
+
+    pub fn connections(&self) -> usize {
+        self.plan.lock().unwrap().connections
+    }
+
+    pub fn session(&self) -> SessionId {
+        self.plan.lock().unwrap().session
+    }
+
+    /// Calls the client, and gives its reply: whole messages.
+    pub async fn call_client(&self, message: &[u8]) -> Vec<u8> {
+        let to_client = self.plan.lock().unwrap().to_client.clone().unwrap();
+        write_message(&mut *to_client.lock().await, message).await;
+        self.replies.lock().await.recv().await.unwrap()
+    }
+}
+
+async fn carry(client: TcpStream, server: TcpStream, plan: Arc<Mutex<Plan>>, replies: mpsc::UnboundedSender<Vec<u8>>) {
+    let (mut from_client, to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let to_client = Arc::new(AsyncMutex::new(to_client));
+    plan.lock().unwrap().to_client = Some(Arc::clone(&to_client));
+    // The xid whose reply is lost.
+    let losing: Arc<Mutex<Option<[u8; 4]>>> = Arc::default();
+    let (watched, noted) = (Arc::clone(&plan), Arc::clone(&losing));
+    let upwards = tokio::spawn(async move {
+        while let Some(message) = read_message(&mut from_client).await {
+            if message[4..8] == [0, 0, 0, 1] {
+                replies.send(message).unwrap();
+                continue;
+            }
+            look(&message, &watched, &noted);
+            write_message(&mut to_server, &message).await;
+        }
+    });
+    while let Some(message) = read_message(&mut from_server).await {
+        if *losing.lock().unwrap() == message.first_chunk().copied() {
+            break;
+        }
+        write_message(&mut *to_client.lock().await, &message).await;
+    }
+    upwards.abort();
+    // The task above holds the other half; both go with it.
+    let _ = upwards.await;
+    plan.lock().unwrap().to_client = None;
+}
+
+/// Notes the session of a request, and whether its reply is to be lost.
+fn look(message: &[u8], plan: &Mutex<Plan>, losing: &Mutex<Option<[u8; 4]>>) {
+    let call = rpc::Call::parse(message).unwrap();
+    if call.procedure.number != Compound::PROCEDURE {
+        return;
+    }
+    let compound = CompoundArgs::decode(&mut Decoder::new(call.arguments.rest())).unwrap();
+    let mut plan = plan.lock().unwrap();
+    for operation in &compound.operations {
+        if let ArgOp::Sequence(sequence) = operation {
+            plan.session = sequence.session;
+        }
+        let number = number(operation);
+        if plan.lost == Some(number) {
+            plan.seen += 1;
+            if plan.seen == 1 {
+                *losing.lock().unwrap() = message.first_chunk().copied();
+            }
+        }
+    }
+}
+
+fn number(operation: &ArgOp<'_>) -> u32 {
+    let mut buffer = buffer::Buffer::new();
+    xdr::Encode::encode(operation, &mut xdr::Encoder::new(&mut buffer));
+    u32::from_be_bytes(*buffer.as_slice().first_chunk().unwrap())
+}
+
+async fn read_message(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
+    let length = from.read_u32().await.ok()? & 0x7fff_ffff;
+    let mut message = vec![0; length as usize];
+    from.read_exact(&mut message).await.ok()?;
+    Some(message)
+}
+
+async fn write_message(to: &mut OwnedWriteHalf, message: &[u8]) {
+    let record = [&last_mark(message.len()).to_be_bytes()[..], message].concat();
+    // Whoever is gone hears nothing.
+    let _ = to.write_all(&record).await;
+}
