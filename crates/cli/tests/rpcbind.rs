@@ -121,21 +121,51 @@ impl Drop for Rpcbind {
     }
 }
 
+/// The system's status monitor at port 4000.
+struct Monitor(Child);
+
+impl Monitor {
+    fn start(namespace: &Namespace) -> Option<Monitor> {
+        if !is_installed("rpc.statd") {
+            println!("skipped: there is no rpc.statd; install nfs-common");
+            return None;
+        }
+        let script = "mkdir -p /run/statd/sm /run/statd/sm.bak && exec rpc.statd -F --no-notify -P /run/statd -p 4000";
+        let monitor = Monitor(namespace.command("sh").args(["-c", script]).spawn().unwrap());
+        let began = Instant::now();
+        while registered(namespace, 4000) < 2 {
+            assert!(began.elapsed() < PATIENCE, "rpc.statd does not register");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Some(monitor)
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 fn rpcinfo(namespace: &Namespace) -> Output {
     let mut command: Command = namespace.command("rpcinfo");
     command.args(["-p", "127.0.0.1"]).output().unwrap()
 }
 
-/// How many services of NFS and MOUNT the system's rpcbind knows at `port`.
+/// How many services of the server the system's rpcbind knows at `port`.
 fn registered(namespace: &Namespace, port: u16) -> usize {
     let services = lines(&succeeds(&rpcinfo(namespace)));
     let port = format!(" {port} ");
-    let is_ours = |line: &&String| (line.starts_with("100003 ") || line.starts_with("100005 ")) && line.contains(&port);
+    let is_ours = |line: &&String| PROGRAMS.iter().any(|program| line.starts_with(program)) && line.contains(&port);
     services.iter().filter(is_ours).count()
 }
 
-/// NFS 2 and 3 and MOUNT 1 to 3 over TCP and UDP, and NFS 4 over TCP, as version 2 of rpcbind tells them.
-const SERVICES: usize = 11;
+/// NFS, MOUNT, the lock manager and the status monitor.
+const PROGRAMS: [&str; 4] = ["100003 ", "100005 ", "100021 ", "100024 "];
+/// NFS 2 and 3, MOUNT 1 to 3, the lock manager 1, 3 and 4, and the status monitor 1 over TCP and UDP, and NFS 4 over TCP, as
+/// version 2 of rpcbind tells them.
+const SERVICES: usize = 19;
 
 #[test]
 fn server_registers_with_the_machines_rpcbind_and_takes_itself_off() {
@@ -162,12 +192,25 @@ fn registration_of_a_server_that_was_killed_is_replaced() {
     let mut command = namespace.command(WHARF);
     command.args(["serve", "mem:1M", "--rpcbind", "register", "--listen", "127.0.0.1:2050"]);
     let second = Server::spawn(1, command);
-    second.wait_for_log("replaced=22");
+    second.wait_for_log("replaced=38");
     assert_eq!((registered(&namespace, 2049), registered(&namespace, 2050)), (0, SERVICES));
     // The second server has no address of IPv6, and rpcbind no service there any more.
     let all = wharf(&namespace, &["rpcinfo", "127.0.0.1"]);
     assert!(!all.contains("::1.8.1"), "{all}");
     assert_eq!(wharf(&namespace, &["ls", "nfs://127.0.0.1/mem"]), "");
+}
+
+#[test]
+fn status_monitor_of_the_machine_stays_registered() {
+    let Some(namespace) = Namespace::new() else { return };
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    let Some(_monitor) = Monitor::start(&namespace) else { return };
+    let mut server = serve(&namespace, "register", &["mem:1M"]);
+    server.wait_for_log("another status monitor is registered");
+    assert_eq!((registered(&namespace, 4000), registered(&namespace, 2049)), (2, SERVICES - 2));
+    server.signal(Signal::TERM);
+    server.wait();
+    assert_eq!((registered(&namespace, 4000), registered(&namespace, 2049)), (2, 0));
 }
 
 #[test]

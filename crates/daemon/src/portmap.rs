@@ -8,7 +8,7 @@ use proto::rpcbind::PORT;
 use server::{Registry, Transport};
 
 use crate::error::StartError;
-use crate::registration::Registrar;
+use crate::registration::{Registered, Registrar};
 
 /// What is served on every NFS port: programs with their versions.
 const SERVICES: [(u32, &[u32]); 4] = [
@@ -79,7 +79,7 @@ impl Registration {
     /// Registers the services at `bound`. What a server that died left there is replaced, on transports that
     /// are not served any more too.
     ///
-    /// A status monitor that is registered already stays: it may be this machine's own, which its NFS client needs.
+    /// A status monitor that is registered already stays if it is this machine's own, which its NFS client needs.
     pub(crate) fn new(bound: &[Bound]) -> io::Result<Registration> {
         let mut registrar = Registrar::connect()?;
         let replaced = take_off_all(&mut registrar)?;
@@ -97,7 +97,7 @@ impl Registration {
             } else if program == proto::nsm::PROGRAM {
                 tracing::warn!(
                     address = %at.address,
-                    "another status monitor is registered with the rpcbind of this machine: clients of NFSv2 and NFSv3 that restart tell it and not this server, and what they had locked stays locked until they lock again"
+                    "another status monitor is registered with the rpcbind of this machine: clients of NFSv2 and NFSv3 that restart tell it and not this server, and what they had locked stays locked"
                 );
             } else {
                 let refusal = format!("it refused program {program} version {version} at {}", at.address);
@@ -118,11 +118,28 @@ impl Registration {
     }
 }
 
-/// Takes the services off that some server registered, the status monitor excepted. Returns how many there were.
+/// Takes the services off that some server registered, a status monitor of its own excepted. Returns how many there were.
 fn take_off_all(registrar: &mut Registrar) -> io::Result<usize> {
+    let registered = registrar.registered()?;
     let mut count = 0;
-    for service in services(&every_transport()).filter(|(program, _, _)| *program != proto::nsm::PROGRAM) {
-        count += usize::from(registrar.unset(&service)?);
+    for service in services(&every_transport()) {
+        let (program, version, at) = service;
+        let is_service =
+            |other: &&Registered| (other.program, other.version) == (program, version) && other.is_over(&at);
+        let found = registered.iter().filter(is_service).count();
+        if found > 0 && !(program == proto::nsm::PROGRAM && has_monitor_of_its_own(&registered, &at)) {
+            registrar.unset(&service)?;
+            count += found;
+        }
     }
     Ok(count)
+}
+
+/// Whether the status monitor that is registered is no NFS server: that of another Wharf has the port of its NFS.
+fn has_monitor_of_its_own(registered: &[Registered], at: &Bound) -> bool {
+    let ports = |program| {
+        let of_program = move |service: &&Registered| service.program == program && service.is_over(at);
+        registered.iter().filter(of_program).map(|service| service.port)
+    };
+    ports(proto::nsm::PROGRAM).any(|port| !ports(proto::nfs3::PROGRAM).any(|nfs| nfs == port))
 }

@@ -9,16 +9,16 @@ use std::time::Duration;
 use buffer::Buffer;
 use net::{Bound, Transport};
 use proto::Operation;
-use proto::rpcbind::{PORT, Rpcb, Set, UniversalAddress, Unset, netid};
+use proto::rpcbind::{Dump, DumpReply, PORT, Rpcb, Set, UniversalAddress, Unset, netid};
 use rpc::{AuthSys, Credential, Outcome, Procedure, Reply, Xid, record};
-use xdr::{Decode, Encode, Encoder};
+use xdr::{Decode, Decoder, Encode, Encoder};
 
 /// Where rpcbind listens for local callers.
 const LOCAL_SOCKETS: [&str; 2] = ["/run/rpcbind.sock", "/var/run/rpcbind.sock"];
 /// How long rpcbind may take for one call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest reply that is taken, in bytes; SET and UNSET answer with one word.
-const MAX_REPLY_BYTES: usize = 4096;
+/// The longest reply that is taken, in bytes: DUMP lists all services.
+const MAX_REPLY_BYTES: usize = 256 << 10;
 /// The version of rpcbind that is spoken.
 const VERSION: u32 = 4;
 
@@ -29,6 +29,27 @@ impl<T: Read + Write> Stream for T {}
 pub(crate) struct Registrar {
     stream: Box<dyn Stream>,
     next_xid: u32,
+}
+
+/// A service as rpcbind knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Registered {
+    pub(crate) program: u32,
+    pub(crate) version: u32,
+    netid: Box<[u8]>,
+    pub(crate) port: u16,
+}
+
+impl Registered {
+    fn read(service: &Rpcb<'_>) -> Option<Registered> {
+        let port = UniversalAddress::parse(service.address).ok()?.0.port();
+        Some(Registered { program: service.program, version: service.version, netid: service.netid.into(), port })
+    }
+
+    /// Whether it is reached over the transport and the family of `at`.
+    pub(crate) fn is_over(&self, at: &Bound) -> bool {
+        *self.netid == *netid_of(at)
+    }
 }
 
 impl Registrar {
@@ -60,22 +81,42 @@ impl Registrar {
 
     /// Registers a service; `false` when rpcbind refuses.
     pub(crate) fn set(&mut self, service: &(u32, u32, Bound)) -> io::Result<bool> {
-        self.call::<Set<VERSION>>(service)
+        let reply = self.change::<Set<VERSION>>(service)?;
+        read_answer(&reply, |from| bool::decode(from))
     }
 
-    /// Takes a service off; `false` when there was none.
-    pub(crate) fn unset(&mut self, service: &(u32, u32, Bound)) -> io::Result<bool> {
-        self.call::<Unset<VERSION>>(service)
+    /// Takes a service off, if there is one.
+    pub(crate) fn unset(&mut self, service: &(u32, u32, Bound)) -> io::Result<()> {
+        // The rpcbind of Linux says true in any case.
+        self.change::<Unset<VERSION>>(service).map(drop)
     }
 
-    fn call<O>(&mut self, (program, version, at): &(u32, u32, Bound)) -> io::Result<bool>
+    /// What is registered at an address of IPv4 or IPv6.
+    pub(crate) fn registered(&mut self) -> io::Result<Vec<Registered>> {
+        let reply = self.call::<Dump<VERSION>>(&())?;
+        read_answer(&reply, |from| {
+            let services = DumpReply::decode(from)?.services;
+            Ok(services.iter().filter_map(Registered::read).collect())
+        })
+    }
+
+    fn change<O>(&mut self, (program, version, at): &(u32, u32, Bound)) -> io::Result<Vec<u8>>
     where
-        O: for<'a> Operation<Arguments<'a> = Rpcb<'a>, Reply<'a> = bool>,
+        O: for<'a> Operation<Arguments<'a> = Rpcb<'a>>,
     {
         let address = UniversalAddress(at.address).to_string();
         let owner = b"superuser";
-        let arguments =
-            Rpcb { program: *program, version: *version, netid: netid_of(at), address: address.as_bytes(), owner };
+        self.call::<O>(&Rpcb {
+            program: *program,
+            version: *version,
+            netid: netid_of(at),
+            address: address.as_bytes(),
+            owner,
+        })
+    }
+
+    /// Makes a call, and returns the reply.
+    fn call<O: Operation>(&mut self, arguments: &O::Arguments<'_>) -> io::Result<Vec<u8>> {
         let mut message = Buffer::new();
         message.put(&[0; 4]);
         let procedure = Procedure { program: O::PROGRAM, version: O::VERSION, number: O::PROCEDURE };
@@ -87,7 +128,7 @@ impl Registrar {
         let length = message.len() - 4;
         message.as_mut_slice()[..4].copy_from_slice(&record::last_mark(length).to_be_bytes());
         self.stream.write_all(message.as_slice())?;
-        read_answer(&self.read_record()?)
+        self.read_record()
     }
 
     fn read_record(&mut self) -> io::Result<Vec<u8>> {
@@ -106,9 +147,9 @@ impl Registrar {
     }
 }
 
-fn read_answer(message: &[u8]) -> io::Result<bool> {
+fn read_answer<T>(message: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> xdr::Result<T>) -> io::Result<T> {
     match Reply::parse(message).map_err(io::Error::other)?.outcome {
-        Outcome::Success(mut results) => bool::decode(&mut results).map_err(io::Error::other),
+        Outcome::Success(mut results) => read(&mut results).map_err(io::Error::other),
         Outcome::Rejected(rejection) => Err(io::Error::other(rejection)),
     }
 }
