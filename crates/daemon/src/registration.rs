@@ -82,7 +82,7 @@ impl Registrar {
     /// Registers a service; `false` when rpcbind refuses.
     pub(crate) fn set(&mut self, service: &(u32, u32, Bound)) -> io::Result<bool> {
         let reply = self.change::<Set<VERSION>>(service)?;
-        read_answer(&reply, |from| bool::decode(from))
+        read_answer(&reply, read_flag)
     }
 
     /// Takes a service off, if there is one.
@@ -152,6 +152,10 @@ fn read_answer<T>(message: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> xdr::Re
         Outcome::Success(mut results) => read(&mut results).map_err(io::Error::other),
         Outcome::Rejected(rejection) => Err(io::Error::other(rejection)),
     }
+}
+
+fn read_flag(from: &mut Decoder<'_>) -> xdr::Result<bool> {
+    bool::decode(from)
 }
 
 fn netid_of(at: &Bound) -> &'static [u8] {
