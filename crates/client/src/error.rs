@@ -182,6 +182,17 @@ pub enum Lie {
     /// A lease is no time at all.
     #[error("a lease of {0} seconds")]
     Lease(u32),
+    /// A COPY that had to be over when it was answered goes on (RFC 7862 §15.2.3).
+    #[error("the server copies in the background, which it was asked not to")]
+    UnwantedBackground,
+    /// A COPY copied more than it was asked to.
+    #[error("{said} bytes copied where {asked} were asked for")]
+    TooMuchCopied {
+        /// What was asked for, in bytes.
+        asked: u64,
+        /// What the reply says, in bytes.
+        said: u64,
+    },
     /// Segments of a READ_PLUS do not follow on each other (RFC 7862 §15.10.3).
     #[error("a segment begins at byte {got}, and byte {expected} comes next")]
     Segment {

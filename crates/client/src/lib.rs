@@ -54,6 +54,7 @@ pub use mount::{Follow, Mount, Sizes};
 pub use options::{Options, Version};
 pub use status::Status;
 pub use types::{
-    Data, Detail, DirEntry, Entry, FsInfo, PathLimits, ReadInto, Rights, SpecialFile, WriteVerifier, Written,
+    Copied, Data, Detail, DirEntry, Entry, FsInfo, PathLimits, ReadInto, Rights, SpecialFile, WriteVerifier, Written,
+    XattrMode,
 };
 pub use url::{Parameters, Url, UrlError};

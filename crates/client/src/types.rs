@@ -45,6 +45,28 @@ pub struct Written {
     pub verifier: WriteVerifier,
 }
 
+/// What a copy by the server did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// How many bytes were copied, which may be fewer than were asked for.
+    pub count: u64,
+    /// How safe they are.
+    pub stability: Stability,
+    /// Compare it with the one that COMMIT gives: when they differ, what was unstable must be copied again.
+    pub verifier: WriteVerifier,
+}
+
+/// What to do if there is or is not such an extended attribute (RFC 8276 §8.4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum XattrMode {
+    /// Make it or replace it.
+    Either,
+    /// Refuse if there is one.
+    Create,
+    /// Refuse if there is none.
+    Replace,
+}
+
 /// Things that the caller may or may not do with a file, as a set (RFC 1813 §3.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Rights(u32);

@@ -6,7 +6,9 @@ mod real;
 
 use bytes::Bytes;
 use client::v4::{Client, MinorVersion, Stateid};
-use client::{Extent, File, Follow, LockKind, Mount, OpenOptions, Options, Reason, Segment, Status, Version};
+use client::{
+    Extent, File, Follow, LockKind, Mount, OpenOptions, Options, Reason, Segment, Status, Version, XattrMode,
+};
 use real::Export;
 use vfs::{CreateMode, SetAttributes, Stability};
 
@@ -151,6 +153,44 @@ async fn holes_are_told_found_made_and_filled() {
     file.allocate(0, 2 << 20).await.unwrap();
     assert_eq!(file.getattr().await.unwrap().size_bytes, 2 << 20);
     file.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn server_copies_between_files_and_says_how_much() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    let (source, destination) = (open(&mount, b"source").await, open(&mount, b"destination").await);
+    write(&source, 0, "0123456789").await;
+    let copied = destination.copy_from(&source, 2, 1, 5).await.unwrap();
+    assert_eq!(copied.count, 5);
+    assert_eq!(destination.read(0, 100).await.unwrap().bytes.as_ref(), b"\x0023456");
+    match destination.clone_from(&source, 0, 0, 0).await {
+        Ok(()) => assert_eq!(destination.read(0, 100).await.unwrap().bytes.as_ref(), b"0123456789"),
+        Err(error) => assert_eq!(error.status(), Some(Status::NotSupported)),
+    }
+}
+
+#[tokio::test]
+async fn extended_attributes_are_made_replaced_listed_and_removed() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    let file = *open(&mount, b"file").await.handle();
+    mount.setxattr(&file, b"colour", b"red", XattrMode::Create).await.unwrap();
+    let refused = mount.setxattr(&file, b"colour", b"blue", XattrMode::Create).await.unwrap_err();
+    assert_eq!(refused.status(), Some(Status::Exists));
+    let refused = mount.setxattr(&file, b"size", b"1", XattrMode::Replace).await.unwrap_err();
+    assert_eq!(refused.status(), Some(Status::NoXattr));
+    mount.setxattr(&file, b"colour", b"blue", XattrMode::Replace).await.unwrap();
+    mount.setxattr(&file, b"size", b"1", XattrMode::Either).await.unwrap();
+    assert_eq!(mount.getxattr(&file, b"colour").await.unwrap(), b"blue");
+    let mut names = mount.listxattrs(&file).await.unwrap();
+    names.sort();
+    assert_eq!(names, [b"colour".to_vec(), b"size".to_vec()]);
+    mount.removexattr(&file, b"colour").await.unwrap();
+    assert_eq!(mount.getxattr(&file, b"colour").await.unwrap_err().status(), Some(Status::NoXattr));
+    let older = export.mount(Version::V3).await;
+    let refused = older.listxattrs(&older.root().handle).await.unwrap_err();
+    assert!(matches!(refused.reason(), Reason::NotInVersion(Version::V3)));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! A file that is open: what NFSv4 keeps for whoever reads, writes and locks it.
 
+mod copies;
 mod locks;
 mod open_options;
 mod retry;

@@ -5,6 +5,7 @@ mod connect_v4;
 mod operations;
 mod path;
 mod sizes;
+mod xattrs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

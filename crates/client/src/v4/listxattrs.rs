@@ -1,0 +1,35 @@
+use proto::nfs4::{ArgOp, Listxattrs, ListxattrsArgs, Putfh};
+
+use super::client::Client;
+use super::putfh;
+use super::request::Request;
+use crate::{Handle, Lie, Reason, Result};
+
+/// How large the results of one call may be, in bytes.
+const PAGE_BYTES: u32 = 64 * 1024;
+/// The most names of one file, which are far more than Linux has room for.
+const MAX_NAMES: usize = 65_536;
+
+/// The names of all extended attributes of a file (RFC 8276 §8.4.3).
+pub(crate) async fn listxattrs(client: &Client, file: &Handle) -> Result<Vec<Vec<u8>>> {
+    let (mut names, mut cookie) = (Vec::new(), 0);
+    loop {
+        let arguments = ListxattrsArgs { cookie, max_count: PAGE_BYTES.min(client.most_data().0) };
+        let operations = [putfh(file), ArgOp::Listxattrs(arguments)];
+        let reply = client.call(&Request::reading("LISTXATTRS", &operations)).await?;
+        let mut results = reply.results();
+        results.ok::<Putfh, _>()?;
+        let ok = results.ok::<Listxattrs, _>()?;
+        names.extend(ok.names.iter().map(|name| name.0.to_vec()));
+        if ok.eof {
+            return Ok(names);
+        }
+        if ok.names.is_empty() || ok.cookie == cookie {
+            return Err(reply.error(Reason::Lie(Lie::CookieLoop)));
+        }
+        if names.len() > MAX_NAMES {
+            return Err(reply.error(Reason::Lie(Lie::TooManyEntries(MAX_NAMES as u64))));
+        }
+        cookie = ok.cookie;
+    }
+}
