@@ -116,6 +116,20 @@ try:
 except OSError as error:
     assert error.errno in (errno.EOPNOTSUPP, errno.EXDEV), error
     cloned = f"no clones: {error.strerror}"
-print(f"{holes} holes, {cloned}")
+
+def calls(operation):
+    """How often the kernel has sent an operation for this mount."""
+    here = False
+    with open("/proc/self/mountstats") as file:
+        for line in file:
+            words = line.split()
+            if words[:1] == ["device"]:
+                here = words[4] == os.environ["MNT"]
+            elif here and words[:1] == [operation + ":"]:
+                return int(words[1])
+    return 0
+
+# A kernel without CONFIG_NFS_V4_2_READ_PLUS reads by READ.
+print(f"{holes} holes, {cloned}, {calls('READ_PLUS')} READ_PLUS and {calls('READ')} READ")
 END
 python3 /tmp/case.py
