@@ -11,8 +11,8 @@ mkdir -p "$second"
 source=$(awk -v mount="$MNT" '$2 == mount { print $1 }' /proc/mounts)
 case $VERSION in
   # mount.nfs does not know version 2 any more; the locks of version 3 are the same ones.
-  2 | 3) mount -t nfs -o "vers=3,proto=$PROTO,port=2049,mountproto=$PROTO,mountport=2049,nosharecache" "$source" "$second" ;;
-  *) mount -t nfs -o "vers=$VERSION,proto=$PROTO,port=2049,nosharecache" "$source" "$second" ;;
+  2 | 3) mount -t nfs -o "vers=3,$OPTIONS,port=2049,mountproto=$TRANSPORT,mountport=2049,nosharecache" "$source" "$second" ;;
+  *) mount -t nfs -o "vers=$VERSION,$OPTIONS,port=2049,nosharecache" "$source" "$second" ;;
 esac
 trap 'cd /; umount "$second"' EXIT
 export OTHER="$second/${PWD#"$MNT"/}"
