@@ -178,3 +178,13 @@ fn machine_credential_guards_the_operations_that_it_names() {
     assert_eq!(check(9, b"bob"), Ok(()));
     assert_eq!(check(4000, b"bob"), Ok(()));
 }
+
+#[test]
+fn limit_of_a_clients_sessions_holds() {
+    let world = World::with(Limits { sessions_per_client: 2, ..Limits::default() });
+    let new = world.exchange("a", 1, "alice").unwrap();
+    for sequence in 0..2 {
+        world.create_session(new.client, new.sequence + sequence).unwrap();
+    }
+    assert_eq!(world.create_session(new.client, new.sequence + 2), Err(StateError::Resource));
+}

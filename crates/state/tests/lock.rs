@@ -166,3 +166,13 @@ fn host_holds_what_clients_hold_and_may_refuse() {
     let args = LockTest { client: a, owner: b"l", file: key(1), range: range(190, 20).range, exclusive: true };
     assert!(is_denied(world.state.lock_test(world.now, &args)));
 }
+
+#[test]
+fn limits_of_lock_stateids_and_of_all_ranges_hold() {
+    let world = World::with(Limits { lock_states: 1, locks: 2, ..Limits::default() });
+    let ((a, open), _) = two(&world);
+    let lock = world.lock_new(a, &open, "l", write_lock(1, 0, 1)).unwrap();
+    assert_eq!(world.lock_new(a, &open, "another", write_lock(1, 5, 1)), Err(StateError::Resource));
+    let lock = world.lock_more(a, &lock, write_lock(1, 10, 1)).unwrap();
+    assert_eq!(world.lock_more(a, &lock, write_lock(1, 20, 1)), Err(StateError::Resource));
+}

@@ -1,3 +1,8 @@
+use state::{
+    ChannelAttributes, Claim, ClientId, CreateSessionArgs, DelegationWant, Door, ExchangeIdArgs, FileKey, Limits,
+    NoHostLocks, OpenArgs, Opened, Principal, Protection, ShareAccess, ShareDeny, State, StateError,
+};
+
 use super::*;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -212,4 +217,107 @@ fn store_agrees_with_a_model_over_random_changes_and_starts() {
             }
         }
     }
+}
+
+/// A boot of a server whose clients are recorded here: grace lasts as long as the lease.
+fn boot(scratch: &Scratch) -> State {
+    let records = scratch.open();
+    let (number, limits) = (records.start().boot, Limits::default());
+    State::new(number, limits, Box::new(records), Box::new(NoHostLocks), Duration::ZERO).unwrap()
+}
+
+/// A client of this name with a session.
+fn join(state: &State, now: Duration, name: &[u8]) -> ClientId {
+    let exchange = ExchangeIdArgs {
+        owner: name,
+        verifier: [1; 8],
+        update: false,
+        principal: Principal::default(),
+        protection: Protection::None,
+    };
+    let new = state.exchange_id(now, &exchange).unwrap();
+    let channel = ChannelAttributes {
+        max_request_bytes: 4096,
+        max_response_bytes: 4096,
+        max_response_cached_bytes: 4096,
+        max_operations: 16,
+        max_requests: 1,
+    };
+    let create = CreateSessionArgs {
+        client: new.client,
+        sequence: new.sequence,
+        fore: channel,
+        back: channel,
+        back_channel: false,
+        program: 0,
+        minor_version: 1,
+        security: Vec::new(),
+        connection: 1,
+        principal: Principal::default(),
+    };
+    state.create_session(now, &create).unwrap();
+    new.client
+}
+
+fn open(state: &State, now: Duration, client: ClientId, claim: Claim) -> Result<Opened, StateError> {
+    let args = OpenArgs {
+        client,
+        owner: b"owner",
+        file: FileKey { export: 1, node: vfs::Handle::from_u64(1) },
+        access: ShareAccess::BOTH,
+        deny: ShareDeny::BOTH,
+        claim,
+        want: DelegationWant::None,
+        change: 0,
+        handle: b"",
+    };
+    state.open(now, &args)
+}
+
+#[test]
+fn client_that_lost_state_while_it_was_cut_off_may_not_reclaim_after_a_restart() {
+    // RFC 8881 §8.4.3, the first edge condition: its lock was given to another, which gave it back before the restart.
+    let (scratch, now) = (Scratch::new("first-edge"), Duration::ZERO);
+    let state = boot(&scratch);
+    let cut_off = join(&state, now, b"cut off");
+    state.reclaim_complete(now, cut_off, false).unwrap();
+    open(&state, now, cut_off, Claim::New).unwrap();
+    let later = now + 2 * LEASE;
+    let other = join(&state, later, b"other");
+    state.reclaim_complete(later, other, false).unwrap();
+    let opened = open(&state, later, other, Claim::New).unwrap();
+    let file = FileKey { export: 1, node: vfs::Handle::from_u64(1) };
+    state.close(later, Door::V41(other), &opened.stateid, &file).unwrap();
+    drop(state);
+
+    let state = boot(&scratch);
+    let back = join(&state, now, b"cut off");
+    assert_eq!(open(&state, now, back, Claim::Previous(None)), Err(StateError::ReclaimBad));
+    let other = join(&state, now, b"other");
+    assert!(open(&state, now, other, Claim::Previous(None)).is_ok());
+}
+
+#[test]
+fn client_that_was_cut_off_for_a_whole_boot_may_not_reclaim() {
+    // RFC 8881 §8.4.3, the second edge condition: it did not reclaim in time after one restart, another had its lock, and the
+    // server restarts again.
+    let (scratch, now) = (Scratch::new("second-edge"), Duration::ZERO);
+    let state = boot(&scratch);
+    let cut_off = join(&state, now, b"cut off");
+    state.reclaim_complete(now, cut_off, false).unwrap();
+    open(&state, now, cut_off, Claim::New).unwrap();
+    drop(state);
+
+    let state = boot(&scratch);
+    let after_grace = now + 2 * LEASE;
+    let other = join(&state, after_grace, b"other");
+    state.reclaim_complete(after_grace, other, false).unwrap();
+    open(&state, after_grace, other, Claim::New).unwrap();
+    drop(state);
+
+    let state = boot(&scratch);
+    let back = join(&state, now, b"cut off");
+    assert_eq!(open(&state, now, back, Claim::Previous(None)), Err(StateError::ReclaimBad));
+    let other = join(&state, now, b"other");
+    assert!(open(&state, now, other, Claim::Previous(None)).is_ok());
 }
