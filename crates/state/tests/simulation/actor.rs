@@ -108,6 +108,7 @@ impl Actor {
 
     /// The client loses its memory.
     pub fn crash(&mut self, world: &World) {
+        world.records.set_failing(false);
         self.beliefs = Default::default();
         self.pending = None;
         self.verifier += 1;
@@ -392,8 +393,8 @@ impl Actor {
         use StateError::*;
         match (op, error) {
             (_, Expired | DelegRevoked | BadStateid) => self.verify(world),
-            (Op::Open { .. }, ShareDenied | Delay | Grace) => {}
-            (Op::Lock { .. }, Denied(_) | Deadlock | Delay | Grace | OpenMode) => {}
+            (Op::Open { .. }, ShareDenied | Delay | Grace | Records(_)) => {}
+            (Op::Lock { .. }, Denied(_) | Deadlock | Delay | Grace | OpenMode | Records(_)) => {}
             (op, error) => panic!("{op:?}: {error}"),
         }
     }
@@ -439,6 +440,8 @@ impl Actor {
     /// Makes itself known to a server that does not know it, and reclaims what it held before a restart.
     fn recover(&mut self, world: &World, rng: &mut Rng) {
         self.pending = None;
+        // A store that fails may refuse a reclaim; what is seen here is that nothing else does.
+        world.records.set_failing(false);
         if self.kind == Kind::Nlm {
             return self.reclaim_nlm(world);
         }

@@ -39,6 +39,7 @@ impl Actor {
                         Ok(NlmOutcome::Granted) => self.nlm_granted(file, run),
                         Ok(NlmOutcome::Blocked) => assert_eq!(kind, 3),
                         Err(StateError::Denied(_) | StateError::Grace | StateError::Delay | StateError::Deadlock) => {}
+                        Err(StateError::Records(_)) => {}
                         Err(error) => panic!("NLM_LOCK: {error}"),
                     }
                 }

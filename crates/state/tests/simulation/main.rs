@@ -1,5 +1,5 @@
 //! Many clients of all protocols at one server: opening, locking, recalling, crashing, with requests and replies lost and
-//! repeated and the server restarted, against a model of what each client may believe. The seed of a run that fails is
+//! repeated, the server restarted and its store failing at times, against a model of what each client may believe. The seed of a run that fails is
 //! printed; `WHARF_SEED=n` runs that one, `WHARF_SEEDS=n` runs the first n.
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -79,6 +79,9 @@ impl Simulation {
                 self.world.state.tick(self.world.now);
             }
             16..=25 => self.write_without_open(),
+            // The store of client records cannot be written for a while.
+            26 => self.world.records.set_failing(true),
+            27..=30 => self.world.records.set_failing(false),
             _ => self.act(at),
         }
     }
@@ -178,6 +181,7 @@ impl Simulation {
 
     /// When everybody is gone, nothing is left.
     fn wind_down(&mut self) {
+        self.world.records.set_failing(false);
         for host in self.actors.iter().filter(|actor| actor.kind == Kind::Nlm) {
             self.world.state.nlm_free_all(self.world.now, host.name.as_bytes()).unwrap();
         }
