@@ -1,7 +1,7 @@
 //! Messages that no honest client sends: the server answers or is silent, and never panics.
 
 use proto::nfs3::StableHow;
-use proto::{mount, nfs2, nfs3, rpcbind};
+use proto::{mount, nfs2, nfs3, nlm, nsm, rpcbind};
 use rpc::Reply;
 use server::{Answer, Server};
 
@@ -18,8 +18,17 @@ fn all_calls(caller: &Caller<'_>) -> Vec<Vec<u8>> {
     let root = caller.mount();
     let file = caller.make_file(&root, "file");
     success(caller.setattr(&file, size(100)));
-    [nfs3_calls(caller, root, file), nfs2_calls(caller, root, file), mount_calls(caller), rpcbind_calls(caller)]
-        .concat()
+    [
+        nfs3_calls(caller, root, file),
+        nfs2_calls(caller, root, file),
+        mount_calls(caller),
+        rpcbind_calls(caller),
+        nlm_calls::<nlm::V1>(caller, file),
+        nlm_calls::<nlm::V4>(caller, file),
+        nlm_share_calls(caller, file),
+        nsm_calls(caller),
+    ]
+    .concat()
 }
 
 fn nfs3_calls(caller: &Caller<'_>, root: nfs3::FileHandle, file: nfs3::FileHandle) -> Vec<Vec<u8>> {
@@ -86,6 +95,56 @@ fn nfs2_calls(caller: &Caller<'_>, root: nfs3::FileHandle, file: nfs3::FileHandl
         caller.message::<nfs2::Rmdir>(&nfs2::RmdirArgs { object: place }),
         caller.message::<nfs2::Readdir>(&nfs2::ReaddirArgs { dir, cookie: 0, count: 4096 }),
         caller.message::<nfs2::Statfs>(&nfs2::StatfsArgs { file }),
+    ]
+}
+
+fn nlm_calls<V: nlm::Version>(caller: &Caller<'_>, file: nfs3::FileHandle) -> Vec<Vec<u8>> {
+    let number = |value: u64| V::Offset::try_from(value).ok().unwrap();
+    let (cookie, owner, handle) = (nlm::NetObj(b"cookie"), nlm::NetObj(b"owner"), nlm::NetObj(file.as_bytes()));
+    let (offset, length) = (number(7), number(20));
+    let lock = nlm::Range { caller_name: b"client", file: handle, owner, svid: 77, offset, length };
+    let exclusive = true;
+    let locks = nlm::LockArgs { cookie, block: true, exclusive, lock, reclaim: false, state: 5 };
+    let tests = nlm::TestArgs { cookie, exclusive, lock };
+    let cancels = nlm::CancelArgs { cookie, block: true, exclusive, lock };
+    let unlocks = nlm::UnlockArgs { cookie, lock };
+    vec![
+        caller.message::<nlm::Null<V>>(&()),
+        caller.message::<nlm::Lock<V>>(&locks),
+        caller.message::<nlm::LockMsg<V>>(&locks),
+        caller.message::<nlm::Test<V>>(&tests),
+        caller.message::<nlm::TestMsg<V>>(&tests),
+        caller.message::<nlm::Cancel<V>>(&cancels),
+        caller.message::<nlm::CancelMsg<V>>(&cancels),
+        caller.message::<nlm::Unlock<V>>(&unlocks),
+        caller.message::<nlm::UnlockMsg<V>>(&unlocks),
+        caller.message::<nlm::Granted<V>>(&tests),
+        caller.message::<nlm::GrantedMsg<V>>(&tests),
+        caller.message::<nlm::GrantedRes<V>>(&nlm::Res { cookie, status: nlm::Status::Denied }),
+    ]
+}
+
+fn nlm_share_calls(caller: &Caller<'_>, file: nfs3::FileHandle) -> Vec<Vec<u8>> {
+    let (cookie, owner, handle) = (nlm::NetObj(b"cookie"), nlm::NetObj(b"owner"), nlm::NetObj(file.as_bytes()));
+    let (mode, access) = (nlm::ShareMode::DenyWrite, nlm::ShareAccess::Read);
+    let share = nlm::ShareReservation { caller_name: b"client", file: handle, owner, mode, access };
+    let args = nlm::ShareArgs { cookie, share, reclaim: false };
+    vec![
+        caller.message::<nlm::Share<nlm::V3>>(&args),
+        caller.message::<nlm::Unshare<nlm::V4>>(&args),
+        caller.message::<nlm::FreeAll<nlm::V4>>(&nlm::FreeAllArgs { name: b"client", state: 5 }),
+    ]
+}
+
+fn nsm_calls(caller: &Caller<'_>) -> Vec<Vec<u8>> {
+    let me = nsm::MyId { name: b"me", program: 100_021, version: 4, procedure: 16 };
+    let id = nsm::MonId { name: b"client", caller: me };
+    vec![
+        caller.message::<nsm::Stat>(&nsm::StatArgs { name: b"client" }),
+        caller.message::<nsm::Mon>(&nsm::MonArgs { id, private: [7; 16] }),
+        caller.message::<nsm::Unmon>(&id),
+        caller.message::<nsm::UnmonAll>(&me),
+        caller.message::<nsm::Notify>(&nsm::NotifyArgs { name: b"client", state: 5 }),
     ]
 }
 
