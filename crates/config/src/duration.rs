@@ -28,6 +28,14 @@ pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
     number.checked_mul(unit_ms).map(|ms| Some(Duration::from_millis(ms))).ok_or_else(malformed)
 }
 
+/// Reads a time that has an end.
+///
+/// # Errors
+/// When it is no such time.
+pub fn parse_time(text: &str) -> Result<Duration, DurationError> {
+    parse_timeout(text)?.ok_or_else(|| DurationError(text.to_owned()))
+}
+
 /// Reads the length of a lease or a grace period: a time of one second or more, cut to whole seconds, as NFSv4 counts them.
 ///
 /// # Errors
@@ -51,6 +59,7 @@ mod tests {
         }
         assert_eq!(parse_timeout("1d"), Ok(Some(Duration::from_secs(86_400))));
         assert_eq!(parse_timeout("never"), Ok(None));
+        assert!(parse_time("never").is_err());
     }
 
     #[test]

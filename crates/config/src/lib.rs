@@ -32,7 +32,7 @@ pub use clients::ClientsError;
 pub use command_line::ExportFlags;
 pub use defaults::Defaults;
 pub use domain::parse_domain;
-pub use duration::{DurationError, parse_lease, parse_timeout};
+pub use duration::{DurationError, parse_lease, parse_time, parse_timeout};
 pub use error::{ConfigError, Reason};
 pub use exports::parse_exports;
 pub use exposure::{check_exposure, is_exposed};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{parse_domain, parse_lease, parse_size, parse_timeout};
+use crate::{parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -35,6 +35,11 @@ pub struct ServerSettings {
     pub domain: Option<String>,
     /// What READ_PLUS of NFSv4.2 tells of holes.
     pub read_plus: Option<ReadPlus>,
+    /// How many open files each thread keeps; 0 opens and closes a file for each call.
+    pub open_files: Option<usize>,
+    /// How long an open file is kept that nobody uses.
+    #[serde(deserialize_with = "time")]
+    pub open_file_idle: Option<Duration>,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -140,6 +145,8 @@ impl ServerSettings {
             grace: self.grace.or(other.grace),
             domain: self.domain.or(other.domain),
             read_plus: self.read_plus.or(other.read_plus),
+            open_files: self.open_files.or(other.open_files),
+            open_file_idle: self.open_file_idle.or(other.open_file_idle),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),
@@ -205,6 +212,11 @@ impl Size {
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_timeout(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_time(&text).map(Some).map_err(de::Error::custom)
 }
 
 fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

@@ -45,6 +45,8 @@ pub struct Options {
     pub read_plus: ReadPlusMode,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
+    /// How long an open file is kept that nobody uses, to twice that. Default 10 s.
+    pub open_file_idle: Duration,
     /// How long a client of NFSv4 may be silent before it can lose what it holds, in whole seconds. Default 90 s.
     pub lease: Duration,
     /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
@@ -68,6 +70,7 @@ impl Default for Options {
             max_transfer_bytes: 1 << 20,
             read_plus: ReadPlusMode::default(),
             open_files_per_worker: 1024,
+            open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
             domain: None,

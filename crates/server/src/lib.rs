@@ -48,6 +48,7 @@ pub use exports::{
     AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
 };
 pub use handle::HandleKey;
+pub use open_files::OpenFileCounts;
 pub use owners::{NameService, Principal};
 pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};

@@ -181,7 +181,7 @@ impl<'c> Node<'c> {
     }
 
     fn open_key(&self, mode: OpenMode) -> OpenKey {
-        OpenKey { export: self.exported.id(), node: self.handle, mode }
+        OpenKey { file: self.exported.file_key(self.handle), mode }
     }
 
     /// The open file; its permissions are the caller's business. When descriptors have run out, files that nobody uses
@@ -189,10 +189,10 @@ impl<'c> Node<'c> {
     pub(crate) fn open(&self, mode: OpenMode) -> vfs::Result<Arc<dyn OpenFile>> {
         let open = || self.fs().open(&self.context, &self.handle, mode);
         let (files, worker) = (&self.server.files, self.context.worker);
-        match files.get(worker, &self.open_key(mode), open) {
+        match files.get((worker, self.now), &self.open_key(mode), open) {
             Err(vfs::Error::TryLater(_)) => {
-                files.release(worker);
-                files.get(worker, &self.open_key(mode), open)
+                files.release(worker, self.now);
+                files.get((worker, self.now), &self.open_key(mode), open)
             }
             result => result,
         }
@@ -200,13 +200,13 @@ impl<'c> Node<'c> {
 
     /// Closes the cached open files of this file.
     pub(crate) fn forget_open_files(&self) {
-        self.server.files.purge(self.exported.id(), &self.handle);
+        self.server.files.purge(&self.exported.file_key(self.handle), self.now);
     }
 
     /// Closes the cached open files of `entry`, whose last name may have been removed just now.
     pub(crate) fn forget_if_unlinked(&self, entry: &Entry) {
         if entry.attributes.kind == vfs::FileKind::Regular && entry.attributes.links <= 1 {
-            self.server.files.purge(self.exported.id(), &entry.handle);
+            self.server.files.purge(&self.exported.file_key(entry.handle), self.now);
         }
     }
 }

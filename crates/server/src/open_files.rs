@@ -1,25 +1,59 @@
 //! Open files, by handle, so that a READ or a WRITE does not open and close its file each time.
 //!
-//! Each worker has a cache of its own behind a lock that nobody else takes but to purge a file, so that a hit waits for
-//! nobody. The cache holds no permission: whoever asks for a file has checked the caller already, for this very call.
+//! Each worker has a cache of its own behind a lock that nobody else takes but to purge a file or to tidy up, so that a hit waits
+//! for nobody, and one worker opens a file once however many calls ask for it. The cache holds no permission and no
+//! attributes: whoever asks for a file has checked the caller already, for this very call, and asks the open file for the rest.
+//!
+//! The key is the whole handle, with the generation that the file system put into it, and not the export: a file that is reached by
+//! two exports is one entry, and the last name that goes by one of them closes it for both.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use vfs::{Handle, OpenFile, OpenMode};
+use state::FileKey;
+use vfs::{OpenFile, OpenMode};
 
-/// Which open file: the export's own number, the file, and what it is open for.
+/// Which open file, and what it is open for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct OpenKey {
-    pub(crate) export: u64,
-    pub(crate) node: Handle,
+    pub(crate) file: FileKey,
     pub(crate) mode: OpenMode,
+}
+
+/// What the caches of open files have done since the server began, and what they hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenFileCounts {
+    /// Files that are open now.
+    pub open: u64,
+    /// Calls that found their file open.
+    pub hits: u64,
+    /// Calls that had to open it; with the cache off, all of them.
+    pub misses: u64,
+    /// Files that were closed to make room, for others or for descriptors.
+    pub evicted: u64,
+    /// Files that were closed because nobody used them for the idle time.
+    pub idle: u64,
+    /// Files that were closed because their last name or their export was gone.
+    pub purged: u64,
+    /// For how long the files that were closed had been open, together, in milliseconds.
+    pub closed_age_ms: u64,
 }
 
 struct Slot {
     file: Arc<dyn OpenFile>,
+    opened: Duration,
     /// Whether the file was used since the eviction hand last came by.
     is_used: bool,
+}
+
+/// Why a file is closed.
+#[derive(Debug, Clone, Copy)]
+enum Why {
+    Evicted,
+    Idle,
+    Purged,
 }
 
 #[derive(Default)]
@@ -27,103 +61,170 @@ struct WorkerFiles {
     files: HashMap<OpenKey, Slot>,
     /// Every key of `files`, in the order in which the eviction hand meets them.
     order: VecDeque<OpenKey>,
+    counts: OpenFileCounts,
 }
 
 /// The caches of all workers.
 pub(crate) struct OpenFiles {
     workers: Box<[Mutex<WorkerFiles>]>,
     max_per_worker: usize,
+    idle: Duration,
+    last_sweep: Mutex<Duration>,
 }
 
 impl OpenFiles {
-    /// Makes empty caches that hold up to `max_per_worker` files each.
-    pub(crate) fn new(workers: usize, max_per_worker: usize) -> OpenFiles {
-        OpenFiles { workers: (0..workers.max(1)).map(|_| Mutex::default()).collect(), max_per_worker }
+    /// Makes empty caches that hold up to `max_per_worker` files each, until nobody has used them for `idle` to twice that.
+    pub(crate) fn new(workers: usize, max_per_worker: usize, idle: Duration) -> OpenFiles {
+        let workers = (0..workers.max(1)).map(|_| Mutex::default()).collect();
+        OpenFiles { workers, max_per_worker, idle, last_sweep: Mutex::default() }
     }
 
     fn worker(&self, worker: usize) -> MutexGuard<'_, WorkerFiles> {
-        self.workers[worker % self.workers.len()].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.workers[worker % self.workers.len()])
     }
 
-    /// The open file under `key`, from the cache or from `open`.
+    /// The open file under `key`, from the cache or from `open`. What cannot be opened is asked for again the next time.
     pub(crate) fn get<E>(
         &self,
-        worker: usize,
+        (worker, now): (usize, Duration),
         key: &OpenKey,
         open: impl FnOnce() -> Result<Arc<dyn OpenFile>, E>,
     ) -> Result<Arc<dyn OpenFile>, E> {
-        if let Some(slot) = self.worker(worker).files.get_mut(key) {
-            slot.is_used = true;
-            return Ok(slot.file.clone());
+        {
+            let mut files = self.worker(worker);
+            if let Some(slot) = files.files.get_mut(key) {
+                slot.is_used = true;
+                let file = slot.file.clone();
+                files.counts.hits += 1;
+                return Ok(file);
+            }
+            files.counts.misses += 1;
         }
         let file = open()?;
-        self.worker(worker).insert(*key, file.clone(), self.max_per_worker);
+        let slot = Slot { file: file.clone(), opened: now, is_used: false };
+        // Closing a file may take a while: what has to go is dropped when the lock is free again, here and below.
+        let _closed = self.worker(worker).insert(*key, slot, self.max_per_worker);
         Ok(file)
     }
 
     /// Closes a file for all workers, because its last name is gone.
-    pub(crate) fn purge(&self, export: u64, node: &Handle) {
+    pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
         for worker in &self.workers {
-            let mut files = worker.lock().unwrap_or_else(PoisonError::into_inner);
             for mode in [OpenMode::Read, OpenMode::Write] {
-                files.files.remove(&OpenKey { export, node: *node, mode });
+                let _closed = lock(worker).close(&OpenKey { file: *file, mode }, now, Why::Purged);
             }
         }
     }
 
-    /// Closes the files that were not used since the last sweep.
-    pub(crate) fn sweep(&self) {
+    /// Closes the files that were not used for the idle time, once that has passed since the last sweep.
+    pub(crate) fn sweep(&self, now: Duration) {
+        {
+            let mut last_sweep = lock(&self.last_sweep);
+            if now < *last_sweep + self.idle {
+                return;
+            }
+            *last_sweep = now;
+        }
         for worker in &self.workers {
-            let mut files = worker.lock().unwrap_or_else(PoisonError::into_inner);
-            let files = &mut *files;
-            files.files.retain(|_, slot| std::mem::take(&mut slot.is_used));
-            files.order.retain(|key| files.files.contains_key(key));
+            let _closed = lock(worker).close_all(now, Why::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
         }
     }
 
     /// Closes all files of one worker but those that are in use right now, because descriptors have run out.
-    pub(crate) fn release(&self, worker: usize) {
-        let mut files = self.worker(worker);
-        files.files.clear();
-        files.order.clear();
+    pub(crate) fn release(&self, worker: usize, now: Duration) {
+        let _closed = self.worker(worker).close_all(now, Why::Evicted, |_, _| true);
     }
 
-    /// Closes the files of every export that `is_served` does not know.
-    pub(crate) fn retain_exports(&self, is_served: impl Fn(u64) -> bool) {
+    /// Closes the files that `is_served` does not know: no export shows them any more. For their age the time of the last sweep
+    /// is good enough.
+    pub(crate) fn retain(&self, is_served: impl Fn(&FileKey) -> bool) {
+        let now = *lock(&self.last_sweep);
         for worker in &self.workers {
-            worker.lock().unwrap_or_else(PoisonError::into_inner).files.retain(|key, _| is_served(key.export));
+            let _closed = lock(worker).close_all(now, Why::Purged, |key, _| !is_served(&key.file));
         }
+    }
+
+    /// What all workers have counted.
+    pub(crate) fn counts(&self) -> OpenFileCounts {
+        let mut sum = OpenFileCounts::default();
+        for worker in &self.workers {
+            let files = lock(worker);
+            sum += OpenFileCounts { open: files.files.len() as u64, ..files.counts };
+        }
+        sum
     }
 }
 
 impl WorkerFiles {
-    fn insert(&mut self, key: OpenKey, file: Arc<dyn OpenFile>, max: usize) {
+    /// Adds a file; returns those that had to make room.
+    fn insert(&mut self, key: OpenKey, slot: Slot, max: usize) -> Vec<Slot> {
+        let mut closed = Vec::new();
         if max == 0 {
-            return;
+            return closed;
         }
         while self.order.len() >= max {
-            self.evict_one();
+            closed.extend(self.evict_one(slot.opened));
         }
-        if self.files.insert(key, Slot { file, is_used: false }).is_none() {
-            self.order.push_back(key);
+        match self.files.insert(key, slot) {
+            None => self.order.push_back(key),
+            // A thread that waited meanwhile has opened the file as well.
+            Some(other) => closed.push(other),
         }
+        closed
     }
 
-    /// Gives each file that was used a second chance, and drops the first one that was not.
-    fn evict_one(&mut self) {
+    /// Gives each file that was used a second chance, and takes out the first one that was not.
+    fn evict_one(&mut self, now: Duration) -> Option<Slot> {
         while let Some(key) = self.order.pop_front() {
             match self.files.get_mut(&key) {
                 Some(slot) if slot.is_used => {
                     slot.is_used = false;
                     self.order.push_back(key);
                 }
-                Some(_) => {
-                    self.files.remove(&key);
-                    return;
-                }
+                Some(_) => return self.close(&key, now, Why::Evicted),
                 // It was purged; only its place in the order was left.
-                None => return,
+                None => return None,
             }
         }
+        None
     }
+
+    fn close(&mut self, key: &OpenKey, now: Duration, why: Why) -> Option<Slot> {
+        self.files.remove(key).inspect(|slot| self.counts.close(slot, now, why))
+    }
+
+    fn close_all(&mut self, now: Duration, why: Why, mut closes: impl FnMut(&OpenKey, &mut Slot) -> bool) -> Vec<Slot> {
+        let closed: Vec<Slot> = self.files.extract_if(|key, slot| closes(key, slot)).map(|(_, slot)| slot).collect();
+        closed.iter().for_each(|slot| self.counts.close(slot, now, why));
+        let files = &self.files;
+        self.order.retain(|key| files.contains_key(key));
+        closed
+    }
+}
+
+impl OpenFileCounts {
+    fn close(&mut self, slot: &Slot, now: Duration, why: Why) {
+        match why {
+            Why::Evicted => self.evicted += 1,
+            Why::Idle => self.idle += 1,
+            Why::Purged => self.purged += 1,
+        }
+        self.closed_age_ms += now.saturating_sub(slot.opened).as_millis() as u64;
+    }
+}
+
+impl AddAssign for OpenFileCounts {
+    fn add_assign(&mut self, other: OpenFileCounts) {
+        self.open += other.open;
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.evicted += other.evicted;
+        self.idle += other.idle;
+        self.purged += other.purged;
+        self.closed_age_ms += other.closed_age_ms;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,7 +15,7 @@ use crate::host_locks::ExportedLocks;
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
-use crate::open_files::OpenFiles;
+use crate::open_files::{OpenFileCounts, OpenFiles};
 use crate::owners::{NameService, Owners};
 use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
@@ -52,6 +52,8 @@ pub struct Settings {
     pub replay_age: Duration,
     /// How many open files each worker keeps; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
+    /// How long an open file is kept that nobody uses: this time to twice that.
+    pub open_file_idle: Duration,
     /// A number that is another one each time the server is started: the first write verifier. Its upper half alone
     /// differs too: it is the number of the boot that NFSv4's client ids and stateids carry.
     pub instance: u64,
@@ -94,6 +96,7 @@ impl Settings {
             replay_entries: 16_384,
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,
+            open_file_idle: Duration::from_secs(10),
             instance,
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
@@ -140,7 +143,7 @@ impl Server {
         Ok(Server {
             exports,
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
-            files: OpenFiles::new(settings.workers, settings.open_files_per_worker),
+            files: OpenFiles::new(settings.workers, settings.open_files_per_worker, settings.open_file_idle),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),
@@ -202,23 +205,22 @@ impl Server {
     pub fn reload(&self, exports: Vec<Export>) -> Result<(), ExportTableError> {
         let table = Arc::new(ExportTable::new(exports, self.settings.handle_key.clone())?);
         self.exports.store(table.clone());
-        self.files.retain_exports(|id| table.has_id(id));
+        self.files.retain(|file| table.showing(file).is_some());
         Ok(())
     }
 
-    /// Tidies up: closes files that nobody has used since the last time, and lets the file systems tidy up. To be called every
-    /// few seconds from a thread that may wait.
+    /// Lets the file systems tidy up. To be called every few seconds from a thread that may wait.
     pub fn maintain(&self) {
-        self.files.sweep();
         for export in self.exports.load().iter() {
             export.file_system.maintain();
         }
     }
 
-    /// Does what is due by `now`: leases and the grace period end, with leases copies, calls of the server's own are sent again or given up. To be
-    /// called about every second.
+    /// Does what is due by `now`: leases and the grace period end, with leases copies, calls of the server's own are sent again or given
+    /// up, and files that nobody uses are closed. To be called about every second from a thread that may wait.
     pub fn tick(&self, now: Duration) {
         while self.state.tick(now) {}
+        self.files.sweep(now);
         self.tick_callouts(now);
         self.retry_callbacks(now);
         self.sweep_copies(now);
@@ -236,6 +238,11 @@ impl Server {
     /// The exports in force.
     pub fn exports(&self) -> Arc<ExportTable> {
         self.exports.load_full()
+    }
+
+    /// What the caches of open files have done since the server began.
+    pub fn open_files(&self) -> OpenFileCounts {
+        self.files.counts()
     }
 
     /// What the server has done since it began.

@@ -100,6 +100,12 @@ struct ServerFlags {
     /// too. [default: extents]
     #[arg(long, value_name = "WHAT")]
     read_plus: Option<ReadPlusFlag>,
+    /// How many open files each thread keeps; 0 opens and closes the file for each READ and WRITE. [default: 1024]
+    #[arg(long, value_name = "COUNT")]
+    open_files: Option<usize>,
+    /// How long an open file is kept that nobody uses, to twice that. [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
+    open_file_idle: Option<Duration>,
     /// The most connections at once. [default: 16384]
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<usize>,
@@ -194,6 +200,8 @@ impl Flags {
             grace: server.grace,
             domain: server.domain.clone(),
             read_plus: server.read_plus.map(ReadPlusFlag::setting),
+            open_files: server.open_files,
+            open_file_idle: server.open_file_idle,
             limits: LimitSettings {
                 max_connections: server.max_connections,
                 idle_timeout: server.idle_timeout.map(|timeout| timeout.0),

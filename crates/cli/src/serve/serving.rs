@@ -89,7 +89,7 @@ impl Serving {
                 }
             }
         }
-        tracing::info!(counters = ?self.daemon.net_counters(), "ended");
+        tracing::info!(counters = ?self.daemon.net_counters(), open_files = ?self.daemon.server().open_files(), "ended");
     }
 
     /// Ends the server; `signals` end when it has.

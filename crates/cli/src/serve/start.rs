@@ -30,6 +30,8 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         grace: settings.grace.unwrap_or(defaults.grace),
         domain: settings.domain.clone(),
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
+        open_files_per_worker: settings.open_files.unwrap_or(defaults.open_files_per_worker),
+        open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
         ..Options::default()
     })

@@ -24,6 +24,8 @@ lease = "10s"
 grace = "2m"
 domain = "example.org"
 read_plus = "zeros"
+open_files = 5
+open_file_idle = "500ms"
 
 [limits]
 max_connections = 10
@@ -48,6 +50,8 @@ level = "debug"
         grace: Some(Duration::from_secs(120)),
         domain: Some("example.org".to_owned()),
         read_plus: Some(ReadPlus::Zeros),
+        open_files: Some(5),
+        open_file_idle: Some(Duration::from_millis(500)),
         limits: LimitSettings {
             max_connections: Some(10),
             max_in_flight: Some(11),

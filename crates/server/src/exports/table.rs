@@ -112,11 +112,6 @@ impl ExportTable {
         Ok(())
     }
 
-    /// Whether an export of this table has the number `id`.
-    pub(crate) fn has_id(&self, id: u64) -> bool {
-        self.exports.iter().any(|exported| exported.id() == id)
-    }
-
     /// The export with the number `id`.
     pub(crate) fn by_id(&self, id: u64) -> Option<&Arc<Exported>> {
         self.exports.iter().find(|exported| exported.id() == id)

@@ -9,6 +9,7 @@ mod handles;
 mod host;
 mod malformed;
 mod mount;
+mod open_files;
 mod permissions;
 mod replay;
 mod rpcbind;

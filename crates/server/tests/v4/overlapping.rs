@@ -104,3 +104,16 @@ fn lock_by_one_path_is_in_the_way_by_another() {
     let ResOr::Explained(denied) = lock(&b, "/inner/f", open_b, b"second") else { panic!("it is locked") };
     assert_eq!(denied.owner.owner, b"first");
 }
+
+#[test]
+fn last_name_that_goes_by_one_path_closes_the_file_that_was_read_by_the_other() {
+    let Some(overlap) = Overlap::new("open-files") else { return };
+    let caller = Caller::root(&overlap.server);
+    let (outer, inner) = (caller.mount_path(OUTER), caller.mount_path(INNER));
+    caller.make_file(&inner, "f");
+    let by_outer = caller.handle_of(&caller.handle_of(&outer, "sub"), "f");
+    nfs3::success(caller.read(&by_outer, 0, 1));
+    assert_eq!(overlap.server.open_files().open, 1);
+    nfs3::success(caller.remove(&inner, "f"));
+    assert_eq!((overlap.server.open_files().open, overlap.server.open_files().purged), (0, 1));
+}
