@@ -1,10 +1,11 @@
 //! Opens, locks and the current stateid with sessions (RFC 8881 §8, §16.2.3.1.2).
 
 use proto::nfs4::{
-    Close, CloseArgs, Component, CreateHow, Delegation, Fattr, FreeStateid, FreeStateidArgs, Lock, LockArgs, LockType,
-    Locker, Locku, LockuArgs, Open, OpenArgs, OpenClaim, OpenHow, Putrootfh, Read, ReadArgs, ResOr, SHARE_ACCESS_BOTH,
-    SHARE_ACCESS_READ, SHARE_DENY_NONE, SHARE_DENY_WRITE, StableHow, StateOwner, Stateid, Status, TestStateid,
-    TestStateidArgs, WANT_NO_DELEG, WhyNoDelegation, Write, WriteArgs,
+    Close, CloseArgs, Component, CreateHow, Delegation, Fattr, FreeStateid, FreeStateidArgs, Getfh, Lock, LockArgs,
+    LockType, Locker, Locku, LockuArgs, Open, OpenArgs, OpenClaim, OpenHow, Putfh, PutfhArgs, Putrootfh, Read,
+    ReadArgs, Remove, RemoveArgs, ResOr, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_DENY_NONE, SHARE_DENY_WRITE,
+    StableHow, StateOwner, Stateid, Status, TestStateid, TestStateidArgs, WANT_NO_DELEG, WhyNoDelegation, Write,
+    WriteArgs,
 };
 
 use crate::caller::{Caller, memory_server};
@@ -143,4 +144,27 @@ fn stateid_of_another_client_is_a_bad_one() {
     let mut results = other.call(&other.begin().root().lookup("f").op::<Write>(&write(stateid)));
     success(results.skip_root().take::<proto::nfs4::Lookup>());
     assert_eq!(failure(results.take::<Write>()), Status::BadStateid);
+}
+
+#[test]
+fn name_of_a_file_that_is_open_and_denied_to_others_can_be_removed() {
+    // RFC 8881 §18.25.4: a server may answer FILE_OPEN, and who has the file open is not to rely on its handle.
+    let server = memory_server();
+    let (holder, other) =
+        (Session::named(Caller::root(&server), 1, b"holder"), Session::named(Caller::root(&server), 1, b"other"));
+    let args = OpenArgs { share_deny: SHARE_DENY_WRITE, ..open("owner", "f") };
+    let opening = holder.begin().root().op::<Open>(&args).op::<Write>(&write(Stateid::CURRENT)).op::<Getfh>(&());
+    let mut results = holder.call(&opening);
+    let stateid = success(results.skip_root().take::<Open>()).stateid;
+    success(results.take::<Write>());
+    let file = results.handle();
+    let remove = RemoveArgs { target: Component(b"f") };
+    success(other.call(&other.begin().root().op::<Remove>(&remove)).skip_root().take::<Remove>());
+    let there = || holder.begin().op::<Putfh>(&PutfhArgs { object: file });
+    let mut results = holder.call(&there().op::<Read>(&ReadArgs { stateid, offset: 0, count: 4 }));
+    success(results.take::<Putfh>());
+    assert_eq!(failure(results.take::<Read>()), Status::Stale);
+    let mut results = holder.call(&there().op::<Close>(&CloseArgs { seqid: 0, open_stateid: stateid }));
+    success(results.take::<Putfh>());
+    assert_eq!(success(results.take::<Close>()), Stateid::INVALID);
 }
