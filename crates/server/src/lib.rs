@@ -29,6 +29,7 @@ mod nsm;
 mod open_files;
 mod owners;
 mod remote;
+mod remote_files;
 mod replay;
 mod request;
 mod reservations;
@@ -50,6 +51,7 @@ pub use exports::{
 pub use handle::HandleKey;
 pub use open_files::OpenFileCounts;
 pub use owners::{NameService, Principal};
+pub use remote_files::{RemoteFile, RemoteFiles, RemoteName};
 pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};

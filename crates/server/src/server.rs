@@ -21,7 +21,7 @@ use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
-use crate::v4::{Callbacks, Copies, PausedCompounds};
+use crate::v4::{Callbacks, Copies, CopyNotices, PausedCompounds};
 
 /// What READ_PLUS of NFSv4.2 tells of holes (RFC 7862 §15.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -122,6 +122,7 @@ pub struct Server {
     pub(crate) callouts: Callouts,
     pub(crate) callbacks: Callbacks,
     pub(crate) copies: Copies,
+    pub(crate) copy_notices: CopyNotices,
     pub(crate) waits: Waits,
     pub(crate) notices: Notices,
     pub(crate) restarts: Restarts,
@@ -156,6 +157,7 @@ impl Server {
             waits: Waits::default(),
             notices: Notices::default(),
             restarts: Restarts::default(),
+            copy_notices: CopyNotices::new(&settings.handle_key, settings.instance),
             cookies: CookieJar::new(&settings.handle_key),
             owners: None,
             write_verifier: AtomicU64::new(settings.instance),

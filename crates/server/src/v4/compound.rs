@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use buffer::Output;
 use proto::nfs4::{
-    Bitmap, CompoundHead, CompoundReplyHead, Existence, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo, Sequencing,
-    Stateid, Status,
+    Bitmap, CompoundHead, CompoundReplyHead, Existence, FileHandle, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo,
+    Sequencing, Stateid, Status,
 };
 use rpc::Call;
 use state::{Door, IoKind, SlotTurn};
@@ -31,12 +31,24 @@ pub(super) struct File {
     pub(super) handle: Handle,
 }
 
+/// A handle that is not known here. It is good for nothing but to be saved, and to be what COPY copies from another server
+/// (RFC 7862 §15.2.3).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Foreign {
+    pub(super) handle: FileHandle,
+    /// What any other use of it deserves.
+    pub(super) status: Status,
+    pub(super) is_saved: bool,
+}
+
 /// How far a COMPOUND has come: all that one operation hands to the next.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) minor: MinorVersion,
     pub(super) current: Option<File>,
     pub(super) saved: Option<File>,
+    /// A handle of another server, which stands for the current or the saved file; then there is no such file here.
+    pub(super) foreign: Option<Foreign>,
     pub(super) current_stateid: Option<Stateid>,
     pub(super) saved_stateid: Option<Stateid>,
     /// The slot of the session that this request has, once SEQUENCE was carried out.
@@ -135,6 +147,7 @@ impl Progress {
             minor,
             current: None,
             saved: None,
+            foreign: None,
             current_stateid: None,
             saved_stateid: None,
             turn: None,
@@ -202,12 +215,18 @@ impl<'c> Compound<'c> {
         if self.progress.minor.has_sessions() {
             self.check_place(info)?;
         }
+        let (number, foreign) = (info.number, self.progress.foreign);
         if info.needs_current && self.progress.current.is_none() {
-            return Err(Status::NoFileHandle.into());
+            let is_foreign = number == OpNumber::Savefh && foreign.is_some_and(|foreign| !foreign.is_saved);
+            return if is_foreign { Ok(()) } else { Err(Status::NoFileHandle.into()) };
         }
         if info.needs_saved && self.progress.saved.is_none() {
-            let status = if info.number == OpNumber::Restorefh { Status::RestoreFh } else { Status::NoFileHandle };
-            return Err(status.into());
+            return match foreign {
+                Some(_) if number == OpNumber::Copy => Ok(()),
+                Some(foreign) => Err(foreign.status.into()),
+                None if number == OpNumber::Restorefh => Err(Status::RestoreFh.into()),
+                None => Err(Status::NoFileHandle.into()),
+            };
         }
         Ok(())
     }
@@ -280,7 +299,7 @@ impl<'c> Compound<'c> {
     }
 
     fn node<'n>(&'n self, file: Option<&'n File>) -> Outcome<Node<'n>> {
-        let file = file.ok_or(Status::NoFileHandle)?;
+        let file = file.ok_or_else(|| self.progress.foreign.map_or(Status::NoFileHandle, |foreign| foreign.status))?;
         Ok(self.cx.node_of(&file.exported, file.handle)?.for_requester(self.requester()))
     }
 

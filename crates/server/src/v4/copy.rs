@@ -10,11 +10,10 @@ use proto::nfs4::{
 use vfs::{CopyRange, Error, Stability};
 
 use super::compound::Compound;
-use super::copies::{Asker, NewJob, Place};
+use super::copies::{Asker, NewJob, Place, Source};
+use super::copy_from_server;
 use super::failure::Outcome;
-use super::open::file_key;
-use super::source::{Pair, source_stateid};
-use crate::node::Node;
+use super::source::{Pair, Side, source_stateid};
 use crate::transfer;
 
 /// The most bytes of one COPY on a thread that may wait: a client sees progress, and a slot is not taken for long.
@@ -34,7 +33,7 @@ const MAX_STEPS: usize = 4096;
 
 pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<CopyOk> {
     if !args.source_servers.is_empty() {
-        return Err(Status::NotSupp.into());
+        return copy_from_server::copy(compound, args);
     }
     let verifier = compound.cx.server.write_verifier();
     let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
@@ -61,19 +60,35 @@ fn begin(
     pair: &Pair<'_>,
     (range, verifier): (CopyRange, Verifier),
 ) -> Outcome<Option<Stateid>> {
-    let (server, client) = (compound.cx.server, compound.client()?);
-    if !server.copies.is_driven() || !server.state.can_call_back(client) {
+    if !can_go_on(compound)? {
         return Ok(None);
     }
-    let place = |node: &Node<'_>, stateid| Place { export: node.exported.id(), file: file_key(node), stateid };
-    let source = place(&pair.source, source_stateid(compound, &args.source_stateid)?);
-    let destination = place(&pair.destination, compound.stateid(&args.destination_stateid)?);
-    let handle = FileHandle::new(pair.destination.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
-    let asker = Asker { client, peer: compound.cx.request.peer, identity: compound.cx.identity.lasting() };
-    Ok(server.copies.add(NewJob { asker, source, destination, handle, range, verifier }).ok())
+    let source = Place::of(&pair.source, source_stateid(compound, &args.source_stateid)?);
+    let destination = Side { node: pair.destination, stateid: compound.stateid(&args.destination_stateid)? };
+    let new = new_job(compound, Source::Here(source), &destination, (range, verifier))?;
+    Ok(compound.cx.server.copies.add(new).ok())
 }
 
-fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
+/// Whether a copy can go on behind the reply: somebody carries it on, and the client can be told of its end.
+pub(super) fn can_go_on(compound: &Compound<'_>) -> Outcome<bool> {
+    let (server, client) = (compound.cx.server, compound.client()?);
+    Ok(server.copies.is_driven() && server.state.can_call_back(client))
+}
+
+pub(super) fn new_job(
+    compound: &Compound<'_>,
+    source: Source,
+    destination: &Side<'_>,
+    (range, verifier): (CopyRange, Verifier),
+) -> Outcome<NewJob> {
+    let request = compound.cx.request;
+    let asker = Asker { client: compound.client()?, peer: request.peer, identity: compound.cx.identity.lasting() };
+    let handle = FileHandle::new(destination.node.wire_handle().as_bytes()).ok_or(Status::ServerFault)?;
+    let destination = Place::of(&destination.node, destination.stateid);
+    Ok(NewJob { asker, source, destination, handle, range, verifier })
+}
+
+pub(super) fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
     CopyOk {
         response: WriteResponse { callback_id: Some(stateid), count: 0, committed: StableHow::Unstable, verifier },
         requirements: CopyRequirements { consecutive: true, synchronous: false },

@@ -14,6 +14,8 @@ mod commit;
 mod compound;
 mod copies;
 mod copy;
+mod copy_from_server;
+mod copy_notify;
 mod create;
 mod create_session;
 mod delegation;
@@ -79,7 +81,7 @@ use crate::fault::Stop;
 use crate::node::CallContext;
 
 pub(crate) use callback::Callbacks;
-pub(crate) use copies::Copies;
+pub(crate) use copies::{Copies, CopyNotices};
 pub(crate) use happens_once::happens_once;
 pub(crate) use paused::PausedCompounds;
 

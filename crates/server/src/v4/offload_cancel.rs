@@ -1,4 +1,5 @@
-//! OFFLOAD_CANCEL (RFC 7862 §15.8): stops a copy. Once it is answered no byte is written any more.
+//! OFFLOAD_CANCEL (RFC 7862 §15.8): stops a copy. Once it is answered no byte is written any more. Also takes back the leave that
+//! COPY_NOTIFY gave.
 
 use proto::nfs4::OffloadCancelArgs;
 
@@ -12,6 +13,9 @@ pub(super) fn offload_cancel(compound: &mut Compound<'_>, args: &OffloadCancelAr
         return Err(Failure::Defer);
     }
     let file = file_key(&compound.current()?);
+    if compound.cx.server.copy_notices.remove(compound.client()?, &args.stateid, &file) {
+        return Ok(());
+    }
     let copies = &compound.cx.server.copies;
     let job = copies.find(compound.client()?, &args.stateid, &file)?;
     job.cancel();

@@ -7,11 +7,12 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::compound::Compound;
 use super::failure::Outcome;
 use super::{
-    access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, create, create_session,
-    delegreturn, destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise, link, listxattrs,
-    lock, lockt, locku, lookup, lookupp, offload_cancel, offload_status, open, open_confirm, open_downgrade, putfh,
-    putrootfh, read, read_plus, readdir, readlink, reclaim_complete, release_lockowner, remove, removexattr, rename,
-    renew, restorefh, savefh, secinfo, seek, sequence, setattr, setclientid, setxattr, stateids, verify, write,
+    access, allocate, backchannel_ctl, bind_conn_to_session, clone, close, commit, copy, copy_notify, create,
+    create_session, delegreturn, destroy_clientid, destroy_session, exchange_id, getattr, getfh, getxattr, io_advise,
+    link, listxattrs, lock, lockt, locku, lookup, lookupp, offload_cancel, offload_status, open, open_confirm,
+    open_downgrade, putfh, putrootfh, read, read_plus, readdir, readlink, reclaim_complete, release_lockowner, remove,
+    removexattr, rename, renew, restorefh, savefh, secinfo, seek, sequence, setattr, setclientid, setxattr, stateids,
+    verify, write,
 };
 
 /// Carries out one operation and appends what stands behind its status when it succeeds.
@@ -68,6 +69,7 @@ fn on_files(compound: &mut Compound<'_>, number: OpNumber, from: &mut Decoder<'_
         N::Clone => answer(compound, from, output, clone::clone),
         N::Commit => answer(compound, from, output, commit::commit),
         N::Copy => answer(compound, from, output, copy::copy),
+        N::CopyNotify => copy_notify::run(compound, &arguments(from)?, output),
         N::Create => answer(compound, from, output, create::create),
         N::Deallocate => answer(compound, from, output, allocate::deallocate),
         N::Getattr => getattr::run(compound, &arguments(from)?, output),
@@ -79,7 +81,7 @@ fn on_files(compound: &mut Compound<'_>, number: OpNumber, from: &mut Decoder<'_
         N::Lookup => answer(compound, from, output, lookup::lookup),
         N::Lookupp => answer(compound, from, output, lookupp::lookupp),
         N::Nverify => answer(compound, from, output, verify::nverify),
-        N::Putfh => answer(compound, from, output, putfh::putfh),
+        N::Putfh => arguments(from).and_then(|args| putfh::putfh(compound, &args, from)),
         N::Putrootfh | N::Putpubfh => answer(compound, from, output, putrootfh::putrootfh),
         N::Read => read::run(compound, &arguments(from)?, output),
         N::ReadPlus => read_plus::run(compound, &arguments(from)?, output),

@@ -1,13 +1,39 @@
 //! PUTFH (RFC 7530 §16.20, RFC 8881 §18.19).
 
-use proto::nfs4::PutfhArgs;
+use proto::nfs4::{MinorVersion, OpNumber, PutfhArgs, Status};
+use xdr::Decoder;
 
-use super::compound::Compound;
-use super::failure::Outcome;
+use super::compound::{Compound, Foreign};
+use super::failure::{Failure, Outcome};
 use crate::fault::Fault;
 
-pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs) -> Outcome<()> {
-    let (exported, handle) = compound.cx.exports.resolve(args.object.as_bytes()).map_err(Fault::from)?;
-    let exported = exported.clone();
-    compound.set_current(&exported, handle)
+/// Makes a file the current one; `rest` is what comes behind the operation.
+pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decoder<'_>) -> Outcome<()> {
+    match compound.cx.exports.resolve(args.object.as_bytes()) {
+        Ok((exported, handle)) => {
+            let exported = exported.clone();
+            compound.set_current(&exported, handle)
+        }
+        Err(error) => match Failure::from(Fault::from(error)) {
+            Failure::Status(status) if may_be_foreign(compound, rest) => {
+                set_foreign(compound, args, status);
+                Ok(())
+            }
+            failure => Err(failure),
+        },
+    }
+}
+
+/// Whether the handle may be another server's: it is saved right away, for a COPY from there (RFC 7862 §15.2.3).
+fn may_be_foreign(compound: &Compound<'_>, rest: &Decoder<'_>) -> bool {
+    compound.progress.minor >= MinorVersion::V2
+        && compound.cx.server.copies.remote_files().is_some()
+        && rest.clone().u32() == Ok(OpNumber::Savefh.number())
+}
+
+fn set_foreign(compound: &mut Compound<'_>, args: &PutfhArgs, status: Status) {
+    let progress = &mut compound.progress;
+    progress.current = None;
+    progress.current_stateid = None;
+    progress.foreign = Some(Foreign { handle: args.object, status, is_saved: false });
 }

@@ -6,7 +6,9 @@ use state::IoKind;
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
+use super::copy_notify;
 use super::failure::Outcome;
+use crate::node::{CallContext, Node};
 use crate::transfer;
 
 /// eof, and the length of the data.
@@ -14,13 +16,20 @@ const HEAD_BYTES: usize = 4 + 4;
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
     let node = compound.current()?;
-    compound.check_io(&node, &args.stateid, IoKind::Read)?;
-    let open = transfer::open_for_read(&node)?;
-    let wanted = args.count.min(transfer::max_bytes(compound.cx)) as usize;
+    match compound.check_io(&node, &args.stateid, IoKind::Read) {
+        Ok(()) => read(compound.cx, &node, args, output),
+        Err(refusal) => copy_notify::read_noticed(compound, args, refusal, output),
+    }
+}
+
+/// Reads a file that the caller may read under the stateid.
+pub(super) fn read(cx: &CallContext<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
+    let open = transfer::open_for_read(node)?;
+    let wanted = args.count.min(transfer::max_bytes(cx)) as usize;
     let space = output.bytes.space(HEAD_BYTES + xdr::padded(wanted));
     let into = &mut space[HEAD_BYTES..HEAD_BYTES + wanted];
-    let count = transfer::read_at(&node, &*open.file, args.offset, into)?;
-    let attributes = transfer::attributes_after_read(&node, &open, args.offset, (count, wanted))?;
+    let count = transfer::read_at(node, &*open.file, args.offset, into)?;
+    let attributes = transfer::attributes_after_read(node, &open, args.offset, (count, wanted))?;
     let eof = count < wanted || args.offset.saturating_add(count as u64) >= attributes.size_bytes;
     let mut to = Encoder::new(&mut output.bytes);
     ReadHead { eof }.encode(&mut to);

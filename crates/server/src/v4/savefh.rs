@@ -1,11 +1,15 @@
 //! SAVEFH (RFC 7530 §16.30, RFC 8881 §18.28).
 
-use super::compound::Compound;
+use super::compound::{Compound, Foreign};
 use super::failure::Outcome;
 
 pub(super) fn savefh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
     let progress = &mut compound.progress;
     progress.saved = progress.current.clone();
     progress.saved_stateid = progress.current_stateid;
+    progress.foreign = match progress.foreign {
+        Some(foreign) if progress.current.is_none() => Some(Foreign { is_saved: true, ..foreign }),
+        _ => None,
+    };
     Ok(())
 }

@@ -37,11 +37,9 @@ impl<'n> Pair<'n> {
     /// Opens one file for reading and another one for writing.
     pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> Outcome<Pair<'n>> {
         from.check_io(door, IoKind::Read)?;
-        to.check_io(door, IoKind::Write)?;
         require_regular(&from.node)?;
-        require_regular(&to.node)?;
         let readable = transfer::open_for_read(&from.node)?;
-        let file = transfer::open_for_write(&to.node, &to.node.attributes()?)?;
+        let file = to.open_for_write(door)?;
         let source_size_bytes = readable.attributes.size_bytes;
         Ok(Pair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
     }
@@ -64,6 +62,13 @@ impl<'n> Pair<'n> {
 }
 
 impl Side<'_> {
+    /// Opens the file to write to it.
+    pub(super) fn open_for_write(&self, door: Door) -> Outcome<Arc<dyn OpenFile>> {
+        self.check_io(door, IoKind::Write)?;
+        require_regular(&self.node)?;
+        Ok(transfer::open_for_write(&self.node, &self.node.attributes()?)?)
+    }
+
     fn check_io(&self, door: Door, io: IoKind) -> Outcome<()> {
         check_io(door, &self.node, &self.stateid, io)
     }
@@ -78,7 +83,7 @@ pub(super) fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> Outco
     }
 }
 
-fn require_regular(node: &Node<'_>) -> Outcome<()> {
+pub(super) fn require_regular(node: &Node<'_>) -> Outcome<()> {
     match node.attributes()?.kind {
         FileKind::Regular => Ok(()),
         FileKind::Directory => Err(Status::IsDir.into()),

@@ -8,6 +8,7 @@ mod caller;
 mod acls;
 mod client;
 mod copies;
+mod from_server;
 mod holes;
 mod names;
 mod offload;

@@ -72,7 +72,7 @@ fn status(client: &Client<'_>, stateid: Stateid) -> Result<OffloadStatusOk, Stat
     }
 }
 
-fn cancel(client: &Client<'_>, stateid: Stateid) -> Status {
+pub fn cancel(client: &Client<'_>, stateid: Stateid) -> Status {
     client.on(TO, ArgOp::OffloadCancel(OffloadCancelArgs { stateid })).0
 }
 
@@ -80,7 +80,7 @@ fn turn(client: &Client<'_>) -> bool {
     client.caller.server.carry_on_copy(1, client.caller.now)
 }
 
-fn all_turns(client: &Client<'_>) {
+pub fn all_turns(client: &Client<'_>) {
     while turn(client) {}
 }
 
@@ -113,7 +113,7 @@ fn callback(client: &Client<'_>, at: Duration, answer: Option<Status>) -> Option
 }
 
 /// What the one callback tells that is made now.
-fn told(client: &Client<'_>) -> OffloadOutcome {
+pub fn told(client: &Client<'_>) -> OffloadOutcome {
     let offload = callback(client, client.caller.now, Some(Status::Ok)).expect("the client is told");
     assert_eq!(client.caller.server.next_transmit(client.caller.now), None);
     offload.outcome

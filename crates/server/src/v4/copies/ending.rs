@@ -10,8 +10,9 @@ use crate::server::Server;
 use crate::v4::callback::Told;
 
 impl Server {
-    /// Forgets the copies that nobody needs any more, and tells clients again of those that have ended.
+    /// Forgets the copies and notices that nobody needs any more, and tells clients again of those that have ended.
     pub(crate) fn sweep_copies(&self, now: Duration) {
+        self.copy_notices.sweep(now, |client| self.state.has_client(client));
         for job in self.copies.sweep(now, |client| self.state.has_client(client)) {
             self.tell_end(job, now);
         }

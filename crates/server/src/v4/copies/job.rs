@@ -1,5 +1,6 @@
 //! One copy: what is copied, for whom, and how far it is.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,10 @@ use state::{ClientId, FileKey};
 use vfs::CopyRange;
 
 use crate::identity::Identity;
+use crate::node::Node;
+use crate::remote_files::{RemoteFile, RemoteName};
 use crate::request::Peer;
+use crate::v4::open::file_key;
 
 /// Who asked for a copy.
 #[derive(Debug, Clone, Copy)]
@@ -28,11 +32,34 @@ pub(in crate::v4) struct Place {
     pub(in crate::v4) stateid: Stateid,
 }
 
+/// Where bytes come from.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::v4) enum Source {
+    /// A file of this server.
+    Here(Place),
+    /// One of another server.
+    There(RemoteName),
+}
+
+impl Place {
+    pub(in crate::v4) fn of(node: &Node<'_>, stateid: Stateid) -> Place {
+        Place { export: node.exported.id(), file: file_key(node), stateid }
+    }
+
+    /// The stateid for use later on: another open of the file may count the seqid on, and 0 means the newest (RFC 8881 §8.2.2).
+    pub(in crate::v4) fn newest_stateid(&self) -> Stateid {
+        match self.stateid {
+            special @ (Stateid::ANONYMOUS | Stateid::READ_BYPASS) => special,
+            Stateid { other, .. } => Stateid { seqid: 0, other },
+        }
+    }
+}
+
 /// A copy that is asked for.
 #[derive(Debug)]
 pub(in crate::v4) struct NewJob {
     pub(in crate::v4) asker: Asker,
-    pub(in crate::v4) source: Place,
+    pub(in crate::v4) source: Source,
     pub(in crate::v4) destination: Place,
     /// What the client calls the destination.
     pub(in crate::v4) handle: FileHandle,
@@ -49,7 +76,6 @@ pub(super) struct End {
 }
 
 /// A copy that was begun.
-#[derive(Debug)]
 pub(in crate::v4) struct Job {
     pub(super) what: NewJob,
     pub(in crate::v4) stateid: Stateid,
@@ -62,6 +88,14 @@ pub(in crate::v4) struct Job {
     is_being_told: AtomicBool,
     /// Held during a turn.
     turn: Mutex<()>,
+    /// The source at another server, once it is open.
+    pub(super) remote: Mutex<Option<Box<dyn RemoteFile>>>,
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("what", &self.what).field("stateid", &self.stateid).finish_non_exhaustive()
+    }
 }
 
 impl Job {
@@ -75,6 +109,7 @@ impl Job {
             is_seen: AtomicBool::new(false),
             is_being_told: AtomicBool::new(false),
             turn: Mutex::new(()),
+            remote: Mutex::new(None),
         }
     }
 
@@ -95,6 +130,7 @@ impl Job {
     pub(super) fn finish(&self, status: Status, at: Duration) {
         // The first end is the one that counts.
         let _ = self.end.set(End { status, at });
+        self.remote.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Notes that the client has asked and got to know the end.

@@ -6,14 +6,18 @@
 //! kept until the client has heard of it, or for [`KEPT`].
 
 mod ending;
+mod fetch;
 mod job;
+mod notices;
 mod table;
 mod turn;
 
 use std::time::Duration;
 
 use job::Job;
-pub(super) use job::{Asker, NewJob, Place};
+pub(super) use job::{Asker, NewJob, Place, Source};
+pub(crate) use notices::CopyNotices;
+pub(super) use notices::{CopyNotice, NOTICE_LEASE};
 pub(crate) use table::Copies;
 
 /// How many copies a client may have in the table; beyond, COPY copies at once.
@@ -27,6 +31,9 @@ pub(super) const KEPT: Duration = Duration::from_secs(300);
 
 /// How many bytes are copied in one turn: others have theirs then, and it is looked whether the copy may go on.
 const TURN_BYTES: u64 = 8 << 20;
+
+/// How many bytes are fetched from another server at a time.
+const FETCH_BYTES: u32 = 1 << 20;
 
 /// After how long a copy that was put off, by a delegation that is recalled for example, is tried again.
 const PUT_OFF: Duration = Duration::from_secs(1);

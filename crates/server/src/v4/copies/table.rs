@@ -8,6 +8,8 @@ use std::time::Duration;
 use proto::nfs4::{Stateid, Status};
 use state::{ClientId, FileKey};
 
+use crate::remote_files::RemoteFiles;
+
 use super::{Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
 
 /// The seqid of every copy stateid: a copy has one state only (RFC 7862 §4.8).
@@ -23,6 +25,8 @@ pub(crate) struct Copies {
     table: Mutex<Table>,
     /// Absent where nobody carries on copies: then each is made at once.
     waker: OnceLock<Waker>,
+    /// Absent where nothing is copied from other servers.
+    remote_files: OnceLock<Box<dyn RemoteFiles>>,
 }
 
 #[derive(Debug, Default)]
@@ -55,12 +59,27 @@ impl fmt::Debug for Copies {
 impl Copies {
     pub(crate) fn new(boot: u32) -> Copies {
         // As in all stateids: the reserved ones have the other bits in front.
-        Copies { boot: boot.clamp(1, u32::MAX - 1), table: Mutex::default(), waker: OnceLock::new() }
+        Copies {
+            boot: boot.clamp(1, u32::MAX - 1),
+            table: Mutex::default(),
+            waker: OnceLock::new(),
+            remote_files: OnceLock::new(),
+        }
     }
 
     /// Gets whom to wake when there is a copy to be carried on. Only the first one counts.
     pub(crate) fn set_waker(&self, waker: Waker) {
         let _ = self.waker.set(waker);
+    }
+
+    /// Gets the way to other servers. Only the first one counts.
+    pub(crate) fn set_remote_files(&self, remote_files: Box<dyn RemoteFiles>) {
+        let _ = self.remote_files.set(remote_files);
+    }
+
+    /// The way to other servers.
+    pub(in crate::v4) fn remote_files(&self) -> Option<&dyn RemoteFiles> {
+        self.remote_files.get().map(|files| &**files)
     }
 
     /// Whether anybody carries on copies.

@@ -3,22 +3,23 @@
 use std::mem;
 use std::time::Duration;
 
-use proto::nfs4::{Stateid, Status};
+use proto::nfs4::Status;
 use state::Door;
 use vfs::CopyRange;
 
 use super::table::Waiting;
-use super::{Job, MAX_PUT_OFFS, PUT_OFF, Place, TURN_BYTES};
+use super::{Job, MAX_PUT_OFFS, PUT_OFF, Place, Source, TURN_BYTES};
 use crate::fault::Fault;
 use crate::handle::HandleError;
 use crate::node::CallContext;
+use crate::remote_files::RemoteFiles;
 use crate::request::Request;
 use crate::server::Server;
 use crate::v4::failure::{Failure, Outcome};
 use crate::v4::source::{Pair, Side};
 
 /// What became of a turn.
-enum Turn {
+pub(super) enum Turn {
     /// There is more to copy.
     More,
     /// All was copied, or the source has ended.
@@ -30,6 +31,11 @@ impl Server {
     /// that. `waker` must not wait.
     pub fn set_copy_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
         self.copies.set_waker(Box::new(waker));
+    }
+
+    /// Lets clients copy from other servers (RFC 7862 §4.6), as far as `remote_files` reaches them.
+    pub fn set_remote_files(&self, remote_files: impl RemoteFiles + 'static) {
+        self.copies.set_remote_files(Box::new(remote_files));
     }
 
     /// Carries on the copy that has waited longest, for some MiB. Returns false when none can be carried on now: then there
@@ -60,13 +66,18 @@ impl Server {
         let exports = self.exports.load();
         let identity = asker.identity;
         let cx = CallContext { server: self, request: &request, exports: &exports, identity, may_have_happened: false };
-        let (from, to) = (side(&cx, &job.what.source)?, side(&cx, &job.what.destination)?);
+        let to = side(&cx, &job.what.destination)?;
+        let from = match &job.what.source {
+            Source::Here(place) => side(&cx, place)?,
+            Source::There(name) => return self.fetch(job, name, &to),
+        };
         let pair = Pair::of(Door::V41(asker.client), &from, &to)?;
         let rest = job.rest();
         let length_bytes = rest.length_bytes.min(TURN_BYTES);
         let count = pair.copy(CopyRange { length_bytes, ..rest })?;
         job.add(count);
-        Ok(if count == 0 || count == rest.length_bytes { Turn::Done } else { Turn::More })
+        let is_done = count == 0 || count == rest.length_bytes;
+        Ok(if is_done { Turn::Done } else { Turn::More })
     }
 }
 
@@ -88,12 +99,7 @@ fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<
 /// A file of a copy, if it is still exported to whoever asked for the copy.
 fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> Outcome<Side<'c>> {
     let exported = cx.exports.by_id(place.export).ok_or(Fault::Handle(HandleError::Unknown))?;
-    // Another open of the file may have counted the seqid on since: 0 means the newest (RFC 8881 §8.2.2).
-    let stateid = match place.stateid {
-        special @ (Stateid::ANONYMOUS | Stateid::READ_BYPASS) => special,
-        Stateid { other, .. } => Stateid { seqid: 0, other },
-    };
-    Ok(Side { node: cx.node_of(exported, place.file.node)?, stateid })
+    Ok(Side { node: cx.node_of(exported, place.file.node)?, stateid: place.newest_stateid() })
 }
 
 /// Ends a copy during whose turn the thread panics.

@@ -1,0 +1,76 @@
+//! COPY from another server (RFC 7862 §4.6, §15.2): this one reads the file there under what COPY_NOTIFY gave out.
+//!
+//! Such a copy always goes on behind the reply. Only servers that this one was allowed to reach are connected to, and only those
+//! that are named by an address: names are not looked up for clients.
+
+use std::net::SocketAddr;
+
+use proto::nfs4::{CopyArgs, CopyOk, CopyRequirements, FileHandle, NetLoc, Status};
+use proto::rpcbind::UniversalAddress;
+use vfs::CopyRange;
+use xdr::{Encode, Encoder};
+
+use super::compound::Compound;
+use super::copies::Source;
+use super::copy::{begun, can_go_on, new_job};
+use super::failure::{Failure, Outcome};
+use super::source::Side;
+use crate::exports::ExportTable;
+use crate::remote_files::{RemoteFiles, RemoteName};
+
+/// The only way in which this is done.
+const REQUIREMENTS: CopyRequirements = CopyRequirements { consecutive: true, synchronous: false };
+
+pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<CopyOk> {
+    let server = compound.cx.server;
+    let remote_files = server.copies.remote_files().ok_or(Status::NotSupp)?;
+    let address = args.source_servers.iter().find_map(|place| reachable(remote_files, place));
+    let address = address.ok_or(Status::OffloadDenied)?;
+    if args.requirements.synchronous || !can_go_on(compound)? {
+        return Err(refusal());
+    }
+    let verifier = server.write_verifier();
+    let to = Side { node: compound.current()?, stateid: compound.stateid(&args.destination_stateid)? };
+    to.open_for_write(compound.door()?)?;
+    let name = RemoteName { address, handle: source_handle(compound)?, stateid: args.source_stateid };
+    let new = new_job(compound, Source::There(name), &to, (range(args)?, verifier))?;
+    let stateid = server.copies.add(new).map_err(|_| Status::Delay)?;
+    Ok(begun(stateid, verifier))
+}
+
+fn reachable(remote_files: &dyn RemoteFiles, place: &NetLoc<'_>) -> Option<SocketAddr> {
+    let NetLoc::Address(address) = place else { return None };
+    if !matches!(address.netid, b"tcp" | b"tcp6") {
+        return None;
+    }
+    let UniversalAddress(address) = UniversalAddress::parse(address.address).ok()?;
+    remote_files.may_reach(address).then_some(address)
+}
+
+/// Says how such a copy could be made.
+fn refusal() -> Failure {
+    let mut bytes = buffer::Buffer::new();
+    REQUIREMENTS.encode(&mut Encoder::new(&mut bytes));
+    Failure::Explained(Status::OffloadNoReqs, bytes.as_slice().to_vec())
+}
+
+/// What the other server calls the source: the handle that was saved, whether or not it means something here.
+fn source_handle(compound: &Compound<'_>) -> Outcome<FileHandle> {
+    if let Some(foreign) = &compound.progress.foreign {
+        return Ok(foreign.handle);
+    }
+    let file = compound.progress.saved.as_ref().ok_or(Status::NoFileHandle)?;
+    let handle = ExportTable::wire_handle(&file.exported, &file.handle);
+    Ok(FileHandle::new(handle.as_bytes()).ok_or(Status::ServerFault)?)
+}
+
+/// The range; where the source ends is seen in reading it.
+fn range(args: &CopyArgs<'_>) -> Outcome<CopyRange> {
+    let (from_bytes, to_bytes) = (args.source_offset, args.destination_offset);
+    let most = (i64::MAX as u64).checked_sub(from_bytes.max(to_bytes)).ok_or(Status::FBig)?;
+    let length_bytes = if args.count == 0 { most } else { args.count };
+    if length_bytes > most {
+        return Err(Status::FBig.into());
+    }
+    Ok(CopyRange { from_bytes, to_bytes, length_bytes })
+}

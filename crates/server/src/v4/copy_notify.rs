@@ -1,0 +1,75 @@
+//! COPY_NOTIFY (RFC 7862 §15.3): another server may read the current file for a copy, and how it does.
+
+use std::net::{IpAddr, SocketAddr};
+
+use buffer::Output;
+use proto::nfs4::{CopyNotifyArgs, CopyNotifyOk, NetAddr, NetLoc, ReadArgs, Stateid, Status, Time};
+use proto::rpcbind::UniversalAddress;
+use state::{Door, IoKind};
+use xdr::{Encode, Encoder};
+
+use super::compound::{Compound, check_io};
+use super::copies::{Asker, CopyNotice, CopyNotices, NOTICE_LEASE, Place};
+use super::failure::{Failure, Outcome};
+use super::open::file_key;
+use super::read;
+use super::source::require_regular;
+use crate::node::CallContext;
+use crate::request::Request;
+use crate::transfer;
+
+pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output: &mut Output) -> Outcome<()> {
+    let node = compound.current()?;
+    let stateid = compound.stateid(&args.source_stateid)?;
+    // §15.3.2: it is an open's, or that of locks or of a delegation.
+    if matches!(stateid, Stateid::ANONYMOUS | Stateid::READ_BYPASS) {
+        return Err(Status::BadStateid.into());
+    }
+    check_io(compound.door()?, &node, &stateid, IoKind::Read)?;
+    require_regular(&node)?;
+    transfer::open_for_read(&node)?;
+    let (peer, now) = (compound.cx.request.peer, compound.cx.request.now);
+    let asker = Asker { client: compound.client()?, peer, identity: compound.cx.identity.lasting() };
+    let source = Place::of(&node, stateid);
+    let notice = CopyNotice { asker, source, reader: address(&args.destination_server)? };
+    let stateid = compound.cx.server.copy_notices.add(notice, now)?;
+    let local = SocketAddr::new(peer.local.ip().to_canonical(), peer.local.port());
+    let address = UniversalAddress(local).to_string();
+    let netid: &[u8] = if local.is_ipv4() { b"tcp" } else { b"tcp6" };
+    let ok = CopyNotifyOk {
+        lease_time: Time { seconds: NOTICE_LEASE.as_secs() as i64, nanoseconds: 0 },
+        stateid,
+        source_servers: vec![NetLoc::Address(NetAddr { netid, address: address.as_bytes() })],
+    };
+    ok.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}
+
+/// The address of a server, if it is named by its address: other names are not looked up.
+fn address(server: &NetLoc<'_>) -> Outcome<Option<IpAddr>> {
+    let NetLoc::Address(address) = server else { return Ok(None) };
+    let UniversalAddress(address) = UniversalAddress::parse(address.address).map_err(|_| Status::Inval)?;
+    Ok(Some(address.ip().to_canonical()))
+}
+
+/// READ under a stateid that COPY_NOTIFY gave out; `refusal` is what the READ deserves under any other one.
+pub(super) fn read_noticed(
+    compound: &Compound<'_>,
+    args: &ReadArgs,
+    refusal: Failure,
+    output: &mut Output,
+) -> Outcome<()> {
+    if !CopyNotices::may_be_one(&args.stateid) {
+        return Err(refusal);
+    }
+    let cx = compound.cx;
+    let file = compound.progress.current.as_ref().ok_or(Status::NoFileHandle)?;
+    let key = file_key(&compound.current()?);
+    let reader = (cx.request.peer.address.ip(), cx.request.now);
+    let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
+    let request = Request { peer: asker.peer, ..*cx.request };
+    let cx = CallContext { request: &request, identity: asker.identity, ..*cx };
+    let node = cx.node_of(&file.exported, file.handle)?;
+    check_io(Door::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
+    read::read(&cx, &node, args, output)
+}
