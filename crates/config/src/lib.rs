@@ -12,6 +12,7 @@
 
 mod clients;
 mod command_line;
+mod copy_source;
 mod defaults;
 mod domain;
 mod duration;
@@ -30,6 +31,7 @@ mod suggestion;
 
 pub use clients::ClientsError;
 pub use command_line::ExportFlags;
+pub use copy_source::CopySource;
 pub use defaults::Defaults;
 pub use domain::parse_domain;
 pub use duration::{DurationError, parse_lease, parse_time, parse_timeout};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
+use crate::{CopySource, parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -40,6 +40,9 @@ pub struct ServerSettings {
     /// How long an open file is kept that nobody uses.
     #[serde(deserialize_with = "time")]
     pub open_file_idle: Option<Duration>,
+    /// From which other servers clients of NFSv4.2 may have files copied here; from none without it.
+    #[serde(deserialize_with = "copy_sources")]
+    pub copy_from: Option<Vec<CopySource>>,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -147,6 +150,7 @@ impl ServerSettings {
             read_plus: self.read_plus.or(other.read_plus),
             open_files: self.open_files.or(other.open_files),
             open_file_idle: self.open_file_idle.or(other.open_file_idle),
+            copy_from: self.copy_from.or(other.copy_from),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),
@@ -227,6 +231,12 @@ fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>,
 fn domain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_domain(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn copy_sources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<CopySource>>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let sources: Result<Vec<CopySource>, String> = texts.iter().map(|text| text.parse()).collect();
+    sources.map(Some).map_err(de::Error::custom)
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ impl Daemon {
                 FileReplyLog::open(dir, replay_age).map_err(StateError::in_dir("read the replies in", dir))?;
             server.keep_replies(Arc::new(log), &records);
         }
+        if let Some(remote_files) = options.remote_files {
+            server.set_remote_files(remote_files);
+        }
         let server = Arc::new(server);
         let bound = listen(&mut sockets, &options.listen, options.inherited)?;
         portmap::announce(server.registry(), &bound);

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use net::Limits;
-use server::ReadPlusMode;
+use server::{ReadPlusMode, RemoteFiles};
 
 use crate::copiers::Copiers;
 
@@ -43,6 +43,8 @@ pub struct Options {
     pub max_transfer_bytes: u32,
     /// What READ_PLUS of NFSv4.2 tells of holes. Default: those that the file system knows.
     pub read_plus: ReadPlusMode,
+    /// The way to other servers that clients of NFSv4.2 may have files copied from. Default: there is none.
+    pub remote_files: Option<Box<dyn RemoteFiles>>,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
     /// How long an open file is kept that nobody uses, to twice that. Default 10 s.
@@ -69,6 +71,7 @@ impl Default for Options {
             state_dir: None,
             max_transfer_bytes: 1 << 20,
             read_plus: ReadPlusMode::default(),
+            remote_files: None,
             open_files_per_worker: 1024,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),

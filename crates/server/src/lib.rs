@@ -51,7 +51,7 @@ pub use exports::{
 pub use handle::HandleKey;
 pub use open_files::OpenFileCounts;
 pub use owners::{NameService, Principal};
-pub use remote_files::{RemoteFile, RemoteFiles, RemoteName};
+pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};
 pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};

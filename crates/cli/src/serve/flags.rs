@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use config::{
-    Defaults, ExportFlags, LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, Sources,
+    CopySource, Defaults, ExportFlags, LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind,
+    ServerSettings, Sources,
 };
 
 /// Serve directories, or memory, over NFS.
@@ -106,6 +107,9 @@ struct ServerFlags {
     /// How long an open file is kept that nobody uses, to twice that. [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_time)]
     open_file_idle: Option<Duration>,
+    /// Let clients of NFSv4.2 have files copied here from other servers: those at this address or in this network.
+    #[arg(long, value_name = "NETWORK")]
+    copy_from: Vec<CopySource>,
     /// The most connections at once. [default: 16384]
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<usize>,
@@ -202,6 +206,7 @@ impl Flags {
             read_plus: server.read_plus.map(ReadPlusFlag::setting),
             open_files: server.open_files,
             open_file_idle: server.open_file_idle,
+            copy_from: (!server.copy_from.is_empty()).then(|| server.copy_from.clone()),
             limits: LimitSettings {
                 max_connections: server.max_connections,
                 idle_timeout: server.idle_timeout.map(|timeout| timeout.0),

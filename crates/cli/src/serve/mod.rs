@@ -7,6 +7,7 @@ mod host_names;
 pub mod how_to_mount;
 mod logging;
 mod privilege;
+mod remote_servers;
 mod service_manager;
 mod serving;
 mod start;

@@ -10,6 +10,7 @@ use daemon::{Options, ReadPlusMode, RpcbindMode};
 use rustix::net::getsockname;
 
 use super::privilege::Privilege;
+use super::remote_servers::RemoteServers;
 use crate::failure::Failure;
 
 /// What the server is started with.
@@ -32,6 +33,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
         open_files_per_worker: settings.open_files.unwrap_or(defaults.open_files_per_worker),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
+        remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),
         state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),
         ..Options::default()
     })

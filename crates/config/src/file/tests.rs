@@ -26,6 +26,7 @@ domain = "example.org"
 read_plus = "zeros"
 open_files = 5
 open_file_idle = "500ms"
+copy_from = ["192.0.2.7", "10.0.0.0/8"]
 
 [limits]
 max_connections = 10
@@ -52,6 +53,7 @@ level = "debug"
         read_plus: Some(ReadPlus::Zeros),
         open_files: Some(5),
         open_file_idle: Some(Duration::from_millis(500)),
+        copy_from: Some(vec!["192.0.2.7".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]),
         limits: LimitSettings {
             max_connections: Some(10),
             max_in_flight: Some(11),

@@ -10,7 +10,7 @@ use proto::nfs4::{
     FileHandle, NetAddr, NetLoc, OffloadCancelArgs, OffloadOutcome, OpenArgs, OpenClaim, OpenHow, PutfhArgs, ReadArgs,
     Res, ResOp, ResOr, SHARE_ACCESS_READ, SHARE_DENY_NONE, ServerName, StateOwner, Stateid, Status, WANT_NO_DELEG,
 };
-use server::{HandleKey, RemoteFile, RemoteFiles, RemoteName, Server, Settings};
+use server::{HandleKey, RemoteError, RemoteFile, RemoteFiles, RemoteName, Server, Settings};
 
 use crate::caller::{Caller, EXPORT, WORKERS, export, server};
 use crate::client::Client;
@@ -25,11 +25,20 @@ const DESTINATION: &str = "192.0.2.200:700";
 const LENGTH: usize = (9 << 20) + 77;
 
 /// The way to the source, for a server that is allowed to go there alone.
+#[derive(Debug)]
 struct Way {
-    source: &'static Server,
+    source: Source,
     /// Who the destination is there.
     address: SocketAddr,
     opened: Arc<AtomicUsize>,
+}
+
+struct Source(&'static Server);
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Source")
+    }
 }
 
 struct Reading {
@@ -42,19 +51,26 @@ impl RemoteFiles for Way {
         address == SOURCE.parse().unwrap()
     }
 
-    fn open(&self, name: &RemoteName) -> Result<Box<dyn RemoteFile>, Status> {
+    fn open(&self, name: &RemoteName) -> Result<Box<dyn RemoteFile>, RemoteError> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         // The destination's own user has no permission at all.
-        let caller = Caller::root(self.source).user(4711, 4711, &[]).from(&self.address.to_string());
+        let caller = Caller::root(self.source.0).user(4711, 4711, &[]).from(&self.address.to_string());
         Ok(Box::new(Reading { client: Client::new(caller, 2), name: *name }))
     }
 }
 
 impl RemoteFile for Reading {
-    fn read(&mut self, offset: u64, count: u32) -> Result<Vec<u8>, Status> {
+    fn read(&mut self, offset_bytes: u64, count: u32) -> Result<Vec<u8>, RemoteError> {
+        self.bytes(offset_bytes, count).map_err(|_| RemoteError::Refused)
+    }
+}
+
+impl Reading {
+    fn bytes(&self, offset: u64, count: u32) -> Result<Vec<u8>, Status> {
         let read = ArgOp::Read(ReadArgs { stateid: self.name.stateid, offset, count });
         let (_, mut results) = self.client.ops(vec![ArgOp::Putfh(PutfhArgs { object: self.name.handle }), read]);
         match results.pop().unwrap() {
+            // A server may bring less than it is asked for.
             ResOp::Read(Res::Ok(ok)) => Ok(ok.data.to_vec()),
             ResOp::Read(Res::Fail(status)) => Err(status),
             other => panic!("{other:?}"),
@@ -83,8 +99,8 @@ fn world() -> World {
     let source = Box::leak(Box::new(Server::new(settings, vec![export(EXPORT, there.fs.clone())]).unwrap()));
     let destination = server(vec![export(EXPORT, here.fs.clone())]);
     let opened = Arc::new(AtomicUsize::new(0));
-    let way = Way { source, address: DESTINATION.parse().unwrap(), opened: opened.clone() };
-    destination.set_remote_files(way);
+    let way = Way { source: Source(source), address: DESTINATION.parse().unwrap(), opened: opened.clone() };
+    destination.set_remote_files(Box::new(way));
     destination.set_copy_waker(|| ());
     World { here, bytes, source, destination, opened }
 }
@@ -252,7 +268,7 @@ fn read_from(
 ) -> Result<usize, Status> {
     let caller = Caller::root(world.source).user(4711, 4711, &[]).from(address).later(seconds);
     let name = RemoteName { address: SOURCE.parse().unwrap(), handle: object, stateid };
-    Reading { client: Client::new(caller, 2), name }.read(0, 100).map(|bytes| bytes.len())
+    Reading { client: Client::new(caller, 2), name }.bytes(0, 100).map(|bytes| bytes.len())
 }
 
 #[test]
@@ -347,6 +363,6 @@ fn copy_fails_when_the_source_takes_its_leave_back_and_is_cancelled_at_the_desti
     assert!(world.destination.carry_on_copy(1, client.caller.now));
     assert_eq!(cancel_at(&source, notice.stateid), Status::Ok);
     all_turns(&client);
-    let failed = OffloadOutcome::Failed { status: Status::BadStateid, bytes_copied: 8 << 20 };
+    let failed = OffloadOutcome::Failed { status: Status::PartnerNoAuth, bytes_copied: 8 << 20 };
     assert_eq!(told(&client), failed);
 }

@@ -4,11 +4,12 @@ use std::sync::PoisonError;
 
 use proto::nfs4::Status;
 use state::Door;
-use vfs::Stability;
+use vfs::{OpenFile, Stability};
 
 use super::turn::Turn;
-use super::{FETCH_BYTES, Job, TURN_BYTES};
-use crate::remote_files::RemoteName;
+use super::{FETCH_BYTES, Job, MAX_FETCHES, TURN_BYTES};
+use crate::node::Node;
+use crate::remote_files::{RemoteError, RemoteName};
 use crate::server::Server;
 use crate::transfer;
 use crate::v4::failure::Outcome;
@@ -19,28 +20,46 @@ impl Server {
         let file = to.open_for_write(Door::V41(job.what.asker.client))?;
         let mut remote = job.remote.lock().unwrap_or_else(PoisonError::into_inner);
         if remote.is_none() {
-            *remote = Some(self.copies.remote_files().ok_or(Status::OffloadDenied)?.open(name)?);
+            *remote = Some(self.copies.remote_files().ok_or(Status::OffloadDenied)?.open(name).map_err(told)?);
         }
         let remote = remote.as_mut().ok_or(Status::ServerFault)?;
-        for _ in 0..TURN_BYTES / u64::from(FETCH_BYTES) {
+        let end = job.copied_bytes().saturating_add(TURN_BYTES);
+        for _ in 0..MAX_FETCHES {
             let rest = job.rest();
             let count = u32::try_from(rest.length_bytes).unwrap_or(FETCH_BYTES).min(FETCH_BYTES);
-            let bytes = if count == 0 { Vec::new() } else { remote.read(rest.from_bytes, count)? };
+            let bytes = if count == 0 { Vec::new() } else { remote.read(rest.from_bytes, count).map_err(told)? };
             if bytes.is_empty() {
                 return Ok(Turn::Done);
             }
-            let mut written = 0;
-            while written < bytes.len() {
-                let at = rest.to_bytes + written as u64;
-                let data = (&bytes[written..], Stability::Unstable);
-                let count = transfer::write_at(&to.node, &*file, at, data)?.count;
-                if count == 0 {
-                    return Err(Status::Io.into());
-                }
-                written += count;
-                job.add(count as u64);
+            write(job, (&to.node, &*file), rest.to_bytes, &bytes)?;
+            if job.copied_bytes() >= end {
+                break;
             }
         }
         Ok(if job.rest().length_bytes == 0 { Turn::Done } else { Turn::More })
+    }
+}
+
+/// Writes all of `bytes`.
+fn write(job: &Job, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> Outcome<()> {
+    let mut written = 0;
+    while written < bytes.len() {
+        let data = (&bytes[written..], Stability::Unstable);
+        let count = transfer::write_at(node, file, to_bytes + written as u64, data)?.count;
+        if count == 0 {
+            return Err(Status::Io.into());
+        }
+        written += count;
+        job.add(count as u64);
+    }
+    Ok(())
+}
+
+/// What the client is told (RFC 7862 §11.1.2).
+fn told(error: RemoteError) -> Status {
+    match error {
+        RemoteError::Unreachable => Status::PartnerNotSupp,
+        RemoteError::Refused => Status::PartnerNoAuth,
+        RemoteError::Failed => Status::Io,
     }
 }

@@ -33,7 +33,10 @@ pub(super) const KEPT: Duration = Duration::from_secs(300);
 const TURN_BYTES: u64 = 8 << 20;
 
 /// How many bytes are fetched from another server at a time.
-const FETCH_BYTES: u32 = 1 << 20;
+const FETCH_BYTES: u32 = 4 << 20;
+
+/// The most reads of one turn, since each of them may bring as little as it likes.
+const MAX_FETCHES: usize = 64;
 
 /// After how long a copy that was put off, by a delegation that is recalled for example, is tried again.
 const PUT_OFF: Duration = Duration::from_secs(1);

@@ -34,8 +34,8 @@ impl Server {
     }
 
     /// Lets clients copy from other servers (RFC 7862 §4.6), as far as `remote_files` reaches them.
-    pub fn set_remote_files(&self, remote_files: impl RemoteFiles + 'static) {
-        self.copies.set_remote_files(Box::new(remote_files));
+    pub fn set_remote_files(&self, remote_files: Box<dyn RemoteFiles>) {
+        self.copies.set_remote_files(remote_files);
     }
 
     /// Carries on the copy that has waited longest, for some MiB. Returns false when none can be carried on now: then there
