@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -99,7 +100,8 @@ impl State {
             courtesy_this_round: 0,
             names40: HashMap::new(),
             names41: HashMap::new(),
-            last_session: 0,
+            // A client finds the session of a callback by its id and the server's address, which another server may share.
+            last_session: RandomState::new().hash_one(boot) >> 1,
             slots_granted: 0,
             states: BTreeMap::new(),
             files: HashMap::new(),
