@@ -63,6 +63,7 @@ pub struct Generator {
     program: String,
     kind: Kind,
     seconds: u32,
+    wait: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,11 +75,11 @@ enum Kind {
 impl Generator {
     /// `wharf bench`, and the other one where it is named.
     pub fn all(root: &Path, options: &Options) -> Vec<Generator> {
-        let seconds = options.seconds;
-        let own = Generator { program: wharf_program(root), kind: Kind::WharfBench, seconds };
+        let Options { seconds, wait, .. } = *options;
+        let own = Generator { program: wharf_program(root), kind: Kind::WharfBench, seconds, wait };
         let other = options.nfsload.as_ref().map(|path| {
             let program = path.to_string_lossy().into_owned();
-            Generator { program, kind: Kind::Nfsload, seconds }
+            Generator { program, kind: Kind::Nfsload, seconds, wait }
         });
         std::iter::once(own).chain(other).collect()
     }
@@ -102,7 +103,7 @@ impl Generator {
             Kind::WharfBench => target.wharf_bench(&self.program),
             Kind::Nfsload => target.nfsload(&self.program),
         };
-        machine::wait_for_quiet(server.pid());
+        machine::wait_for_quiet(server.pid(), self.wait);
         let began = Instant::now();
         let busy = machine::busy_time(server.pid());
         let output = command::output(command)?;

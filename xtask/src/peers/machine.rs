@@ -52,12 +52,12 @@ pub fn busy_time(server: u32) -> BusyTime {
 }
 
 /// Waits until the processors are nearly idle, so that what others do falls between runs and not into them; where they
-/// never are, the runs go on and show it.
-pub fn wait_for_quiet(server: u32) {
+/// are not within so many seconds, the runs go on and show it.
+pub fn wait_for_quiet(server: u32, seconds: u32) {
     const WINDOW: Duration = Duration::from_millis(500);
     const QUIET_PROCESSORS: f64 = 0.1;
-    const MAX_WINDOWS: u32 = 20;
-    for _ in 0..MAX_WINDOWS {
+    const WINDOWS_PER_SECOND: u32 = 2;
+    for _ in 0..seconds.saturating_mul(WINDOWS_PER_SECOND) {
         let before = busy_time(server);
         thread::sleep(WINDOW);
         if (busy_time(server) - before).foreign_s / WINDOW.as_secs_f64() <= QUIET_PROCESSORS {

@@ -12,6 +12,8 @@ pub struct Options {
     pub rounds: u32,
     /// How long each load is measured, in seconds; half a second before that does not count.
     pub seconds: u32,
+    /// How long a run waits for a quiet machine, in seconds; then it goes on and shows what others took.
+    pub wait: u32,
     /// A load generator beside `wharf bench`, which speaks on the options of `nfsload`.
     pub nfsload: Option<PathBuf>,
     /// A part of the names of the loads that are wanted, instead of all; what they are held against comes too.
@@ -22,7 +24,8 @@ pub struct Options {
 
 impl Options {
     pub fn parse(arguments: &[String]) -> Outcome<Options> {
-        let mut options = Options { is_inside: false, rounds: 6, seconds: 3, nfsload: None, load: None, samples: None };
+        let mut options =
+            Options { is_inside: false, rounds: 6, seconds: 3, wait: 10, nfsload: None, load: None, samples: None };
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
             if name == INSIDE {
@@ -33,6 +36,7 @@ impl Options {
             match name.as_str() {
                 "--rounds" => options.rounds = number(name, value)?,
                 "--seconds" => options.seconds = number(name, value)?,
+                "--wait" => options.wait = number(name, value)?,
                 "--nfsload" => options.nfsload = Some(value.into()),
                 "--load" => options.load = Some(value.clone()),
                 "--samples" => options.samples = Some(value.into()),
