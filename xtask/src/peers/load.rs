@@ -158,6 +158,10 @@ impl Target<'_> {
         command.args(["-v", &workload.version.replace('.', ""), "-L", "x"]);
         command.args(["-o", if workload.is_random() { "readrand" } else { "readseq" }]);
         command.arg("-e").arg(&self.site.export);
+        if workload.version.starts_with('4') {
+            // Without MOUNT the path is walked from the server's root.
+            command.arg("-D").arg(&self.site.export);
+        }
         for (name, value) in [
             ("-p", u32::from(self.server.port)),
             ("-m", self.server.mount_port.into()),
