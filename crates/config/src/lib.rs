@@ -43,6 +43,8 @@ pub use load::{Loaded, Sources, load};
 pub use origin::{Origin, Position};
 pub use path::PathReason;
 pub use remark::{Remark, RemarkKind};
-pub use settings::{LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_listen};
+pub use settings::{
+    LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_listen, parse_threshold,
+};
 pub use size::{SizeError, parse_size};
 pub use spec::{ExportSpec, Source};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{CopySource, parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
+use crate::{CopySource, SizeError, parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -35,6 +35,9 @@ pub struct ServerSettings {
     pub domain: Option<String>,
     /// What READ_PLUS of NFSv4.2 tells of holes.
     pub read_plus: Option<ReadPlus>,
+    /// From how many bytes on a READ is sent from the file itself; `None` copies always.
+    #[serde(rename = "sendfile", deserialize_with = "threshold")]
+    pub sendfile_bytes: Option<Option<u32>>,
     /// How many open files each thread keeps; 0 opens and closes a file for each call.
     pub open_files: Option<usize>,
     /// How long an open file is kept that nobody uses.
@@ -148,6 +151,7 @@ impl ServerSettings {
             grace: self.grace.or(other.grace),
             domain: self.domain.or(other.domain),
             read_plus: self.read_plus.or(other.read_plus),
+            sendfile_bytes: self.sendfile_bytes.or(other.sendfile_bytes),
             open_files: self.open_files.or(other.open_files),
             open_file_idle: self.open_file_idle.or(other.open_file_idle),
             copy_from: self.copy_from.or(other.copy_from),
@@ -205,7 +209,7 @@ pub(crate) enum Size {
 }
 
 impl Size {
-    pub(crate) fn bytes(&self) -> Result<u64, crate::SizeError> {
+    pub(crate) fn bytes(&self) -> Result<u64, SizeError> {
         match self {
             Size::Bytes(bytes) => Ok(*bytes),
             Size::Text(text) => parse_size(text),
@@ -216,6 +220,22 @@ impl Size {
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_timeout(&text).map(Some).map_err(de::Error::custom)
+}
+
+/// Reads a size, or `never`.
+///
+/// # Errors
+/// When it is neither, or 4 GiB or more.
+pub fn parse_threshold(text: &str) -> Result<Option<u32>, SizeError> {
+    if text == "never" {
+        return Ok(None);
+    }
+    u32::try_from(parse_size(text)?).map(Some).map_err(|_| SizeError::TooLarge(text.to_owned()))
+}
+
+fn threshold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u32>>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_threshold(&text).map(Some).map_err(de::Error::custom)
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {

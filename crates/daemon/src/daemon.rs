@@ -47,6 +47,7 @@ impl Daemon {
             options.grace.max(records.as_ref().map_or(Duration::ZERO, |records| records.start().earlier_lease));
         settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
         settings.read_plus = options.read_plus;
+        settings.sendfile_bytes = options.sendfile_bytes;
         settings.open_files_per_worker = options.open_files_per_worker;
         settings.open_file_idle = options.open_file_idle;
         settings.replay_entries = options.replay_entries;

@@ -45,6 +45,9 @@ pub struct Options {
     pub read_plus: ReadPlusMode,
     /// The way to other servers that clients of NFSv4.2 may have files copied from. Default: there is none.
     pub remote_files: Option<Box<dyn RemoteFiles>>,
+    /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory, NFSv3 over TCP);
+    /// `None` copies always. Default 16 KiB.
+    pub sendfile_bytes: Option<u32>,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
     /// How long an open file is kept that nobody uses, to twice that. Default 10 s.
@@ -72,6 +75,7 @@ impl Default for Options {
             max_transfer_bytes: 1 << 20,
             read_plus: ReadPlusMode::default(),
             remote_files: None,
+            sendfile_bytes: Some(Settings::SENDFILE_BYTES),
             open_files_per_worker: 1024,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),

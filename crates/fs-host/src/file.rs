@@ -151,6 +151,10 @@ impl OpenFile for OpenHostFile {
     fn host_file(&self) -> Option<HostFile> {
         Some(Arc::clone(&self.fd) as HostFile)
     }
+
+    fn is_resident(&self) -> bool {
+        self.is_memory
+    }
 }
 
 impl OpenHostFile {

@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::handle::WireHandle;
 use crate::identity::Identity;
 use crate::open_files::OpenKey;
-use crate::request::Request;
+use crate::request::{Request, Transport};
 use crate::server::Server;
 
 /// One call, with everything that its procedure needs.
@@ -41,6 +41,7 @@ impl CallContext<'_> {
         let caller = self.identity.squashed(options);
         Ok(Node {
             now: self.request.now,
+            is_over_tcp: self.request.peer.transport == Transport::Tcp,
             server: self.server,
             exported,
             options,
@@ -69,6 +70,8 @@ pub(crate) struct Node<'c> {
     pub(crate) options: &'c ExportOptions,
     pub(crate) handle: Handle,
     pub(crate) context: Context<'c>,
+    /// Whether the call came over a stream.
+    pub(crate) is_over_tcp: bool,
     /// When the call came.
     pub(crate) now: Duration,
     /// Whose delegations do not stand in the way.

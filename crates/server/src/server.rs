@@ -46,6 +46,9 @@ pub struct Settings {
     pub max_transfer_bytes: u32,
     /// What READ_PLUS tells of holes.
     pub read_plus: ReadPlusMode,
+    /// From how many bytes on a READ of NFSv3 is sent from the file itself, where that never waits, and not copied before; `None`
+    /// copies always.
+    pub sendfile_bytes: Option<u32>,
     /// How many replies to calls that must not happen twice are kept.
     pub replay_entries: usize,
     /// For how long they are kept.
@@ -87,12 +90,16 @@ impl Settings {
         (self.instance >> 32) as u32
     }
 
+    /// From how many bytes on READ sends from the file if nothing else is said: below, a copy costs less than a system call.
+    pub const SENDFILE_BYTES: u32 = 16 << 10;
+
     /// Settings with default limits for `workers` threads.
     pub fn new(workers: usize, instance: u64, handle_key: HandleKey) -> Settings {
         Settings {
             workers,
             max_transfer_bytes: 1 << 20,
             read_plus: ReadPlusMode::default(),
+            sendfile_bytes: Some(Settings::SENDFILE_BYTES),
             replay_entries: 16_384,
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,

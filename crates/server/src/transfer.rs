@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use vfs::{Access, Attributes, Blocking, Error, FileKind, OpenFile, OpenMode, Stability, Written, permission};
+use vfs::{
+    Access, Attributes, Blocking, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written, permission,
+};
 
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
@@ -55,6 +57,29 @@ pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, i
         return Ok(0);
     }
     file.read_at(&node.context, offset_bytes, into)
+}
+
+/// A part of a file that a reply is sent from.
+pub(crate) struct Piece {
+    pub(crate) file: HostFile,
+    pub(crate) offset_bytes: u64,
+    /// How many bytes; never none.
+    pub(crate) count: usize,
+    /// Whether the file ends with them.
+    pub(crate) is_last: bool,
+}
+
+/// The part of a file that a READ over TCP is answered from without copying it, if it is long enough for that to pay and sending it
+/// never waits for storage. The file's size is that of `open`; if it is cut before the reply is sent, zeros stand for what is gone.
+pub(crate) fn piece(node: &Node<'_>, open: &Readable, offset_bytes: u64, wanted: usize) -> Option<Piece> {
+    let min_bytes = node.server.settings.sendfile_bytes?;
+    let left = open.attributes.size_bytes.checked_sub(offset_bytes)?;
+    let count = left.min(wanted as u64) as usize;
+    if !node.is_over_tcp || count < (min_bytes as usize).max(1) || !open.file.is_resident() {
+        return None;
+    }
+    let file = open.file.host_file()?;
+    Some(Piece { file, offset_bytes, count, is_last: count as u64 == left })
 }
 
 /// The attributes for the reply: those from before the read, unless the file was cut or grew meanwhile so that they would

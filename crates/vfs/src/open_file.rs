@@ -150,4 +150,10 @@ pub trait OpenFile: Send + Sync {
     fn host_file(&self) -> Option<HostFile> {
         None
     }
+
+    /// Whether reading never waits for storage, as in memory: then bytes can be sent from [`OpenFile::host_file`] by a thread that
+    /// must not wait.
+    fn is_resident(&self) -> bool {
+        false
+    }
 }

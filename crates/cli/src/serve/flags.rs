@@ -101,6 +101,9 @@ struct ServerFlags {
     /// too. [default: extents]
     #[arg(long, value_name = "WHAT")]
     read_plus: Option<ReadPlusFlag>,
+    /// From which size on a READ is sent from the file itself and not copied first, where that never waits; or `never`. [default: 16K]
+    #[arg(long, value_name = "SIZE", value_parser = parse_sendfile)]
+    sendfile: Option<Sendfile>,
     /// How many open files each thread keeps; 0 opens and closes the file for each READ and WRITE. [default: 1024]
     #[arg(long, value_name = "COUNT")]
     open_files: Option<usize>,
@@ -127,6 +130,14 @@ struct ServerFlags {
 /// A time, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
 #[derive(Debug, Clone, Copy)]
 struct IdleTimeout(Option<Duration>);
+
+/// A size, or none, as [`IdleTimeout`] is a time.
+#[derive(Debug, Clone, Copy)]
+struct Sendfile(Option<u32>);
+
+fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeError> {
+    config::parse_threshold(text).map(Sendfile)
+}
 
 fn parse_idle(text: &str) -> Result<IdleTimeout, config::DurationError> {
     config::parse_timeout(text).map(IdleTimeout)
@@ -204,6 +215,7 @@ impl Flags {
             grace: server.grace,
             domain: server.domain.clone(),
             read_plus: server.read_plus.map(ReadPlusFlag::setting),
+            sendfile_bytes: server.sendfile.map(|sendfile| sendfile.0),
             open_files: server.open_files,
             open_file_idle: server.open_file_idle,
             copy_from: (!server.copy_from.is_empty()).then(|| server.copy_from.clone()),

@@ -31,6 +31,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         grace: settings.grace.unwrap_or(defaults.grace),
         domain: settings.domain.clone(),
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
+        sendfile_bytes: settings.sendfile_bytes.unwrap_or(defaults.sendfile_bytes),
         open_files_per_worker: settings.open_files.unwrap_or(defaults.open_files_per_worker),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),

@@ -24,6 +24,7 @@ lease = "10s"
 grace = "2m"
 domain = "example.org"
 read_plus = "zeros"
+sendfile = "64K"
 open_files = 5
 open_file_idle = "500ms"
 copy_from = ["192.0.2.7", "10.0.0.0/8"]
@@ -51,6 +52,7 @@ level = "debug"
         grace: Some(Duration::from_secs(120)),
         domain: Some("example.org".to_owned()),
         read_plus: Some(ReadPlus::Zeros),
+        sendfile_bytes: Some(Some(65_536)),
         open_files: Some(5),
         open_file_idle: Some(Duration::from_millis(500)),
         copy_from: Some(vec!["192.0.2.7".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]),

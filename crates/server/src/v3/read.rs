@@ -8,7 +8,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::{Outcome, convert, finish_in_place};
 use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
-use crate::transfer;
+use crate::transfer::{self, Piece};
 
 /// Status, attributes (a boolean and 84 bytes), count, eof, and the length of the data.
 const HEAD_BYTES: usize = 4 + 4 + 84 + 4 + 4 + 4;
@@ -33,6 +33,10 @@ fn read_open(
     wanted: usize,
     output: &mut Output,
 ) -> Result<(), Fault> {
+    if let Some(piece) = transfer::piece(node, open, offset_bytes, wanted) {
+        read_from_file(node, open, piece, output);
+        return Ok(());
+    }
     let space = output.bytes.space(HEAD_BYTES + xdr::padded(wanted));
     let into = &mut space[HEAD_BYTES..HEAD_BYTES + wanted];
     let count = transfer::read_at(node, &*open.file, offset_bytes, into)?;
@@ -45,4 +49,19 @@ fn read_open(
     to.buffer().advance(count);
     to.pad(count);
     Ok(())
+}
+
+/// The bytes are left in the file, and sent from there.
+fn read_from_file(node: &Node<'_>, open: &transfer::Readable, piece: Piece, output: &mut Output) {
+    let head = ReadHead {
+        attributes: Some(convert::fattr(node, &open.attributes)),
+        count: piece.count as u32,
+        eof: piece.is_last,
+    };
+    let mut to = Encoder::new(&mut output.bytes);
+    Status::Ok.encode(&mut to);
+    head.encode(&mut to);
+    to.count(piece.count);
+    output.put_file(piece.file, piece.offset_bytes, piece.count);
+    Encoder::new(&mut output.bytes).pad(piece.count);
 }

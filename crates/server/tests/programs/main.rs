@@ -14,6 +14,7 @@ mod permissions;
 mod replay;
 mod rpcbind;
 mod scrambled;
+mod sendfile;
 mod storage;
 mod v2_files;
 mod v2_names;
