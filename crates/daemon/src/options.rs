@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use net::Limits;
-use server::{ReadPlusMode, RemoteFiles};
+use server::{ReadPlusMode, RemoteFiles, Settings};
 
 use crate::copiers::Copiers;
 
