@@ -44,7 +44,7 @@ impl Mount {
     /// Finds a name in a directory.
     ///
     /// # Errors
-    /// [`Status::NoEntry`], and whatever else the server says.
+    /// [`Status::NoEntry`](crate::Status::NoEntry), and whatever else the server says.
     pub async fn lookup(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
         call!(self, lookup(dir, name)).map_err(|error| error.about(name))
     }
@@ -168,7 +168,7 @@ impl Mount {
     /// Makes a regular file. Version 2 has no exclusive creation: there it is an error.
     ///
     /// # Errors
-    /// [`Status::Exists`] as `mode` says; whatever else the server says.
+    /// [`Status::Exists`](crate::Status::Exists) as `mode` says; whatever else the server says.
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         self.check_name("CREATE", name)?;
         call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))
@@ -213,7 +213,7 @@ impl Mount {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// [`Status::NotEmpty`], and whatever else the server says.
+    /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("RMDIR", name)?;
         call!(self, rmdir(dir, name)).map_err(|error| error.about(name))

@@ -81,7 +81,7 @@ impl Client {
     /// server by. The tasks that renew the lease and answer callbacks run on the current runtime.
     ///
     /// # Errors
-    /// [`Reason::Connect`]; [`crate::Status::OtherVersion`] when the server does not speak `minor`; what else it says.
+    /// [`Reason::Connect`]; what the server says, MINOR_VERS_MISMATCH when it does not speak `minor`.
     pub async fn connect(address: SocketAddr, server: &str, minor: MinorVersion, options: &Options) -> Result<Client> {
         let server: Arc<str> = server.into();
         if options.transport != Transport::Stream {
