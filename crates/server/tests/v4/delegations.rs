@@ -1,13 +1,15 @@
 //! Delegations and the callbacks about them (RFC 8881 §10.4, §20.1, §20.2).
 
 use proto::nfs4::{
-    Attribute, AttributeValue, BackchannelCtl, BackchannelCtlArgs, BindConnToSession, BindConnToSessionArgs,
+    Attribute, AttributeValue, BackchannelCtl, BackchannelCtlArgs, BindConnToSession, BindConnToSessionArgs, Bitmap,
     CallbackArgOp, CallbackClient, CallbackResOp, CallbackSec, CbCompoundArgs, CbCompoundReply, CbSequenceArgs,
-    CbSequenceOk, ClientDirection, Close, CloseArgs, Component, CreateHow, Delegation, Delegreturn, DelegreturnArgs,
-    Fattr, Getattr, GetattrArgs, Lock, LockArgs, LockType, Locker, Locku, LockuArgs, Lookup, NetAddr, Open, OpenArgs,
-    OpenClaim, OpenHow, Remove, RemoveArgs, Res, ResOr, SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_RECALLABLE_STATE_REVOKED,
-    SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_ACCESS_WRITE, SHARE_DENY_NONE, ServerDirection, Setattr, SetattrArgs,
-    Setclientid, SetclientidArgs, SetclientidConfirm, SetclientidConfirmArgs, StateOwner, Stateid, Status,
+    CbSequenceOk, ClientDirection, Close, CloseArgs, Component, CreateHow, Delegation, DelegationClaim, Delegpurge,
+    DelegpurgeArgs, Delegreturn, DelegreturnArgs, Fattr, GetDirDelegation, GetDirDelegationArgs, Getattr, GetattrArgs,
+    Lock, LockArgs, LockType, Locker, Locku, LockuArgs, Lookup, NetAddr, Open, OpenArgs, OpenClaim, OpenHow, Remove,
+    RemoveArgs, Res, ResOr, SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_RECALLABLE_STATE_REVOKED, SHARE_ACCESS_BOTH,
+    SHARE_ACCESS_READ, SHARE_ACCESS_WRITE, SHARE_DENY_NONE, ServerDirection, Setattr, SetattrArgs, Setclientid,
+    SetclientidArgs, SetclientidConfirm, SetclientidConfirmArgs, StateOwner, Stateid, Status, Time, WantDelegation,
+    WantDelegationArgs,
 };
 use rpc::{Reply, Xid};
 use server::{Destination, ExportOptions, Server, Transmit};
@@ -364,4 +366,26 @@ fn export_says_whether_its_files_are_delegated() {
     let server = server(vec![export_with(EXPORT, memory(), options)]);
     let first = client(&server, 1);
     assert_eq!(opened(&first, SHARE_ACCESS_READ).1, Delegation::None);
+}
+
+#[test]
+fn delegations_of_directories_later_or_of_an_earlier_life_are_not_supported() {
+    let server = memory_server();
+    let session = client(&server, 1);
+    let purge = DelegpurgeArgs { client: proto::nfs4::ClientId(0) };
+    let purged = session.call(&session.begin().op::<Delegpurge>(&purge)).take::<Delegpurge>();
+    assert_eq!(failure(purged), Status::NotSupp);
+    let later = WantDelegationArgs { want: proto::nfs4::WANT_READ_DELEG, claim: DelegationClaim::Fh };
+    let mut results = session.call(&session.begin().root().op::<WantDelegation>(&later));
+    assert_eq!(failure(results.skip_root().take::<WantDelegation>()), Status::NotSupp);
+    let dir = GetDirDelegationArgs {
+        signal_available: false,
+        notification_types: Bitmap::EMPTY,
+        child_delay: Time { seconds: 0, nanoseconds: 0 },
+        dir_delay: Time { seconds: 0, nanoseconds: 0 },
+        child_attributes: Bitmap::EMPTY,
+        dir_attributes: Bitmap::EMPTY,
+    };
+    let mut results = session.call(&session.begin().root().op::<GetDirDelegation>(&dir));
+    assert_eq!(failure(results.skip_root().take::<GetDirDelegation>()), Status::NotSupp);
 }
