@@ -2,8 +2,17 @@ use std::time::Duration;
 
 /// Why a text is no time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no time; write a whole number of seconds, or one with ms, s, m, h or d, or `never`")]
-pub struct DurationError(pub String);
+pub enum DurationError {
+    /// It is neither a time nor the absence of one.
+    #[error("{0:?} is no time; write a whole number of seconds, or one with ms, s, m, h or d, or `never`")]
+    Timeout(String),
+    /// It is not a time that ends.
+    #[error("{0:?} is no time; write a whole number of seconds, or one with ms, s, m, h or d")]
+    Time(String),
+    /// It cannot be counted in seconds.
+    #[error("{0:?} is no time for a lease; write a whole number of seconds from 1 on, or one with s, m, h or d")]
+    Lease(String),
+}
 
 /// Reads a time such as `90`, `90s`, `500ms`, `15m`, `2h` or `1d`; `never` and `off` are none at all.
 ///
@@ -15,7 +24,7 @@ pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
     }
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
-    let malformed = || DurationError(text.to_owned());
+    let malformed = || DurationError::Timeout(text.to_owned());
     let unit_ms: u64 = match unit {
         "ms" => 1,
         "" | "s" => 1000,
@@ -33,7 +42,7 @@ pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
 /// # Errors
 /// When it is no such time.
 pub fn parse_time(text: &str) -> Result<Duration, DurationError> {
-    parse_timeout(text)?.ok_or_else(|| DurationError(text.to_owned()))
+    parse_timeout(text).ok().flatten().ok_or_else(|| DurationError::Time(text.to_owned()))
 }
 
 /// Reads the length of a lease or a grace period: a time of one second or more, cut to whole seconds, as NFSv4 counts them.
@@ -41,10 +50,10 @@ pub fn parse_time(text: &str) -> Result<Duration, DurationError> {
 /// # Errors
 /// When it is no such time.
 pub fn parse_lease(text: &str) -> Result<Duration, DurationError> {
-    let seconds = parse_timeout(text)?.map_or(0, |time| time.as_secs());
+    let seconds = parse_timeout(text).ok().flatten().map_or(0, |time| time.as_secs());
     match u32::try_from(seconds) {
         Ok(1..) => Ok(Duration::from_secs(seconds)),
-        _ => Err(DurationError(text.to_owned())),
+        _ => Err(DurationError::Lease(text.to_owned())),
     }
 }
 

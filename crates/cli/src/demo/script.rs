@@ -92,9 +92,7 @@ impl<'s> Script<'s> {
         }
         self.measure().await?;
         println!("\nServe a directory of yours:  wharf serve DIR");
-        println!(
-            "Then, as root:               mount -t nfs -o vers=3,port=2049,mountport=2049,nolock 127.0.0.1:DIR /mnt"
-        );
+        println!("Then, as root:               mount -t nfs -o vers=4.2,port=2049 127.0.0.1:DIR /mnt");
         self.is_over.set(true);
         if wait {
             println!("\nThe export of this demonstration is served until Ctrl-C (see its mount command above).");

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use client::{Parameters, Url};
 
-/// A way to reach an export: its mount command and its URL.
+/// A way to reach an export: its mount command, of the version that needs no second port and locks, and its URL for clients of every
+/// version.
 pub fn describe(name: &str, address: SocketAddr) -> String {
     let host = host_of(address);
     let port = address.port();
@@ -13,7 +14,7 @@ pub fn describe(name: &str, address: SocketAddr) -> String {
     let quoted = quote(&format!("{bracketed}:{name}"));
     let url = Url { host, port: None, path: name.as_bytes().to_vec(), parameters: Parameters::default() };
     format!(
-        "mount -t nfs -o vers=3,port={port},mountport={port},nolock,proto={transport} {quoted} /mnt   \
+        "mount -t nfs -o vers=4.2,port={port},proto={transport} {quoted} /mnt   \
          or '{url}?nfsport={port}&mountport={port}'"
     )
 }
@@ -42,13 +43,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_and_url_name_the_port_twice() {
+    fn command_and_url_name_the_port() {
         let text = describe("/srv/data", "127.0.0.1:1234".parse().unwrap());
-        assert!(
-            text.starts_with(
-                "mount -t nfs -o vers=3,port=1234,mountport=1234,nolock,proto=tcp 127.0.0.1:/srv/data /mnt"
-            )
-        );
+        assert!(text.starts_with("mount -t nfs -o vers=4.2,port=1234,proto=tcp 127.0.0.1:/srv/data /mnt"));
         assert!(text.ends_with("'nfs://127.0.0.1/srv/data?nfsport=1234&mountport=1234'"), "{text}");
     }
 
