@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::lease::Lease;
 use crate::records::RecordKind;
-use crate::{ClientId, CreatedSession, Principal, Protection, SessionId, StatusFlags};
+use crate::{ClientId, CreatedSession, Principal, SessionId, StatusFlags};
 
 /// How an NFSv4.0 client wants to be called back (RFC 7530 §16.33.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,6 @@ pub(crate) struct V41 {
     pub next_create: u32,
     pub last_created: Option<CreatedSession>,
     pub sessions: Vec<SessionId>,
-    pub protection: Protection,
 }
 
 impl Client {

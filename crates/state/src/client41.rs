@@ -16,19 +16,6 @@ pub(crate) struct OwnerNames {
     pub unconfirmed: Option<ClientId>,
 }
 
-/// How a client's state is protected against other principals (RFC 8881 §2.10.8.3).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Protection {
-    /// SP4_NONE.
-    #[default]
-    None,
-    /// SP4_MACH_CRED: the operations of these bits (one per operation number) come from the client's principal only.
-    MachineCredential {
-        /// Operations that must come from the principal of EXCHANGE_ID.
-        enforce: Box<[u32]>,
-    },
-}
-
 /// The arguments of EXCHANGE_ID.
 #[derive(Debug, Clone)]
 pub struct ExchangeIdArgs<'a> {
@@ -40,8 +27,6 @@ pub struct ExchangeIdArgs<'a> {
     pub update: bool,
     /// Who sent the request.
     pub principal: Principal,
-    /// What is asked for under `eia_state_protect`.
-    pub protection: Protection,
 }
 
 /// What EXCHANGE_ID answers.
@@ -86,24 +71,6 @@ impl State {
         core.forget_record(client)?;
         core.drop_client(client);
         Ok(())
-    }
-
-    /// Whether the client's protection allows `principal` to use operation `op` (RFC 8881 §2.10.8.3).
-    ///
-    /// # Errors
-    /// [`StateError::Perm`] when it does not, [`StateError::StaleClientid`].
-    pub fn check_protection(&self, client: ClientId, op: u32, principal: &Principal) -> Result<(), StateError> {
-        let core = self.core();
-        let client = core.client(client)?;
-        match client.v41().map(|v41| &v41.protection) {
-            Some(Protection::MachineCredential { enforce })
-                if enforce.get(op as usize / 32).is_some_and(|word| word & 1 << (op % 32) != 0)
-                    && client.principal != *principal =>
-            {
-                Err(StateError::Perm)
-            }
-            _ => Ok(()),
-        }
     }
 }
 
@@ -181,12 +148,7 @@ impl Core {
             recorded: false,
             last_state: 0,
             revoked: Revoked::default(),
-            protocol: Protocol::V41(Box::new(V41 {
-                next_create: 1,
-                last_created: None,
-                sessions: Vec::new(),
-                protection: args.protection.clone(),
-            })),
+            protocol: Protocol::V41(Box::new(V41 { next_create: 1, last_created: None, sessions: Vec::new() })),
         };
         let answer = exchanged(&client);
         self.clients.insert(id.number(), client);

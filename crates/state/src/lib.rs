@@ -73,7 +73,7 @@ mod waiter;
 pub use back_channel::{CallbackOutcome, CallbackRoute};
 pub use client::Callback40;
 pub use client40::SetClientIdArgs;
-pub use client41::{ExchangeIdArgs, ExchangedId, Protection};
+pub use client41::{ExchangeIdArgs, ExchangedId};
 pub use create_session::{CreateSessionArgs, CreatedSession};
 pub use delegation::{DelegationAnswer, DelegationKind, DelegationWant, WhyNoDelegation, WriteDelegation};
 pub use error::{Conflict, StateError};

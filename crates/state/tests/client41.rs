@@ -174,20 +174,6 @@ fn too_many_clients_are_told_to_wait_unless_one_is_overdue() {
 }
 
 #[test]
-fn machine_credential_guards_the_operations_that_it_names() {
-    // RFC 8881 §2.10.8.3.
-    let world = World::new();
-    let mut args = exchange_args("c", 1, "alice", false);
-    args.protection = Protection::MachineCredential { enforce: vec![0, 1 << 12].into() };
-    let id = world.state.exchange_id(world.now, &args).unwrap().client;
-    let check = |op, who: &[u8]| world.state.check_protection(id, op, &Principal::new(who));
-    assert_eq!(check(44, b"bob"), Err(StateError::Perm));
-    assert_eq!(check(44, b"alice"), Ok(()));
-    assert_eq!(check(9, b"bob"), Ok(()));
-    assert_eq!(check(4000, b"bob"), Ok(()));
-}
-
-#[test]
 fn limit_of_a_clients_sessions_holds() {
     let world = World::with(Limits { sessions_per_client: 2, ..Limits::default() });
     let new = world.exchange("a", 1, "alice").unwrap();

@@ -6,7 +6,6 @@ use proto::nfs4::{
     EXCHGID_USE_NON_PNFS, ExchangeIdArgs, ExchangeIdOk, MinorVersion, ServerOwner, StateProtect, StateProtected,
     Status,
 };
-use state::Protection;
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
@@ -16,7 +15,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output
     if args.flags & !known_flags(compound.progress.minor) != 0 {
         return Err(Status::Inval.into());
     }
-    let (protection, state_protect) = protection(&args.state_protect)?;
+    let state_protect = protection(&args.state_protect)?;
     let server = compound.cx.server;
     let exchanged = server.state.exchange_id(
         compound.cx.request.now,
@@ -25,7 +24,6 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output
             verifier: args.verifier,
             update: args.flags & EXCHGID_UPD_CONFIRMED_REC_A != 0,
             principal: compound.principal(),
-            protection,
         },
     )?;
     let confirmed = if exchanged.confirmed { EXCHGID_CONFIRMED_R } else { 0 };
@@ -50,9 +48,9 @@ fn known_flags(minor: MinorVersion) -> u32 {
 }
 
 /// SSV needs a mechanism of its own, which is not here (RFC 8881 §2.10.8.3).
-fn protection(wanted: &StateProtect<'_>) -> Outcome<(Protection, StateProtected)> {
+fn protection(wanted: &StateProtect<'_>) -> Outcome<StateProtected> {
     match wanted {
-        StateProtect::None => Ok((Protection::None, StateProtected::None)),
+        StateProtect::None => Ok(StateProtected::None),
         // With AUTH_SYS there is no machine credential to hold a client to.
         StateProtect::MachCred(_) => Err(Status::Inval.into()),
         StateProtect::Ssv(_) => Err(Status::EncrAlgUnsupp.into()),

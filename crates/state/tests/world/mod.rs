@@ -275,7 +275,6 @@ pub fn exchange_args<'a>(owner: &'a str, verifier: u64, principal: &str, update:
         verifier: verifier.to_be_bytes(),
         update,
         principal: Principal::new(principal.as_bytes()),
-        protection: Protection::None,
     }
 }
 
