@@ -45,7 +45,7 @@ pub struct Options {
     pub read_plus: ReadPlusMode,
     /// The way to other servers that clients of NFSv4.2 may have files copied from. Default: there is none.
     pub remote_files: Option<Box<dyn RemoteFiles>>,
-    /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory, NFSv3 over TCP);
+    /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory; NFSv3, 4.1 and 4.2 over TCP);
     /// `None` copies always. Default 16 KiB.
     pub sendfile_bytes: Option<u32>,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.

@@ -46,7 +46,7 @@ pub struct Settings {
     pub max_transfer_bytes: u32,
     /// What READ_PLUS tells of holes.
     pub read_plus: ReadPlusMode,
-    /// From how many bytes on a READ of NFSv3 is sent from the file itself, where that never waits, and not copied before; `None`
+    /// From how many bytes on a READ of NFSv3, 4.1 and 4.2 is sent from the file itself, where that never waits, and not copied before; `None`
     /// copies always.
     pub sendfile_bytes: Option<u32>,
     /// How many replies to calls that must not happen twice are kept.

@@ -74,14 +74,23 @@ impl SlotTurn {
         self.cache_this
     }
 
+    /// Ends the request without keeping anything of its reply.
+    pub fn finish_unkept(mut self) {
+        self.end(None);
+    }
+
     /// Ends the request with its encoded reply, which is kept if it was asked for and fits, or if it is tiny.
     pub fn finish(mut self, reply: &[u8]) {
-        self.open = false;
         let fits = reply.len() <= self.session.fore.max_response_cached_bytes as usize;
         let tiny = reply.len() <= self.session.always_cached_bytes as usize;
         let kept = fits && (self.cache_this || tiny);
+        self.end(kept.then_some(reply));
+    }
+
+    fn end(&mut self, kept: Option<&[u8]>) {
+        self.open = false;
         if let Some(slot) = lock(&self.session.inner).slots.get_mut(self.slot as usize) {
-            slot.finish(kept.then_some(reply));
+            slot.finish(kept);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! COMPOUND: operations carried out one after the other until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use buffer::Output;
+use buffer::{Mark, Output};
 use proto::nfs4::{
     Bitmap, CompoundHead, CompoundReplyHead, Existence, FileHandle, MinorVersion, OP_ILLEGAL, OpNumber, OperationInfo,
     Sequencing, Stateid, Status,
@@ -66,7 +67,9 @@ pub(super) struct Compound<'c> {
     pub(super) cx: &'c CallContext<'c>,
     pub(super) progress: Progress,
     /// Where the reply begins in the output.
-    reply_start: usize,
+    reply_mark: Mark,
+    /// Whether bytes of the reply are still in a file, from which they are sent.
+    sends_from_file: Cell<bool>,
 }
 
 /// Carries out a COMPOUND and appends its reply.
@@ -80,9 +83,9 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         Some(Paused { progress, read, results }) => {
             from = Decoder::new(&arguments[read..]);
             output.bytes.put(&results);
-            Ok(Compound { cx, progress, reply_start: reply.start })
+            Ok(Compound { cx, progress, reply_mark: reply.mark, sends_from_file: Cell::new(false) })
         }
-        None => begin(cx, &head, reply.start),
+        None => begin(cx, &head, reply.mark),
     };
     let mut compound = match begun {
         Ok(compound) => compound,
@@ -113,14 +116,15 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 /// Where the head of a reply stands, whose status and count are known last.
 struct ReplyHead {
     start: usize,
+    mark: Mark,
     results_start: usize,
 }
 
 impl ReplyHead {
     fn begin(tag: &[u8], output: &mut Output) -> ReplyHead {
-        let start = output.bytes.len();
+        let (start, mark) = (output.bytes.len(), output.mark());
         CompoundReplyHead { status: Status::Ok, tag, results: 0 }.encode(&mut Encoder::new(&mut output.bytes));
-        ReplyHead { start, results_start: output.bytes.len() }
+        ReplyHead { start, mark, results_start: output.bytes.len() }
     }
 
     fn end(&self, status: Status, results: u32, output: &mut Output) {
@@ -130,7 +134,7 @@ impl ReplyHead {
     }
 }
 
-fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_start: usize) -> Result<Compound<'c>, Status> {
+fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark) -> Result<Compound<'c>, Status> {
     let minor = MinorVersion::from_number(head.minor_version).ok_or(Status::MinorVersMismatch)?;
     if std::str::from_utf8(head.tag).is_err() {
         return Err(Status::Inval);
@@ -138,7 +142,7 @@ fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_start: usiz
     if head.operations > MAX_OPERATIONS {
         return Err(in_minor(Status::TooManyOps, minor));
     }
-    Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_start })
+    Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_mark, sends_from_file: Cell::new(false) })
 }
 
 impl Progress {
@@ -249,11 +253,11 @@ impl<'c> Compound<'c> {
     /// Refuses a reply that has become larger than the session's channel carries, or than a kept one may be.
     fn check_reply(&self, output: &Output) -> Outcome<()> {
         let Some(turn) = &self.progress.turn else { return Ok(()) };
-        let (bytes, fore) = (output.len(), turn.session().fore());
-        if bytes > self.reply_start + fore.max_response_bytes as usize {
+        let (bytes, fore) = (output.len_since(&self.reply_mark), turn.session().fore());
+        if bytes > fore.max_response_bytes as usize {
             return Err(Status::RepTooBig.into());
         }
-        if turn.cache_this() && bytes > self.reply_start + fore.max_response_cached_bytes as usize {
+        if turn.cache_this() && bytes > fore.max_response_cached_bytes as usize {
             return Err(Status::RepTooBigToCache.into());
         }
         Ok(())
@@ -261,9 +265,20 @@ impl<'c> Compound<'c> {
 
     /// Hands the reply to the session, which keeps it for the case that the request comes again.
     fn keep_reply(self, reply: &ReplyHead, output: &Output) {
-        if let Some(turn) = self.progress.turn {
-            turn.finish(&output.bytes.as_slice()[reply.start..]);
+        match self.progress.turn {
+            Some(turn) if self.sends_from_file.get() => turn.finish_unkept(),
+            Some(turn) => turn.finish(&output.bytes.as_slice()[reply.start..]),
+            None => {}
         }
+    }
+
+    /// Lets the operation that is carried out leave bytes of its results in a file, if the reply ends with them and nobody keeps it.
+    /// Says whether it may.
+    pub(super) fn send_from_file(&self) -> bool {
+        let is_last = self.progress.done + 1 == self.progress.count;
+        let may_send = is_last && self.progress.turn.as_ref().is_some_and(|turn| !turn.cache_this());
+        self.sends_from_file.set(may_send);
+        may_send
     }
 
     /// Keeps a COMPOUND that has changed something, so that it goes on where it is; any other runs again from its start, and

@@ -71,5 +71,5 @@ pub(super) fn read_noticed(
     let cx = CallContext { request: &request, identity: asker.identity, ..*cx };
     let node = cx.node_of(&file.exported, file.handle)?;
     check_io(Door::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
-    read::read(&cx, &node, args, output)
+    read::read(compound, &node, args, output)
 }
