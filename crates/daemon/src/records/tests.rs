@@ -1,6 +1,6 @@
 use state::{
     ChannelAttributes, Claim, ClientId, CreateSessionArgs, DelegationWant, Door, ExchangeIdArgs, FileKey, Limits,
-    NoHostLocks, OpenArgs, Opened, Principal, Protection, ShareAccess, ShareDeny, State, StateError,
+    NoHostLocks, OpenArgs, Opened, Principal, ShareAccess, ShareDeny, State, StateError,
 };
 
 use super::*;
@@ -228,13 +228,7 @@ fn boot(scratch: &Scratch) -> State {
 
 /// A client of this name with a session.
 fn join(state: &State, now: Duration, name: &[u8]) -> ClientId {
-    let exchange = ExchangeIdArgs {
-        owner: name,
-        verifier: [1; 8],
-        update: false,
-        principal: Principal::default(),
-        protection: Protection::None,
-    };
+    let exchange = ExchangeIdArgs { owner: name, verifier: [1; 8], update: false, principal: Principal::default() };
     let new = state.exchange_id(now, &exchange).unwrap();
     let channel = ChannelAttributes {
         max_request_bytes: 4096,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use fs_host::{HandleForm, HostFs, HostOptions};
 use proto::nfs3::StableHow;
 use proto::nfs4::{
-    Component, CompoundOperation, CreateHow, Fattr, FileHandle, Getfh, Lock, LockArgs, LockType, Locker, Open,
-    OpenArgs, OpenClaim, OpenHow, Res, ResOr, SHARE_ACCESS_BOTH, SHARE_DENY_NONE, SHARE_DENY_WRITE, StateOwner,
-    Stateid, Status, WANT_NO_DELEG,
+    Component, CompoundOperation, CreateHow, Delegation, Fattr, FileHandle, Getfh, Lock, LockArgs, LockType, Locker,
+    Open, OpenArgs, OpenClaim, OpenHow, Res, ResOr, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ, SHARE_DENY_NONE,
+    SHARE_DENY_WRITE, StateOwner, Stateid, Status, WANT_NO_DELEG,
 };
-use server::Server;
+use server::{Destination, ExportOptions, Server, Squash};
 
-use crate::caller::{Caller, WORKERS, export, nfs3, server};
+use crate::caller::{Caller, WORKERS, export_with, nfs3, server};
 use crate::session::Session;
 
 const OUTER: &str = "/outer";
@@ -39,7 +39,9 @@ impl Overlap {
             std::fs::remove_dir_all(base).unwrap();
             return None;
         };
-        let server = server(vec![export(OUTER, Arc::new(outer)), export(INNER, Arc::new(inner))]);
+        let options = ExportOptions { squash: Squash::None, delegations: Some(true), ..ExportOptions::default() };
+        let exports = vec![export_with(OUTER, Arc::new(outer), options), export_with(INNER, Arc::new(inner), options)];
+        let server = server(exports);
         Some(Overlap { base, server })
     }
 
@@ -116,4 +118,20 @@ fn last_name_that_goes_by_one_path_closes_the_file_that_was_read_by_the_other() 
     assert_eq!(overlap.server.open_files().open, 1);
     nfs3::success(caller.remove(&inner, "f"));
     assert_eq!((overlap.server.open_files().open, overlap.server.open_files().purged), (0, 1));
+}
+
+#[test]
+fn delegation_by_one_path_is_recalled_for_a_change_by_the_other() {
+    let Some(overlap) = Overlap::new("delegations") else { return };
+    let caller = Caller::root(&overlap.server);
+    let holder = Session::with_back_channel(caller.over(7), 1, b"holder");
+    let wanted = OpenArgs { share_access: SHARE_ACCESS_READ, ..open(SHARE_DENY_NONE) };
+    let mut results = holder.call(&holder.begin().path("/outer/sub").op::<Open>(&wanted));
+    let opened = results.skip_path("/outer/sub").take::<Open>();
+    assert!(matches!(opened, Res::Ok(ok) if matches!(ok.delegation, Delegation::Read(_))));
+    let other = caller.from("192.0.2.9:700").over(9);
+    let inner = other.mount_path(INNER);
+    assert_eq!(nfs3::failure(other.remove(&inner, "f")), proto::nfs3::Status::Jukebox);
+    let recall = overlap.server.next_transmit(other.now).expect("a recall");
+    assert_eq!(recall.destination, Destination::Connection(7));
 }
