@@ -13,7 +13,7 @@ if [ "$KNFSD" = 1 ]; then
 fi
 second=/tmp/other-server
 mkdir -p "$second"
-mount -t nfs -o "vers=$VERSION,proto=$PROTO,port=2050" "$HOST_IP:$OTHER" "$second"
+mount -t nfs -o "vers=$VERSION,proto=${PROTO%4},port=2050" "$HOST_IP:$OTHER" "$second"
 trap 'cd /; umount "$second"' EXIT
 export SECOND="$second"
 cat >/tmp/case.py <<'END'
