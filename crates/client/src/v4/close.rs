@@ -3,7 +3,7 @@ use proto::nfs4::{ArgOp, Close, CloseArgs, Putfh, Res, Stateid};
 use super::client::Client;
 use super::locku::unlock_all;
 use super::open_file::{OpenFile, is_about_state};
-use super::owner::{Owner, uses_seqid};
+use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
 use crate::{Handle, Result};
@@ -28,7 +28,7 @@ pub(super) async fn close_stateid(client: &Client, handle: &Handle, mut owner: O
             Ok(())
         }
         Ok(Res::Fail(status)) => {
-            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(uses_seqid(status)));
+            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(status.uses_seqid()));
             Err(reply.refusal(status))
         }
         Err(error) => Err(error),

@@ -5,7 +5,6 @@ use proto::nfs4::{ArgOp, Lock, LockArgs, LockType, Locker, Putfh, ResOr, StateOw
 use super::client::{Attempts, Client};
 use super::held_locks::{HeldLock, HeldLocks};
 use super::open_file::{OpenFile, is_about_state};
-use super::owner::uses_seqid;
 use super::putfh;
 use super::reply::Reply;
 use super::request::Request;
@@ -138,7 +137,7 @@ fn refused(file: &OpenFile, reply: &Reply, status: Status) -> Result<()> {
 
 /// Counts the sequence numbers that a LOCK used up: a first one also that of the owner of the open (RFC 7530 §16.10.5).
 fn used_seqids(file: &OpenFile, status: Status) {
-    if !uses_seqid(status) {
+    if !status.uses_seqid() {
         return;
     }
     let mut held = file.held();

@@ -4,7 +4,6 @@ use proto::nfs4::{ArgOp, LockType, Locku, LockuArgs, Putfh, Res};
 
 use super::held_locks::HeldLock;
 use super::open_file::{OpenFile, is_about_state};
-use super::owner::uses_seqid;
 use super::putfh;
 use super::request::Request;
 use crate::Result;
@@ -69,7 +68,7 @@ async fn unlock_once(file: &OpenFile, range: HeldLock) -> Result<()> {
     let mut held = file.held();
     let is_used = match &result {
         Res::Ok(_) => true,
-        Res::Fail(status) => uses_seqid(*status),
+        Res::Fail(status) => status.uses_seqid(),
     };
     if let Some(owner) = &mut held.owner {
         owner.lock_seqid = owner.lock_seqid.wrapping_add(u32::from(is_used));

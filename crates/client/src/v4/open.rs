@@ -11,7 +11,7 @@ use super::client::{Attempts, Client};
 use super::delegreturn::delegreturn;
 use super::open_confirm::open_confirm;
 use super::open_file::{OpenFile, Share};
-use super::owner::{Owner, uses_seqid};
+use super::owner::Owner;
 use super::reply::Reply;
 use super::request::Request;
 use super::session::Session;
@@ -107,7 +107,7 @@ pub(super) fn opened<'r>(result: Res<OpenOk<'r>>, owner: &mut Owner, reply: &Rep
             Ok(ok)
         }
         Res::Fail(status) => {
-            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(uses_seqid(status)));
+            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(status.uses_seqid()));
             Err(reply.refusal(status))
         }
     }

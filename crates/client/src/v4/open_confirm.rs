@@ -3,7 +3,7 @@ use std::sync::Arc;
 use proto::nfs4::{ArgOp, OpenConfirm, OpenConfirmArgs, Putfh, Res, Stateid};
 
 use super::client::Client;
-use super::owner::{Owner, uses_seqid};
+use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
 use super::session::Session;
@@ -26,7 +26,7 @@ pub(super) async fn open_confirm(
             Ok(stateid)
         }
         Res::Fail(status) => {
-            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(uses_seqid(status)));
+            owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(status.uses_seqid()));
             Err(reply.refusal(status))
         }
     }

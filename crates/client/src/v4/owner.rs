@@ -1,7 +1,5 @@
 use std::fmt::Write;
 
-use proto::nfs4::Status;
-
 /// Who has one file open, and who has locks in it. An owner has one file open at a time, so that every file that the
 /// application opens is a state of its own, closed by itself; afterwards the owner is used again, so that a server of 4.0
 /// need not have it confirmed anew.
@@ -41,19 +39,4 @@ impl Owner {
         let _ = write!(name, "{kind}{}", self.number);
         name
     }
-}
-
-/// Whether a server of 4.0 has used up the owner's sequence number with this status (RFC 7530 §9.1.7).
-pub(super) fn uses_seqid(status: Status) -> bool {
-    !matches!(
-        status,
-        Status::StaleClientid
-            | Status::StaleStateid
-            | Status::BadStateid
-            | Status::BadSeqid
-            | Status::BadXdr
-            | Status::Resource
-            | Status::NoFileHandle
-            | Status::Moved
-    )
 }

@@ -230,3 +230,21 @@ pub enum Status {
     /// The extended attribute is too large.
     Xattr2Big = 10096,
 }
+
+impl Status {
+    /// Whether an owner's sequence number of NFSv4.0 is used up by an operation that ended with this status, so that the next request
+    /// has the next one (RFC 7530 §9.1.7).
+    pub const fn uses_seqid(self) -> bool {
+        !matches!(
+            self,
+            Status::StaleClientid
+                | Status::StaleStateid
+                | Status::BadStateid
+                | Status::BadSeqid
+                | Status::BadXdr
+                | Status::Resource
+                | Status::NoFileHandle
+                | Status::Moved
+        )
+    }
+}

@@ -135,24 +135,9 @@ impl Turns {
         let kept = keep(compound, status, body);
         let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
         for turn in std::iter::once(self.first).chain(self.second) {
-            state.seqid_finish(now, turn, advances(status), kept.as_slice());
+            state.seqid_finish(now, turn, status.uses_seqid(), kept.as_slice());
         }
     }
-}
-
-/// Whether the owner's next request has the next number although this one got `status` (RFC 7530 §9.1.7).
-fn advances(status: Status) -> bool {
-    !matches!(
-        status,
-        Status::StaleClientid
-            | Status::StaleStateid
-            | Status::BadStateid
-            | Status::BadSeqid
-            | Status::BadXdr
-            | Status::Resource
-            | Status::NoFileHandle
-            | Status::Moved
-    )
 }
 
 /// What is kept of an operation: its status, the handle that it left as the current one, and what stood behind the status.
