@@ -1,6 +1,5 @@
 //! COMPOUND: operations carried out one after the other until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use buffer::{Mark, Output};
@@ -68,8 +67,6 @@ pub(super) struct Compound<'c> {
     pub(super) progress: Progress,
     /// Where the reply begins in the output.
     reply_mark: Mark,
-    /// Whether bytes of the reply are still in a file, from which they are sent.
-    sends_from_file: Cell<bool>,
 }
 
 /// Carries out a COMPOUND and appends its reply.
@@ -83,7 +80,7 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         Some(Paused { progress, read, results }) => {
             from = Decoder::new(&arguments[read..]);
             output.bytes.put(&results);
-            Ok(Compound { cx, progress, reply_mark: reply.mark, sends_from_file: Cell::new(false) })
+            Ok(Compound { cx, progress, reply_mark: reply.mark })
         }
         None => begin(cx, &head, reply.mark),
     };
@@ -142,7 +139,7 @@ fn begin<'c>(cx: &'c CallContext<'c>, head: &CompoundHead<'_>, reply_mark: Mark)
     if head.operations > MAX_OPERATIONS {
         return Err(in_minor(Status::TooManyOps, minor));
     }
-    Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_mark, sends_from_file: Cell::new(false) })
+    Ok(Compound { cx, progress: Progress::new(minor, head.operations), reply_mark })
 }
 
 impl Progress {
@@ -265,20 +262,20 @@ impl<'c> Compound<'c> {
 
     /// Hands the reply to the session, which keeps it for the case that the request comes again.
     fn keep_reply(self, reply: &ReplyHead, output: &Output) {
+        let bytes = &output.bytes.as_slice()[reply.start..];
         match self.progress.turn {
-            Some(turn) if self.sends_from_file.get() => turn.finish_unkept(),
-            Some(turn) => turn.finish(&output.bytes.as_slice()[reply.start..]),
+            // What is sent from a file cannot be repeated: the file may be another one by then.
+            Some(turn) if output.len_since(&reply.mark) > bytes.len() => turn.finish_unkept(),
+            Some(turn) => turn.finish(bytes),
             None => {}
         }
     }
 
-    /// Lets the operation that is carried out leave bytes of its results in a file, if the reply ends with them and nobody keeps it.
-    /// Says whether it may.
-    pub(super) fn send_from_file(&self) -> bool {
+    /// Whether the operation that is carried out may leave bytes of its results in a file: the reply ends with them, and nobody
+    /// keeps it.
+    pub(super) fn may_send_from_file(&self) -> bool {
         let is_last = self.progress.done + 1 == self.progress.count;
-        let may_send = is_last && self.progress.turn.as_ref().is_some_and(|turn| !turn.cache_this());
-        self.sends_from_file.set(may_send);
-        may_send
+        is_last && self.progress.turn.as_ref().is_some_and(|turn| !turn.cache_this())
     }
 
     /// Keeps a COMPOUND that has changed something, so that it goes on where it is; any other runs again from its start, and

@@ -26,8 +26,8 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
 pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
     let open = transfer::open_for_read(node)?;
     let wanted = args.count.min(transfer::max_bytes(compound.cx)) as usize;
-    if let Some(piece) = transfer::piece(node, &open, args.offset, wanted)
-        && compound.send_from_file()
+    if compound.may_send_from_file()
+        && let Some(piece) = transfer::piece(node, &open, args.offset, wanted)
     {
         send(piece, output);
         return Ok(());
