@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use state::Requester;
+use state::{FileKey, Requester};
 use vfs::{Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Place, permission};
 
 use crate::exports::{ExportOptions, ExportTable, Exported};
@@ -85,6 +85,11 @@ impl<'c> Node<'c> {
     /// The file system that the file is in.
     pub(crate) fn fs(&self) -> &'c dyn FileSystem {
         &*self.exported.export.file_system
+    }
+
+    /// What state and open files are kept under.
+    pub(crate) fn file_key(&self) -> FileKey {
+        self.exported.file_key(self.handle)
     }
 
     /// Another file of the same export.
@@ -184,7 +189,7 @@ impl<'c> Node<'c> {
     }
 
     fn open_key(&self, mode: OpenMode) -> OpenKey {
-        OpenKey { file: self.exported.file_key(self.handle), mode }
+        OpenKey { file: self.file_key(), mode }
     }
 
     /// The open file; its permissions are the caller's business. When descriptors have run out, files that nobody uses
@@ -203,13 +208,13 @@ impl<'c> Node<'c> {
 
     /// Closes the cached open files of this file.
     pub(crate) fn forget_open_files(&self) {
-        self.server.files.purge(&self.exported.file_key(self.handle), self.now);
+        self.server.files.purge(&self.file_key(), self.now);
     }
 
     /// Closes the cached open files of `entry`, whose last name may have been removed just now.
     pub(crate) fn forget_if_unlinked(&self, entry: &Entry) {
         if entry.attributes.kind == vfs::FileKind::Regular && entry.attributes.links <= 1 {
-            self.server.files.purge(&self.exported.file_key(entry.handle), self.now);
+            self.server.files.purge(&self.sibling(entry.handle).file_key(), self.now);
         }
     }
 }

@@ -25,7 +25,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 impl Node<'_> {
     /// Refuses what a share reservation denies.
     pub(crate) fn require_unreserved(&self, kind: AccessKind) -> Result<(), Fault> {
-        let file = self.exported.file_key(self.handle);
+        let file = self.file_key();
         self.until_returned(|| match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
             Ok(Verdict::Proceed) => Ok(()),
             Ok(Verdict::Wait) | Err(StateError::Delay) => Err(Fault::Recalling),

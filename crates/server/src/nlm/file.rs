@@ -4,7 +4,7 @@ use state::FileKey;
 use vfs::{Access, Error, FileKind, permission};
 
 use super::refusal::Refusal;
-use crate::node::{CallContext, Node};
+use crate::node::CallContext;
 
 /// What the caller is going to do with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,15 +34,11 @@ pub(super) fn lockable(cx: &CallContext<'_>, handle: &[u8], purpose: Purpose) ->
             return Err(Error::AccessDenied.into());
         }
     }
-    Ok(key(&node))
+    Ok(node.file_key())
 }
 
 /// The file of a handle, for who gives up what he holds: whatever became of the file and of his permissions.
 pub(super) fn locked(cx: &CallContext<'_>, handle: &[u8]) -> Result<FileKey, Refusal> {
     let (exported, node) = cx.exports.resolve(handle).map_err(crate::fault::Fault::from)?;
     Ok(exported.file_key(node))
-}
-
-pub(super) fn key(node: &Node<'_>) -> FileKey {
-    node.exported.file_key(node.handle)
 }

@@ -4,12 +4,11 @@ use proto::nfs4::{CloseArgs, Stateid};
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::open::file_key;
 use super::state_error::{inner, outer};
 
 pub(super) fn close(compound: &mut Compound<'_>, args: &CloseArgs) -> Outcome<Stateid> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.open_stateid)?));
-    let file = file_key(&compound.current()?);
+    let file = compound.current()?.file_key();
     let closed = compound.cx.server.state.close(compound.cx.request.now, door, &stateid, &file)?;
     compound.progress.current_stateid = Some(outer(&closed));
     Ok(outer(&closed))

@@ -13,7 +13,6 @@ use vfs::Handle;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::failure::{Failure, Outcome, in_minor};
-use super::open::file_key;
 use super::paused::Paused;
 use super::state_error::inner;
 use super::{operations, owner_seqid};
@@ -338,7 +337,7 @@ impl<'c> Compound<'c> {
 
 /// Refuses reading or writing under a stateid that is not good for it; the current stateid has no name here.
 pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
-    Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &file_key(node), io)?)
+    Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &node.file_key(), io)?)
 }
 
 /// Whether carrying an operation out twice would be wrong.

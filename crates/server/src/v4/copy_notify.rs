@@ -11,7 +11,6 @@ use xdr::{Encode, Encoder};
 use super::compound::{Compound, check_io};
 use super::copies::{Asker, CopyNotice, CopyNotices, NOTICE_LEASE, Place};
 use super::failure::{Failure, Outcome};
-use super::open::file_key;
 use super::read;
 use super::source::require_regular;
 use crate::node::CallContext;
@@ -64,7 +63,7 @@ pub(super) fn read_noticed(
     }
     let cx = compound.cx;
     let file = compound.progress.current.as_ref().ok_or(Status::NoFileHandle)?;
-    let key = file_key(&compound.current()?);
+    let key = compound.current()?.file_key();
     let reader = (cx.request.peer.address.ip(), cx.request.now);
     let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
     let request = Request { peer: asker.peer, ..*cx.request };

@@ -4,11 +4,10 @@ use proto::nfs4::DelegreturnArgs;
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::open::file_key;
 use super::state_error::inner;
 
 pub(super) fn delegreturn(compound: &mut Compound<'_>, args: &DelegreturnArgs) -> Outcome<()> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
-    let file = file_key(&compound.current()?);
+    let file = compound.current()?.file_key();
     Ok(compound.cx.server.state.delegreturn(compound.cx.request.now, door, &stateid, &file)?)
 }

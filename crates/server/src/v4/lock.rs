@@ -5,11 +5,10 @@ use state::ByteRange;
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::open::file_key;
 use super::state_error::{inner, outer};
 
 pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> Outcome<LockOk> {
-    let file = file_key(&compound.current()?);
+    let file = compound.current()?.file_key();
     let stateid = match &args.locker {
         Locker::Existing { lock_stateid, .. } => inner(&compound.stateid(lock_stateid)?),
         Locker::New { open_stateid, .. } => inner(&compound.stateid(open_stateid)?),

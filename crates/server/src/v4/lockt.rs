@@ -7,7 +7,6 @@ use vfs::FileKind;
 use super::compound::Compound;
 use super::failure::Outcome;
 use super::lock::is_exclusive;
-use super::open::file_key;
 
 pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> Outcome<()> {
     let node = compound.current()?;
@@ -22,7 +21,7 @@ pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> Outcom
     let wanted = LockTest {
         client,
         owner: args.owner.owner,
-        file: file_key(&node),
+        file: node.file_key(),
         range: ByteRange::nfs4(args.offset, args.length)?,
         exclusive: is_exclusive(args.lock_type),
     };

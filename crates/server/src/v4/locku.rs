@@ -5,12 +5,11 @@ use state::ByteRange;
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::open::file_key;
 use super::state_error::{inner, outer};
 
 pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> Outcome<Stateid> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
-    let file = file_key(&compound.current()?);
+    let file = compound.current()?.file_key();
     let range = ByteRange::nfs4(args.offset, args.length)?;
     let unlocked = outer(&compound.cx.server.state.unlock(compound.cx.request.now, (door, &stateid), &file, range)?);
     compound.progress.current_stateid = Some(unlocked);

@@ -5,14 +5,13 @@ use proto::nfs4::OffloadCancelArgs;
 
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
-use super::open::file_key;
 
 pub(super) fn offload_cancel(compound: &mut Compound<'_>, args: &OffloadCancelArgs) -> Outcome<()> {
     // A turn that is under way is waited for.
     if !compound.cx.request.may_block {
         return Err(Failure::Defer);
     }
-    let file = file_key(&compound.current()?);
+    let file = compound.current()?.file_key();
     if compound.cx.server.copy_notices.remove(compound.client()?, &args.stateid, &file) {
         return Ok(());
     }

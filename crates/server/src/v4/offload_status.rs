@@ -4,10 +4,9 @@ use proto::nfs4::{OffloadStatusArgs, OffloadStatusOk};
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::open::file_key;
 
 pub(super) fn offload_status(compound: &mut Compound<'_>, args: &OffloadStatusArgs) -> Outcome<OffloadStatusOk> {
-    let file = file_key(&compound.current()?);
+    let file = compound.current()?.file_key();
     let job = compound.cx.server.copies.find(compound.client()?, &args.stateid, &file)?;
     // The end before the count: what has ended grows no more.
     let complete = job.outcome();

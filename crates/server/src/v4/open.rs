@@ -4,7 +4,7 @@ use buffer::Output;
 use proto::nfs4::{
     self, Bitmap, ChangeInfo, CreateHow, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX, Status,
 };
-use state::{Claim, ClientId, FileKey, ShareAccess, ShareDeny};
+use state::{Claim, ClientId, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, SetAttributes};
 use xdr::{Encode, Encoder};
 
@@ -45,7 +45,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
         &state::OpenArgs {
             client,
             owner: args.owner.owner,
-            file: file_key(&node),
+            file: node.file_key(),
             access,
             deny,
             claim,
@@ -75,11 +75,6 @@ fn has_sessions(compound: &Compound<'_>) -> bool {
 fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
     let wishes = if has_sessions(compound) { !nfs4::SHARE_ACCESS_BOTH } else { 0 };
     Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
-}
-
-/// What the state manager keeps state by.
-pub(super) fn file_key(node: &Node<'_>) -> FileKey {
-    node.exported.file_key(node.handle)
 }
 
 fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {

@@ -13,7 +13,6 @@ use super::CallbackFailure;
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::server::Server;
-use crate::v4::open::file_key;
 
 /// For how long an answer is good: the client that was told to try later is back by then.
 const GOOD_FOR: Duration = Duration::from_secs(2);
@@ -98,7 +97,7 @@ impl Node<'_> {
         }
         let mut has_waited = false;
         self.until_returned(|| {
-            match self.server.true_attributes(&file_key(self), attributes, self.requester, self.now) {
+            match self.server.true_attributes(&self.file_key(), attributes, self.requester, self.now) {
                 // Who returned a delegation meanwhile has written before.
                 Truth::AsStored if has_waited => Ok(self.attributes()?),
                 Truth::AsStored => Ok(*attributes),

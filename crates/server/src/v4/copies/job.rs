@@ -13,7 +13,6 @@ use crate::identity::Identity;
 use crate::node::Node;
 use crate::remote_files::{RemoteFile, RemoteName};
 use crate::request::Peer;
-use crate::v4::open::file_key;
 
 /// Who asked for a copy.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +42,7 @@ pub(in crate::v4) enum Source {
 
 impl Place {
     pub(in crate::v4) fn of(node: &Node<'_>, stateid: Stateid) -> Place {
-        Place { export: node.exported.id(), file: file_key(node), stateid }
+        Place { export: node.exported.id(), file: node.file_key(), stateid }
     }
 
     /// The stateid for use later on: another open of the file may count the seqid on, and 0 means the newest (RFC 8881 §8.2.2).
