@@ -44,6 +44,8 @@ pub(crate) struct Turn<'a, S: ?Sized> {
     pub(crate) now: Instant,
     /// How many bytes the connection's peer has not taken yet.
     pub(crate) unsent_bytes: usize,
+    /// How many messages it answers at most.
+    pub(crate) max_messages: u64,
 }
 
 /// Where calls go that have to wait, and memory for their messages.
@@ -83,7 +85,7 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         let mut answered = output.mark();
         let stop = catch_unwind(AssertUnwindSafe(|| {
             while progress.consumed < unread.len() {
-                if !self.has_room(output, calls.calls) {
+                if progress.messages >= self.max_messages || !self.has_room(output, calls.calls) {
                     return Stop::Limit;
                 }
                 match self.answer_first(&mut unread[progress.consumed..], output, calls) {

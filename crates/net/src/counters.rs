@@ -44,6 +44,20 @@ pub struct Counters {
     pub bytes_in: u64,
     /// Bytes that were sent.
     pub bytes_out: u64,
+    /// Sends over TCP, whether the peer took all of what they had or not; `sendfile` is not among them.
+    pub sends: u64,
+    /// Segments that these sends were made of.
+    pub send_segments: u64,
+    /// Sends that had too many segments and were copied into one ([`SendPath::max_segments`](crate::SendPath::max_segments)).
+    pub sends_flattened: u64,
+    /// Bytes of answers that were copied once more before they were sent ([`SendPath::copies`](crate::SendPath::copies)).
+    pub bytes_copied: u64,
+    /// Calls of `sendfile`.
+    pub sendfiles: u64,
+    /// Bytes that went out by `sendfile`.
+    pub sendfile_bytes: u64,
+    /// Bytes of files that had become shorter than was announced: zeros went out in their place.
+    pub zero_bytes: u64,
 }
 
 impl Counters {
@@ -100,6 +114,13 @@ loop_counters!(
     messages,
     bytes_in,
     bytes_out,
+    sends,
+    send_segments,
+    sends_flattened,
+    bytes_copied,
+    sendfiles,
+    sendfile_bytes,
+    zero_bytes,
     deferred,
     datagrams,
     datagrams_dropped,
@@ -117,6 +138,12 @@ loop_counters!(
 );
 
 impl LoopCounters {
+    /// Counts a send of so many segments.
+    pub(crate) fn count_send(&self, segments: usize) {
+        self.sends.add(1);
+        self.send_segments.add(segments as u64);
+    }
+
     /// Counts a connection that was closed.
     pub(crate) fn closed(&self, reason: &CloseReason) {
         let counter = match reason {

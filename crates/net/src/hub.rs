@@ -8,11 +8,12 @@ use std::thread::JoinHandle;
 use crate::blocking::JobQueue;
 use crate::counters::LoopCounters;
 use crate::mailbox::Mailbox;
-use crate::{Bound, Counters, Limits};
+use crate::{Bound, Counters, Limits, SendPath};
 
 /// What is shared and does not depend on the service's type.
 pub(crate) struct Hub {
     pub(crate) limits: Limits,
+    pub(crate) send_path: SendPath,
     pub(crate) bound: Vec<Bound>,
     pub(crate) loops: Box<[LoopDesk]>,
     pub(crate) jobs: JobQueue,
@@ -37,11 +38,12 @@ pub(crate) struct Engine<S: ?Sized> {
 
 impl Hub {
     /// Makes the hub of `loops` loops, which count as running from now on.
-    pub(crate) fn new(limits: Limits, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
+    pub(crate) fn new(limits: Limits, send_path: SendPath, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
         let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
         Ok(Hub {
             jobs: JobQueue::new(limits.blocking_threads),
             limits,
+            send_path,
             bound,
             loops: desks?,
             loop_threads: Mutex::new(Vec::new()),

@@ -125,6 +125,28 @@ impl Outbox {
         (count, false)
     }
 
+    /// Collects the same bytes in segments of up to `segment_bytes` each, up to `max` of them. Returns whether something follows them.
+    pub(crate) fn gather_segments<'a>(
+        &'a self,
+        segment_bytes: usize,
+        max: usize,
+        segments: &mut Vec<IoSlice<'a>>,
+    ) -> bool {
+        for sending in &self.queue {
+            let bytes = &sending.output.bytes.as_slice()[sending.bytes_sent..sending.bytes_end()];
+            for segment in bytes.chunks(segment_bytes) {
+                if segments.len() == max {
+                    return true;
+                }
+                segments.push(IoSlice::new(segment));
+            }
+            if sending.files_sent < sending.output.files().len() {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Takes note that `count` bytes of what [`Outbox::gather`] found have gone out.
     pub(crate) fn sent_bytes(&mut self, mut count: usize, pool: &mut Pool) {
         self.unsent_bytes -= count;
@@ -151,7 +173,9 @@ impl Outbox {
         let Some(last) = self.queue.back_mut() else { return };
         let bytes = &last.output.bytes;
         if bytes.capacity() > SLIM_BYTES && bytes.capacity() / 2 > bytes.len() {
-            let slim = copy_of(&last.output);
+            let mut slim = Output::new();
+            slim.bytes = Buffer::with_capacity(last.output.bytes.len());
+            copy(&last.output, &mut slim);
             pool.give(mem::replace(&mut last.output, slim));
         }
     }
@@ -210,10 +234,8 @@ impl Sending {
     }
 }
 
-/// A copy of `output` in memory of its own size.
-fn copy_of(output: &Output) -> Output {
-    let mut copy = Output::new();
-    copy.bytes = Buffer::with_capacity(output.bytes.len());
+/// Appends a copy of `output` to `copy`.
+pub(crate) fn copy(output: &Output, copy: &mut Output) {
     let mut copied = 0;
     for piece in output.files() {
         copy.bytes.put(&output.bytes.as_slice()[copied..piece.after]);
@@ -221,7 +243,6 @@ fn copy_of(output: &Output) -> Output {
         copy.put_file(SharedFile::clone(&piece.file), piece.offset_bytes, piece.length);
     }
     copy.bytes.put(&output.bytes.as_slice()[copied..]);
-    copy
 }
 
 #[cfg(test)]
@@ -275,6 +296,22 @@ mod tests {
             outbox.push(last, &mut pool);
             assert_eq!(drain(&mut outbox, &mut pool, step), "ab#####cd#end");
         }
+    }
+
+    #[test]
+    fn segments_hold_the_same_bytes_as_one_piece_up_to_the_next_file() {
+        let mut pool = Pool::new(4, 1 << 20);
+        let mut outbox = Outbox::default();
+        outbox.push(output(&[(b"abcdefg", 5)]), &mut pool);
+        outbox.sent_bytes(1, &mut pool);
+        let gathered = |segment_bytes, max| {
+            let mut segments = Vec::new();
+            let more = outbox.gather_segments(segment_bytes, max, &mut segments);
+            (segments.iter().map(|segment| segment.to_vec()).collect::<Vec<_>>(), more)
+        };
+        assert_eq!(gathered(4, 10), (vec![b"bcde".to_vec(), b"fg".to_vec()], true));
+        assert_eq!(gathered(4, 1), (vec![b"bcde".to_vec()], true));
+        assert_eq!(gathered(usize::MAX, 10), (vec![b"bcdefg".to_vec()], true));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::bind::{self, DatagramSocket, Inherited, Listener};
 use crate::epoll::{self, Sockets};
 use crate::hub::{Engine, Hub};
-use crate::{Handle, Limits, NetError, Service, Transport};
+use crate::{Handle, Limits, NetError, SendPath, Service, Transport};
 
 /// An address that a server serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +61,7 @@ pub struct Bound {
 /// ```
 pub struct Server {
     limits: Limits,
+    send_path: SendPath,
     loops: usize,
     pinned: bool,
     listeners: Vec<Listener>,
@@ -71,7 +72,14 @@ impl Server {
     /// Makes a server without sockets, with one loop per processor that this process may use.
     pub fn new(limits: Limits) -> Server {
         let loops = thread::available_parallelism().map_or(1, NonZero::get);
-        Server { limits: limits.sane(), loops, pinned: false, listeners: Vec::new(), datagrams: Vec::new() }
+        Server {
+            limits: limits.sane(),
+            send_path: SendPath::default(),
+            loops,
+            pinned: false,
+            listeners: Vec::new(),
+            datagrams: Vec::new(),
+        }
     }
 
     /// Sets the number of loops; at least one.
@@ -85,6 +93,13 @@ impl Server {
     #[must_use]
     pub fn pinned(mut self, pinned: bool) -> Server {
         self.pinned = pinned;
+        self
+    }
+
+    /// Sets how answers leave over TCP.
+    #[must_use]
+    pub fn send_path(mut self, send_path: SendPath) -> Server {
+        self.send_path = send_path;
         self
     }
 
@@ -164,7 +179,8 @@ impl Server {
         if self.listeners.is_empty() && self.datagrams.is_empty() {
             return Err(NetError::NoSockets);
         }
-        let hub = Arc::new(Hub::new(self.limits.clone(), self.bound(), self.loops).map_err(NetError::Start)?);
+        let hub = Hub::new(self.limits.clone(), self.send_path, self.bound(), self.loops);
+        let hub = Arc::new(hub.map_err(NetError::Start)?);
         let handle = Handle::new(Arc::clone(&hub));
         let engine = Arc::new(Engine { hub, service });
         let cpus = if self.pinned { usable_cpus() } else { Vec::new() };

@@ -3,6 +3,7 @@
 mod accept;
 mod datagrams;
 mod ending;
+mod fragments;
 mod poller;
 mod stream;
 
@@ -225,7 +226,7 @@ impl<S: Service + ?Sized> Loop<S> {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let mut output = self.bench.outputs.take();
         output.bytes.put(bytes);
-        connection.outbox.push(output, &mut self.bench.outputs);
+        self.bench.queue(connection, output);
         self.enqueue(key);
     }
 
@@ -253,7 +254,7 @@ impl<S: Service + ?Sized> Loop<S> {
             return self.forget_if_done(key);
         }
         connection.last_active = self.bench.now;
-        connection.outbox.push(done.output, &mut self.bench.outputs);
+        self.bench.queue(connection, done.output);
         match done.asked {
             Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key),
             Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),

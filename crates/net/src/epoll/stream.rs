@@ -14,7 +14,7 @@ use crate::answer::{Deferring, Progress, Stop, Turn};
 use crate::blocking::{self, Job, Origin};
 use crate::connection::{CloseReason, Connection};
 use crate::hub::{Engine, LoopDesk};
-use crate::outbox::{FileWay, MAX_SLICES, Next};
+use crate::outbox::{self, FileWay, MAX_SLICES, Next};
 use crate::slots::Key;
 use crate::spare::SpareBuffers;
 use crate::{Peer, Service};
@@ -45,12 +45,12 @@ pub(super) struct Bench<S: ?Sized> {
     pub(super) outputs: Pool,
     pub(super) spare: SpareBuffers,
     /// Where receives go; only what is left of a message stays with its connection.
-    receive: Buffer,
+    pub(super) receive: Buffer,
     max_given: usize,
 }
 
 /// How far a send has come.
-enum Sent {
+pub(super) enum Sent {
     /// So many bytes went out, and more may.
     Bytes(usize),
     /// So many went out, and the socket takes no more now.
@@ -187,13 +187,27 @@ impl<S: Service + ?Sized> Bench<S> {
         output: Output,
         progress: Progress,
     ) -> Result<(), CloseReason> {
-        connection.outbox.push(output, &mut self.outputs);
+        self.queue(connection, output);
         self.desk().counters.messages.add(progress.messages);
         connection.unread.whole_left = matches!(progress.stop, Stop::Limit) && !connection.unread.is_empty();
         match progress.stop {
             Stop::Close(reason) => Err(reason),
             Stop::Needs(_) | Stop::Limit => Ok(()),
         }
+    }
+
+    /// Puts an output behind what the connection has to send.
+    pub(super) fn queue(&mut self, connection: &mut Connection, output: Output) {
+        let output = if self.engine.hub.send_path.copies { self.copied(output) } else { output };
+        connection.outbox.push(output, &mut self.outputs);
+    }
+
+    fn copied(&mut self, output: Output) -> Output {
+        let mut copy = self.outputs.take();
+        outbox::copy(&output, &mut copy);
+        self.desk().counters.bytes_copied.add(output.bytes.len() as u64);
+        self.outputs.give(output);
+        copy
     }
 
     /// Gives waiting calls to the blocking threads, as long as the peer takes the answers.
@@ -236,12 +250,15 @@ impl<S: Service + ?Sized> Bench<S> {
     fn send_next(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
         match connection.outbox.next() {
             None => Ok(Sent::Bytes(0)),
-            Some(Next::Bytes) => self.send_bytes(connection),
+            Some(Next::Bytes) if self.engine.hub.send_path.is_plain() => self.send_bytes(connection),
+            Some(Next::Bytes) => self.send_fragments(connection),
             Some(Next::File { way: FileWay::Sendfile, .. }) => self.send_file(connection),
             Some(Next::File { way: FileWay::Read, .. }) => self.send_read_file(connection),
             Some(Next::File { way: FileWay::Zeros, length, more, .. }) => {
                 let zeros = &ZEROS[..length.min(FILE_READ_BYTES)];
+                self.desk().counters.count_send(1);
                 let sent = send(connection, zeros, more)?;
+                self.desk().counters.zero_bytes.add(sent.bytes() as u64);
                 Ok(self.note_file_sent(connection, sent))
             }
         }
@@ -251,10 +268,10 @@ impl<S: Service + ?Sized> Bench<S> {
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let (filled, more) = connection.outbox.gather(&mut slices);
         let slices = &slices[..filled];
+        self.desk().counters.count_send(filled);
         let sent =
             if let [only] = slices { send(connection, only, more)? } else { send_all(connection, slices, more)? };
-        let (Sent::Bytes(count) | Sent::Blocked(count)) = sent;
-        connection.outbox.sent_bytes(count, &mut self.outputs);
+        connection.outbox.sent_bytes(sent.bytes(), &mut self.outputs);
         Ok(sent)
     }
 
@@ -264,10 +281,14 @@ impl<S: Service + ?Sized> Bench<S> {
         else {
             return Ok(Sent::Bytes(0));
         };
+        self.desk().counters.sendfiles.add(1);
         let mut offset = offset_bytes;
         match rustix::fs::sendfile(socket, file.as_fd(), Some(&mut offset), length) {
             Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
-            Ok(count) => return Ok(self.note_file_sent(connection, Sent::Bytes(count))),
+            Ok(count) => {
+                self.desk().counters.sendfile_bytes.add(count as u64);
+                return Ok(self.note_file_sent(connection, Sent::Bytes(count)));
+            }
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => return Ok(Sent::Blocked(0)),
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => connection.outbox.set_file_way(FileWay::Read),
@@ -288,6 +309,7 @@ impl<S: Service + ?Sized> Bench<S> {
         match rustix::io::pread(file.as_fd(), &mut *place, offset_bytes) {
             Ok(0) => connection.outbox.set_file_way(FileWay::Zeros),
             Ok(count) => {
+                self.engine.hub.loops[self.loop_index].counters.count_send(1);
                 let sent = send(connection, &place[..count], more || count < length)?;
                 return Ok(self.note_file_sent(connection, sent));
             }
@@ -298,15 +320,23 @@ impl<S: Service + ?Sized> Bench<S> {
     }
 
     fn note_file_sent(&mut self, connection: &mut Connection, sent: Sent) -> Sent {
-        let (Sent::Bytes(count) | Sent::Blocked(count)) = sent;
-        connection.outbox.sent_file(count, &mut self.outputs);
+        connection.outbox.sent_file(sent.bytes(), &mut self.outputs);
         sent
     }
 }
 
 impl<S: Service + ?Sized> Engine<S> {
     fn turn(&self, worker: usize, peer: Peer, now: Instant, unsent_bytes: usize) -> Turn<'_, S> {
-        Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes }
+        let max_messages = self.hub.send_path.messages_per_turn();
+        Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes, max_messages }
+    }
+}
+
+impl Sent {
+    /// How many bytes went out.
+    pub(super) fn bytes(&self) -> usize {
+        let (Sent::Bytes(count) | Sent::Blocked(count)) = self;
+        *count
     }
 }
 
@@ -324,12 +354,12 @@ fn receive_once(connection: &Connection, place: &mut [u8]) -> Result<usize, Errn
     connection.socket.as_ref().map_or(Err(Errno::AGAIN), |socket| receive(socket, place))
 }
 
-fn send(connection: &Connection, bytes: &[u8], more: bool) -> Result<Sent, CloseReason> {
+pub(super) fn send(connection: &Connection, bytes: &[u8], more: bool) -> Result<Sent, CloseReason> {
     let Some(socket) = &connection.socket else { return Ok(Sent::Blocked(0)) };
     outcome(net::send(socket, bytes, flags(more)), bytes.len())
 }
 
-fn send_all(connection: &Connection, slices: &[IoSlice<'_>], more: bool) -> Result<Sent, CloseReason> {
+pub(super) fn send_all(connection: &Connection, slices: &[IoSlice<'_>], more: bool) -> Result<Sent, CloseReason> {
     let Some(socket) = &connection.socket else { return Ok(Sent::Blocked(0)) };
     let wanted = slices.iter().map(|slice| slice.len()).sum();
     outcome(net::sendmsg(socket, slices, &mut SendAncillaryBuffer::default(), flags(more)), wanted)

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use buffer::{Output, SharedFile};
-use net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, Server, Service, Transport, Verdict};
+use net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, SendPath, Server, Service, Transport, Verdict};
 
 /// The largest message that the service takes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -148,7 +148,14 @@ impl TestServer {
     }
 
     pub fn start_on(address: &str, limits: Limits, loops: usize) -> TestServer {
-        let mut server = Server::new(limits).loops(loops);
+        TestServer::set_up(address, Server::new(limits).loops(loops))
+    }
+
+    pub fn sending(send_path: SendPath) -> TestServer {
+        TestServer::set_up("127.0.0.1:0", Server::new(Limits::default()).loops(1).send_path(send_path))
+    }
+
+    fn set_up(address: &str, mut server: Server) -> TestServer {
         let address = server.listen(address.parse().unwrap()).unwrap();
         let echo = Arc::new(Echo::default());
         let handle = server.start(Arc::clone(&echo)).unwrap();
