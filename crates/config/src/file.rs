@@ -1,4 +1,4 @@
-//! The TOML file: `[server]`, `[limits]`, `[log]`, and an `[[export]]` for each export.
+//! The TOML file: `[server]`, `[reply]`, `[limits]`, `[log]`, and an `[[export]]` for each export.
 //!
 //! ```toml
 //! [server]
@@ -8,6 +8,12 @@
 //! sendfile = "16K"                # or "never"
 //! open_files = 1024
 //! open_file_idle = "10s"
+//!
+//! [reply]
+//! method = "sendfile"             # or "gather", "copy"
+//! fragment = "whole"              # or a size
+//! segments = "none"               # or a number
+//! batching = true
 //!
 //! [limits]
 //! max_connections = 16384
@@ -40,7 +46,7 @@ use crate::defaults::IdentityWords;
 use crate::settings::Size;
 use crate::spec::rules_for;
 use crate::{
-    ConfigError, Defaults, ExportSpec, LimitSettings, LogSettings, Origin, PathReason, Position, Reason,
+    ConfigError, Defaults, ExportSpec, LimitSettings, LogSettings, Origin, PathReason, Position, Reason, ReplySettings,
     ServerSettings, Source, path, suggestion,
 };
 
@@ -49,6 +55,8 @@ use crate::{
 struct File {
     #[serde(default)]
     server: ServerSettings,
+    #[serde(default)]
+    reply: ReplySettings,
     #[serde(default)]
     limits: LimitSettings,
     #[serde(default)]
@@ -108,7 +116,7 @@ pub fn parse_toml(
 ) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
     let place = Place { text, path };
     let file: File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-    let settings = ServerSettings { limits: file.limits, log: file.log, ..file.server };
+    let settings = ServerSettings { reply: file.reply, limits: file.limits, log: file.log, ..file.server };
     let exports: Result<Vec<ExportSpec>, ConfigError> =
         file.export.iter().map(|export| export_spec(export, &place, defaults)).collect();
     Ok((settings, exports?))

@@ -24,6 +24,7 @@ mod load;
 mod origin;
 mod path;
 mod remark;
+mod reply;
 mod settings;
 mod size;
 mod spec;
@@ -43,6 +44,7 @@ pub use load::{Loaded, Sources, load};
 pub use origin::{Origin, Position};
 pub use path::PathReason;
 pub use remark::{Remark, RemarkKind};
+pub use reply::{ReplyError, ReplyMethod, ReplySettings, parse_fragment, parse_segments};
 pub use settings::{
     LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_listen, parse_threshold,
 };

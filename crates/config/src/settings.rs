@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{CopySource, SizeError, parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
+use crate::{CopySource, ReplySettings, SizeError, parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -46,6 +46,9 @@ pub struct ServerSettings {
     /// From which other servers clients of NFSv4.2 may have files copied here; from none without it.
     #[serde(deserialize_with = "copy_sources")]
     pub copy_from: Option<Vec<CopySource>>,
+    /// How the replies to READ are built and sent.
+    #[serde(skip)]
+    pub reply: ReplySettings,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -155,6 +158,7 @@ impl ServerSettings {
             open_files: self.open_files.or(other.open_files),
             open_file_idle: self.open_file_idle.or(other.open_file_idle),
             copy_from: self.copy_from.or(other.copy_from),
+            reply: self.reply.or(other.reply),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),

@@ -36,7 +36,10 @@ impl Daemon {
     /// refuses; nothing runs then.
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
-        let mut sockets = net::Server::new(options.limits.clone()).loops(options.loops.max(1)).pinned(options.pin);
+        let mut sockets = net::Server::new(options.limits.clone())
+            .loops(options.loops.max(1))
+            .pinned(options.pin)
+            .send_path(options.send_path);
         let first_copier = sockets.workers();
         let key = state_dir::handle_key(options.state_dir.as_deref())?;
         let records = client_records(options.state_dir.as_deref(), options.lease)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use net::Limits;
+use net::{Limits, SendPath};
 use server::{ReadPlusMode, RemoteFiles, Settings};
 
 use crate::copiers::Copiers;
@@ -45,6 +45,8 @@ pub struct Options {
     pub read_plus: ReadPlusMode,
     /// The way to other servers that clients of NFSv4.2 may have files copied from. Default: there is none.
     pub remote_files: Option<Box<dyn RemoteFiles>>,
+    /// How answers leave over TCP.
+    pub send_path: SendPath,
     /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory; NFSv3, 4.1 and 4.2 over TCP);
     /// `None` copies always. Default 16 KiB.
     pub sendfile_bytes: Option<u32>,
@@ -75,6 +77,7 @@ impl Default for Options {
             max_transfer_bytes: 1 << 20,
             read_plus: ReadPlusMode::default(),
             remote_files: None,
+            send_path: SendPath::default(),
             sendfile_bytes: Some(Settings::SENDFILE_BYTES),
             open_files_per_worker: 1024,
             open_file_idle: Duration::from_secs(10),

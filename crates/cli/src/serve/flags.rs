@@ -9,6 +9,8 @@ use config::{
     ServerSettings, Sources,
 };
 
+use super::reply_flags::ReplyFlags;
+
 /// Serve directories, or memory, over NFS.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").args(["export", "config", "exports"]).required(true).multiple(true))]
@@ -29,6 +31,8 @@ pub struct Flags {
     offer: OfferFlags,
     #[command(flatten)]
     server: ServerFlags,
+    #[command(flatten)]
+    reply: ReplyFlags,
 }
 
 /// How the directories on the command line are offered.
@@ -219,6 +223,7 @@ impl Flags {
             open_files: server.open_files,
             open_file_idle: server.open_file_idle,
             copy_from: (!server.copy_from.is_empty()).then(|| server.copy_from.clone()),
+            reply: self.reply.settings(),
             limits: LimitSettings {
                 max_connections: server.max_connections,
                 idle_timeout: server.idle_timeout.map(|timeout| timeout.0),

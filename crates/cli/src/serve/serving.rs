@@ -63,9 +63,10 @@ impl Serving {
         let mut configuration = Configuration { sources, flags, settings, addresses, backends, host_names };
         let exports = configuration.exports(loaded)?;
         let names: Vec<String> = exports.iter().map(|export| export.name.clone()).collect();
+        let (send_path, sendfile_bytes) = (options.send_path, options.sendfile_bytes);
         let daemon = Arc::new(Daemon::start(options, exports)?);
         let manager = ServiceManager::from_environment();
-        tracing::info!(addresses = ?daemon.addresses(), exports = names.len(), "serving");
+        tracing::info!(addresses = ?daemon.addresses(), exports = names.len(), ?send_path, ?sendfile_bytes, "serving");
         print_ways(&names, daemon.addresses())?;
         manager.ready();
         Ok(Serving { daemon, manager, configuration })

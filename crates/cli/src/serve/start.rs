@@ -11,6 +11,7 @@ use rustix::net::getsockname;
 
 use super::privilege::Privilege;
 use super::remote_servers::RemoteServers;
+use super::reply_flags;
 use crate::failure::Failure;
 
 /// What the server is started with.
@@ -31,7 +32,8 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         grace: settings.grace.unwrap_or(defaults.grace),
         domain: settings.domain.clone(),
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
-        sendfile_bytes: settings.sendfile_bytes.unwrap_or(defaults.sendfile_bytes),
+        send_path: reply_flags::send_path(&settings.reply),
+        sendfile_bytes: sendfile_bytes(settings, defaults.sendfile_bytes),
         open_files_per_worker: settings.open_files.unwrap_or(defaults.open_files_per_worker),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),
@@ -86,6 +88,12 @@ fn read_plus(setting: ReadPlus) -> ReadPlusMode {
         ReadPlus::Extents => ReadPlusMode::Extents,
         ReadPlus::Zeros => ReadPlusMode::Zeros,
     }
+}
+
+/// From which size on replies leave their data in the file.
+fn sendfile_bytes(settings: &ServerSettings, default: Option<u32>) -> Option<u32> {
+    let bytes = settings.sendfile_bytes.unwrap_or(default);
+    bytes.filter(|_| reply_flags::sends_from_files(&settings.reply))
 }
 
 fn loops(setting: usize) -> usize {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{LogFormat, LogLevel, ReadPlus, Rpcbind};
+use crate::{LogFormat, LogLevel, ReadPlus, ReplyMethod, Rpcbind};
 use server::Squash;
 use std::time::Duration;
 
@@ -56,6 +56,7 @@ level = "debug"
         open_files: Some(5),
         open_file_idle: Some(Duration::from_millis(500)),
         copy_from: Some(vec!["192.0.2.7".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]),
+        reply: ReplySettings::default(),
         limits: LimitSettings {
             max_connections: Some(10),
             max_in_flight: Some(11),
@@ -67,6 +68,21 @@ level = "debug"
         log: LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) },
     };
     assert_eq!(settings, expected);
+}
+
+#[test]
+fn every_way_to_send_replies_has_its_effect() {
+    let text = "[reply]\nmethod = \"gather\"\nfragment = \"2K\"\nsegments = 32\nbatching = false\n";
+    let expected = ReplySettings {
+        method: Some(ReplyMethod::Gather),
+        fragment: Some(Some(2048)),
+        segments: Some(Some(32)),
+        batching: Some(false),
+    };
+    assert_eq!(parse(text).unwrap().0.reply, expected);
+    let unlimited = parse("[reply]\nfragment = \"whole\"\nsegments = \"none\"\n").unwrap().0.reply;
+    assert_eq!((unlimited.fragment, unlimited.segments), (Some(None), Some(None)));
+    assert!(refusal("[reply]\nfragment = 100\n").contains("1K and more"));
 }
 
 #[test]

@@ -1,0 +1,85 @@
+use std::num::NonZero;
+
+use clap::{Args, ValueEnum};
+use config::{ReplyError, ReplyMethod, ReplySettings};
+use net::SendPath;
+
+/// How replies to READ are built and sent over TCP. The defaults are the fastest that was measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How replies to READ are sent")]
+pub struct ReplyFlags {
+    /// How the data comes into the reply: read and copied once more, read to where it is sent from, or left in the file from the size
+    /// on that --sendfile says. [default: sendfile]
+    #[arg(long, value_name = "METHOD")]
+    reply_method: Option<MethodFlag>,
+    /// Into segments of which size replies are cut, or `whole`. [default: whole]
+    #[arg(long, value_name = "SIZE", value_parser = parse_fragment)]
+    reply_fragment: Option<Fragment>,
+    /// How many segments one send has at the most before they are copied into one, or `none`. [default: none]
+    #[arg(long, value_name = "COUNT", value_parser = parse_segments)]
+    reply_segments: Option<Segments>,
+    /// Answer and send for each request by itself, and not for all that were received together.
+    #[arg(long)]
+    no_batching: bool,
+}
+
+/// A size, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
+#[derive(Debug, Clone, Copy)]
+struct Fragment(Option<u32>);
+
+/// A number, or none, as [`Fragment`] is a size.
+#[derive(Debug, Clone, Copy)]
+struct Segments(Option<u32>);
+
+fn parse_fragment(text: &str) -> Result<Fragment, ReplyError> {
+    config::parse_fragment(text).map(Fragment)
+}
+
+fn parse_segments(text: &str) -> Result<Segments, ReplyError> {
+    config::parse_segments(text).map(Segments)
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MethodFlag {
+    Copy,
+    Gather,
+    Sendfile,
+}
+
+impl ReplyFlags {
+    /// What the command line says of it.
+    pub fn settings(&self) -> ReplySettings {
+        ReplySettings {
+            method: self.reply_method.map(MethodFlag::setting),
+            fragment: self.reply_fragment.map(|fragment| fragment.0),
+            segments: self.reply_segments.map(|segments| segments.0),
+            batching: self.no_batching.then_some(false),
+        }
+    }
+}
+
+impl MethodFlag {
+    fn setting(self) -> ReplyMethod {
+        match self {
+            MethodFlag::Copy => ReplyMethod::Copy,
+            MethodFlag::Gather => ReplyMethod::Gather,
+            MethodFlag::Sendfile => ReplyMethod::Sendfile,
+        }
+    }
+}
+
+/// How the loops send.
+pub fn send_path(settings: &ReplySettings) -> SendPath {
+    let count = |setting: Option<Option<u32>>| setting.flatten().and_then(|count| NonZero::new(count as usize));
+    SendPath {
+        fragment_bytes: count(settings.fragment),
+        max_segments: count(settings.segments),
+        copies: settings.method == Some(ReplyMethod::Copy),
+        batches: settings.batching.unwrap_or(true),
+    }
+}
+
+/// Whether replies may leave their data in the file.
+pub fn sends_from_files(settings: &ReplySettings) -> bool {
+    settings.method.is_none_or(|method| method == ReplyMethod::Sendfile)
+}
