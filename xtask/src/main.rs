@@ -4,6 +4,7 @@
 mod arrows;
 mod check;
 mod command;
+mod instructions;
 mod peers;
 mod source;
 mod test;
@@ -18,6 +19,8 @@ usage: cargo xtask COMMAND
   check    checks formatting, clippy, documentation, arrows and source rules
   arrows   checks which crate depends on which
   source   checks where unsafe code is, and how long functions and files are
+  instructions [--record]
+           counts what single calls cost the server, and holds it against what is recorded
   bench-peers [--rounds N] [--seconds N] [--nfsload PROGRAM] [--samples FILE]
            compares Wharf with NFS-Ganesha on this machine (as root)";
 
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         ("check", []) => check::run(&root),
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
+        ("instructions", options) => instructions::run(&root, options),
         ("bench-peers", options) => peers::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
@@ -55,6 +59,9 @@ enum Failure {
     /// What `cargo metadata` says is not understood.
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
+    /// What is recorded of the server's cost is not understood.
+    #[error("xtask/instructions.json: {0}")]
+    Bounds(serde_json::Error),
     /// Rules are broken.
     #[error("{count} {what}")]
     Broken { count: usize, what: &'static str },

@@ -12,11 +12,13 @@ struct Program {
     package: &'static str,
 }
 
-const PROGRAMS: [Program; 2] = [
+const PROGRAMS: [Program; 3] = [
     // libnfs's tools are a second client beside Wharf's own.
     Program { name: "nfs-ls", package: "libnfs-utils" },
     // The program that a server registers with.
     Program { name: "rpcbind", package: "rpcbind" },
+    // Counts the server's instructions.
+    Program { name: "valgrind", package: "valgrind" },
 ];
 
 /// Installs what is missing, if that is possible.

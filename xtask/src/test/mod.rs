@@ -8,13 +8,15 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{Failure, Outcome, command};
-use tally::{Counts, LibTest};
+use crate::{Failure, Outcome, command, instructions};
+pub use tally::Counts;
+use tally::LibTest;
 
 /// Runs everything, also after something has failed. The last line says how many tests passed, failed and were skipped.
 pub fn run(root: &Path) -> Outcome {
     install::foreign_programs();
     let mut counts = rust_tests(root)?;
+    counts += instructions::check(root);
     counts += kernel::run(root)?;
     println!("{counts}");
     if counts.failed == 0 { Ok(()) } else { Err(Failure::Tests) }
