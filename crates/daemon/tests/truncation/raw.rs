@@ -1,0 +1,55 @@
+//! Calls and replies on a socket, read no sooner than the test wants.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use buffer::Buffer;
+use rpc::{AuthSys, Credential, Outcome, Procedure, Reply, Xid};
+use xdr::{Decoder, Encode, Encoder};
+
+use crate::PATIENCE;
+
+pub struct Wire {
+    stream: TcpStream,
+    xid: u32,
+    /// The number of the call whose reply is next, and the record of the last one.
+    answered: u32,
+    record: Vec<u8>,
+}
+
+impl Wire {
+    pub fn connect(address: SocketAddr) -> Wire {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Wire { stream, xid: 0, answered: 0, record: Vec::new() }
+    }
+
+    pub fn send(&mut self, procedure: Procedure, arguments: &impl Encode) {
+        self.xid += 1;
+        let mut message = Buffer::new();
+        let mut to = Encoder::new(&mut message);
+        to.u32(0);
+        procedure.encode_call(Xid(self.xid), &Credential::Sys(AuthSys::new(b"test", 0, 0, &[])), &mut to);
+        arguments.encode(&mut to);
+        let mark = rpc::record::last_mark(message.len() - 4);
+        message.as_mut_slice()[..4].copy_from_slice(&mark.to_be_bytes());
+        self.stream.write_all(message.as_slice()).unwrap();
+    }
+
+    /// The results of the next reply, which must be that of the call whose turn it is: a connection that is out of step has a mark and a
+    /// number there that make no sense.
+    pub fn receive(&mut self) -> Decoder<'_> {
+        let mut mark = [0; 4];
+        self.stream.read_exact(&mut mark).unwrap();
+        let mark = u32::from_be_bytes(mark);
+        assert!(mark >> 31 == 1 && mark << 1 >> 1 < 2 << 20, "{mark:#x} is no mark of a reply");
+        self.record.resize((mark << 1 >> 1) as usize, 0);
+        self.stream.read_exact(&mut self.record).unwrap();
+        self.answered += 1;
+        let reply = Reply::parse(&self.record).unwrap();
+        assert_eq!(reply.xid, Xid(self.answered), "replies of reads that never wait keep their order");
+        let Outcome::Success(from) = reply.outcome else { panic!("rejected") };
+        from
+    }
+}
