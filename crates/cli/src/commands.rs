@@ -1,7 +1,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{bench, cat, cp, demo, ln, ls, mkdir, mv, rm, rpcinfo, serve, showmount, stat};
+use crate::{bench, cat, cp, demo, experiments, ln, ls, mkdir, mv, rm, rpcinfo, serve, showmount, stat};
 
 /// NFS server, NFS client and performance lab in one program.
 #[derive(Debug, Parser)]
@@ -28,6 +28,7 @@ pub enum Command {
     Showmount(showmount::Flags),
     Rpcinfo(rpcinfo::Flags),
     Bench(bench::Flags),
+    Lab(experiments::Flags),
     Demo(demo::Flags),
 }
 
@@ -47,6 +48,7 @@ impl Command {
             Command::Showmount(flags) => showmount::run(&flags),
             Command::Rpcinfo(flags) => rpcinfo::run(&flags),
             Command::Bench(flags) => bench::run(&flags),
+            Command::Lab(flags) => experiments::run(&flags),
             Command::Demo(flags) => demo::run(&flags),
         }
     }

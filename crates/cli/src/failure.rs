@@ -134,6 +134,9 @@ pub enum BenchError {
     /// It could not be done.
     #[error(transparent)]
     Lab(#[from] lab::bench::Error),
+    /// The experiment with ways to send replies could not be done.
+    #[error(transparent)]
+    ReplyPath(lab::reply_path::Error),
     /// Operations failed; this is the first.
     #[error("operations failed: {0}")]
     Operation(#[source] client::Error),

@@ -1,10 +1,12 @@
 //! The performance lab: workloads over Wharf's client, and what is measured of them.
 //!
 //! - [`mod@bench`] reads and writes one file of a server in a chosen way and says how fast that went.
+//! - [`reply_path`] holds ways to build and send the replies to READ against each other.
 //! - [`process`] reads what a process spent, from `/proc`.
 //!
-//! Nothing here formats: a result is a [`report::JobSummary`].
+//! Nothing here formats: a result is a [`report::JobSummary`], or samples.
 #![forbid(unsafe_code)]
 
 pub mod bench;
 pub mod process;
+pub mod reply_path;

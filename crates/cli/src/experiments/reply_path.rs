@@ -1,0 +1,244 @@
+use std::fs::{self, DirBuilder};
+use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, process};
+
+use clap::Args;
+use lab::bench::Order;
+use lab::reply_path::{self, Experiment, Load, Sample, Way};
+use measure::{Comparison, Level, Resampling, Samples, Verdict};
+use report::{Column, Table};
+use serde_json::{Value, json};
+
+use crate::failure::{BenchError, Failure};
+use crate::output::Output;
+
+/// Hold ways to build and send the replies to READ against each other.
+///
+/// A server for each way is started in a process of its own; they serve one file in memory and take turns in answering the same
+/// loads. What is printed is the median of each, and its ratio to what a server does that is told nothing; an interval of 95 %
+/// stands in brackets.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The sizes of READs.
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = parse_block, default_value = "4K,64K,128K")]
+    bs: Vec<u32>,
+    /// The orders of READs: read, randread.
+    #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', value_parser = parse_order, default_value = "read,randread")]
+    rw: Vec<Order>,
+    /// How often every load goes to every server.
+    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// How long each time.
+    #[arg(long, value_name = "TIME", value_parser = config::parse_time, default_value = "500ms")]
+    runtime: Duration,
+    /// How many connections there are.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    connections: u32,
+    /// How many READs are under way at once on each connection.
+    #[arg(long, value_name = "COUNT", default_value_t = 16)]
+    iodepth: u32,
+    /// How long the file is.
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_size, default_value = "256M")]
+    size: u64,
+    /// Where the file is made: a directory in memory.
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
+    dir: PathBuf,
+    /// Where to write every sample, as JSON.
+    #[arg(long, value_name = "FILE")]
+    samples: Option<PathBuf>,
+}
+
+/// The directory of an experiment; it is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(parent: &Path) -> Result<Folder, Failure> {
+        let path = parent.join(format!("wharf-reply-path-{}", process::id()));
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|source| Failure::Local { path: path.clone(), source })?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            eprintln!("wharf: {} is left behind: {error}", self.0.display());
+        }
+    }
+}
+
+/// Does the experiment.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let folder = Folder::new(&flags.dir)?;
+    let experiment = flags.experiment(&folder)?;
+    let samples =
+        reply_path::run(&experiment, |sample| eprintln!("{}", line(sample))).map_err(BenchError::ReplyPath)?;
+    if let Some(path) = &flags.samples {
+        let text = serde_json::to_string_pretty(&all(&samples)).map_err(BenchError::Json)?;
+        fs::write(path, text + "\n").map_err(|source| Failure::Local { path: path.clone(), source })?;
+    }
+    let mut output = Output::new();
+    for &load in &experiment.loads {
+        let found: Vec<Sample> = samples.iter().copied().filter(|sample| sample.load == load).collect();
+        writeln!(output, "{}\n\n{}", name(load), table(&experiment.ways, &found).to_markdown())?;
+    }
+    Ok(output.finish()?)
+}
+
+impl Flags {
+    fn experiment(&self, folder: &Folder) -> Result<Experiment, Failure> {
+        let loads = self
+            .bs
+            .iter()
+            .flat_map(|&block_bytes| self.rw.iter().map(move |&order| Load { order, block_bytes }))
+            .collect();
+        Ok(Experiment {
+            program: env::current_exe()
+                .map_err(|source| Failure::System { action: "find this program's file", source })?,
+            folder: folder.0.clone(),
+            ways: Way::all(),
+            loads,
+            rounds: self.rounds,
+            runtime: self.runtime,
+            connections: self.connections,
+            depth: self.iodepth,
+            file_bytes: self.size,
+        })
+    }
+}
+
+/// One figure of a sample.
+type Figure = fn(&Sample) -> f64;
+
+/// The figures of a sample that are shown, and what is over them.
+const FIGURES: [(&str, Figure); 5] = [
+    ("ops/s", |sample| sample.operations_per_second),
+    ("MB/s", |sample| sample.bytes_per_second / 1e6),
+    ("p50 µs", |sample| sample.median_us),
+    ("p99 µs", |sample| sample.p99_us),
+    ("server s/GB", |sample| sample.server_s_per_gb),
+];
+
+/// A row for each way, with what all rounds found.
+fn table(ways: &[Way], samples: &[Sample]) -> Table {
+    let of = |way: Way, figure: Figure| -> Vec<f64> {
+        samples.iter().filter(|sample| sample.way == way).map(figure).collect()
+    };
+    let titles = FIGURES.iter().map(|figure| Column::number(figure.0));
+    let ratios = ["MB/s ÷ default", "s/GB ÷ default"].map(Column::number);
+    let mut table = Table::new([Column::text("way")].into_iter().chain(titles).chain(ratios));
+    for &way in ways {
+        let figures = FIGURES.iter().map(|figure| median(of(way, figure.1)));
+        let ratios = [FIGURES[1].1, FIGURES[4].1].map(|figure| ratio(&of(Way::Default, figure), &of(way, figure)));
+        table.push([way.to_string()].into_iter().chain(figures).chain(ratios));
+    }
+    table
+}
+
+/// The median with its interval, where there are figures enough for one.
+fn median(figures: Vec<f64>) -> String {
+    let Ok(samples) = Samples::new(figures) else { return String::new() };
+    match samples.median_interval(Level::P95) {
+        Ok(found) => {
+            let [value, low, high] = [samples.median(), found.interval.low, found.interval.high].map(short);
+            format!("{value} [{low}, {high}]")
+        }
+        Err(_) => short(samples.median()),
+    }
+}
+
+fn ratio(default: &[f64], way: &[f64]) -> String {
+    let Ok(found) = Comparison::paired(default, way, Resampling::default()) else { return String::new() };
+    let estimate = found.ratio_of_medians;
+    let sure = match found.verdict() {
+        Verdict::Higher | Verdict::Lower => "",
+        Verdict::Unclear => " (not told apart)",
+    };
+    format!("{:.2} [{:.2}, {:.2}]{sure}", estimate.value, estimate.interval.low, estimate.interval.high)
+}
+
+/// Three digits of a small figure, all of a large one.
+fn short(figure: f64) -> String {
+    match figure {
+        ..10.0 => format!("{figure:.2}"),
+        ..100.0 => format!("{figure:.1}"),
+        _ => format!("{figure:.0}"),
+    }
+}
+
+fn name(load: Load) -> String {
+    let order = match load.order {
+        Order::Sequential => "sequential",
+        Order::Random => "random",
+    };
+    format!("{order} reads of {} KiB", load.block_bytes >> 10)
+}
+
+fn line(sample: &Sample) -> String {
+    let figures = FIGURES.map(|(title, figure)| format!("{} {title}", short(figure(sample))));
+    format!("round {}, {}, {}: {}", sample.round, name(sample.load), sample.way, figures.join(", "))
+}
+
+fn all(samples: &[Sample]) -> Value {
+    let each = samples.iter().map(|sample| {
+        json!({
+            "load": name(sample.load),
+            "way": sample.way.to_string(),
+            "round": sample.round,
+            "ops_per_s": sample.operations_per_second,
+            "bytes_per_s": sample.bytes_per_second,
+            "p50_us": sample.median_us,
+            "p99_us": sample.p99_us,
+            "server_s_per_gb": sample.server_s_per_gb,
+        })
+    });
+    json!({ "version": env!("CARGO_PKG_VERSION"), "samples": each.collect::<Vec<_>>() })
+}
+
+fn parse_block(text: &str) -> Result<u32, String> {
+    let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
+    u32::try_from(bytes).map_err(|_| "no READ is that large".to_owned())
+}
+
+fn parse_order(text: &str) -> Result<Order, String> {
+    match text {
+        "read" => Ok(Order::Sequential),
+        "randread" => Ok(Order::Random),
+        _ => Err("there are read and randread".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(way: Way, round: u32, operations_per_second: f64) -> Sample {
+        Sample {
+            load: Load { order: Order::Random, block_bytes: 4096 },
+            way,
+            round,
+            operations_per_second,
+            bytes_per_second: operations_per_second * 4096.0,
+            median_us: 10.0,
+            p99_us: 20.0,
+            server_s_per_gb: 1.0,
+        }
+    }
+
+    #[test]
+    fn way_that_is_faster_in_every_round_is_shown_as_such() {
+        let other = Way::all()[1];
+        let rounds = (1..=6).flat_map(|round| {
+            let speed = 1000.0 + f64::from(round);
+            [sample(Way::Default, round, speed), sample(other, round, speed * 2.0)]
+        });
+        let text = table(&[Way::Default, other], &rounds.collect::<Vec<_>>()).to_text();
+        let row = text.lines().nth(2).unwrap();
+        assert!(row.starts_with("sendfile ") && row.contains("2.00 [2.00, 2.00]"), "{text}");
+        assert!(row.contains("1.00 [1.00, 1.00] (not told apart)"), "{text}");
+    }
+}

@@ -1,0 +1,192 @@
+//! The experiment of the first source document: how replies to READ are built and sent, and what that costs.
+//!
+//! One server per [`Way`] runs in a process of its own, on the first processor; all of them serve the same file in memory. In each
+//! round every load goes to one server after the other, and the one that is first changes. The loads come from this process, on the
+//! last processor.
+
+mod error;
+mod server;
+mod way;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use client::{Options, Parameters, Url, Version};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::bench::{self, End, Job, Order, Workload};
+use server::Server;
+
+pub use error::Error;
+pub use way::{Method, Way};
+
+const FILE_NAME: &str = "data";
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// The program `wharf`, which is started as servers.
+    pub program: PathBuf,
+    /// An empty directory in memory, where the file is made.
+    pub folder: PathBuf,
+    /// The ways to send replies.
+    pub ways: Vec<Way>,
+    /// The loads that each of them meets.
+    pub loads: Vec<Load>,
+    /// How often every load goes to every server.
+    pub rounds: u32,
+    /// How long each time.
+    pub runtime: Duration,
+    /// How many connections there are.
+    pub connections: u32,
+    /// How many READs are outstanding on each.
+    pub depth: u32,
+    /// How long the file is, in bytes.
+    pub file_bytes: u64,
+}
+
+/// READs of one size, in one order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Load {
+    /// The order.
+    pub order: Order,
+    /// The bytes of one READ.
+    pub block_bytes: u32,
+}
+
+/// What one server did under one load in one round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// The load.
+    pub load: Load,
+    /// The way.
+    pub way: Way,
+    /// In which round, from 1.
+    pub round: u32,
+    /// READs in a second.
+    pub operations_per_second: f64,
+    /// Bytes in a second.
+    pub bytes_per_second: f64,
+    /// The median of the latencies, in microseconds.
+    pub median_us: f64,
+    /// 99 of a hundred latencies are below it, in microseconds.
+    pub p99_us: f64,
+    /// Processor time of the server for 10⁹ bytes, in seconds.
+    pub server_s_per_gb: f64,
+}
+
+/// How long each load runs before anything is measured.
+const WARM_UP: Duration = Duration::from_millis(100);
+
+/// How much of the file is written at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Does the experiment; `seen` hears of each sample as soon as it is there.
+///
+/// # Errors
+/// When the file cannot be made, a server does not start, or a load fails.
+pub fn run(experiment: &Experiment, mut seen: impl FnMut(&Sample)) -> Result<Vec<Sample>, Error> {
+    let export = experiment.folder.join("export");
+    make_file(&export, experiment.file_bytes)
+        .map_err(|source| Error::File { path: experiment.folder.clone(), source })?;
+    let servers = start_all(experiment, &export)?;
+    // From here on: the threads of loads inherit it, the servers have been started already.
+    stay_on_last_processor();
+    let mut samples = Vec::new();
+    for round in 1..=experiment.rounds {
+        for &load in &experiment.loads {
+            for index in 0..servers.len() {
+                let turn = (index + round as usize - 1) % servers.len();
+                let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn]), round)?;
+                seen(&sample);
+                samples.push(sample);
+            }
+        }
+    }
+    Ok(samples)
+}
+
+fn make_file(export: &Path, bytes: u64) -> io::Result<()> {
+    std::fs::create_dir_all(export)?;
+    let mut file = File::create(export.join(FILE_NAME))?;
+    let chunk: Vec<u8> = (0..CHUNK_BYTES).map(|index| (index ^ (index >> 8)) as u8).collect();
+    let mut left = bytes;
+    while left > 0 {
+        let part = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        file.write_all(&chunk[..part])?;
+        left -= part as u64;
+    }
+    Ok(())
+}
+
+fn start_all(experiment: &Experiment, export: &Path) -> Result<Vec<Server>, Error> {
+    let start = |(number, way)| {
+        let state = experiment.folder.join(format!("state-{number}"));
+        Server::start(&experiment.program, (export, &state), way)
+    };
+    experiment.ways.iter().enumerate().map(start).collect()
+}
+
+/// With one processor there is no choice, and without the right to choose the system does.
+fn stay_on_last_processor() {
+    let Ok(set) = sched_getaffinity(None) else { return };
+    if let Some(last) = (0..CpuSet::MAX_CPU).rev().find(|&cpu| set.is_set(cpu)) {
+        let mut only = CpuSet::new();
+        only.set(last);
+        let _ = sched_setaffinity(None, &only);
+    }
+}
+
+fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), round: u32) -> Result<Sample, Error> {
+    let job = Job {
+        name: way.to_string(),
+        options: Options { use_privileged_port: false, ..Options::default() },
+        workload: Workload::reading(load.order),
+        block_bytes: load.block_bytes,
+        depth: experiment.depth,
+        connections: experiment.connections,
+        file_bytes: experiment.file_bytes,
+        end: End::After(experiment.runtime),
+        warm_up: WARM_UP,
+        seed: u64::from(round),
+        server_pid: Some(server.pid()),
+        ..Job::new(url(experiment, server))
+    };
+    let outcome = bench::run(&job)?;
+    if let Some(error) = outcome.first_error {
+        return Err(Error::Operation { way: way.to_string(), source: error });
+    }
+    let summary = outcome.summary;
+    let reads = summary.directions.first().ok_or(Error::Nothing)?;
+    let cpu = summary.server_cpu.unwrap_or_default().total().as_secs_f64();
+    let quantile_us = |q| reads.latency_ns.quantile(q) as f64 / 1e3;
+    Ok(Sample {
+        load,
+        way,
+        round,
+        operations_per_second: reads.work.operations_per_second(reads.runtime),
+        bytes_per_second: reads.work.bytes_per_second(reads.runtime),
+        median_us: quantile_us(0.5),
+        p99_us: quantile_us(0.99),
+        server_s_per_gb: cpu / (reads.work.bytes as f64 / 1e9),
+    })
+}
+
+fn url(experiment: &Experiment, server: &Server) -> Url {
+    use std::os::unix::ffi::OsStrExt;
+    let file = experiment.folder.join("export").join(FILE_NAME);
+    let port = Some(server.address.port());
+    Url {
+        host: server.address.ip().to_string(),
+        port: None,
+        path: file.as_os_str().as_bytes().to_vec(),
+        parameters: Parameters {
+            version: Some(Version::V3),
+            nfs_port: port,
+            mount_port: port,
+            ..Parameters::default()
+        },
+    }
+}

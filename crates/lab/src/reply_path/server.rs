@@ -1,0 +1,73 @@
+//! Servers in processes of their own.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::{Error, Way};
+
+/// The most lines of a server's output that are looked at for its address.
+const MAX_LINES: usize = 32;
+
+/// A server that ends with its value.
+pub(super) struct Server {
+    child: Child,
+    pub(super) address: SocketAddr,
+}
+
+impl Server {
+    /// Starts `program` to serve `export` with one loop, which stays on the first processor, and waits until it does.
+    pub(super) fn start(program: &Path, (export, state): (&Path, &Path), way: &Way) -> Result<Server, Error> {
+        let mut command = Command::new(program);
+        command.arg("serve").arg(export).arg("--state-dir").arg(state).args(way.arguments());
+        command.args(["--listen", "127.0.0.1:0", "--loops", "1", "--pin", "--no-root-squash", "--log-level", "error"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+        let address = child.stdout.take().and_then(|output| {
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            lines.take(MAX_LINES).find_map(|line| address_in(&line))
+        });
+        match address {
+            Some(address) => Ok(Server { child, address }),
+            None => {
+                end(&mut child);
+                Err(Error::NoAddress { way: way.to_string() })
+            }
+        }
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// It has nothing to finish: what it served is removed.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The address in a line such as `mount -t nfs -o port=40001,… 127.0.0.1:/export /mnt`, or in a URL.
+fn address_in(line: &str) -> Option<SocketAddr> {
+    let port = line.split(|c: char| !c.is_ascii_alphanumeric()).skip_while(|word| *word != "port").nth(1)?;
+    Some(SocketAddr::from(([127, 0, 0, 1], port.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_is_found_in_the_way_to_mount() {
+        let line = "mount -t nfs -o vers=4.2,port=40001,proto=tcp 127.0.0.1:/export /mnt";
+        assert_eq!(address_in(line), Some("127.0.0.1:40001".parse().unwrap()));
+        assert_eq!(address_in("nothing of the kind"), None);
+    }
+}
