@@ -1,4 +1,4 @@
-//! The TOML file: `[server]`, `[reply]`, `[limits]`, `[log]`, and an `[[export]]` for each export.
+//! The TOML file: `[server]`, `[reply]`, `[storage]`, `[limits]`, `[log]`, and an `[[export]]` for each export.
 //!
 //! ```toml
 //! [server]
@@ -14,6 +14,9 @@
 //! fragment = "whole"              # or a size
 //! segments = "none"               # or a number
 //! batching = true
+//!
+//! [storage]
+//! gather_writes = true
 //!
 //! [limits]
 //! max_connections = 16384
@@ -47,7 +50,7 @@ use crate::settings::Size;
 use crate::spec::rules_for;
 use crate::{
     ConfigError, Defaults, ExportSpec, LimitSettings, LogSettings, Origin, PathReason, Position, Reason, ReplySettings,
-    ServerSettings, Source, path, suggestion,
+    ServerSettings, Source, StorageSettings, path, suggestion,
 };
 
 #[derive(Deserialize)]
@@ -57,6 +60,8 @@ struct File {
     server: ServerSettings,
     #[serde(default)]
     reply: ReplySettings,
+    #[serde(default)]
+    storage: StorageSettings,
     #[serde(default)]
     limits: LimitSettings,
     #[serde(default)]
@@ -116,7 +121,8 @@ pub fn parse_toml(
 ) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
     let place = Place { text, path };
     let file: File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-    let settings = ServerSettings { reply: file.reply, limits: file.limits, log: file.log, ..file.server };
+    let settings =
+        ServerSettings { reply: file.reply, storage: file.storage, limits: file.limits, log: file.log, ..file.server };
     let exports: Result<Vec<ExportSpec>, ConfigError> =
         file.export.iter().map(|export| export_spec(export, &place, defaults)).collect();
     Ok((settings, exports?))

@@ -28,6 +28,7 @@ mod reply;
 mod settings;
 mod size;
 mod spec;
+mod storage;
 mod suggestion;
 
 pub use clients::ClientsError;
@@ -50,3 +51,4 @@ pub use settings::{
 };
 pub use size::{SizeError, parse_size};
 pub use spec::{ExportSpec, Source};
+pub use storage::StorageSettings;

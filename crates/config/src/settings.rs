@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::{CopySource, ReplySettings, SizeError, parse_domain, parse_lease, parse_size, parse_time, parse_timeout};
+use crate::{
+    CopySource, ReplySettings, SizeError, StorageSettings, parse_domain, parse_lease, parse_size, parse_time,
+    parse_timeout,
+};
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
 const NFS_PORT: u16 = 2049;
@@ -49,6 +52,9 @@ pub struct ServerSettings {
     /// How the replies to READ are built and sent.
     #[serde(skip)]
     pub reply: ReplySettings,
+    /// How files are read and written.
+    #[serde(skip)]
+    pub storage: StorageSettings,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -159,6 +165,7 @@ impl ServerSettings {
             open_file_idle: self.open_file_idle.or(other.open_file_idle),
             copy_from: self.copy_from.or(other.copy_from),
             reply: self.reply.or(other.reply),
+            storage: self.storage.or(other.storage),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),

@@ -51,6 +51,7 @@ impl Daemon {
         settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
         settings.read_plus = options.read_plus;
         settings.sendfile_bytes = options.sendfile_bytes;
+        settings.gather_writes = options.gather_writes;
         settings.open_files_per_worker = options.open_files_per_worker;
         settings.open_file_idle = options.open_file_idle;
         settings.replay_entries = options.replay_entries;

@@ -50,6 +50,8 @@ pub struct Options {
     /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory; NFSv3, 4.1 and 4.2 over TCP);
     /// `None` copies always. Default 16 KiB.
     pub sendfile_bytes: Option<u32>,
+    /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one. Default: yes.
+    pub gather_writes: bool,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
     /// How long an open file is kept that nobody uses, to twice that. Default 10 s.
@@ -79,6 +81,7 @@ impl Default for Options {
             remote_files: None,
             send_path: SendPath::default(),
             sendfile_bytes: Some(Settings::SENDFILE_BYTES),
+            gather_writes: true,
             open_files_per_worker: 1024,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),

@@ -1,5 +1,6 @@
 //! The protocol programs as the event loops see them: records in, records out.
 
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use buffer::Output;
 use net::{Call, Frame, FrameError, Service, Verdict};
 use rpc::record;
-use server::{Answer, Peer, Request, Server, Transport};
+use server::{Answer, Peer, Request, RunAnswer, Server, Transport};
 
 use crate::courier::Courier;
 
@@ -46,20 +47,18 @@ impl Programs {
         carried_on
     }
 
+    fn request<'c>(&self, call: &Call<'c>) -> Request<'c> {
+        let Call { message, worker, may_block, .. } = *call;
+        Request { message, peer: peer(&call.peer), worker, may_block, now: self.time_of(call) }
+    }
+
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
-        let peer = peer(&call.peer);
-        let request = Request {
-            message: call.message,
-            peer,
-            worker: call.worker,
-            may_block: call.may_block,
-            now: self.time_of(call),
-        };
+        let request = self.request(call);
         match self.server.answer(&request, output) {
             Answer::Reply => Verdict::Answered,
             Answer::Silent => Verdict::Silent,
             Answer::WouldBlock => Verdict::WouldBlock,
-            Answer::NotACall(error) if peer.transport == Transport::Tcp => Verdict::Close(error.to_string()),
+            Answer::NotACall(error) if request.peer.transport == Transport::Tcp => Verdict::Close(error.to_string()),
             Answer::NotACall(_) => Verdict::Silent,
         }
     }
@@ -80,21 +79,70 @@ impl Programs {
         call.now.saturating_duration_since(self.began)
     }
 
-    /// Answers a call of a stream: a mark goes in front of the reply, and holds its length once that is known.
+    /// Answers a call of a stream.
     fn answer_record(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
+        put_record(output, |output| self.answer(call, output))
+    }
+
+    /// Answers calls that go together as far as they were carried out at one go, and the others one by one.
+    fn answer_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
+        let run: Vec<&[u8]> = iter::once(call.message).chain(rest.iter().copied()).collect();
+        let done = match self.server.write_run(&self.request(call), &run) {
+            RunAnswer::WouldBlock => return Verdict::WouldBlock,
+            RunAnswer::OneByOne => 0,
+            RunAnswer::Written(written) => {
+                for (index, message) in run.iter().enumerate().take(written.count()) {
+                    put_record(output, |output| {
+                        written.answer(index, message, output);
+                        Verdict::Answered
+                    });
+                }
+                written.count()
+            }
+        };
+        for message in &run[done..] {
+            match self.answer_record(&Call { message, ..*call }, output) {
+                Verdict::Answered | Verdict::Silent => {}
+                verdict => return verdict,
+            }
+        }
+        Verdict::Answered
+    }
+
+    /// Takes back what `answer` appended when it says so, or ends in a defect, and sends what the server has to send besides.
+    fn guarded(&self, call: &Call<'_>, output: &mut Output, answer: impl FnOnce(&mut Output) -> Verdict) -> Verdict {
         let mark = output.mark();
-        let mark_at = output.bytes.len();
-        output.bytes.put(&[0; MARK_BYTES]);
-        let verdict = self.answer(call, output);
-        if verdict == Verdict::Answered {
-            let length = output.len_since(&mark) - MARK_BYTES;
-            let bytes = &mut output.bytes.as_mut_slice()[mark_at..mark_at + MARK_BYTES];
-            bytes.copy_from_slice(&record::last_mark(length).to_be_bytes());
-        } else {
+        let answered = catch_unwind(AssertUnwindSafe(|| {
+            let verdict = answer(output);
+            self.courier.send_all(&self.server, self.time_of(call));
+            verdict
+        }));
+        // A defect in one call costs its sender the connection and nobody else anything.
+        let verdict = answered.unwrap_or_else(|_| {
+            tracing::error!(client = %call.peer.address, "a call ended in a defect of the server; its connection is closed");
+            Verdict::Close("a defect of the server".to_owned())
+        });
+        if matches!(verdict, Verdict::WouldBlock | Verdict::Close(_)) {
             output.rewind(&mark);
         }
         verdict
     }
+}
+
+/// Appends a record: a mark goes in front of what `answer` appends, and holds its length once that is known.
+fn put_record(output: &mut Output, answer: impl FnOnce(&mut Output) -> Verdict) -> Verdict {
+    let mark = output.mark();
+    let mark_at = output.bytes.len();
+    output.bytes.put(&[0; MARK_BYTES]);
+    let verdict = answer(output);
+    if verdict == Verdict::Answered {
+        let length = output.len_since(&mark) - MARK_BYTES;
+        let bytes = &mut output.bytes.as_mut_slice()[mark_at..mark_at + MARK_BYTES];
+        bytes.copy_from_slice(&record::last_mark(length).to_be_bytes());
+    } else {
+        output.rewind(&mark);
+    }
+    verdict
 }
 
 fn peer(peer: &net::Peer) -> Peer {
@@ -114,19 +162,24 @@ impl Service for Programs {
         }
     }
 
+    fn bulk_at(&self, unread: &[u8]) -> usize {
+        MARK_BYTES + unread.get(MARK_BYTES..).map_or(0, server::write_data_at)
+    }
+
     fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
-        let mark = output.mark();
-        let answered = catch_unwind(AssertUnwindSafe(|| {
-            let verdict = self.answer_or_take(call, output);
-            self.courier.send_all(&self.server, self.time_of(call));
-            verdict
-        }));
-        // A defect in one call costs its sender the connection and nobody else anything.
-        answered.unwrap_or_else(|_| {
-            output.rewind(&mark);
-            tracing::error!(client = %call.peer.address, "a call ended in a defect of the server; its connection is closed");
-            Verdict::Close("a defect of the server".to_owned())
-        })
+        self.guarded(call, output, |output| self.answer_or_take(call, output))
+    }
+
+    fn begins_run(&self, message: &[u8]) -> bool {
+        self.server.begins_run(message)
+    }
+
+    fn continues_run(&self, previous: &[u8], next: &[u8]) -> bool {
+        self.server.continues_run(previous, next)
+    }
+
+    fn call_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
+        self.guarded(call, output, |output| self.answer_run(call, rest, output))
     }
 
     fn disconnected(&self, gone: &net::Peer) {

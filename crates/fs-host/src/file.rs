@@ -20,6 +20,9 @@ use crate::identity::Identity;
 use crate::node::Node;
 use crate::set_attributes::set_mode;
 
+/// How many slices one system call takes (`UIO_MAXIOV`).
+const MAX_SLICES: usize = 1024;
+
 const OWNER_READS_AND_WRITES: u32 = 0o600;
 
 impl HostFs {
@@ -97,17 +100,18 @@ impl OpenFile for OpenHostFile {
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
-        if stability != Stability::Unstable && self.would_wait(cx) {
-            return Err(Error::WouldBlock);
-        }
-        // As the caller, so that the kernel takes the set-id bits away and the reserve for root stays root's.
-        self.identity.assume(&cx.caller)?;
-        let flags = match stability {
-            Stability::Unstable => ReadWriteFlags::empty(),
-            Stability::Data => ReadWriteFlags::DSYNC,
-            Stability::File => ReadWriteFlags::SYNC,
-        };
-        Ok(Written { count: self.write_all(offset_bytes, data, flags)?, stability })
+        self.write_slices(cx, offset_bytes, &mut [IoSlice::new(data)], stability)
+    }
+
+    fn write_parts_at(
+        &self,
+        cx: &Context<'_>,
+        offset_bytes: u64,
+        parts: &[&[u8]],
+        stability: Stability,
+    ) -> Result<Written> {
+        let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        self.write_slices(cx, offset_bytes, &mut slices, stability)
     }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
@@ -186,14 +190,37 @@ impl OpenHostFile {
         Ok(done)
     }
 
+    fn write_slices(
+        &self,
+        cx: &Context<'_>,
+        offset_bytes: u64,
+        slices: &mut [IoSlice<'_>],
+        stability: Stability,
+    ) -> Result<Written> {
+        if stability != Stability::Unstable && self.would_wait(cx) {
+            return Err(Error::WouldBlock);
+        }
+        // As the caller, so that the kernel takes the set-id bits away and the reserve for root stays root's.
+        self.identity.assume(&cx.caller)?;
+        let flags = match stability {
+            Stability::Unstable => ReadWriteFlags::empty(),
+            Stability::Data => ReadWriteFlags::DSYNC,
+            Stability::File => ReadWriteFlags::SYNC,
+        };
+        Ok(Written { count: self.write_all(offset_bytes, slices, flags)?, stability })
+    }
+
     /// Writes until everything is written; what was written before an error counts, and the error comes again next time.
-    fn write_all(&self, offset_bytes: u64, data: &[u8], flags: ReadWriteFlags) -> Result<usize> {
+    fn write_all(&self, offset_bytes: u64, mut slices: &mut [IoSlice<'_>], flags: ReadWriteFlags) -> Result<usize> {
         let mut done = 0;
-        while done < data.len() {
-            let rest = [IoSlice::new(&data[done..])];
-            match rustix::io::pwritev2(&self.fd, &rest, offset_bytes + done as u64, flags) {
+        while !slices.is_empty() {
+            let some = slices.len().min(MAX_SLICES);
+            match rustix::io::pwritev2(&self.fd, &slices[..some], offset_bytes + done as u64, flags) {
                 Ok(0) => break,
-                Ok(count) => done += count,
+                Ok(count) => {
+                    done += count;
+                    IoSlice::advance_slices(&mut slices, count);
+                }
                 Err(Errno::INTR) => {}
                 Err(errno) if done == 0 => return Err(failed(errno)),
                 Err(_) => break,

@@ -1,5 +1,6 @@
 //! Asking the service: one message, or all whole messages of a stream's unread bytes.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -13,6 +14,9 @@ use crate::{Call, Frame, Limits, Peer, Service, Verdict};
 /// reaches the limit may go beyond it. It bounds the memory that a batch of small calls with large answers takes.
 const TURN_OUTPUT_BYTES: usize = 1 << 20;
 
+/// How many messages are answered together at most.
+pub(crate) const MAX_RUN: usize = 64;
+
 /// What became of a message that the service was asked to answer.
 #[derive(Debug)]
 pub(crate) enum Asked {
@@ -22,10 +26,10 @@ pub(crate) enum Asked {
     Panicked,
 }
 
-/// Asks the service to answer one message. A panic costs this message its connection, not the server its loop.
-pub(crate) fn ask<S: Service + ?Sized>(service: &S, call: &Call<'_>, output: &mut Output) -> Asked {
+/// Asks the service to answer a message and those that continue it. A panic costs them their connection, not the server its loop.
+pub(crate) fn ask<S: Service + ?Sized>(service: &S, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Asked {
     let mark = output.mark();
-    match catch_unwind(AssertUnwindSafe(|| service.call(call, output))) {
+    match catch_unwind(AssertUnwindSafe(|| call_all(service, call, rest, output))) {
         Ok(verdict) => Asked::Verdict(verdict),
         Err(_) => {
             output.rewind(&mark);
@@ -33,6 +37,10 @@ pub(crate) fn ask<S: Service + ?Sized>(service: &S, call: &Call<'_>, output: &mu
             Asked::Panicked
         }
     }
+}
+
+fn call_all<S: Service + ?Sized>(service: &S, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
+    if rest.is_empty() { service.call(call, output) } else { service.call_run(call, rest, output) }
 }
 
 /// Who asks on behalf of which connection.
@@ -65,6 +73,12 @@ pub(crate) struct Progress {
     pub(crate) stop: Stop,
 }
 
+/// How much was answered at one go.
+struct Answered {
+    consumed: usize,
+    messages: u64,
+}
+
 /// Why a turn ended.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -88,11 +102,14 @@ impl<S: Service + ?Sized> Turn<'_, S> {
                 if progress.messages >= self.max_messages || !self.has_room(output, calls.calls) {
                     return Stop::Limit;
                 }
-                match self.answer_first(&mut unread[progress.consumed..], output, calls) {
-                    Ok(consumed) => progress.consumed += consumed,
+                let room = self.max_messages - progress.messages;
+                match self.answer_first(&mut unread[progress.consumed..], room, output, calls) {
+                    Ok(done) => {
+                        (progress.consumed, progress.messages) =
+                            (progress.consumed + done.consumed, progress.messages + done.messages)
+                    }
                     Err(stop) => return stop,
                 }
-                progress.messages += 1;
                 answered = output.mark();
             }
             Stop::Needs(1)
@@ -110,22 +127,64 @@ impl<S: Service + ?Sized> Turn<'_, S> {
             && calls.have_room(self.limits)
     }
 
-    /// Answers the first message of `unread`; says how many bytes it took.
-    fn answer_first(&self, unread: &mut [u8], output: &mut Output, calls: &mut Deferring<'_>) -> Result<usize, Stop> {
+    /// Answers the first message of `unread`, and those behind it that continue it, no more than `room` together.
+    fn answer_first(
+        &self,
+        unread: &mut [u8],
+        room: u64,
+        output: &mut Output,
+        calls: &mut Deferring<'_>,
+    ) -> Result<Answered, Stop> {
         let (body, consumed) = match self.service.frame(unread) {
             Ok(Frame::Message { body, consumed }) => (body, consumed),
             Ok(Frame::Partial(needed)) => return Err(self.needs(needed, unread.len())),
             Err(error) => return Err(Stop::Close(CloseReason::BadFrame(error.0))),
         };
         assert!(consumed > 0 && consumed <= unread.len(), "the service framed a message outside the unread bytes");
-        let message = &unread[body];
+        if room > 1 && consumed < unread.len() && self.service.begins_run(&unread[body.clone()]) {
+            let (run, consumed) = self.find_run(unread, (body, consumed), room);
+            let messages: Vec<&[u8]> = run.into_iter().map(|body| &unread[body]).collect();
+            self.answer_all(&messages, output, calls)?;
+            return Ok(Answered { consumed, messages: messages.len() as u64 });
+        }
+        self.answer_all(&[&unread[body]], output, calls)?;
+        Ok(Answered { consumed, messages: 1 })
+    }
+
+    /// Finds the whole messages behind the first one that continue it; says how many bytes they take together.
+    fn find_run(
+        &self,
+        unread: &mut [u8],
+        (first, mut consumed): (Range<usize>, usize),
+        room: u64,
+    ) -> (Vec<Range<usize>>, usize) {
+        let max = MAX_RUN.min(usize::try_from(room).unwrap_or(MAX_RUN));
+        let mut run = Vec::with_capacity(max);
+        run.push(first);
+        while run.len() < max && consumed < unread.len() {
+            // What cannot be framed is found again, and dealt with, as the first message.
+            let Ok(Frame::Message { body, consumed: length }) = self.service.frame(&mut unread[consumed..]) else {
+                break;
+            };
+            let next = body.start + consumed..body.end + consumed;
+            if !self.service.continues_run(&unread[run[run.len() - 1].clone()], &unread[next.clone()]) {
+                break;
+            }
+            run.push(next);
+            consumed += length;
+        }
+        (run, consumed)
+    }
+
+    fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<(), Stop> {
         let Turn { peer, worker, now, .. } = *self;
-        match self.service.call(&Call { message, peer, worker, may_block: false, now }, output) {
+        let call = Call { message: run[0], peer, worker, may_block: false, now };
+        match call_all(self.service, &call, &run[1..], output) {
             Verdict::Answered | Verdict::Silent => {}
-            Verdict::WouldBlock => calls.calls.add(message, now, calls.spare),
+            Verdict::WouldBlock => run.iter().for_each(|message| calls.calls.add(message, now, calls.spare)),
             Verdict::Close(why) => return Err(Stop::Close(CloseReason::Service(why))),
         }
-        Ok(consumed)
+        Ok(())
     }
 
     fn needs(&self, needed: usize, have: usize) -> Stop {

@@ -18,13 +18,14 @@ use crate::slots::Key;
 use crate::sys::Source;
 use crate::{Call, Peer, Service};
 
-/// A message that a loop could not answer without waiting.
+/// A message, or several that are answered together, that a loop could not answer without waiting.
 pub(crate) struct Job {
     /// The loop that it belongs to.
     pub(crate) loop_index: usize,
     pub(crate) origin: Origin,
     pub(crate) peer: Peer,
-    pub(crate) message: Buffer,
+    /// A message and those that continue it; never none.
+    pub(crate) messages: Vec<Buffer>,
     pub(crate) received: Instant,
     /// Where the answer goes; empty.
     pub(crate) output: Output,
@@ -48,8 +49,8 @@ pub(crate) enum Origin {
 pub(crate) struct Done {
     pub(crate) origin: Origin,
     pub(crate) peer: Peer,
-    /// The message, for its memory to be used again.
-    pub(crate) message: Buffer,
+    /// The messages, for their memory to be used again.
+    pub(crate) messages: Vec<Buffer>,
     pub(crate) output: Output,
     pub(crate) asked: Asked,
 }
@@ -173,8 +174,9 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
 }
 
 fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: Job) -> Done {
-    let Job { origin, peer, message, received, mut output, .. } = job;
-    let call = Call { message: message.as_slice(), peer, worker, may_block: true, now: received };
-    let asked = ask(&*engine.service, &call, &mut output);
-    Done { origin, peer, message, output, asked }
+    let Job { origin, peer, messages, received, mut output, .. } = job;
+    let run: Vec<&[u8]> = messages.iter().map(Buffer::as_slice).collect();
+    let call = Call { message: run[0], peer, worker, may_block: true, now: received };
+    let asked = ask(&*engine.service, &call, &run[1..], &mut output);
+    Done { origin, peer, messages, output, asked }
 }

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use buffer::Buffer;
 
+use crate::answer::MAX_RUN;
 use crate::outbox::Outbox;
 use crate::spare::SpareBuffers;
 use crate::{Limits, Peer};
@@ -138,12 +139,20 @@ pub(crate) struct Unread {
     pub(crate) needed: usize,
     /// Whether there may be whole messages among the bytes, because a limit ended the last turn.
     pub(crate) whole_left: bool,
+    /// How large the last message was, if it was large: so much memory the next one is trusted with before it has come.
+    proven: usize,
 }
 
 impl Unread {
     /// Up to this size, unread bytes are copied to the front of the loop's receive buffer so that the next receive can
     /// bring many messages; larger ones stay where they are until their message is whole.
     const COPY_MAX_BYTES: usize = 16 << 10;
+
+    /// From this size on a message is received into a buffer of its own, and the bulk of it to the start of a page.
+    const LARGE_BYTES: usize = 96 << 10;
+
+    /// The size of a page of memory.
+    const PAGE_BYTES: usize = 4096;
 
     /// How many times as much memory as was received is taken for a message whose announced size is larger still.
     const GROWTH: usize = 4;
@@ -164,7 +173,7 @@ impl Unread {
     }
 
     /// Whether the next message is small enough to be completed in a receive buffer of `capacity` bytes.
-    pub(crate) fn fits_shared(&self, capacity: usize) -> bool {
+    fn fits_shared(&self, capacity: usize) -> bool {
         self.len() <= Self::COPY_MAX_BYTES && self.needed <= capacity
     }
 
@@ -174,26 +183,70 @@ impl Unread {
         self.release(spare);
     }
 
-    /// Keeps `rest` of a shared buffer's bytes. Until they are needed in one piece they take memory in proportion to
-    /// what was received, never to what was announced.
-    pub(crate) fn keep(&mut self, rest: &[u8], needed: usize, spare: &mut SpareBuffers) {
+    /// Whether the next message is likely to be as large as the last one was.
+    pub(crate) fn expects_large(&self) -> bool {
+        self.proven > 0
+    }
+
+    /// Whether the message under way is large.
+    pub(crate) fn is_large(&self) -> bool {
+        Unread::is_large_size(self.needed) && !self.is_empty()
+    }
+
+    /// Whether a message of `bytes` bytes is large.
+    pub(crate) fn is_large_size(bytes: usize) -> bool {
+        bytes >= Self::LARGE_BYTES
+    }
+
+    /// Whether what is missing of the message under way is to be received behind what there is of it, and not into a shared buffer
+    /// of `capacity` bytes.
+    pub(crate) fn is_to_be_kept(&self, capacity: usize) -> bool {
+        !self.is_empty() && (self.is_large() && self.expects_large() || !self.fits_shared(capacity))
+    }
+
+    /// Takes note of the size of a whole message.
+    pub(crate) fn prove(&mut self, bytes: usize) {
+        self.proven = if Unread::is_large_size(bytes) { bytes } else { 0 };
+    }
+
+    /// Keeps `rest` of a shared buffer's bytes; the byte at `bulk_at` of a large message comes to the start of a page. Until they are
+    /// needed in one piece they take memory in proportion to what was received, or to what was received whole before, never to
+    /// what was announced.
+    pub(crate) fn keep(&mut self, rest: &[u8], needed: usize, bulk_at: usize, spare: &mut SpareBuffers) {
         self.needed = needed;
         self.start = 0;
-        self.buffer = spare.take(needed.min(rest.len() * Self::GROWTH).max(rest.len()));
+        let capacity = needed.min((rest.len() * Self::GROWTH).max(self.proven)).max(rest.len());
+        if capacity < Self::LARGE_BYTES {
+            self.buffer = spare.take(capacity);
+        } else {
+            self.buffer = spare.take(capacity + Self::PAGE_BYTES);
+            self.skip_to_align(bulk_at);
+        }
         self.buffer.put(rest);
+    }
+
+    fn skip_to_align(&mut self, bulk_at: usize) {
+        let address = self.buffer.space(1).as_ptr().addr();
+        self.start = (address + bulk_at).wrapping_neg() % Self::PAGE_BYTES;
+        self.buffer.space(self.start);
+        self.buffer.advance(self.start);
+    }
+
+    /// Appends bytes that were received elsewhere.
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        self.buffer.put(bytes);
     }
 
     /// Memory for what is missing of the next message, as far as what was received justifies it.
     pub(crate) fn space(&mut self, spare: &mut SpareBuffers) -> &mut [u8] {
-        self.buffer.consume(self.start);
-        self.start = 0;
-        let length = self.buffer.len();
-        if length == self.buffer.capacity() {
+        let length = self.len();
+        if self.buffer.len() == self.buffer.capacity() {
             let mut larger = spare.take(self.needed.min(length * Self::GROWTH).max(length + 1));
-            larger.put(self.buffer.as_slice());
+            larger.put(self.as_mut_slice());
             spare.give(mem::replace(&mut self.buffer, larger));
+            self.start = 0;
         }
-        let room = self.buffer.capacity().min(self.needed.max(length + 1)) - length;
+        let room = (self.buffer.capacity() - self.buffer.len()).min(self.needed.max(length + 1) - length);
         self.buffer.space(room)
     }
 
@@ -256,17 +309,29 @@ impl CallsInFlight {
         self.waiting.push_back(WaitingCall { message: copy, received });
     }
 
-    /// Takes the oldest to give it to a blocking thread, unless `max_given` are there already.
-    pub(crate) fn give(&mut self, max_given: usize) -> Option<WaitingCall> {
+    /// Takes the oldest, and those behind it that `continues` says so of, to give them to a blocking thread, unless `max_given`
+    /// threads have some already. The time is that at which the oldest was received.
+    pub(crate) fn give(
+        &mut self,
+        max_given: usize,
+        continues: impl Fn(&[u8], &[u8]) -> bool,
+    ) -> Option<(Vec<Buffer>, Instant)> {
         if self.given >= max_given {
             return None;
         }
-        let call = self.waiting.pop_front()?;
+        let WaitingCall { message, received } = self.waiting.pop_front()?;
+        let mut messages = vec![message];
+        while let Some(next) = self.waiting.front()
+            && messages.len() < MAX_RUN
+            && messages.last().is_some_and(|last| continues(last.as_slice(), next.message.as_slice()))
+        {
+            messages.extend(self.waiting.pop_front().map(|call| call.message));
+        }
         self.given += 1;
-        Some(call)
+        Some((messages, received))
     }
 
-    /// Takes note that a call with a message of `bytes` bytes has come back.
+    /// Takes note that calls of `bytes` bytes that one thread was given have come back.
     pub(crate) fn came_back(&mut self, bytes: usize) {
         self.given -= 1;
         self.bytes -= bytes;
@@ -288,7 +353,7 @@ mod tests {
     fn memory_for_a_message_follows_what_was_received_not_what_was_announced() {
         let mut spare = SpareBuffers::default();
         let mut unread = Unread::default();
-        unread.keep(&[1; 100], 1 << 20, &mut spare);
+        unread.keep(&[1; 100], 1 << 20, 0, &mut spare);
         let (mut total, mut largest_share) = (100, 0);
         while total < 1 << 20 {
             let room = unread.space(&mut spare).len();
@@ -300,14 +365,44 @@ mod tests {
     }
 
     #[test]
+    fn message_as_large_as_the_one_before_has_its_memory_at_once_and_its_bulk_at_the_start_of_a_page() {
+        let mut spare = SpareBuffers::default();
+        let mut unread = Unread::default();
+        unread.prove(1 << 20);
+        unread.keep(&[1; 1000], 1 << 20, 148, &mut spare);
+        assert!(unread.is_large());
+        assert_eq!(unread.as_mut_slice()[148..].as_ptr().addr() % 4096, 0);
+        assert_eq!(unread.space(&mut spare).len(), (1 << 20) - 1000);
+        unread.received((1 << 20) - 1000);
+        assert_eq!((unread.len(), unread.as_mut_slice()[148..].as_ptr().addr() % 4096), (1 << 20, 0));
+        unread.prove(1000);
+        assert!(!unread.expects_large());
+    }
+
+    #[test]
     fn consumed_messages_leave_the_rest_and_then_no_memory() {
         let mut spare = SpareBuffers::default();
         let mut unread = Unread::default();
-        unread.keep(b"onetwo", 3, &mut spare);
+        unread.keep(b"onetwo", 3, 0, &mut spare);
         unread.consume(3, &mut spare);
         assert_eq!(unread.as_mut_slice(), b"two");
         unread.consume(3, &mut spare);
         assert_eq!((unread.is_empty(), unread.buffer.capacity()), (true, 0));
+    }
+
+    #[test]
+    fn waiting_calls_that_continue_one_another_are_given_together() {
+        let mut spare = SpareBuffers::default();
+        let mut calls = CallsInFlight::default();
+        for message in [b"a1", b"a2", b"b1", b"b2"] {
+            calls.add(message, Instant::now(), &mut spare);
+        }
+        let same_letter = |one: &[u8], other: &[u8]| one[0] == other[0];
+        let (run, _) = calls.give(2, same_letter).unwrap();
+        assert_eq!(run.iter().map(Buffer::as_slice).collect::<Vec<_>>(), [b"a1", b"a2"]);
+        assert_eq!((calls.given(), calls.waiting.len()), (1, 2));
+        calls.came_back(4);
+        assert_eq!((calls.given(), calls.bytes), (0, 4));
     }
 
     #[test]
@@ -319,7 +414,8 @@ mod tests {
         assert!(calls.have_room(&limits));
         calls.add(&[0; 10], Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
-        assert!(calls.give(1).is_some() && calls.give(1).is_none());
+        let never = |_: &[u8], _: &[u8]| false;
+        assert!(calls.give(1, never).is_some() && calls.give(1, never).is_none());
         calls.came_back(10);
         assert!(calls.have_room(&limits));
         calls.forget_waiting();

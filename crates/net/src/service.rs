@@ -82,8 +82,44 @@ pub trait Service: Send + Sync + 'static {
     /// When no message can begin like this, or a message would be larger than the service takes.
     fn frame(&self, unread: &mut [u8]) -> Result<Frame, FrameError>;
 
+    /// Where in a stream's unread bytes, which begin with a large message that is not whole yet, its bulk begins: that is received to
+    /// the start of a page, where a kernel copies from it best.
+    fn bulk_at(&self, unread: &[u8]) -> usize {
+        let _ = unread;
+        0
+    }
+
     /// Answers one message by appending to `output`, with the marks that its transport needs.
     fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict;
+
+    /// Whether messages that come right behind this one may be answered together with it; it is asked of every message, so that
+    /// the answer has to be cheap.
+    fn begins_run(&self, message: &[u8]) -> bool {
+        let _ = message;
+        false
+    }
+
+    /// Whether `next`, which came right behind `previous` over the same connection, may be answered together with it.
+    fn continues_run(&self, previous: &[u8], next: &[u8]) -> bool {
+        let _ = (previous, next);
+        false
+    }
+
+    /// Answers the message of `call` and, one after the other, those of `rest`, each of which continues the one before it. They
+    /// are answered all or, with a verdict that says so, none.
+    fn call_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
+        let mark = output.mark();
+        for message in std::iter::once(call.message).chain(rest.iter().copied()) {
+            match self.call(&Call { message, ..*call }, output) {
+                Verdict::Answered | Verdict::Silent => {}
+                verdict => {
+                    output.rewind(&mark);
+                    return verdict;
+                }
+            }
+        }
+        Verdict::Answered
+    }
 
     /// Hears that a connection is gone.
     fn disconnected(&self, peer: &Peer) {

@@ -14,7 +14,7 @@ impl SpareBuffers {
     const MAX_BUFFERS: usize = 64;
 
     /// How much memory is kept, over all buffers.
-    const MAX_BYTES: usize = 4 << 20;
+    const MAX_BYTES: usize = 8 << 20;
 
     /// The smallest buffer that is made.
     const MIN_CAPACITY: usize = 512;
@@ -46,6 +46,11 @@ impl SpareBuffers {
         }
     }
 
+    /// Takes several buffers back.
+    pub(crate) fn give_all(&mut self, buffers: Vec<Buffer>) {
+        buffers.into_iter().for_each(|buffer| self.give(buffer));
+    }
+
     /// A capacity that makes buffers for messages of similar size alike, and wastes at most a page of large ones.
     fn rounded(capacity: usize) -> usize {
         const PAGE: usize = 4096;
@@ -74,6 +79,6 @@ mod tests {
         for _ in 0..10 {
             spare.give(Buffer::with_capacity(1 << 20));
         }
-        assert_eq!((spare.buffers.len(), spare.bytes), (4, 4 << 20));
+        assert_eq!((spare.buffers.len(), spare.bytes), (8, 8 << 20));
     }
 }

@@ -29,6 +29,7 @@ struct WorkerCounters {
     replayed: AtomicU64,
     dropped: AtomicU64,
     deferred: AtomicU64,
+    gathered: AtomicU64,
 }
 
 /// What the server has done since it began. Each worker counts for itself; reading adds up.
@@ -65,6 +66,8 @@ pub(crate) enum Event {
     Dropped,
     /// A call was put off to a thread that may wait.
     Deferred,
+    /// A WRITE was carried out together with the one before it.
+    Gathered,
 }
 
 impl Counters {
@@ -86,8 +89,11 @@ impl Counters {
     }
 
     pub(crate) fn count(&self, worker: usize, event: Event) {
-        let worker = self.worker(worker);
-        worker.event(event).fetch_add(1, Ordering::Relaxed);
+        self.count_many(worker, event, 1);
+    }
+
+    pub(crate) fn count_many(&self, worker: usize, event: Event, count: u64) {
+        self.worker(worker).event(event).fetch_add(count, Ordering::Relaxed);
     }
 
     fn sum(&self, event: Event) -> u64 {
@@ -120,6 +126,11 @@ impl Counters {
         self.sum(Event::Deferred)
     }
 
+    /// WRITEs that were carried out together with the one before them, and cost no system call of their own.
+    pub fn gathered(&self) -> u64 {
+        self.sum(Event::Gathered)
+    }
+
     /// The procedures that were called at all, with how often.
     pub fn procedures(&self) -> Vec<ProcedureCount> {
         let of = |version: usize, procedure: usize| -> u64 {
@@ -147,6 +158,7 @@ impl WorkerCounters {
             Event::Replayed => &self.replayed,
             Event::Dropped => &self.dropped,
             Event::Deferred => &self.deferred,
+            Event::Gathered => &self.gathered,
         }
     }
 }

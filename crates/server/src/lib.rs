@@ -42,6 +42,7 @@ mod unlink;
 mod v2;
 mod v3;
 mod v4;
+mod write_run;
 
 pub use callout::{Destination, Transmit};
 pub use counters::{Counters, ProcedureCount};
@@ -56,3 +57,4 @@ pub use replay::ReplyLog;
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};
 pub use server::{ReadPlusMode, Server, Settings};
+pub use write_run::{RunAnswer, WrittenRun, write_data_at};

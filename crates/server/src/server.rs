@@ -49,6 +49,8 @@ pub struct Settings {
     /// From how many bytes on a READ of NFSv3, 4.1 and 4.2 is sent from the file itself, where that never waits, and not copied before; `None`
     /// copies always.
     pub sendfile_bytes: Option<u32>,
+    /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one.
+    pub gather_writes: bool,
     /// How many replies to calls that must not happen twice are kept.
     pub replay_entries: usize,
     /// For how long they are kept.
@@ -100,6 +102,7 @@ impl Settings {
             max_transfer_bytes: 1 << 20,
             read_plus: ReadPlusMode::default(),
             sendfile_bytes: Some(Settings::SENDFILE_BYTES),
+            gather_writes: true,
             replay_entries: 16_384,
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,

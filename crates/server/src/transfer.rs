@@ -116,17 +116,38 @@ pub(crate) fn write_at(
     offset_bytes: u64,
     (data, stability): (&[u8], Stability),
 ) -> vfs::Result<Written> {
-    let end = offset_bytes.checked_add(data.len() as u64);
-    if end.is_none_or(|end| i64::try_from(end).is_err()) {
-        return Err(Error::FileTooBig);
+    check_end(offset_bytes, data.len())?;
+    let result = file.write_at(&node.context, offset_bytes, data, stability);
+    note_loss(node, stability, result)
+}
+
+/// Refuses to write beyond the largest offset that a file can have.
+fn check_end(offset_bytes: u64, length: usize) -> vfs::Result<()> {
+    let end = offset_bytes.checked_add(length as u64);
+    if end.is_none_or(|end| i64::try_from(end).is_err()) { Err(Error::FileTooBig) } else { Ok(()) }
+}
+
+fn note_loss(node: &Node<'_>, stability: Stability, result: vfs::Result<Written>) -> vfs::Result<Written> {
+    if let Err(error) = &result
+        && stability != Stability::Unstable
+        && is_lost(error)
+    {
+        node.server.renew_write_verifier();
     }
-    match file.write_at(&node.context, offset_bytes, data, stability) {
-        Err(error) if stability != Stability::Unstable && is_lost(&error) => {
-            node.server.renew_write_verifier();
-            Err(error)
-        }
-        result => result,
-    }
+    result
+}
+
+/// Writes parts that lie one right behind the other, as [`write_at`] writes them together.
+pub(crate) fn write_parts_at(
+    node: &Node<'_>,
+    file: &dyn OpenFile,
+    offset_bytes: u64,
+    (parts, stability): (&[&[u8]], Stability),
+) -> vfs::Result<Written> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    check_end(offset_bytes, length)?;
+    let result = file.write_parts_at(&node.context, offset_bytes, parts, stability);
+    note_loss(node, stability, result)
 }
 
 /// Writes all of `data` to stable storage, going on after short writes, and returns the attributes afterwards.

@@ -77,6 +77,34 @@ pub trait OpenFile: Send + Sync {
         Err(Error::ReadOnly)
     }
 
+    /// Writes `parts`, one right behind the other, from `offset_bytes` on, as [`OpenFile::write_at`] writes them together. Says how many
+    /// bytes of them all were written.
+    ///
+    /// # Errors
+    /// As [`OpenFile::write_at`]; without an override the parts are written one by one, and an error of a later one only ends them.
+    fn write_parts_at(
+        &self,
+        cx: &Context<'_>,
+        offset_bytes: u64,
+        parts: &[&[u8]],
+        stability: Stability,
+    ) -> Result<Written> {
+        let mut all = Written { count: 0, stability };
+        for part in parts {
+            match self.write_at(cx, offset_bytes + all.count as u64, part, stability) {
+                Ok(written) => {
+                    all.count += written.count;
+                    if written.count < part.len() {
+                        break;
+                    }
+                }
+                Err(error) if all.count == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(all)
+    }
+
     /// Brings everything that was written to this file, by whomever, to stable storage.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use config::{
 };
 
 use super::reply_flags::ReplyFlags;
+use super::storage_flags::StorageFlags;
 
 /// Serve directories, or memory, over NFS.
 #[derive(Debug, Args)]
@@ -33,6 +34,8 @@ pub struct Flags {
     server: ServerFlags,
     #[command(flatten)]
     reply: ReplyFlags,
+    #[command(flatten)]
+    storage: StorageFlags,
 }
 
 /// How the directories on the command line are offered.
@@ -224,6 +227,7 @@ impl Flags {
             open_file_idle: server.open_file_idle,
             copy_from: (!server.copy_from.is_empty()).then(|| server.copy_from.clone()),
             reply: self.reply.settings(),
+            storage: self.storage.settings(),
             limits: LimitSettings {
                 max_connections: server.max_connections,
                 idle_timeout: server.idle_timeout.map(|timeout| timeout.0),

@@ -12,6 +12,7 @@ mod reply_flags;
 mod service_manager;
 mod serving;
 mod start;
+mod storage_flags;
 
 use std::env;
 

@@ -90,7 +90,9 @@ impl Serving {
                 }
             }
         }
-        tracing::info!(counters = ?self.daemon.net_counters(), open_files = ?self.daemon.server().open_files(), "ended");
+        let server = self.daemon.server();
+        let gathered_writes = server.counters().gathered();
+        tracing::info!(counters = ?self.daemon.net_counters(), open_files = ?server.open_files(), gathered_writes, "ended");
     }
 
     /// Ends the server; `signals` end when it has.

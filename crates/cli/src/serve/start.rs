@@ -34,6 +34,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
         send_path: reply_flags::send_path(&settings.reply),
         sendfile_bytes: sendfile_bytes(settings, defaults.sendfile_bytes),
+        gather_writes: settings.storage.gather_writes.unwrap_or(defaults.gather_writes),
         open_files_per_worker: settings.open_files.unwrap_or(defaults.open_files_per_worker),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),

@@ -57,6 +57,7 @@ level = "debug"
         open_file_idle: Some(Duration::from_millis(500)),
         copy_from: Some(vec!["192.0.2.7".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]),
         reply: ReplySettings::default(),
+        storage: StorageSettings::default(),
         limits: LimitSettings {
             max_connections: Some(10),
             max_in_flight: Some(11),
@@ -83,6 +84,12 @@ fn every_way_to_send_replies_has_its_effect() {
     let unlimited = parse("[reply]\nfragment = \"whole\"\nsegments = \"none\"\n").unwrap().0.reply;
     assert_eq!((unlimited.fragment, unlimited.segments), (Some(None), Some(None)));
     assert!(refusal("[reply]\nfragment = 100\n").contains("1K and more"));
+}
+
+#[test]
+fn every_key_of_storage_has_its_effect() {
+    let settings = parse("[storage]\ngather_writes = false\n").unwrap().0.storage;
+    assert_eq!(settings, StorageSettings { gather_writes: Some(false) });
 }
 
 #[test]

@@ -262,7 +262,7 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         let mark = batch.output.mark();
         let start = Start { bytes: batch.output.bytes.len(), files: batch.output.files().len() };
         let call = Call { message, peer, worker: self.loop_index, may_block: false, now: self.now };
-        match ask(&*self.engine.service, &call, &mut batch.output) {
+        match ask(&*self.engine.service, &call, &[], &mut batch.output) {
             Asked::Verdict(Verdict::Answered) => {
                 if !batch.add_answer(arrived, &start) {
                     batch.output.rewind(&mark);
@@ -288,7 +288,8 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         message.put(arrived.bytes);
         let origin = Origin::Datagram { socket: arrived.socket, source: arrived.source };
         let (peer, received, output) = (arrived.peer, self.now, Output::new());
-        blocking::submit(self.engine, Job { loop_index: self.loop_index, origin, peer, message, received, output });
+        let messages = vec![message];
+        blocking::submit(self.engine, Job { loop_index: self.loop_index, origin, peer, messages, received, output });
     }
 }
 

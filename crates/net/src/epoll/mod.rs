@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accept::Acceptor;
+use buffer::Buffer;
 use datagrams::Datagrams;
 use ending::Ending;
 use poller::{Events, Poller, Ready, Token};
@@ -232,13 +233,13 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Takes a call back from a blocking thread.
     fn take_back(&mut self, done: Done) {
-        self.bench.desk().counters.deferred.add(1);
+        self.bench.desk().counters.deferred.add(done.messages.len() as u64);
         match done.origin {
             Origin::Connection(key) => self.take_back_call(key, done),
             Origin::Datagram { socket, source } => {
                 let reply = datagrams::Late { socket, source, to: done.peer.address, output: &done.output };
                 self.datagrams.take_back(&reply, &done.asked, &self.bench.engine.hub.loops[self.bench.loop_index]);
-                self.bench.spare.give(done.message);
+                self.bench.spare.give_all(done.messages);
                 self.bench.outputs.give(done.output);
             }
         }
@@ -247,8 +248,8 @@ impl<S: Service + ?Sized> Loop<S> {
     fn take_back_call(&mut self, key: Key, done: Done) {
         // The connection's slot stays until all its calls are back.
         let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.calls.came_back(done.message.len());
-        self.bench.spare.give(done.message);
+        connection.calls.came_back(done.messages.iter().map(Buffer::len).sum());
+        self.bench.spare.give_all(done.messages);
         if connection.socket.is_none() {
             self.bench.outputs.give(done.output);
             return self.forget_if_done(key);

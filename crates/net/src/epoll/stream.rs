@@ -1,18 +1,18 @@
 //! One turn of one connection: one receive, all its messages answered, one send.
 
-use std::io::IoSlice;
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
 use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
-use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
+use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use super::poller::Ready;
 use crate::answer::{Deferring, Progress, Stop, Turn};
 use crate::blocking::{self, Job, Origin};
-use crate::connection::{CloseReason, Connection};
+use crate::connection::{CloseReason, Connection, Unread};
 use crate::hub::{Engine, LoopDesk};
 use crate::outbox::{self, FileWay, MAX_SLICES, Next};
 use crate::slots::Key;
@@ -24,6 +24,9 @@ const RECEIVE_BYTES: usize = 256 << 10;
 
 /// How many bytes one turn of a connection sends before it is the next connection's turn; one send may go beyond it.
 const TURN_SEND_BYTES: usize = 2 << 20;
+
+/// How many bytes one receive brings of a message that is likely to be large: enough for the head of every message.
+const HEAD_BYTES: usize = 1 << 10;
 
 /// How many bytes of a file without `sendfile` are read for one send, and how many zeros take the place of missing ones.
 const FILE_READ_BYTES: usize = 64 << 10;
@@ -103,37 +106,69 @@ impl<S: Service + ?Sized> Bench<S> {
         }
     }
 
+    /// Receives once, or twice when the first receive brought no more than the head of a large message.
     fn receive(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
-        let unread = &mut connection.unread;
-        if !unread.is_empty() && !unread.fits_shared(RECEIVE_BYTES) {
+        if connection.unread.is_to_be_kept(RECEIVE_BYTES) {
             return self.receive_rest(connection);
         }
-        let needed = unread.needed;
+        let expects_large = connection.unread.expects_large();
+        self.receive_shared(connection)?;
+        if expects_large && connection.unread.is_large() && !connection.unread.whole_left {
+            return self.receive_rest(connection);
+        }
+        Ok(())
+    }
+
+    /// Receives into the loop's buffer: as much as it holds, or the head of what is likely to be a large message.
+    fn receive_shared(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        let unread = &mut connection.unread;
+        let (needed, expects_large) = (unread.needed, unread.expects_large());
         self.receive.clear();
         if !unread.is_empty() {
             unread.move_to(&mut self.receive, &mut self.spare);
         }
         let room = self.receive.capacity() - self.receive.len();
+        let room = if expects_large { room.min(HEAD_BYTES) } else { room };
         let count = receive_once(connection, self.receive.space(room));
         self.receive.advance(*count.as_ref().unwrap_or(&0));
         if !self.note_received(connection, count)? || self.receive.len() < needed {
             if !self.receive.is_empty() {
-                connection.unread.keep(self.receive.as_slice(), needed, &mut self.spare);
+                connection.unread.keep(self.receive.as_slice(), needed, 0, &mut self.spare);
             }
             return Ok(());
         }
         self.answer_received(connection)
     }
 
-    /// Receives more of a large message into the connection's own buffer.
+    /// Receives more of a large message into the connection's own buffer, and the head of the next one behind it into the loop's.
     fn receive_rest(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let Connection { unread, socket, .. } = connection;
         let Some(socket) = socket else { return Ok(()) };
-        let count = receive(socket, unread.space(&mut self.spare));
-        unread.received(*count.as_ref().unwrap_or(&0));
-        if self.note_received(connection, count)? && connection.unread.len() >= connection.unread.needed {
-            return self.answer_left(connection);
+        self.receive.clear();
+        let place = unread.space(&mut self.spare);
+        let room = place.len();
+        let result = receive_both(socket, place, self.receive.space(HEAD_BYTES));
+        let count = *result.as_ref().unwrap_or(&0);
+        unread.received(count.min(room));
+        self.receive.advance(count.saturating_sub(room));
+        if self.note_received(connection, result)? && connection.unread.len() >= connection.unread.needed {
+            connection.unread.prove(connection.unread.needed);
+            self.answer_left(connection)?;
         }
+        self.take_next_head(connection)
+    }
+
+    /// Does with what came behind a large message as if it had been received by itself.
+    fn take_next_head(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+        if self.receive.is_empty() {
+            return Ok(());
+        }
+        if connection.unread.is_empty() && connection.may_answer(&self.engine.hub.limits) {
+            return self.answer_received(connection);
+        }
+        // It has to wait behind a message that was not whole, or may not be answered now.
+        connection.unread.append(self.receive.as_slice());
+        connection.unread.whole_left = true;
         Ok(())
     }
 
@@ -162,9 +197,14 @@ impl<S: Service + ?Sized> Bench<S> {
         let turn = self.engine.turn(self.loop_index, *peer, self.now, outbox.unsent_bytes());
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
+        if progress.messages > 0 {
+            unread.prove(progress.consumed / progress.messages as usize);
+        }
         let rest = &self.receive.as_slice()[progress.consumed..];
         if !rest.is_empty() && !matches!(progress.stop, Stop::Close(_)) {
-            unread.keep(rest, progress.needed(), &mut self.spare);
+            let needed = progress.needed();
+            let bulk_at = if Unread::is_large_size(needed) { self.engine.service.bulk_at(rest) } else { 0 };
+            unread.keep(rest, needed, bulk_at, &mut self.spare);
         }
         self.finish_turn(connection, output, progress)
     }
@@ -212,15 +252,17 @@ impl<S: Service + ?Sized> Bench<S> {
 
     /// Gives waiting calls to the blocking threads, as long as the peer takes the answers.
     fn give_calls(&mut self, connection: &mut Connection, key: Key) {
+        let service = Arc::clone(&self.engine.service);
+        let continues = |previous: &[u8], next: &[u8]| service.continues_run(previous, next);
         while connection.outbox.unsent_bytes() <= self.engine.hub.limits.max_unsent_bytes
-            && let Some(call) = connection.calls.give(self.max_given)
+            && let Some((messages, received)) = connection.calls.give(self.max_given, continues)
         {
             let job = Job {
                 loop_index: self.loop_index,
                 origin: Origin::Connection(key),
                 peer: connection.peer,
-                message: call.message,
-                received: call.received,
+                messages,
+                received,
                 output: self.outputs.take(),
             };
             blocking::submit(&self.engine, job);
@@ -348,6 +390,13 @@ impl Progress {
 
 fn receive(socket: impl AsFd, place: &mut [u8]) -> Result<usize, Errno> {
     net::recv(socket, place, RecvFlags::DONTWAIT).map(|(count, _)| count)
+}
+
+/// Receives into one place and, when that is full, into another one.
+fn receive_both(socket: impl AsFd, place: &mut [u8], next: &mut [u8]) -> Result<usize, Errno> {
+    let mut places = [IoSliceMut::new(place), IoSliceMut::new(next)];
+    let received = net::recvmsg(socket, &mut places, &mut RecvAncillaryBuffer::default(), RecvFlags::DONTWAIT)?;
+    Ok(received.bytes)
 }
 
 fn receive_once(connection: &Connection, place: &mut [u8]) -> Result<usize, Errno> {

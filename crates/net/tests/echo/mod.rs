@@ -14,6 +14,9 @@ use net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, SendPath, Ser
 /// The largest message that the service takes.
 pub const MAX_BYTES: usize = 1 << 20;
 
+/// From this size on messages are called large here.
+pub const LARGE_BYTES: usize = 128 << 10;
+
 /// How long tests wait for what must happen.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -21,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open; `x` answers with as many bytes as the u32
 /// after it says; `f` answers with the file, of the length that the u32 after it says; `l` tells the local and the
 /// peer's address; `w` tells the worker; `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a
-/// blocking thread.
+/// blocking thread; `r` echoes, together with those `r` that follow it; `b` does so from a blocking thread.
 #[derive(Default)]
 pub struct Echo {
     pub gate: AtomicBool,
@@ -29,6 +32,12 @@ pub struct Echo {
     pub calls: AtomicU64,
     pub disconnected: Mutex<Vec<Peer>>,
     pub workers: Mutex<Vec<usize>>,
+    /// How many messages each run had.
+    pub runs: Mutex<Vec<usize>>,
+    /// Where the bulk of large messages is.
+    pub bulk_at: usize,
+    /// How far from the start of a page the bulk of each large message came.
+    pub misalignments: Mutex<Vec<usize>>,
 }
 
 impl Service for Echo {
@@ -44,8 +53,12 @@ impl Service for Echo {
     fn call(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = call.peer.transport == Transport::Tcp;
+        if call.message.len() >= LARGE_BYTES {
+            let bulk = call.message[self.bulk_at..].as_ptr().addr();
+            self.misalignments.lock().unwrap().push(bulk % 4096);
+        }
         match call.message.first() {
-            Some(b'd') if !call.may_block => return Verdict::WouldBlock,
+            Some(b'd' | b'b') if !call.may_block => return Verdict::WouldBlock,
             Some(b'd') => {
                 self.workers.lock().unwrap().push(call.worker);
                 wait_until("the gate opens", || self.gate.load(Ordering::Acquire));
@@ -72,6 +85,29 @@ impl Service for Echo {
             Some(b'q') if !call.may_block => return Verdict::WouldBlock,
             Some(b'p' | b'q') => panic!("it was asked for"),
             _ => put(output, call.message, mark),
+        }
+        Verdict::Answered
+    }
+
+    fn bulk_at(&self, _: &[u8]) -> usize {
+        4 + self.bulk_at
+    }
+
+    fn begins_run(&self, message: &[u8]) -> bool {
+        matches!(message.first(), Some(b'r' | b'b'))
+    }
+
+    fn continues_run(&self, previous: &[u8], next: &[u8]) -> bool {
+        self.begins_run(previous) && previous.first() == next.first()
+    }
+
+    fn call_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
+        if call.message.first() == Some(&b'b') && !call.may_block {
+            return Verdict::WouldBlock;
+        }
+        self.runs.lock().unwrap().push(1 + rest.len());
+        for message in std::iter::once(&call.message).chain(rest) {
+            put(output, message, true);
         }
         Verdict::Answered
     }
@@ -148,16 +184,21 @@ impl TestServer {
     }
 
     pub fn start_on(address: &str, limits: Limits, loops: usize) -> TestServer {
-        TestServer::set_up(address, Server::new(limits).loops(loops))
+        TestServer::set_up(address, Server::new(limits).loops(loops), Echo::default())
     }
 
     pub fn sending(send_path: SendPath) -> TestServer {
-        TestServer::set_up("127.0.0.1:0", Server::new(Limits::default()).loops(1).send_path(send_path))
+        let server = Server::new(Limits::default()).loops(1).send_path(send_path);
+        TestServer::set_up("127.0.0.1:0", server, Echo::default())
     }
 
-    fn set_up(address: &str, mut server: Server) -> TestServer {
+    pub fn start_with(echo: Echo) -> TestServer {
+        TestServer::set_up("127.0.0.1:0", Server::new(Limits::default()).loops(1), echo)
+    }
+
+    fn set_up(address: &str, mut server: Server, echo: Echo) -> TestServer {
         let address = server.listen(address.parse().unwrap()).unwrap();
-        let echo = Arc::new(Echo::default());
+        let echo = Arc::new(echo);
         let handle = server.start(Arc::clone(&echo)).unwrap();
         TestServer { echo, handle, address }
     }

@@ -7,6 +7,7 @@ mod convert;
 mod create;
 mod fsinfo;
 mod fsstat;
+pub(crate) mod gather;
 mod getattr;
 mod link;
 mod lookup;

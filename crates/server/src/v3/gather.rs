@@ -1,0 +1,208 @@
+//! WRITEs that lie one right behind the other in one file, carried out as one (RFC 1813 §3.3.7).
+//!
+//! They are of one caller, with one credential, and ask for the same stability, so that what holds for the first holds for all.
+//! Each gets the reply that it would get if they had been carried out one after the other within one tick of the clock.
+
+use proto::nfs3::{FileHandle, StableHow, Status, WccAttr, WccData, WriteArgs, WriteOk};
+use rpc::{Call, OpaqueAuth};
+use state::AccessKind;
+use vfs::Written;
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::wcc::Wcc;
+use crate::fault::Fault;
+use crate::node::{CallContext, Node};
+use crate::stable_how::{stability, stable_how};
+use crate::transfer;
+
+/// What every call of WRITE has between its xid and its credential: CALL, RPC version 2, program, version 3, procedure 7.
+const WRITE: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 7];
+
+/// Where the credential begins: behind the xid and [`WRITE`].
+const CREDENTIAL_AT: usize = 4 + WRITE.len();
+
+/// What is told of each WRITE of a run that was written.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    /// How many WRITEs were written whole.
+    pub(crate) count: usize,
+    first_wcc: WccData,
+    /// The attributes of the others before and after: the first one's after.
+    further_wcc: WccData,
+    committed: StableHow,
+    verifier: [u8; 8],
+}
+
+/// A WRITE as far as it tells whether another one continues it.
+struct Head<'a> {
+    /// The credential, the verifier and the file.
+    whose: &'a [u8],
+    offset: u64,
+    count: u32,
+    stable: StableHow,
+}
+
+/// Whether a message is a WRITE that others may continue.
+pub(crate) fn is_write(message: &[u8]) -> bool {
+    message.get(4..CREDENTIAL_AT) == Some(&WRITE)
+}
+
+/// Whether two WRITEs lie one right behind the other and are alike but for that.
+pub(crate) fn continues(previous: &[u8], next: &[u8]) -> bool {
+    let (Some(previous), Some(next)) = (Head::parse(previous), Head::parse(next)) else { return false };
+    previous.whose == next.whose
+        && previous.stable == next.stable
+        && previous.count > 0
+        && previous.offset.checked_add(u64::from(previous.count)) == Some(next.offset)
+}
+
+/// Where the bytes of a WRITE begin; the message need not be whole.
+pub(crate) fn data_at(message: &[u8]) -> Option<usize> {
+    Head::parse_start(message).map(|(_, data)| message.len() - data.len())
+}
+
+impl<'a> Head<'a> {
+    /// Reads a WRITE whose count is that of its bytes; of anything else, nothing.
+    fn parse(message: &'a [u8]) -> Option<Head<'a>> {
+        let (head, data) = Head::parse_start(message)?;
+        (data.len() == xdr::padded(head.count as usize)).then_some(head)
+    }
+
+    /// Reads a WRITE as far as its bytes, and returns what there is of them.
+    fn parse_start(message: &'a [u8]) -> Option<(Head<'a>, &'a [u8])> {
+        if !is_write(message) {
+            return None;
+        }
+        let mut from = Decoder::new(&message[CREDENTIAL_AT..]);
+        let begin = from.rest();
+        for _ in ["credential", "verifier"] {
+            OpaqueAuth::decode(&mut from).ok()?;
+        }
+        FileHandle::decode(&mut from).ok()?;
+        let whose = &begin[..begin.len() - from.rest().len()];
+        let (offset, count) = (from.u64().ok()?, from.u32().ok()?);
+        let stable = StableHow::decode(&mut from).ok()?;
+        (from.u32() == Ok(count)).then_some((Head { whose, offset, count, stable }, from.rest()))
+    }
+}
+
+/// Writes the bytes of `run` at one go.
+///
+/// # Errors
+/// When nothing was written, or not one WRITE whole: then each is to be carried out by itself, and told what became of it.
+pub(crate) fn write(cx: &CallContext<'_>, run: &[&[u8]]) -> Result<Gathered, Fault> {
+    let calls = run.iter().map(|message| arguments(message)).collect::<Option<Vec<WriteArgs<'_>>>>();
+    let calls = calls.ok_or(vfs::Error::Invalid)?;
+    let first = calls.first().ok_or(vfs::Error::Invalid)?;
+    let node = cx.node(first.file.as_bytes())?;
+    let wcc = Wcc::begin(&node);
+    // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
+    // were written under the new one.
+    let verifier = cx.server.write_verifier();
+    let parts: Vec<&[u8]> = calls.iter().map(|call| call.data).collect();
+    let written = write_parts(&node, &wcc, first, &parts)?;
+    let count = whole_parts(&parts, written.count);
+    if count == 0 {
+        return Err(vfs::Error::Invalid.into());
+    }
+    let first_wcc = wcc.data();
+    let unchanged = first_wcc.after.filter(|_| first_wcc.before.is_some());
+    let before = unchanged.map(|after| WccAttr { size: after.size, modified: after.modified, changed: after.changed });
+    let further_wcc = WccData { before, after: first_wcc.after };
+    Ok(Gathered { count, first_wcc, further_wcc, committed: stable_how(written.stability), verifier })
+}
+
+fn arguments<'a>(message: &'a [u8]) -> Option<WriteArgs<'a>> {
+    WriteArgs::decode(&mut Call::parse(message).ok()?.arguments).ok()
+}
+
+fn write_parts(node: &Node<'_>, wcc: &Wcc<'_>, first: &WriteArgs<'_>, parts: &[&[u8]]) -> Result<Written, Fault> {
+    node.require_unreserved(AccessKind::Write)?;
+    let file = transfer::open_for_write(node, &wcc.before()?)?;
+    Ok(transfer::write_parts_at(node, &*file, first.offset, (parts, stability(first.stable)))?)
+}
+
+/// How many of `parts` lie whole in the first `written` bytes of them all.
+fn whole_parts(parts: &[&[u8]], written: usize) -> usize {
+    let ends = parts.iter().scan(0, |end, part| {
+        *end += part.len();
+        Some(*end)
+    });
+    ends.take_while(|end| *end <= written).count()
+}
+
+impl Gathered {
+    /// Appends the reply to the WRITE at `index` of the run.
+    pub(crate) fn encode(&self, index: usize, message: &[u8], to: &mut Encoder<'_>) {
+        let Some(count) = Head::parse(message).map(|head| head.count) else { return };
+        let file_wcc = if index == 0 { self.first_wcc } else { self.further_wcc };
+        let ok = WriteOk { file_wcc, count, committed: self.committed, verifier: self.verifier };
+        Status::Ok.encode(to);
+        ok.encode(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use buffer::Buffer;
+    use rpc::{AuthSys, Credential, Procedure, Xid};
+
+    use super::*;
+
+    fn call(uid: u32, file: &[u8], (offset, count): (u64, u32), stable: StableHow, data: &[u8]) -> Vec<u8> {
+        let mut buffer = Buffer::new();
+        let mut to = Encoder::new(&mut buffer);
+        let procedure = Procedure { program: proto::nfs3::PROGRAM, version: 3, number: 7 };
+        procedure.encode_call(Xid(offset as u32), &Credential::Sys(AuthSys::new(b"box", uid, 0, &[])), &mut to);
+        WriteArgs { file: FileHandle::new(file).unwrap(), offset, count, stable, data }.encode(&mut to);
+        buffer.as_slice().to_vec()
+    }
+
+    fn plain(offset: u64, data: &[u8]) -> Vec<u8> {
+        call(0, b"file", (offset, data.len() as u32), StableHow::Unstable, data)
+    }
+
+    #[test]
+    fn write_right_behind_another_one_continues_it() {
+        assert!(continues(&plain(0, b"four"), &plain(4, b"five5")));
+        assert!(continues(&plain(4, b"five5"), &plain(9, b"")));
+    }
+
+    #[test]
+    fn gap_or_overlap_does_not_continue() {
+        assert!(!continues(&plain(0, b"four"), &plain(5, b"gap")));
+        assert!(!continues(&plain(0, b"four"), &plain(3, b"overlap")));
+        assert!(!continues(&plain(u64::MAX - 1, b"four"), &plain(2, b"wrapped around")));
+    }
+
+    #[test]
+    fn other_caller_file_or_stability_does_not_continue() {
+        let first = plain(0, b"four");
+        assert!(!continues(&first, &call(1, b"file", (4, 1), StableHow::Unstable, b"x")));
+        assert!(!continues(&first, &call(0, b"else", (4, 1), StableHow::Unstable, b"x")));
+        assert!(!continues(&first, &call(0, b"file", (4, 1), StableHow::FileSync, b"x")));
+    }
+
+    #[test]
+    fn count_that_is_not_that_of_the_bytes_is_left_to_the_procedure() {
+        let first = plain(0, b"four");
+        assert!(!continues(&first, &call(0, b"file", (4, 2), StableHow::Unstable, b"x")));
+        assert!(!continues(&call(0, b"file", (0, 5), StableHow::Unstable, b"four"), &plain(5, b"x")));
+        assert!(!continues(&plain(0, b""), &plain(0, b"x")), "a WRITE of nothing");
+    }
+
+    #[test]
+    fn bytes_cut_off_anywhere_are_no_write() {
+        let (first, next) = (plain(0, b"four"), plain(4, b"more"));
+        for length in 0..next.len() {
+            assert!(!continues(&first, &next[..length]), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn parts_that_were_cut_do_not_count_as_written() {
+        let parts: [&[u8]; 3] = [b"one", b"three", b"x"];
+        let counts: Vec<usize> = [0, 2, 3, 7, 8, 9].map(|written| whole_parts(&parts, written)).to_vec();
+        assert_eq!(counts, [0, 0, 1, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,85 @@
+//! Runs of WRITEs: messages that came together and are carried out at one go.
+
+use buffer::Output;
+use rpc::{Call, Reply};
+use xdr::Encoder;
+
+use crate::counters::Event;
+use crate::fault::Fault;
+use crate::identity::Identity;
+use crate::node::CallContext;
+use crate::request::Request;
+use crate::server::Server;
+use crate::v3::gather::{self, Gathered};
+
+/// What became of a run.
+#[derive(Debug)]
+pub enum RunAnswer {
+    /// The first messages of it, at least one, are carried out; the others are to be answered one by one.
+    Written(Box<WrittenRun>),
+    /// All are to be answered one by one. Some bytes may be written already: they are the ones that will be.
+    OneByOne,
+    /// The run has to wait: ask again from a thread that may. Nothing has happened.
+    WouldBlock,
+}
+
+/// WRITEs that were carried out as one.
+#[derive(Debug)]
+pub struct WrittenRun(Gathered);
+
+impl WrittenRun {
+    /// How many messages of the run, from its first on, are carried out.
+    pub fn count(&self) -> usize {
+        self.0.count
+    }
+
+    /// Appends the reply to the message at `index` of the run, without a record mark.
+    ///
+    /// # Panics
+    /// When `message` is not the one that was carried out.
+    pub fn answer(&self, index: usize, message: &[u8], output: &mut Output) {
+        let call = Call::parse(message).expect("a message of a run is a call");
+        let mut to = Encoder::new(&mut output.bytes);
+        Reply::encode_success(call.xid, &mut to);
+        self.0.encode(index, message, &mut to);
+    }
+}
+
+/// Where the bytes of a WRITE of NFSv3 begin in a message that need not be whole; 0 where that cannot be told.
+pub fn write_data_at(message: &[u8]) -> usize {
+    gather::data_at(message).unwrap_or(0)
+}
+
+impl Server {
+    /// Whether a message may be the first of a run.
+    pub fn begins_run(&self, message: &[u8]) -> bool {
+        self.settings.gather_writes && gather::is_write(message)
+    }
+
+    /// Whether `next` may be carried out together with `previous`.
+    pub fn continues_run(&self, previous: &[u8], next: &[u8]) -> bool {
+        self.settings.gather_writes && gather::continues(previous, next)
+    }
+
+    /// Carries out a run, each message of which continues the one before it; that of `request` is its first.
+    pub fn write_run(&self, request: &Request<'_>, run: &[&[u8]]) -> RunAnswer {
+        let Ok(call) = Call::parse(request.message) else { return RunAnswer::OneByOne };
+        let Ok(identity) = Identity::of(&call) else { return RunAnswer::OneByOne };
+        let exports = self.exports.load();
+        let context = CallContext { server: self, request, exports: &exports, identity, may_have_happened: false };
+        match gather::write(&context, run) {
+            Ok(gathered) => {
+                for _ in 0..gathered.count {
+                    self.counters.count_call(request.worker, &call.procedure);
+                }
+                self.counters.count_many(request.worker, Event::Gathered, gathered.count as u64 - 1);
+                RunAnswer::Written(Box::new(WrittenRun(gathered)))
+            }
+            Err(Fault::Defer) => {
+                self.counters.count_many(request.worker, Event::Deferred, run.len() as u64);
+                RunAnswer::WouldBlock
+            }
+            Err(_) => RunAnswer::OneByOne,
+        }
+    }
+}
