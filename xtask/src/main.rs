@@ -21,7 +21,8 @@ usage: cargo xtask COMMAND
   source   checks where unsafe code is, and how long functions and files are
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
-  bench-peers [--rounds N] [--seconds N] [--nfsload PROGRAM] [--samples FILE]
+  peers [--load TEXT] [--marks] [--nfsload PROGRAM [--only-nfsload]] [--quick]
+        [--rounds N] [--seconds N] [--wait SECONDS] [--samples FILE]
            compares Wharf with NFS-Ganesha on this machine (as root)";
 
 fn main() -> ExitCode {
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
         ("instructions", options) => instructions::run(&root, options),
-        ("bench-peers", options) => peers::run(&root, options),
+        ("peers", options) => peers::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

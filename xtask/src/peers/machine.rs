@@ -73,6 +73,12 @@ pub fn memory_mib(process: u32) -> (f64, f64) {
     (mib("VmRSS:"), mib("VmHWM:"))
 }
 
+/// Lets the most that is resident count from now on (proc(5), `clear_refs`).
+pub fn forget_peak(process: u32) {
+    // Where the kernel does not do it, the most since the start is shown, which is no less.
+    let _ = fs::write(format!("/proc/{process}/clear_refs"), "5");
+}
+
 /// All but idle, iowait, and the guest times that are counted elsewhere already (proc(5)).
 fn busy_ticks(stat: &str) -> f64 {
     let first = stat.lines().next().unwrap_or_default();

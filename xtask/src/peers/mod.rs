@@ -1,27 +1,29 @@
-//! `cargo xtask bench-peers`: Wharf and NFS-Ganesha serve the same files in memory, and take turns in answering the same
-//! load.
+//! `cargo xtask peers`: Wharf and other servers serve the same files, and take turns in answering the same loads.
 //!
 //! Everything happens in a network of its own, with a `/run` of its own, so that neither an rpcbind nor an NFS server of
 //! this machine is in the way; when the command ends, so does everything in it. With two processors or more the servers
 //! run on the first and the load on the second.
 
-mod load;
+mod generator;
+mod loads;
 mod machine;
+mod marks;
 mod options;
-mod outcome;
+mod results;
+mod sample;
 mod servers;
 mod site;
-mod workloads;
+mod tables;
 
 use std::path::Path;
 
 use crate::{Outcome, command};
-use load::Generator;
+use generator::Generator;
+use loads::{Load, Operation};
 use options::Options;
-use outcome::Results;
-use servers::Server;
+use results::{Key, Results};
+use servers::{Server, WHARF, WHARF_UNCACHED};
 use site::Site;
-use workloads::{Others, WORKLOADS, Workload};
 
 /// Prints the comparison as Markdown, and writes the samples where that is asked for.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
@@ -32,44 +34,80 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
         return command::run(site::enter(arguments));
     }
     let site = Site::set_up()?;
-    let servers = start_all(root, &site)?;
-    let mut results = Results::new(machine::describe(root, &options));
+    let mut comparison = Comparison {
+        servers: start_all(root, &site)?,
+        site,
+        generators: Generator::all(root, &options),
+        results: Results::new(machine::describe(root, &options)),
+    };
     for round in 1..=options.rounds {
-        for workload in in_turns(&options, round) {
-            for generator in Generator::all(root, &options).iter().filter(|generator| generator.can(workload)) {
-                // Who goes first changes, so that neither always follows the other.
-                let mut order: Vec<&Server> = servers.iter().collect();
-                order.rotate_left(round as usize % servers.len());
-                for server in order.into_iter().filter(|server| takes_part(server, workload)) {
-                    let sample = generator.run(&site, server, workload)?;
-                    eprintln!("round {round}, {}, {}, {}: {sample}", server.name, generator.name(), workload.name);
-                    results.add((server.name, generator.name(), workload.name), sample);
+        for load in in_turns(&options, round) {
+            comparison.measure(round, &load);
+        }
+    }
+    println!("{}", tables::to_markdown(&comparison.results)?);
+    options.samples.as_deref().map_or(Ok(()), |path| comparison.results.write_samples(path))
+}
+
+struct Comparison {
+    servers: Vec<Server>,
+    site: Site,
+    generators: Vec<Generator>,
+    results: Results,
+}
+
+impl Comparison {
+    /// Puts a load on each server with each generator. A run that fails is told of, and the others go on.
+    fn measure(&mut self, round: u32, load: &Load) {
+        for generator in self.generators.iter().filter(|generator| generator.can(load)) {
+            // Who goes first changes, so that neither always follows the other.
+            let mut order: Vec<&Server> = self.servers.iter().filter(|server| takes_part(server, load)).collect();
+            let first = round as usize % order.len().max(1);
+            order.rotate_left(first);
+            for server in order {
+                let name = format!("round {round}, {}, {}, {load}", server.name, generator.name());
+                match generator.run(&self.site, server, load) {
+                    Ok(sample) => {
+                        eprintln!("{name}: {sample}");
+                        let key =
+                            Key { server: server.name.to_owned(), generator: generator.name(), load: load.to_string() };
+                        self.results.add(key, round, sample);
+                    }
+                    Err(failure) => {
+                        eprintln!("{name}: {failure}");
+                        self.results.failures.push(format!("{name}: {failure}"));
+                    }
                 }
             }
         }
     }
-    println!("{}", results.to_markdown()?);
-    options.samples.as_deref().map_or(Ok(()), |path| results.write_samples(path))
 }
 
-/// The loads that are wanted, in an order that changes too, since some are held against each other.
-fn in_turns(options: &Options, round: u32) -> Vec<&'static Workload> {
-    let is_named = |workload: &&Workload| options.load.as_ref().is_none_or(|text| workload.name.contains(text));
-    let baselines: Vec<_> = WORKLOADS.iter().filter(is_named).filter_map(|workload| workload.baseline).collect();
-    let is_wanted = |workload: &&Workload| is_named(workload) || baselines.contains(&workload.name);
-    let mut workloads: Vec<&Workload> = WORKLOADS.iter().filter(is_wanted).collect();
+/// The loads that are wanted and what they are held against, in an order that changes too.
+fn in_turns(options: &Options, round: u32) -> Vec<Load> {
+    let all = loads::all();
+    let baselines: Vec<Load> = match options.only_marks {
+        true => Vec::new(),
+        false => all.iter().filter(|load| options.wants(load)).filter_map(Load::baseline).collect(),
+    };
+    let mut wanted: Vec<Load> =
+        all.into_iter().filter(|load| options.wants(load) || baselines.contains(load)).collect();
     if round.is_multiple_of(2) {
-        workloads.reverse();
+        wanted.reverse();
     }
-    workloads
+    wanted
 }
 
-fn takes_part(server: &Server, workload: &Workload) -> bool {
-    server.name == "Wharf" || workload.others != Others::Nobody
+fn takes_part(server: &Server, load: &Load) -> bool {
+    match server.name {
+        WHARF => true,
+        WHARF_UNCACHED => load.operation == Operation::ReadOwnFile,
+        _ => !load.is_wharfs_alone(),
+    }
 }
 
 fn start_all(root: &Path, site: &Site) -> Outcome<Vec<Server>> {
-    let mut servers = vec![Server::wharf(root, site)?];
+    let mut servers = vec![Server::wharf(root, site)?, Server::wharf_uncached(root, site)?];
     if command::is_installed("ganesha.nfsd") && command::is_installed("rpcbind") {
         servers.push(Server::ganesha(site)?);
     } else {

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use super::loads::Load;
+use super::marks;
 use crate::{Failure, Outcome};
 
 /// The word that tells the command that it runs in its own network already.
@@ -10,46 +12,94 @@ pub struct Options {
     pub is_inside: bool,
     /// How often each server gets each load. Six is the least that gives an interval of 95 % to a median.
     pub rounds: u32,
-    /// How long each load is measured, in seconds; half a second before that does not count.
-    pub seconds: u32,
+    /// How long each load is measured, in seconds; a quarter of a second before that does not count.
+    pub seconds: f64,
     /// How long a run waits for a quiet machine, in seconds; then it goes on and shows what others took.
     pub wait: u32,
     /// A load generator beside `wharf bench`, which speaks on the options of `nfsload`.
     pub nfsload: Option<PathBuf>,
-    /// A part of the names of the loads that are wanted, instead of all; what they are held against comes too.
-    pub load: Option<String>,
+    /// Leave `wharf bench` out.
+    pub only_nfsload: bool,
+    /// Leave out the loads that no mark is on.
+    pub only_marks: bool,
+    /// Parts of the names of the loads that are wanted; none means all.
+    pub loads: Vec<String>,
     /// Where to write every sample, as JSON.
     pub samples: Option<PathBuf>,
 }
 
-impl Options {
-    pub fn parse(arguments: &[String]) -> Outcome<Options> {
-        let mut options =
-            Options { is_inside: false, rounds: 6, seconds: 3, wait: 10, nfsload: None, load: None, samples: None };
-        let mut rest = arguments.iter();
-        while let Some(name) = rest.next() {
-            if name == INSIDE {
-                options.is_inside = true;
-                continue;
-            }
-            let value = rest.next().ok_or_else(|| Failure::Usage(format!("{name} needs a value")))?;
-            match name.as_str() {
-                "--rounds" => options.rounds = number(name, value)?,
-                "--seconds" => options.seconds = number(name, value)?,
-                "--wait" => options.wait = number(name, value)?,
-                "--nfsload" => options.nfsload = Some(value.into()),
-                "--load" => options.load = Some(value.clone()),
-                "--samples" => options.samples = Some(value.into()),
-                _ => return Err(Failure::Usage(format!("{name} is no option of bench-peers"))),
-            }
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            is_inside: false,
+            rounds: 6,
+            seconds: 2.0,
+            wait: 10,
+            nfsload: None,
+            only_nfsload: false,
+            only_marks: false,
+            loads: Vec::new(),
+            samples: None,
         }
-        Ok(options)
     }
 }
 
-fn number(name: &str, value: &str) -> Outcome<u32> {
-    let number = value.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| Failure::Usage(format!("{name} {value}: a number from 1 on is wanted")))
+impl Options {
+    pub fn parse(arguments: &[String]) -> Outcome<Options> {
+        let mut options = Options::default();
+        let mut rest = arguments.iter();
+        while let Some(name) = rest.next() {
+            if options.set_flag(name) {
+                continue;
+            }
+            let value = rest.next().ok_or_else(|| Failure::Usage(format!("{name} needs a value")))?;
+            options.set(name, value)?;
+        }
+        if options.only_nfsload && options.nfsload.is_none() {
+            return Err(Failure::Usage("--only-nfsload needs --nfsload PROGRAM".to_owned()));
+        }
+        Ok(options)
+    }
+
+    /// Whether a load takes part.
+    pub fn wants(&self, load: &Load) -> bool {
+        let name = load.to_string();
+        let is_named = self.loads.is_empty() || self.loads.iter().any(|text| name.contains(text));
+        is_named && (!self.only_marks || marks::all().iter().any(|mark| mark.load == name))
+    }
+
+    fn set_flag(&mut self, name: &str) -> bool {
+        match name {
+            INSIDE => self.is_inside = true,
+            "--only-nfsload" => self.only_nfsload = true,
+            "--marks" => self.only_marks = true,
+            // Enough to see that everything works; three rounds are the least that give a ratio an interval.
+            "--quick" => (self.rounds, self.seconds, self.wait) = (3, 0.3, 0),
+            _ => return false,
+        }
+        true
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Outcome {
+        match name {
+            "--rounds" => self.rounds = positive(name, value)?,
+            "--seconds" => self.seconds = positive(name, value)?,
+            "--wait" => self.wait = value.parse().map_err(|_| not_a_number(name, value))?,
+            "--nfsload" => self.nfsload = Some(value.into()),
+            "--load" => self.loads.push(value.to_owned()),
+            "--samples" => self.samples = Some(value.into()),
+            _ => return Err(Failure::Usage(format!("{name} is no option of peers"))),
+        }
+        Ok(())
+    }
+}
+
+fn positive<T: std::str::FromStr + Default + PartialOrd>(name: &str, value: &str) -> Outcome<T> {
+    value.parse().ok().filter(|number| *number > T::default()).ok_or_else(|| not_a_number(name, value))
+}
+
+fn not_a_number(name: &str, value: &str) -> Failure {
+    Failure::Usage(format!("{name} {value}: a number above 0 is wanted"))
 }
 
 #[cfg(test)]
@@ -62,12 +112,32 @@ mod tests {
 
     #[test]
     fn options_come_in_any_order_and_wrong_ones_are_named() {
-        let options = parse("--seconds 2 --inside --nfsload /x/nfsload --rounds 9").unwrap();
-        assert_eq!((options.rounds, options.seconds, options.is_inside), (9, 2, true));
+        let options = parse("--seconds 0.5 --inside --nfsload /x/nfsload --marks --rounds 9 --wait 0").unwrap();
+        assert_eq!((options.rounds, options.wait, options.is_inside, options.only_marks), (9, 0, true, true));
+        assert!((options.seconds - 0.5).abs() < f64::EPSILON);
         assert_eq!(options.nfsload, Some("/x/nfsload".into()));
-        for (words, complaint) in [("--rounds", "needs a value"), ("--rounds 0", "from 1 on"), ("--x 1", "--x is no")] {
+        for (words, complaint) in [
+            ("--rounds", "needs a value"),
+            ("--rounds 0", "above 0"),
+            ("--x 1", "--x is no"),
+            ("--only-nfsload", "needs --nfsload"),
+        ] {
             let failure = parse(words).err().unwrap().to_string();
             assert!(failure.contains(complaint), "{failure}");
         }
+    }
+
+    #[test]
+    fn loads_are_wanted_by_any_part_of_their_names() {
+        let names = |words: &str| -> Vec<String> {
+            let options = parse(words).unwrap();
+            super::super::loads::all().iter().filter(|load| options.wants(load)).map(ToString::to_string).collect()
+        };
+        assert_eq!(names("--load ACCESS --load LOOKUP").len(), 4);
+        assert_eq!(
+            names("--marks --load ACCESS --load 4.1"),
+            ["NFSv3: ACCESS, 4×16", "NFSv4.1: READ 4 KiB random, 4×16"]
+        );
+        assert!(names("--load nothing").is_empty());
     }
 }

@@ -2,12 +2,19 @@
 
 use std::fs::{self, File};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::site::Site;
 use crate::{Failure, Outcome, command};
+
+/// The server of this checkout.
+pub const WHARF: &str = "Wharf";
+/// The same, which opens and closes the file for each READ.
+pub const WHARF_UNCACHED: &str = "Wharf without open files";
+/// NFS-Ganesha with the VFS backend.
+pub const GANESHA: &str = "NFS-Ganesha";
 
 /// How long a server may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,13 +39,23 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// The program of this checkout, with its defaults but for the superuser, who is let through here and there.
+    /// The program of this checkout with one event loop, and otherwise with its defaults but for the superuser, who is let
+    /// through here and there.
     pub fn wharf(root: &Path, site: &Site) -> Outcome<Server> {
-        const PORT: u16 = 20_490;
+        Server::wharf_with(root, site, (WHARF, 20_490), &[])
+    }
+
+    /// The same without the cache of open files.
+    pub fn wharf_uncached(root: &Path, site: &Site) -> Outcome<Server> {
+        Server::wharf_with(root, site, (WHARF_UNCACHED, 20_491), &["--open-files", "0"])
+    }
+
+    fn wharf_with(root: &Path, site: &Site, (name, port): (&'static str, u16), flags: &[&str]) -> Outcome<Server> {
         let mut server = site.server_command(&wharf_program(root));
-        server.arg("serve").arg(&site.export).args(["--listen", &format!("127.0.0.1:{PORT}"), "--no-root-squash"]);
-        server.arg("--state-dir").arg(site.state.join("wharf"));
-        Server::start("Wharf", server, Ports { nfs: PORT, mount: PORT, log: site.state.join("wharf.log") })
+        server.arg("serve").arg(&site.export).args(["--listen", &format!("127.0.0.1:{port}"), "--no-root-squash"]);
+        server.args(["--loops", "1"]).args(flags);
+        server.arg("--state-dir").arg(site.state.join(format!("wharf-{port}")));
+        Server::start(name, server, Ports { nfs: port, mount: port, log: site.state.join(format!("wharf-{port}.log")) })
     }
 
     /// NFS-Ganesha with the VFS backend, and the rpcbind that it wants.
@@ -54,13 +71,9 @@ impl Server {
         let config = site.state.join("ganesha.conf");
         let text = ganesha_config(&site.export, PORT, MOUNT_PORT);
         fs::write(&config, text).map_err(|source| Failure::File { path: config.clone(), source })?;
-        let mut server = site.server_command("ganesha.nfsd");
+        let mut server = site.server_command(Path::new("ganesha.nfsd"));
         server.args(["-F", "-L", "/dev/stderr", "-N", "NIV_WARN", "-p", "/run/ganesha/pid", "-f"]).arg(&config);
-        Server::start(
-            "NFS-Ganesha",
-            server,
-            Ports { nfs: PORT, mount: MOUNT_PORT, log: site.state.join("ganesha.log") },
-        )
+        Server::start(GANESHA, server, Ports { nfs: PORT, mount: MOUNT_PORT, log: site.state.join("ganesha.log") })
     }
 
     fn start(name: &'static str, mut command: Command, ports: Ports) -> Outcome<Server> {
@@ -93,13 +106,13 @@ impl Server {
 struct Ports {
     nfs: u16,
     mount: u16,
-    log: std::path::PathBuf,
+    log: PathBuf,
 }
 
 /// The program of this checkout.
-pub fn wharf_program(root: &Path) -> String {
+pub fn wharf_program(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
-    target.join("release/wharf").to_string_lossy().into_owned()
+    target.join("release/wharf")
 }
 
 fn ganesha_config(export: &Path, port: u16, mount_port: u16) -> String {

@@ -8,10 +8,21 @@ use std::process::Command;
 use super::options::INSIDE;
 use crate::{Failure, Outcome, command};
 
-/// The size of the file that is read: it fits into memory with ease.
-pub const FILE_BYTES: u64 = 256 << 20;
-/// The file's name in the export.
-pub const FILE_NAME: &str = "big";
+/// The file that is read, and its size: it fits into memory with ease.
+pub const READ_FILE: &str = "big";
+pub const READ_FILE_BYTES: u64 = 256 << 20;
+/// The size of each file that is written.
+pub const WRITE_FILE_BYTES: u64 = 64 << 20;
+/// How many files are written.
+const WRITE_FILES: u32 = 8;
+/// The files that connections read one each.
+const OWN_FILES: u32 = 256;
+const OWN_FILE_BYTES: u64 = 1 << 20;
+/// The directory with many names, and how many.
+pub const LARGE_DIRECTORY: &str = "d10k";
+const NAMES: u32 = 10_000;
+/// The directory in which files are made.
+const EMPTY_DIRECTORY: &str = "cr";
 
 /// The folders of a comparison.
 pub struct Site {
@@ -28,7 +39,7 @@ pub fn enter(arguments: &[String]) -> Command {
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]);
-    command.arg(program).args(["bench-peers", INSIDE]).args(arguments);
+    command.arg(program).args(["peers", INSIDE]).args(arguments);
     command
 }
 
@@ -45,7 +56,7 @@ impl Site {
         for folder in ["/run/export", "/run/state", "/run/rpcbind", "/run/ganesha"] {
             fs::create_dir_all(folder).map_err(|source| Failure::File { path: folder.into(), source })?;
         }
-        command::run(words("mount -t tmpfs -o size=1g tmpfs /run/export"))?;
+        command::run(words("mount -t tmpfs -o size=2g tmpfs /run/export"))?;
         // Ganesha notes its clients here, which are none of this machine's.
         if Path::new("/var/lib/nfs").is_dir() {
             command::run(words("mount -t tmpfs tmpfs /var/lib/nfs"))?;
@@ -54,13 +65,33 @@ impl Site {
         Ok(site)
     }
 
+    /// Makes the files and directories that the loads use, by the names that `nfsload` knows.
     fn fill(&self) -> Outcome {
-        let path = self.export.join(FILE_NAME);
+        self.fill_file(READ_FILE, READ_FILE_BYTES)?;
+        for number in 0..OWN_FILES {
+            self.fill_file(&format!("f{number:03}"), OWN_FILE_BYTES)?;
+        }
+        for number in 0..WRITE_FILES {
+            self.fill_file(&format!("w{number}"), WRITE_FILE_BYTES)?;
+        }
+        for name in [EMPTY_DIRECTORY, LARGE_DIRECTORY] {
+            let path = self.export.join(name);
+            fs::create_dir(&path).map_err(|source| Failure::File { path, source })?;
+        }
+        for number in 0..NAMES {
+            let path = self.export.join(LARGE_DIRECTORY).join(format!("name{number:05}"));
+            File::create(&path).map_err(|source| Failure::File { path, source })?;
+        }
+        Ok(())
+    }
+
+    fn fill_file(&self, name: &str, bytes: u64) -> Outcome {
+        let path = self.export.join(name);
         let failed = |source| Failure::File { path: path.clone(), source };
         let mut file = File::create(&path).map_err(failed)?;
         // Numbers, so that no page is like another.
         let mut block = vec![0_u8; 1 << 20];
-        for number in 0..FILE_BYTES >> 20 {
+        for number in 0..bytes >> 20 {
             for (index, word) in block.chunks_exact_mut(8).enumerate() {
                 word.copy_from_slice(&((number << 32) + index as u64).to_le_bytes());
             }
@@ -70,21 +101,21 @@ impl Site {
     }
 
     /// A command on the servers' processor.
-    pub fn server_command(&self, program: &str) -> Command {
+    pub fn server_command(&self, program: &Path) -> Command {
         self.on_processor("0", program)
     }
 
     /// A command on the load's processor.
-    pub fn load_command(&self, program: &str) -> Command {
+    pub fn load_command(&self, program: &Path) -> Command {
         self.on_processor("1", program)
     }
 
-    fn on_processor(&self, processor: &str, program: &str) -> Command {
+    fn on_processor(&self, processor: &str, program: &Path) -> Command {
         if !self.is_pinned {
             return Command::new(program);
         }
         let mut command = Command::new("taskset");
-        command.args(["-c", processor, program]);
+        command.args(["-c", processor]).arg(program);
         command
     }
 }

@@ -1,0 +1,118 @@
+//! All samples of a comparison.
+
+use std::fs;
+use std::path::Path;
+
+use measure::{Comparison, Resampling};
+use serde_json::{Value, json};
+
+use super::sample::Sample;
+use crate::{Failure, Outcome};
+
+/// Whose samples, of what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    pub server: String,
+    pub generator: &'static str,
+    pub load: String,
+}
+
+/// The samples of one key, each with its round, in the order in which they were taken.
+#[derive(Debug)]
+pub struct Series {
+    pub key: Key,
+    samples: Vec<(u32, Sample)>,
+}
+
+/// Samples, and runs that gave none.
+#[derive(Debug)]
+pub struct Results {
+    pub machine: Value,
+    pub series: Vec<Series>,
+    pub failures: Vec<String>,
+}
+
+impl Series {
+    /// One figure of every run.
+    pub fn figures(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        self.samples.iter().map(|(_, sample)| figure(sample)).collect()
+    }
+
+    /// This divided by the other, of the rounds that both have; nothing where those are too few, or a figure is missing.
+    pub fn divided_by(&self, baseline: &Series, figure: impl Fn(&Sample) -> f64) -> Option<Comparison> {
+        let pairs = self.samples.iter().filter_map(|(round, mine)| {
+            let (_, theirs) = baseline.samples.iter().find(|(other, _)| other == round)?;
+            Some((figure(theirs), figure(mine)))
+        });
+        let (theirs, mine): (Vec<f64>, Vec<f64>) = pairs.unzip();
+        Comparison::paired(&theirs, &mine, Resampling::default()).ok()
+    }
+}
+
+impl Results {
+    pub fn new(machine: Value) -> Results {
+        Results { machine, series: Vec::new(), failures: Vec::new() }
+    }
+
+    pub fn add(&mut self, key: Key, round: u32, sample: Sample) {
+        match self.series.iter_mut().find(|series| series.key == key) {
+            Some(series) => series.samples.push((round, sample)),
+            None => self.series.push(Series { key, samples: vec![(round, sample)] }),
+        }
+    }
+
+    pub fn find(&self, server: &str, generator: &str, load: &str) -> Option<&Series> {
+        let is_it = |key: &Key| key.server == server && key.generator == generator && key.load == load;
+        self.series.iter().find(|series| is_it(&series.key))
+    }
+
+    /// Writes every sample with what the machine is.
+    pub fn write_samples(&self, path: &Path) -> Outcome {
+        let series = self.series.iter().map(|Series { key, samples }| {
+            let with_round = |(round, sample): &(u32, Sample)| {
+                let mut json = sample.to_json();
+                json["round"] = json!(round);
+                json
+            };
+            let samples: Vec<Value> = samples.iter().map(with_round).collect();
+            json!({"server": key.server, "generator": key.generator, "workload": key.load, "samples": samples})
+        });
+        let all = json!({
+            "machine": self.machine,
+            "series": series.collect::<Vec<Value>>(),
+            "failures": self.failures,
+        });
+        let text = serde_json::to_string_pretty(&all)? + "\n";
+        fs::write(path, text).map_err(|source| Failure::File { path: path.to_owned(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(server: &str) -> Key {
+        Key { server: server.to_owned(), generator: "g", load: "l".to_owned() }
+    }
+
+    fn rate(operations_per_second: f64) -> Sample {
+        Sample { operations_per_second, ..Sample::default() }
+    }
+
+    #[test]
+    fn only_rounds_that_both_have_are_compared() {
+        let mut results = Results::new(json!({}));
+        for round in 1..=6 {
+            results.add(key("a"), round, rate(100.0));
+            // The second one's first run failed; its later ones are not held against the runs before them.
+            if round > 1 {
+                results.add(key("b"), round, rate(f64::from(round) * 100.0));
+            }
+        }
+        let find = |server| results.find(server, "g", "l").unwrap();
+        let figure = |sample: &Sample| sample.operations_per_second;
+        let comparison = find("b").divided_by(find("a"), figure).unwrap();
+        assert!((comparison.ratio_of_medians.value - 4.0).abs() < 1e-9, "{comparison:?}");
+        assert_eq!(find("b").divided_by(find("a"), |sample| sample.p99_us), None);
+    }
+}

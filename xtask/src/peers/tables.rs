@@ -1,0 +1,242 @@
+//! What is printed: medians, ratios and marks.
+
+use measure::{Estimate, Interval, Level, Samples, Verdict};
+use report::{Column, Table};
+
+use super::loads;
+use super::marks::{self, Against, Mark};
+use super::results::{Key, Results, Series};
+use super::sample::Sample;
+use super::servers::WHARF;
+use crate::Outcome;
+
+/// All of it as Markdown.
+pub fn to_markdown(results: &Results) -> Outcome<String> {
+    let machine = results.machine.as_object().into_iter().flatten();
+    let mut text: String = machine.map(|(name, value)| format!("- {name}: {value}\n")).collect();
+    let sections = [
+        ("Medians; in brackets the interval that holds the median with 95 % or more.", medians(results)?),
+        (
+            "Wharf divided by others, run for run; in brackets the interval of 95 % of the ratio of the medians. A \
+             difference is claimed only where it is clear of 1 by two ways to find it.",
+            ratios(results),
+        ),
+        ("NFSv4 divided by what it is held against, on the same server and in the same rounds.", versions(results)),
+        (
+            "Marks: what Wharf has to reach, and whether it did. A mark is met or missed where the whole interval is on \
+             one side of it.",
+            marks_table(results),
+        ),
+    ];
+    for (title, table) in sections.into_iter().filter(|(_, table)| !table.is_empty()) {
+        text += &format!("\n{title}\n\n{}", table.to_markdown());
+    }
+    text.extend(results.failures.iter().map(|failure| format!("\nFailed: {failure}\n")));
+    Ok(text)
+}
+
+fn medians(results: &Results) -> Outcome<Table> {
+    let titles = ["ops/s", "MB/s", "p50 µs", "p99 µs", "server µs/op", "server s/GB", "peak MiB", "foreign"];
+    let heads = ["load", "with", "server"].map(Column::text).into_iter().chain(titles.map(Column::number));
+    let mut table = Table::new(heads);
+    let mut all: Vec<&Series> = results.series.iter().collect();
+    all.sort_by_key(|series| (series.key.generator, position(results, &series.key.load)));
+    for series in all {
+        let Key { server, generator, load } = &series.key;
+        let cells = [
+            with_interval(series, 0, |sample| sample.operations_per_second)?,
+            with_interval(series, 0, |sample| sample.megabytes_per_second)?,
+            median_of(series, 0, |sample| sample.median_us)?,
+            median_of(series, 0, |sample| sample.p99_us)?,
+            with_interval(series, 2, |sample| sample.server_us_per_operation)?,
+            median_of(series, 3, Sample::server_seconds_per_gigabyte)?,
+            median_of(series, 1, |sample| sample.server_peak_mib)?,
+            median_of(series, 2, |sample| sample.foreign_processors)?,
+        ];
+        table.push([load, *generator, server.as_str()].map(str::to_owned).into_iter().chain(cells));
+    }
+    Ok(table)
+}
+
+/// Where a load comes in the list of all.
+fn position(results: &Results, load: &str) -> Option<usize> {
+    let in_list = loads::all().iter().position(|listed| listed.to_string() == load);
+    in_list.or_else(|| results.series.iter().position(|series| series.key.load == load))
+}
+
+fn ratios(results: &Results) -> Table {
+    let titles = ["ops/s", "server µs/op", "peak MiB"];
+    let heads = ["load", "with", "Wharf against"].map(Column::text).into_iter().chain(titles.map(Column::number));
+    let mut table = Table::new(heads.chain([Column::text("ops/s are")]));
+    let mut others: Vec<&Series> = results.series.iter().filter(|series| series.key.server != WHARF).collect();
+    others.sort_by_key(|series| (series.key.generator, position(results, &series.key.load)));
+    for other in others {
+        let Key { server, generator, load } = &other.key;
+        let Some(wharf) = results.find(WHARF, generator, load) else { continue };
+        let Some(rate) = wharf.divided_by(other, |sample| sample.operations_per_second) else { continue };
+        let cost = wharf.divided_by(other, |sample| sample.server_us_per_operation);
+        let memory = wharf.divided_by(other, |sample| sample.server_peak_mib);
+        let cells =
+            [Some(rate), cost, memory].map(|found| found.map_or_else(String::new, |it| show(it.ratio_of_medians)));
+        let names = [load, *generator, server.as_str()].map(str::to_owned).into_iter();
+        table.push(names.chain(cells).chain([claim(rate.verdict()).to_owned()]));
+    }
+    table
+}
+
+/// The ratios of loads to those on the same server that they are held against.
+fn versions(results: &Results) -> Table {
+    let heads = ["load", "held against", "with", "server"].map(Column::text);
+    let mut table = Table::new(heads.into_iter().chain([Column::number("ops/s"), Column::number("server µs/op")]));
+    for (load, baseline) in loads::all().iter().filter_map(|load| Some((load, load.baseline()?))) {
+        let (load, baseline) = (load.to_string(), baseline.to_string());
+        for candidate in results.series.iter().filter(|series| series.key.load == load) {
+            let Key { server, generator, .. } = &candidate.key;
+            let Some(older) = results.find(server, generator, &baseline) else { continue };
+            let rate = candidate.divided_by(older, |sample| sample.operations_per_second);
+            let cost = candidate.divided_by(older, |sample| sample.server_us_per_operation);
+            let (Some(rate), Some(cost)) = (rate, cost) else { continue };
+            let names = [&load, &baseline, *generator, server.as_str()].map(str::to_owned).into_iter();
+            table.push(names.chain([rate, cost].map(|comparison| show(comparison.ratio_of_medians))));
+        }
+    }
+    table
+}
+
+fn marks_table(results: &Results) -> Table {
+    let heads = ["load", "figure", "against", "best seen"].map(Column::text).into_iter();
+    let heads = heads.chain([Column::number("mark"), Column::number("measured"), Column::text("verdict")]);
+    let mut table = Table::new(heads.chain([Column::text("with")]));
+    let mut generators: Vec<&str> = results.series.iter().map(|series| series.key.generator).collect();
+    generators.sort_unstable();
+    generators.dedup();
+    for (mark, generator) in marks::all().iter().flat_map(|mark| generators.iter().map(move |name| (mark, *name))) {
+        let Some(estimate) = estimate(results, mark, generator) else { continue };
+        let against = match mark.against {
+            Against::Server(server) => server,
+            Against::Itself => "",
+        };
+        let names = [&mark.load, mark.figure.name(), against, mark.best_seen].map(str::to_owned);
+        let found = [mark.bound.show(), show(estimate), mark.bound.judge(estimate).name().to_owned()];
+        table.push(names.into_iter().chain(found).chain([generator.to_owned()]));
+    }
+    table
+}
+
+/// What was measured for a mark, if it was.
+fn estimate(results: &Results, mark: &Mark, generator: &str) -> Option<Estimate> {
+    let wharf = results.find(WHARF, generator, &mark.load)?;
+    let figure = |sample: &Sample| mark.figure.of(sample);
+    match mark.against {
+        Against::Server(server) => {
+            let other = results.find(server, generator, &mark.load)?;
+            Some(wharf.divided_by(other, figure)?.ratio_of_medians)
+        }
+        Against::Itself => {
+            let samples = Samples::new(wharf.figures(figure)).ok()?;
+            Some(Estimate { value: samples.median(), interval: Interval { low: samples.min(), high: samples.max() } })
+        }
+    }
+}
+
+fn samples_of(series: &Series, figure: impl Fn(&Sample) -> f64) -> Outcome<Samples> {
+    Ok(Samples::new(series.figures(figure))?)
+}
+
+fn median_of(series: &Series, decimals: usize, figure: impl Fn(&Sample) -> f64) -> Outcome<String> {
+    Ok(format!("{:.decimals$}", samples_of(series, figure)?.median()))
+}
+
+/// The median and its interval; too few samples have none.
+fn with_interval(series: &Series, decimals: usize, figure: impl Fn(&Sample) -> f64) -> Outcome<String> {
+    let samples = samples_of(series, figure)?;
+    let median = samples.median();
+    Ok(match samples.median_interval(Level::P95) {
+        Ok(found) => {
+            let (low, high) = (found.interval.low, found.interval.high);
+            format!("{median:.decimals$} [{low:.decimals$}, {high:.decimals$}]")
+        }
+        Err(_) => format!("{median:.decimals$}"),
+    })
+}
+
+fn show(estimate: Estimate) -> String {
+    format!("{:.2} [{:.2}, {:.2}]", estimate.value, estimate.interval.low, estimate.interval.high)
+}
+
+fn claim(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Higher => "higher",
+        Verdict::Lower => "lower",
+        Verdict::Unclear => "not told apart",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::servers::GANESHA;
+    use super::*;
+
+    fn sample(operations_per_second: f64) -> Sample {
+        Sample {
+            operations_per_second,
+            megabytes_per_second: 1.0,
+            server_us_per_operation: 2.5,
+            server_peak_mib: 11.0,
+            foreign_processors: 0.1,
+            ..Sample::default()
+        }
+    }
+
+    /// Six rounds of rates near these.
+    fn results(series: &[(&str, &str, f64)]) -> Results {
+        let mut results = Results::new(json!({"kernel": "x"}));
+        for round in 1..=6 {
+            for (server, load, rate) in series {
+                let key = Key { server: (*server).to_owned(), generator: "nfsload", load: (*load).to_owned() };
+                results.add(key, round, sample(rate + f64::from(round) - 1.0));
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn ratio_is_wharfs_to_the_others_and_only_clear_ones_are_claimed() {
+        let text = to_markdown(&results(&[(GANESHA, "load", 100.0), (WHARF, "load", 300.0)])).unwrap();
+        assert!(text.contains("302 [300, 305]") && text.contains("2.95"), "{text}");
+        assert!(text.contains("higher") && text.contains("kernel"), "{text}");
+        assert!(!text.contains("Marks"), "{text}");
+    }
+
+    #[test]
+    fn newer_version_is_held_against_the_older_one_on_the_same_server() {
+        let (old, new) = ("NFSv3: ACCESS, 4×16", "NFSv4.1: ACCESS, 4×16");
+        let text = to_markdown(&results(&[(WHARF, old, 100.0), (WHARF, new, 90.0)])).unwrap();
+        assert!(text.contains("held against") && text.contains("0.90 ["), "{text}");
+    }
+
+    #[test]
+    fn server_without_a_peer_has_medians_and_no_ratio() {
+        let text = to_markdown(&results(&[(WHARF, "load", 300.0)])).unwrap();
+        assert!(text.contains("300") && !text.contains("divided"), "{text}");
+    }
+
+    #[test]
+    fn marks_say_what_was_wanted_what_was_found_and_whether_that_is_enough() {
+        let (fast, slow) = ("NFSv3: ACCESS, 4×16", "NFSv3: LOOKUP, 4×16");
+        let found = [(GANESHA, fast, 100.0), (WHARF, fast, 1500.0), (GANESHA, slow, 100.0), (WHARF, slow, 500.0)];
+        let text = to_markdown(&results(&found)).unwrap();
+        let row = |load: &str| text.lines().rfind(|line| line.contains(load)).unwrap().to_owned();
+        assert!(row(fast).contains("≥ 12 |") && row(fast).contains("| met "), "{text}");
+        assert!(row(slow).contains("≥ 7 |") && row(slow).contains("| missed "), "{text}");
+    }
+
+    #[test]
+    fn failed_run_is_told_of() {
+        let mut results = results(&[(WHARF, "load", 300.0)]);
+        results.failures.push("round 1: x".to_owned());
+        assert!(to_markdown(&results).unwrap().contains("Failed: round 1: x"));
+    }
+}
