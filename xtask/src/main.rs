@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod ceiling;
 mod check;
 mod command;
 mod instructions;
@@ -23,7 +24,8 @@ usage: cargo xtask COMMAND
            counts what single calls cost the server, and holds it against what is recorded
   peers [--load TEXT] [--marks] [--nfsload PROGRAM [--only-nfsload]] [--quick]
         [--rounds N] [--seconds N] [--wait SECONDS] [--samples FILE]
-           compares Wharf with NFS-Ganesha on this machine (as root)";
+           compares Wharf with NFS-Ganesha on this machine (as root)
+  ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ("arrows", []) => arrows::run(&root),
         ("source", []) => source::run(&root),
         ("instructions", options) => instructions::run(&root, options),
+        ("ceiling", words) => ceiling::run(words),
         ("peers", options) => peers::run(&root, options),
         _ => {
             eprintln!("{USAGE}");

@@ -51,5 +51,5 @@ pub const TABLE: &[Row] = &[
         tests: &[],
     },
     Row { name: "fuzz-properties", needs: &["buffer", "proto", "rpc", "xdr"], tests: &[] },
-    Row { name: "xtask", needs: &["measure", "report"], tests: &[] },
+    Row { name: "xtask", needs: &["fs-host", "measure", "report"], tests: &[] },
 ];

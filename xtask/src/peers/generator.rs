@@ -44,6 +44,11 @@ impl Generator {
         }
     }
 
+    /// Whether it is not ours.
+    pub fn is_independent(&self) -> bool {
+        self.kind == Kind::Nfsload
+    }
+
     /// Whether it can make this load.
     pub fn can(&self, load: &Load) -> bool {
         match self.kind {

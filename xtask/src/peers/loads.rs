@@ -123,6 +123,12 @@ impl Load {
         all().contains(&baseline).then_some(baseline)
     }
 
+    /// Whether a responder can be measured with it that parses nothing: reads of one size, 64 at once.
+    pub fn has_ceiling(&self) -> bool {
+        let is_read = matches!(self.operation, Operation::ReadRandom | Operation::ReadSequential);
+        self.version == "3" && is_read && self.connections * self.depth == 64
+    }
+
     /// Whether only Wharf does it: NFS-Ganesha's READ_PLUS is answered in a way that no client understands.
     pub fn is_wharfs_alone(&self) -> bool {
         self.version == "4.2"

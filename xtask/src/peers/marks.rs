@@ -4,7 +4,7 @@ use measure::Estimate;
 
 use super::loads::{self, OWN_FILE_BYTES, OWN_FILE_CONNECTIONS, Operation};
 use super::sample::Sample;
-use super::servers::{GANESHA, WHARF_UNCACHED};
+use super::servers::{CEILING_COPY, CEILING_MEMORY, CEILING_SENDFILE, GANESHA, SYSTEM_CALLS, WHARF_UNCACHED};
 
 /// What a figure of Wharf has to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,8 @@ pub enum Figure {
 pub enum Against {
     /// Another server's.
     Server(&'static str),
+    /// That of the one of these whose median is the highest.
+    FastestOf(&'static [&'static str]),
     /// Nothing: the figure counts itself, in its unit.
     Itself,
 }
@@ -52,6 +54,16 @@ pub enum Verdict {
     Missed,
     /// The interval holds the mark.
     Unclear,
+}
+
+impl Against {
+    pub fn name(self) -> &'static str {
+        match self {
+            Against::Server(server) => server,
+            Against::FastestOf(_) => "the ceiling that reads the file",
+            Against::Itself => "",
+        }
+    }
 }
 
 impl Figure {
@@ -129,6 +141,15 @@ const RATES: [(&str, f64, &str); 16] = [
     ("NFSv4.1: READ 4 KiB random, 4×16", 6.0, ""),
 ];
 
+/// The least share of the ceiling, for the two reads.
+const CEILING_SHARE: f64 = 0.7;
+const CEILING_LOADS: [&str; 2] = ["NFSv3: READ 4 KiB random, 1×64", "NFSv3: READ 128 KiB sequential, 4×16"];
+const LISTING: &str = "NFSv3: READDIRPLUS of 10 000 names, 4×1";
+/// What reads the file, as a server has to.
+const READING_CEILINGS: &[&str] = &[CEILING_COPY, CEILING_SENDFILE];
+/// The least share of the rate of the system calls that a listing needs.
+const LISTING_SHARE: f64 = 0.85;
+
 /// What an open file that is kept has to gain at least.
 const OPEN_FILES_GAIN: f64 = 1.15;
 /// The most memory with 256 busy connections, in MiB.
@@ -143,7 +164,26 @@ pub fn all() -> Vec<Mark> {
         bound: Bound::AtLeast(*mark),
         best_seen,
     });
-    rates.chain(costs()).chain(open_files()).collect()
+    rates.chain(ceilings()).chain(costs()).chain(open_files()).collect()
+}
+
+/// A server reads its data from a file, so the ceiling that does so too is the one that could be reached; the other is
+/// the literal one.
+fn ceilings() -> Vec<Mark> {
+    let mark = |load: &str, figure, against, share| Mark {
+        load: load.to_owned(),
+        figure,
+        against,
+        bound: Bound::AtLeast(share),
+        best_seen: "",
+    };
+    let ways = [Against::FastestOf(READING_CEILINGS), Against::Server(CEILING_MEMORY)];
+    let reads = CEILING_LOADS.iter().flat_map(|load| ways.map(|way| mark(load, Figure::Rate, way, CEILING_SHARE)));
+    let list = Mark {
+        best_seen: "0.25 of NFS-Ganesha's",
+        ..mark(LISTING, Figure::EntryRate, Against::Server(SYSTEM_CALLS), LISTING_SHARE)
+    };
+    reads.chain([list]).collect()
 }
 
 fn costs() -> [Mark; 3] {

@@ -54,6 +54,21 @@ impl Results {
         Results { machine, series: Vec::new(), failures: Vec::new() }
     }
 
+    /// Keeps what a run gave, and shows it to who waits.
+    pub fn record(&mut self, key: Key, round: u32, outcome: Outcome<Sample>) {
+        let name = format!("round {round}, {}, {}, {}", key.server, key.generator, key.load);
+        match outcome {
+            Ok(sample) => {
+                eprintln!("{name}: {sample}");
+                self.add(key, round, sample);
+            }
+            Err(failure) => {
+                eprintln!("{name}: {failure}");
+                self.failures.push(format!("{name}: {failure}"));
+            }
+        }
+    }
+
     pub fn add(&mut self, key: Key, round: u32, sample: Sample) {
         match self.series.iter_mut().find(|series| series.key == key) {
             Some(series) => series.samples.push((round, sample)),

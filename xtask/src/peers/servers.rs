@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::site::Site;
+use super::site::{READ_FILE, Site};
+use crate::ceiling::Way;
 use crate::{Failure, Outcome, command};
 
 /// The server of this checkout.
@@ -15,6 +16,13 @@ pub const WHARF: &str = "Wharf";
 pub const WHARF_UNCACHED: &str = "Wharf without open files";
 /// NFS-Ganesha with the VFS backend.
 pub const GANESHA: &str = "NFS-Ganesha";
+
+/// Responders that do nothing but move data: from memory, copied from the file, or sent from it.
+pub const CEILING_MEMORY: &str = "ceiling: from memory";
+pub const CEILING_COPY: &str = "ceiling: copied from the file";
+pub const CEILING_SENDFILE: &str = "ceiling: sendfile";
+/// No server, but the system calls that one has to make.
+pub const SYSTEM_CALLS: &str = "system calls";
 
 /// How long a server may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -76,6 +84,20 @@ impl Server {
         Server::start(GANESHA, server, Ports { nfs: PORT, mount: MOUNT_PORT, log: site.state.join("ganesha.log") })
     }
 
+    /// A responder that answers with blocks of this size.
+    pub fn ceiling(site: &Site, way: Way, block_bytes: u32) -> Outcome<Server> {
+        const PORT: u16 = 20_600;
+        let name = match way {
+            Way::Memory => CEILING_MEMORY,
+            Way::Copy => CEILING_COPY,
+            Way::Sendfile => CEILING_SENDFILE,
+        };
+        let mut server = site.server_command(&this_program());
+        server.args(["ceiling", "respond", way.name(), &PORT.to_string()]).arg(site.export.join(READ_FILE));
+        server.arg(block_bytes.to_string());
+        Server::start(name, server, Ports { nfs: PORT, mount: PORT + 1, log: site.state.join("ceiling.log") })
+    }
+
     fn start(name: &'static str, mut command: Command, ports: Ports) -> Outcome<Server> {
         let failed = |source| Failure::File { path: ports.log.clone(), source };
         let log = File::create(&ports.log).map_err(failed)?;
@@ -84,8 +106,7 @@ impl Server {
         let mut server = Server { name, port: ports.nfs, mount_port: ports.mount, process };
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", ports.nfs)).is_err() {
-            let is_gone = !matches!(server.process.try_wait(), Ok(None));
-            if is_gone || began.elapsed() > START_TIMEOUT {
+            if server.is_gone() || began.elapsed() > START_TIMEOUT {
                 let log = fs::read_to_string(&ports.log).unwrap_or_default();
                 let first = log.lines().count().saturating_sub(LOG_LINES);
                 let end: String = log.lines().skip(first).flat_map(|line| ["\n", line]).collect();
@@ -94,6 +115,11 @@ impl Server {
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(server)
+    }
+
+    /// Whether it has ended.
+    pub fn is_gone(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
     }
 
     /// The server's process. `taskset` becomes the program that it runs, so the number is the same.
@@ -107,6 +133,11 @@ struct Ports {
     nfs: u16,
     mount: u16,
     log: PathBuf,
+}
+
+/// The program that runs now.
+pub fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "xtask".into())
 }
 
 /// The program of this checkout.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::options::INSIDE;
+use super::servers::this_program;
 use crate::{Failure, Outcome, command};
 
 /// The file that is read, and its size: it fits into memory with ease.
@@ -36,10 +37,9 @@ pub struct Site {
 
 /// This command again, in namespaces of its own. What it starts dies with it.
 pub fn enter(arguments: &[String]) -> Command {
-    let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]);
-    command.arg(program).args(["peers", INSIDE]).args(arguments);
+    command.arg(this_program()).args(["peers", INSIDE]).args(arguments);
     command
 }
 

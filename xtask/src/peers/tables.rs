@@ -7,7 +7,7 @@ use super::loads;
 use super::marks::{self, Against, Mark};
 use super::results::{Key, Results, Series};
 use super::sample::Sample;
-use super::servers::WHARF;
+use super::servers::{SYSTEM_CALLS, WHARF};
 use crate::Outcome;
 
 /// All of it as Markdown.
@@ -36,7 +36,8 @@ pub fn to_markdown(results: &Results) -> Outcome<String> {
 }
 
 fn medians(results: &Results) -> Outcome<Table> {
-    let titles = ["ops/s", "MB/s", "p50 µs", "p99 µs", "server µs/op", "server s/GB", "peak MiB", "foreign"];
+    let titles =
+        ["ops/s", "entries/s", "MB/s", "p50 µs", "p99 µs", "server µs/op", "server s/GB", "peak MiB", "foreign"];
     let heads = ["load", "with", "server"].map(Column::text).into_iter().chain(titles.map(Column::number));
     let mut table = Table::new(heads);
     let mut all: Vec<&Series> = results.series.iter().collect();
@@ -45,6 +46,7 @@ fn medians(results: &Results) -> Outcome<Table> {
         let Key { server, generator, load } = &series.key;
         let cells = [
             with_interval(series, 0, |sample| sample.operations_per_second)?,
+            median_of(series, 0, |sample| sample.entries_per_second)?,
             with_interval(series, 0, |sample| sample.megabytes_per_second)?,
             median_of(series, 0, |sample| sample.median_us)?,
             median_of(series, 0, |sample| sample.p99_us)?,
@@ -68,7 +70,8 @@ fn ratios(results: &Results) -> Table {
     let titles = ["ops/s", "server µs/op", "peak MiB"];
     let heads = ["load", "with", "Wharf against"].map(Column::text).into_iter().chain(titles.map(Column::number));
     let mut table = Table::new(heads.chain([Column::text("ops/s are")]));
-    let mut others: Vec<&Series> = results.series.iter().filter(|series| series.key.server != WHARF).collect();
+    let is_other = |series: &&Series| ![WHARF, SYSTEM_CALLS].contains(&series.key.server.as_str());
+    let mut others: Vec<&Series> = results.series.iter().filter(is_other).collect();
     others.sort_by_key(|series| (series.key.generator, position(results, &series.key.load)));
     for other in others {
         let Key { server, generator, load } = &other.key;
@@ -112,11 +115,7 @@ fn marks_table(results: &Results) -> Table {
     generators.dedup();
     for (mark, generator) in marks::all().iter().flat_map(|mark| generators.iter().map(move |name| (mark, *name))) {
         let Some(estimate) = estimate(results, mark, generator) else { continue };
-        let against = match mark.against {
-            Against::Server(server) => server,
-            Against::Itself => "",
-        };
-        let names = [&mark.load, mark.figure.name(), against, mark.best_seen].map(str::to_owned);
+        let names = [&mark.load, mark.figure.name(), mark.against.name(), mark.best_seen].map(str::to_owned);
         let found = [mark.bound.show(), show(estimate), mark.bound.judge(estimate).name().to_owned()];
         table.push(names.into_iter().chain(found).chain([generator.to_owned()]));
     }
@@ -127,10 +126,13 @@ fn marks_table(results: &Results) -> Table {
 fn estimate(results: &Results, mark: &Mark, generator: &str) -> Option<Estimate> {
     let wharf = results.find(WHARF, generator, &mark.load)?;
     let figure = |sample: &Sample| mark.figure.of(sample);
+    let against = |other: &Series| Some(wharf.divided_by(other, figure)?.ratio_of_medians);
     match mark.against {
-        Against::Server(server) => {
-            let other = results.find(server, generator, &mark.load)?;
-            Some(wharf.divided_by(other, figure)?.ratio_of_medians)
+        Against::Server(server) => against(results.find(server, generator, &mark.load)?),
+        Against::FastestOf(servers) => {
+            let all = servers.iter().filter_map(|server| results.find(server, generator, &mark.load));
+            let median = |series: &&Series| Samples::new(series.figures(figure)).map_or(0.0, |found| found.median());
+            against(all.max_by(|one, other| median(one).total_cmp(&median(other)))?)
         }
         Against::Itself => {
             let samples = Samples::new(wharf.figures(figure)).ok()?;
@@ -176,7 +178,7 @@ fn claim(verdict: Verdict) -> &'static str {
 mod tests {
     use serde_json::json;
 
-    use super::super::servers::GANESHA;
+    use super::super::servers::{CEILING_COPY, CEILING_MEMORY, CEILING_SENDFILE, GANESHA};
     use super::*;
 
     fn sample(operations_per_second: f64) -> Sample {
@@ -231,6 +233,24 @@ mod tests {
         let row = |load: &str| text.lines().rfind(|line| line.contains(load)).unwrap().to_owned();
         assert!(row(fast).contains("≥ 12 |") && row(fast).contains("| met "), "{text}");
         assert!(row(slow).contains("≥ 7 |") && row(slow).contains("| missed "), "{text}");
+    }
+
+    #[test]
+    fn ceiling_is_the_faster_of_those_that_read_the_file() {
+        let load = "NFSv3: READ 4 KiB random, 1×64";
+        let found = [
+            (CEILING_COPY, load, 1000.0),
+            (CEILING_SENDFILE, load, 500.0),
+            (CEILING_MEMORY, load, 2000.0),
+            (WHARF, load, 800.0),
+        ];
+        let text = to_markdown(&results(&found)).unwrap();
+        let row = |against: &str| text.lines().rfind(|line| line.contains(against)).unwrap().to_owned();
+        assert!(
+            row("the ceiling that reads").contains("0.80 [") && row("the ceiling that reads").contains("| met "),
+            "{text}"
+        );
+        assert!(row(CEILING_MEMORY).contains("0.40 [") && row(CEILING_MEMORY).contains("| missed "), "{text}");
     }
 
     #[test]

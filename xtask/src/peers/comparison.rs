@@ -1,0 +1,136 @@
+//! Who takes turns with whom.
+
+use std::path::Path;
+
+use super::generator::Generator;
+use super::loads::{self, Load, Operation};
+use super::machine;
+use super::options::Options;
+use super::results::{Key, Results};
+use super::sample::Sample;
+use super::servers::{SYSTEM_CALLS, Server, WHARF, WHARF_UNCACHED, this_program};
+use super::site::{LARGE_DIRECTORY, Site};
+use crate::ceiling::Way;
+use crate::{Failure, Outcome, command};
+
+/// Servers that run, what puts loads on them, and what was found so far.
+pub struct Comparison {
+    servers: Vec<Server>,
+    site: Site,
+    generators: Vec<Generator>,
+    seconds: f64,
+    pub results: Results,
+}
+
+impl Comparison {
+    /// Makes the files and starts the servers.
+    pub fn set_up(root: &Path, options: &Options) -> Outcome<Comparison> {
+        let site = Site::set_up()?;
+        Ok(Comparison {
+            servers: start_all(root, &site)?,
+            site,
+            generators: Generator::all(root, options),
+            seconds: options.seconds,
+            results: Results::new(machine::describe(root, options)),
+        })
+    }
+
+    /// All rounds of all loads that are wanted.
+    pub fn run(&mut self, options: &Options) -> Outcome {
+        for round in 1..=options.rounds {
+            for load in in_turns(options, round) {
+                for generator in 0..self.generators.len() {
+                    self.measure(round, generator, &load)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a load on each server. A run that fails is told of, and the others go on, as long as all servers do.
+    fn measure(&mut self, round: u32, generator: usize, load: &Load) -> Outcome {
+        let generator = &self.generators[generator];
+        if !generator.can(load) {
+            return Ok(());
+        }
+        // Who goes first changes, so that none always follows the same one.
+        let mut order: Vec<&Server> = self.servers.iter().filter(|server| takes_part(server, load)).collect();
+        let first = round as usize % order.len().max(1);
+        order.rotate_left(first);
+        let mut found: Vec<(&str, Outcome<Sample>)> = Vec::new();
+        for server in order {
+            found.push((server.name, generator.run(&self.site, server, load)));
+        }
+        if load.has_ceiling() && generator.is_independent() {
+            for way in Way::ALL {
+                let (name, sample) = self.ceiling(way, generator, load)?;
+                found.push((name, sample));
+            }
+        }
+        if load.operation == Operation::ReadDirPlus {
+            found.push((SYSTEM_CALLS, self.system_calls()));
+        }
+        let generator = generator.name();
+        for (server, outcome) in found {
+            let key = Key { server: server.to_owned(), generator, load: load.to_string() };
+            self.results.record(key, round, outcome);
+        }
+        match self.servers.iter_mut().find_map(|server| server.is_gone().then_some(server.name)) {
+            Some(name) => Err(Failure::Peer(format!("{name} has ended"))),
+            None => Ok(()),
+        }
+    }
+
+    /// A responder for this load alone: it knows one size only.
+    fn ceiling(&self, way: Way, generator: &Generator, load: &Load) -> Outcome<(&'static str, Outcome<Sample>)> {
+        let responder = Server::ceiling(&self.site, way, load.block_bytes)?;
+        Ok((responder.name, generator.run(&self.site, &responder, load)))
+    }
+
+    /// How fast the directory can be listed without a server, on the servers' processor.
+    fn system_calls(&self) -> Outcome<Sample> {
+        let mut list = self.site.server_command(&this_program());
+        list.args(["ceiling", "list"]).arg(self.site.export.join(LARGE_DIRECTORY)).arg(self.seconds.to_string());
+        let text = String::from_utf8_lossy(&command::output(list)?).into_owned();
+        let number = |name: &str| text.trim().split('\t').find_map(|field| field.strip_prefix(name)?.parse().ok());
+        match (number("entries/s="), number("listings/s=")) {
+            (Some(entries_per_second), Some(operations_per_second)) => {
+                Ok(Sample { entries_per_second, operations_per_second, ..Sample::default() })
+            }
+            _ => Err(Failure::Peer(format!("the listing said: {text}"))),
+        }
+    }
+}
+
+/// The loads that are wanted and what they are held against, in an order that changes too.
+fn in_turns(options: &Options, round: u32) -> Vec<Load> {
+    let all = loads::all();
+    let baselines: Vec<Load> = match options.only_marks {
+        true => Vec::new(),
+        false => all.iter().filter(|load| options.wants(load)).filter_map(Load::baseline).collect(),
+    };
+    let mut wanted: Vec<Load> =
+        all.into_iter().filter(|load| options.wants(load) || baselines.contains(load)).collect();
+    if round.is_multiple_of(2) {
+        wanted.reverse();
+    }
+    wanted
+}
+
+fn takes_part(server: &Server, load: &Load) -> bool {
+    match server.name {
+        WHARF => true,
+        WHARF_UNCACHED => load.operation == Operation::ReadOwnFile,
+        _ => !load.is_wharfs_alone(),
+    }
+}
+
+fn start_all(root: &Path, site: &Site) -> Outcome<Vec<Server>> {
+    let mut servers = vec![Server::wharf(root, site)?, Server::wharf_uncached(root, site)?];
+    if command::is_installed("ganesha.nfsd") && command::is_installed("rpcbind") {
+        servers.push(Server::ganesha(site)?);
+    } else {
+        println!("skipped: NFS-Ganesha is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)");
+    }
+    Ok(servers)
+}
