@@ -5,6 +5,7 @@ mod arrows;
 mod ceiling;
 mod check;
 mod command;
+mod install;
 mod instructions;
 mod peers;
 mod source;
@@ -23,7 +24,8 @@ usage: cargo xtask COMMAND
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
   peers [--load TEXT] [--marks] [--nfsload PROGRAM [--only-nfsload]] [--quick]
-        [--rounds N] [--seconds N] [--wait SECONDS] [--samples FILE]
+        [--rounds N] [--seconds N] [--wait SECONDS] [--samples FILE] [--no-build] [--export ext4]
+        [--peer 'NAME PORT MOUNT-PORT COMMAND']
            compares Wharf with NFS-Ganesha on this machine (as root)
   ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
 

@@ -4,7 +4,7 @@ use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Job, Operation, Order, Outcome, Workload};
+use lab::bench::{End, Job, Order, Outcome, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -23,8 +23,9 @@ pub struct Flags {
     /// The file or directory to use, such as nfs://host/export/file.
     #[arg(value_name = "URL")]
     url: Url,
-    /// What to do: read, write, rw, randread, randwrite, randrw; open (and close), lock (and unlock); readplus-data,
-    /// readplus-hole, readplus-mixed, the same with rand in front; several with commas between them.
+    /// What to do: read, write, rw, randread, randwrite, randrw; getattr, access, lookup, createremove, readdirplus (the
+    /// whole directory); open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with
+    /// rand in front; several with commas between them.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
     rw: Vec<Workload>,
     /// How many of a hundred operations read, for rw and randrw. [default: 50]
@@ -51,6 +52,9 @@ pub struct Flags {
     /// The name of the file, below the URL.
     #[arg(long, value_name = "NAME")]
     file: Option<String>,
+    /// Let each connection use a file of its own, whose name has .0, .1 and so on behind it.
+    #[arg(long, conflicts_with = "verify")]
+    own_files: bool,
     /// Ask for every write to be on stable storage before it is answered.
     #[arg(long)]
     sync: bool,
@@ -139,8 +143,8 @@ impl Flags {
             workload.read_percent = percent;
         }
         let default_bytes = match (workload.operation, workload.order) {
-            (Operation::OpenClose | Operation::LockUnlock, _) | (_, Order::Random) => RANDOM_BYTES,
-            (_, Order::Sequential) => SEQUENTIAL_BYTES,
+            (operation, Order::Sequential) if operation.moves_bytes() => SEQUENTIAL_BYTES,
+            _ => RANDOM_BYTES,
         };
         let defaults = Job::new(self.file_url());
         Job {
@@ -155,6 +159,7 @@ impl Flags {
             warm_up: self.ramp_time,
             stable_writes: self.sync,
             verify: self.verify,
+            own_files: self.own_files,
             seed: self.seed,
             server_pid: self.server_pid,
             ..defaults

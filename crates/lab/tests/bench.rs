@@ -167,6 +167,38 @@ fn names(export: &Export) -> Vec<String> {
         while let Some(entry) = listing.next().await.unwrap() {
             names.push(String::from_utf8_lossy(&entry.name).into_owned());
         }
+        names.sort();
         names
     })
+}
+
+#[test]
+fn metadata_is_asked_for_without_filling_a_file_and_nothing_is_left_behind() {
+    let export = Export::start();
+    for workload in ["getattr", "access", "lookup", "createremove", "readdirplus"] {
+        for parameters in ["?version=3", "?version=4.1"] {
+            let job = Job { connections: 3, file_bytes: 1 << 50, ..export.job(workload, &format!("/{parameters}")) };
+            let job = Job { end: End::After(Duration::from_millis(50)), ..job };
+            let outcome = run(&job).unwrap();
+            let asked = direction(&outcome, Direction::Metadata);
+            assert!(asked.work.operations > 0 && asked.work.bytes == 0, "{workload} {parameters}");
+            assert_eq!(outcome.summary.errors(), 0, "{workload} {parameters}: {:?}", outcome.first_error);
+        }
+    }
+    assert_eq!(names(&export), Vec::<String>::new());
+}
+
+#[test]
+fn connections_with_files_of_their_own_share_none_and_leave_those_that_were_asked_for() {
+    let export = Export::start();
+    let job = Job { own_files: true, connections: 3, ..export.job("read", "/own?version=3") };
+    assert_eq!(run(&job).unwrap().summary.errors(), 0);
+    assert_eq!(names(&export), ["own.0", "own.1", "own.2"]);
+    // In a directory they are made for the job alone.
+    let job = Job { own_files: true, connections: 3, ..export.job("write", "/?version=4.1") };
+    let outcome = run(&job).unwrap();
+    assert_eq!((outcome.summary.total().bytes, outcome.summary.errors()), (2 * MIB, 0));
+    assert_eq!(names(&export).len(), 3);
+    let verified = Job { own_files: true, verify: true, ..export.job("write", "/own?version=3") };
+    assert!(matches!(run(&verified), Err(Error::Verify(_))));
 }

@@ -25,9 +25,9 @@ pub struct Comparison {
 impl Comparison {
     /// Makes the files and starts the servers.
     pub fn set_up(root: &Path, options: &Options) -> Outcome<Comparison> {
-        let site = Site::set_up()?;
+        let site = Site::set_up(root, options.export)?;
         Ok(Comparison {
-            servers: start_all(root, &site)?,
+            servers: start_all(root, &site, options)?,
             site,
             generators: Generator::all(root, options),
             seconds: options.seconds,
@@ -57,9 +57,9 @@ impl Comparison {
         let mut order: Vec<&Server> = self.servers.iter().filter(|server| takes_part(server, load)).collect();
         let first = round as usize % order.len().max(1);
         order.rotate_left(first);
-        let mut found: Vec<(&str, Outcome<Sample>)> = Vec::new();
+        let mut found: Vec<(String, Outcome<Sample>)> = Vec::new();
         for server in order {
-            found.push((server.name, generator.run(&self.site, server, load)));
+            found.push((server.name.clone(), generator.run(&self.site, server, load)));
         }
         if load.has_ceiling() && generator.is_independent() {
             for way in Way::ALL {
@@ -68,23 +68,23 @@ impl Comparison {
             }
         }
         if load.operation == Operation::ReadDirPlus {
-            found.push((SYSTEM_CALLS, self.system_calls()));
+            found.push((SYSTEM_CALLS.to_owned(), self.system_calls()));
         }
         let generator = generator.name();
         for (server, outcome) in found {
-            let key = Key { server: server.to_owned(), generator, load: load.to_string() };
+            let key = Key { server, generator, load: load.to_string() };
             self.results.record(key, round, outcome);
         }
-        match self.servers.iter_mut().find_map(|server| server.is_gone().then_some(server.name)) {
+        match self.servers.iter_mut().find_map(|server| server.is_gone().then_some(&server.name)) {
             Some(name) => Err(Failure::Peer(format!("{name} has ended"))),
             None => Ok(()),
         }
     }
 
     /// A responder for this load alone: it knows one size only.
-    fn ceiling(&self, way: Way, generator: &Generator, load: &Load) -> Outcome<(&'static str, Outcome<Sample>)> {
+    fn ceiling(&self, way: Way, generator: &Generator, load: &Load) -> Outcome<(String, Outcome<Sample>)> {
         let responder = Server::ceiling(&self.site, way, load.block_bytes)?;
-        Ok((responder.name, generator.run(&self.site, &responder, load)))
+        Ok((responder.name.clone(), generator.run(&self.site, &responder, load)))
     }
 
     /// How fast the directory can be listed without a server, on the servers' processor.
@@ -118,19 +118,22 @@ fn in_turns(options: &Options, round: u32) -> Vec<Load> {
 }
 
 fn takes_part(server: &Server, load: &Load) -> bool {
-    match server.name {
+    match server.name.as_str() {
         WHARF => true,
         WHARF_UNCACHED => load.operation == Operation::ReadOwnFile,
         _ => !load.is_wharfs_alone(),
     }
 }
 
-fn start_all(root: &Path, site: &Site) -> Outcome<Vec<Server>> {
+fn start_all(root: &Path, site: &Site, options: &Options) -> Outcome<Vec<Server>> {
     let mut servers = vec![Server::wharf(root, site)?, Server::wharf_uncached(root, site)?];
     if command::is_installed("ganesha.nfsd") && command::is_installed("rpcbind") {
         servers.push(Server::ganesha(site)?);
     } else {
         println!("skipped: NFS-Ganesha is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)");
+    }
+    for peer in &options.peers {
+        servers.push(Server::peer(site, peer)?);
     }
     Ok(servers)
 }

@@ -24,6 +24,7 @@ pub fn describe(root: &Path, options: &Options) -> Value {
         "memory_kib": field(&read("/proc/meminfo"), "MemTotal:"),
         "kernel": read("/proc/sys/kernel/osrelease").trim(),
         "ganesha": first_line("ganesha.nfsd", root, &["-v"]),
+        "export": options.export.name(),
         "seconds": options.seconds,
         "rounds": options.rounds,
     })

@@ -18,16 +18,22 @@ mod tables;
 
 use std::path::Path;
 
+use crate::install::{self, Program};
 use crate::{Outcome, command};
 use comparison::Comparison;
 use options::Options;
+
+const GANESHA: Program = Program { name: "ganesha.nfsd", packages: &["nfs-ganesha", "nfs-ganesha-vfs", "rpcbind"] };
 
 /// Prints the comparison as Markdown, and writes the samples where that is asked for.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let options = Options::parse(arguments)?;
     if !options.is_inside {
-        let build = ["build", "--quiet", "--release", "--locked", "--package", "wharf"];
-        command::run(command::cargo(root, &build))?;
+        install::ensure(&[GANESHA], "Wharf is compared with what there is");
+        if !options.is_built {
+            let build = ["build", "--quiet", "--release", "--locked", "--package", "wharf"];
+            command::run(command::cargo(root, &build))?;
+        }
         return command::run(site::enter(arguments));
     }
     let mut comparison = Comparison::set_up(root, &options)?;

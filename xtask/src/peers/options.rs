@@ -18,14 +18,69 @@ pub struct Options {
     pub wait: u32,
     /// A load generator beside `wharf bench`, which speaks on the options of `nfsload`.
     pub nfsload: Option<PathBuf>,
+    /// The program of this checkout is built already.
+    pub is_built: bool,
     /// Leave `wharf bench` out.
     pub only_nfsload: bool,
     /// Leave out the loads that no mark is on.
     pub only_marks: bool,
     /// Parts of the names of the loads that are wanted; none means all.
     pub loads: Vec<String>,
+    /// What kind of file system the export is.
+    pub export: Export,
+    /// Servers beside NFS-Ganesha.
+    pub peers: Vec<Peer>,
     /// Where to write every sample, as JSON.
     pub samples: Option<PathBuf>,
+}
+
+/// The file system that the servers serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Export {
+    Tmpfs,
+    /// In an image on the disk of the checkout, by a loop device.
+    Ext4,
+}
+
+/// A server that the command line tells how to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    pub name: String,
+    pub port: u16,
+    pub mount_port: u16,
+    /// For the shell, which finds the export in `$EXPORT` and a folder for the server's own things in `$STATE`.
+    pub command: String,
+}
+
+impl Export {
+    pub fn name(self) -> &'static str {
+        match self {
+            Export::Tmpfs => "tmpfs",
+            Export::Ext4 => "ext4",
+        }
+    }
+
+    fn parse(text: &str) -> Outcome<Export> {
+        let found = [Export::Tmpfs, Export::Ext4].into_iter().find(|export| export.name() == text);
+        found.ok_or_else(|| Failure::Usage(format!("--export {text}: there are tmpfs and ext4")))
+    }
+}
+
+impl Peer {
+    /// A name, two ports and a command, with spaces between them.
+    fn parse(text: &str) -> Outcome<Peer> {
+        let mut words = text.splitn(4, ' ');
+        let mut word = || words.next().filter(|word| !word.is_empty());
+        let peer = (|| {
+            Some(Peer {
+                name: word()?.to_owned(),
+                port: word()?.parse().ok()?,
+                mount_port: word()?.parse().ok()?,
+                command: word()?.to_owned(),
+            })
+        })();
+        peer.ok_or_else(|| Failure::Usage(format!("--peer '{text}': NAME PORT MOUNT-PORT COMMAND are wanted")))
+    }
 }
 
 impl Default for Options {
@@ -36,9 +91,12 @@ impl Default for Options {
             seconds: 2.0,
             wait: 10,
             nfsload: None,
+            is_built: false,
             only_nfsload: false,
             only_marks: false,
             loads: Vec::new(),
+            export: Export::Tmpfs,
+            peers: Vec::new(),
             samples: None,
         }
     }
@@ -71,6 +129,7 @@ impl Options {
     fn set_flag(&mut self, name: &str) -> bool {
         match name {
             INSIDE => self.is_inside = true,
+            "--no-build" => self.is_built = true,
             "--only-nfsload" => self.only_nfsload = true,
             "--marks" => self.only_marks = true,
             // Enough to see that everything works; three rounds are the least that give a ratio an interval.
@@ -87,6 +146,8 @@ impl Options {
             "--wait" => self.wait = value.parse().map_err(|_| not_a_number(name, value))?,
             "--nfsload" => self.nfsload = Some(value.into()),
             "--load" => self.loads.push(value.to_owned()),
+            "--export" => self.export = Export::parse(value)?,
+            "--peer" => self.peers.push(Peer::parse(value)?),
             "--samples" => self.samples = Some(value.into()),
             _ => return Err(Failure::Usage(format!("{name} is no option of peers"))),
         }
@@ -121,10 +182,20 @@ mod tests {
             ("--rounds 0", "above 0"),
             ("--x 1", "--x is no"),
             ("--only-nfsload", "needs --nfsload"),
+            ("--export xfs", "tmpfs and ext4"),
+            ("--peer x", "COMMAND are wanted"),
         ] {
             let failure = parse(words).err().unwrap().to_string();
             assert!(failure.contains(complaint), "{failure}");
         }
+    }
+
+    #[test]
+    fn peer_is_a_name_two_ports_and_a_command_of_any_length() {
+        let words = ["--peer", "old 2050 2051 /x/wharf serve $EXPORT"].map(str::to_owned);
+        let peer = Options::parse(&words).unwrap().peers.remove(0);
+        assert_eq!((peer.name.as_str(), peer.port, peer.mount_port), ("old", 2050, 2051));
+        assert_eq!(peer.command, "/x/wharf serve $EXPORT");
     }
 
     #[test]

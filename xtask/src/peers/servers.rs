@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::options::Peer;
 use super::site::{READ_FILE, Site};
 use crate::ceiling::Way;
 use crate::{Failure, Outcome, command};
@@ -32,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A server that runs; it is killed when this is dropped.
 pub struct Server {
-    pub name: &'static str,
+    pub name: String,
     pub port: u16,
     pub mount_port: u16,
     process: Child,
@@ -84,6 +85,17 @@ impl Server {
         Server::start(GANESHA, server, Ports { nfs: PORT, mount: MOUNT_PORT, log: site.state.join("ganesha.log") })
     }
 
+    /// A server that the command line told of.
+    pub fn peer(site: &Site, peer: &Peer) -> Outcome<Server> {
+        let mut server = site.server_command(Path::new("sh"));
+        // The shell becomes the server, so that the number of the process is the server's.
+        server.args(["-c", &format!("exec {}", peer.command)]);
+        let state = site.state.join(format!("peer-{}", peer.port));
+        fs::create_dir_all(&state).map_err(|source| Failure::File { path: state.clone(), source })?;
+        server.env("EXPORT", &site.export).env("STATE", &state);
+        Server::start(&peer.name, server, Ports { nfs: peer.port, mount: peer.mount_port, log: state.join("log") })
+    }
+
     /// A responder that answers with blocks of this size.
     pub fn ceiling(site: &Site, way: Way, block_bytes: u32) -> Outcome<Server> {
         const PORT: u16 = 20_600;
@@ -98,12 +110,12 @@ impl Server {
         Server::start(name, server, Ports { nfs: PORT, mount: PORT + 1, log: site.state.join("ceiling.log") })
     }
 
-    fn start(name: &'static str, mut command: Command, ports: Ports) -> Outcome<Server> {
+    fn start(name: &str, mut command: Command, ports: Ports) -> Outcome<Server> {
         let failed = |source| Failure::File { path: ports.log.clone(), source };
         let log = File::create(&ports.log).map_err(failed)?;
         command.stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
         let process = command.spawn().map_err(|source| command::spawn_failure(&command, source))?;
-        let mut server = Server { name, port: ports.nfs, mount_port: ports.mount, process };
+        let mut server = Server { name: name.to_owned(), port: ports.nfs, mount_port: ports.mount, process };
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", ports.nfs)).is_err() {
             if server.is_gone() || began.elapsed() > START_TIMEOUT {
@@ -142,8 +154,12 @@ pub fn this_program() -> PathBuf {
 
 /// The program of this checkout.
 pub fn wharf_program(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
-    target.join("release/wharf")
+    target_folder(root).join("release/wharf")
+}
+
+/// Where cargo builds.
+pub fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
 
 fn ganesha_config(export: &Path, port: u16, mount_port: u16) -> String {

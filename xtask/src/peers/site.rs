@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::options::INSIDE;
-use super::servers::this_program;
+use super::options::{Export, INSIDE};
+use super::servers::{target_folder, this_program};
 use crate::{Failure, Outcome, command};
 
 /// The file that is read, and its size: it fits into memory with ease.
@@ -18,16 +18,19 @@ pub const WRITE_FILE_BYTES: u64 = 64 << 20;
 const WRITE_FILES: u32 = 8;
 /// The files that connections read one each.
 const OWN_FILES: u32 = 256;
-const OWN_FILE_BYTES: u64 = 1 << 20;
+pub const OWN_FILE_BYTES: u64 = 1 << 20;
 /// The directory with many names, and how many.
 pub const LARGE_DIRECTORY: &str = "d10k";
-const NAMES: u32 = 10_000;
+pub const NAMES: u32 = 10_000;
 /// The directory in which files are made.
-const EMPTY_DIRECTORY: &str = "cr";
+pub const EMPTY_DIRECTORY: &str = "cr";
+
+/// How large a file system on a disk is.
+const IMAGE_BYTES: u64 = 3 << 30;
 
 /// The folders of a comparison.
 pub struct Site {
-    /// What is exported: memory.
+    /// What is exported.
     pub export: PathBuf,
     /// Where servers keep their own things.
     pub state: PathBuf,
@@ -44,8 +47,8 @@ pub fn enter(arguments: &[String]) -> Command {
 }
 
 impl Site {
-    /// Brings the loopback up, puts memory over `/run` and over the export, and fills a file.
-    pub fn set_up() -> Outcome<Site> {
+    /// Brings the loopback up, puts memory over `/run`, makes the export, and fills it.
+    pub fn set_up(root: &Path, export: Export) -> Outcome<Site> {
         let is_pinned = std::thread::available_parallelism().is_ok_and(|count| count.get() >= 2);
         // /run is one's own in here, so nothing that the machine uses is covered.
         let site = Site { export: "/run/export".into(), state: "/run/state".into(), is_pinned };
@@ -56,12 +59,17 @@ impl Site {
         for folder in ["/run/export", "/run/state", "/run/rpcbind", "/run/ganesha"] {
             fs::create_dir_all(folder).map_err(|source| Failure::File { path: folder.into(), source })?;
         }
-        command::run(words("mount -t tmpfs -o size=2g tmpfs /run/export"))?;
+        match export {
+            Export::Tmpfs => command::run(words("mount -t tmpfs -o size=3g tmpfs /run/export"))?,
+            Export::Ext4 => mount_ext4(&target_folder(root).join("peers.ext4"), &site.export)?,
+        }
         // Ganesha notes its clients here, which are none of this machine's.
         if Path::new("/var/lib/nfs").is_dir() {
             command::run(words("mount -t tmpfs tmpfs /var/lib/nfs"))?;
         }
         site.fill()?;
+        // What is still to be written would be written while somebody is measured.
+        command::run(words("sync -f /run/export"))?;
         Ok(site)
     }
 
@@ -118,6 +126,19 @@ impl Site {
         command.args(["-c", processor]).arg(program);
         command
     }
+}
+
+/// Makes a file system in an image on a disk, and mounts it by a loop device, which keeps the image when its name is gone.
+fn mount_ext4(image: &Path, folder: &Path) -> Outcome {
+    let failed = |source| Failure::File { path: image.to_owned(), source };
+    File::create(image).and_then(|file| file.set_len(IMAGE_BYTES)).map_err(failed)?;
+    let mut make = Command::new("mkfs.ext4");
+    make.args(["-q", "-F"]).arg(image);
+    let mut mount = Command::new("mount");
+    mount.args(["-o", "loop"]).args([image, folder]);
+    let mounted = command::run(make).and_then(|()| command::run(mount));
+    fs::remove_file(image).map_err(failed)?;
+    mounted
 }
 
 fn words(line: &str) -> Command {

@@ -1,6 +1,5 @@
 //! `cargo xtask test`: every test there is, and one line at the end that counts them.
 
-mod install;
 mod kernel;
 mod tally;
 
@@ -8,13 +7,23 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::install::{self, Program};
 use crate::{Failure, Outcome, command, instructions};
 pub use tally::Counts;
 use tally::LibTest;
 
+const FOREIGN_PROGRAMS: [Program; 3] = [
+    // libnfs's tools are a second client beside Wharf's own.
+    Program { name: "nfs-ls", packages: &["libnfs-utils"] },
+    // The program that a server registers with.
+    Program { name: "rpcbind", packages: &["rpcbind"] },
+    // Counts the server's instructions.
+    Program { name: "valgrind", packages: &["valgrind"] },
+];
+
 /// Runs everything, also after something has failed. The last line says how many tests passed, failed and were skipped.
 pub fn run(root: &Path) -> Outcome {
-    install::foreign_programs();
+    install::ensure(&FOREIGN_PROGRAMS, "tests that need them are skipped");
     let mut counts = rust_tests(root)?;
     counts += instructions::check(root);
     counts += kernel::run(root)?;

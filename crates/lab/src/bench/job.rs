@@ -34,6 +34,9 @@ pub struct Job {
     /// Whether to check every byte: the file is filled with a pattern first, what is read is compared with it, and what
     /// was written is read back at the end. This costs the client much time.
     pub verify: bool,
+    /// Whether each connection uses a file of its own, whose name has the number of the connection behind it, `.0` and on.
+    /// Nothing can be verified then.
+    pub own_files: bool,
     /// What random orders and patterns follow from.
     pub seed: u64,
     /// The server's process, if it runs on this machine and its cost is wanted.
@@ -70,6 +73,7 @@ impl Job {
             warm_up: Duration::ZERO,
             stable_writes: false,
             verify: false,
+            own_files: false,
             seed: 1,
             server_pid: None,
         }
@@ -93,7 +97,7 @@ impl Job {
         if self.block_bytes == 0 || !self.block_bytes.is_multiple_of(8) {
             return Err(Error::BlockSize(self.block_bytes));
         }
-        if self.verify && self.workload.operation != Operation::Transfer {
+        if self.verify && (self.workload.operation != Operation::Transfer || self.own_files) {
             return Err(Error::Verify(self.workload.to_string()));
         }
         Ok(())

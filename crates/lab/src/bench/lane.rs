@@ -10,6 +10,7 @@ use report::Direction;
 use tokio::task::JoinSet;
 use vfs::Stability;
 
+use super::metadata::Metadata;
 use super::pattern::Pattern;
 use super::plan::{Plan, Step};
 use super::run::leave;
@@ -103,6 +104,7 @@ pub(super) struct Lane {
     workload_writes: bool,
     /// What is written when nothing is checked.
     payload: Bytes,
+    metadata: Metadata,
     state: RefCell<State>,
 }
 
@@ -117,6 +119,7 @@ impl Lane {
     /// The lane with this number, from 0, on a connection of its own.
     pub(super) fn new(job: &Job, number: u32, mount: Mount, target: &Target) -> Lane {
         Lane {
+            metadata: Metadata::new(number, mount.clone(), target),
             mount,
             file: target.handle,
             place: (target.dir, target.name.clone()),
@@ -166,9 +169,9 @@ impl Lane {
     /// Opens the file for the operations that need it open. Nothing else is done when that fails.
     async fn open(&self) -> Option<Option<File>> {
         let options = match self.operation {
-            Operation::Transfer | Operation::OpenClose => return Some(None),
             Operation::ReadPlus(_) => OpenOptions::read(),
             Operation::LockUnlock => OpenOptions::both(),
+            _ => return Some(None),
         };
         let (dir, name) = &self.place;
         match self.mount.open(dir, name, &options).await {
@@ -192,6 +195,7 @@ impl Lane {
             (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step.offset).await,
             (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step.offset).await,
             (Operation::OpenClose, _) => self.open_and_close().await,
+            (operation, _) if !operation.moves_bytes() => self.metadata.carry_out(operation).await,
             _ if step.is_write => self.write(step.offset).await,
             _ => self.read(step.offset).await,
         }
@@ -252,10 +256,10 @@ impl Lane {
 
     fn record(&self, step: Step, result: client::Result<Done>, timing: Timing) {
         let found = &mut self.state.borrow_mut().found;
-        let tally = match self.operation {
-            Operation::OpenClose | Operation::LockUnlock => &mut found.metadata,
-            _ if step.is_write => &mut found.writes,
-            _ => &mut found.reads,
+        let tally = match (self.operation.moves_bytes(), step.is_write) {
+            (false, _) => &mut found.metadata,
+            (true, true) => &mut found.writes,
+            (true, false) => &mut found.reads,
         };
         match result {
             Ok(done) if timing.is_measured => tally.record(done, timing.began, timing.ended),

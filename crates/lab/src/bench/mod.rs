@@ -1,4 +1,4 @@
-//! Reading and writing one file of a server in a chosen way, or opening or locking it.
+//! Reading and writing one file of a server in a chosen way, or asking what else a server does with it.
 //!
 //! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
 //! process may use processors, each with a runtime of its own; each connection has its queue depth of operations on
@@ -19,6 +19,7 @@
 mod error;
 mod job;
 mod lane;
+mod metadata;
 mod pattern;
 mod plan;
 mod run;

@@ -34,14 +34,14 @@ pub struct Outcome {
 /// operation is counted and is no error.
 pub fn run(job: &Job) -> Result<Outcome, Error> {
     job.check()?;
-    let target = on_own_thread(|| async {
+    let targets = on_own_thread(|| async {
         let mount = connect(job).await?;
-        let target = Target::prepare(&mount, job).await;
+        let targets = Target::prepare_all(&mount, job).await;
         leave(&mount).await;
-        target
+        targets
     })?;
-    let measured = measure(job, &target);
-    let finished = on_own_thread(|| finish(job, &target, &measured));
+    let measured = measure(job, &targets);
+    let finished = on_own_thread(|| finish(job, &targets, &measured));
     let (found, readings) = measured?;
     finished?;
     found.wrong.check()?;
@@ -49,15 +49,17 @@ pub fn run(job: &Job) -> Result<Outcome, Error> {
 }
 
 /// Checks what was written, and removes what was made for this job only.
-async fn finish(job: &Job, target: &Target, measured: &Result<(Found, Readings), Error>) -> Result<(), Error> {
+async fn finish(job: &Job, targets: &[Target], measured: &Result<(Found, Readings), Error>) -> Result<(), Error> {
     let mount = connect(job).await?;
-    let checked = match measured {
-        Ok((found, _)) if !found.is_written.is_empty() => {
+    let checked = match (measured, targets) {
+        (Ok((found, _)), [target]) if !found.is_written.is_empty() => {
             target::check_all(&mount, target.handle, job, found.is_written.clone()).await
         }
         _ => Ok(()),
     };
-    target.remove(&mount).await?;
+    for target in targets {
+        target.remove(&mount).await?;
+    }
     leave(&mount).await;
     checked
 }
@@ -112,14 +114,14 @@ enum Event {
 }
 
 /// Runs all connections on as many threads as there are processors for them.
-fn measure(job: &Job, target: &Target) -> Result<(Found, Readings), Error> {
+fn measure(job: &Job, targets: &[Target]) -> Result<(Found, Readings), Error> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
     thread::scope(|scope| {
         let (events_in, events) = channel();
         let mut crew = Vec::new();
         for number in 0..threads {
             let lanes = part(job.connections, number, threads);
-            crew.push(Member::hire(scope, Part { job, target, lanes, events: events_in.clone() })?);
+            crew.push(Member::hire(scope, Part { job, targets, lanes, events: events_in.clone() })?);
         }
         drop(events_in);
         conduct(job, &crew, &events)
@@ -163,7 +165,8 @@ struct Member {
 /// What one thread does.
 struct Part<'a> {
     job: &'a Job,
-    target: &'a Target,
+    /// One for all connections, or one for each.
+    targets: &'a [Target],
     /// The numbers of its connections.
     lanes: Range<u32>,
     events: Sender<Event>,
@@ -199,7 +202,8 @@ impl Part<'_> {
     async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            lanes.push(Lane::new(self.job, number, connect(self.job).await?, self.target));
+            let target = &self.targets[number as usize % self.targets.len()];
+            lanes.push(Lane::new(self.job, number, connect(self.job).await?, target));
         }
         Ok(lanes)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use client::{Follow, Handle, Mount, Status};
+use client::{Entry, Follow, Handle, Mount, Status};
 use tokio::task::JoinSet;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
@@ -27,9 +27,25 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// The file of all connections, or one for each.
+    pub(super) async fn prepare_all(mount: &Mount, job: &Job) -> Result<Vec<Target>, Error> {
+        if !job.own_files {
+            return Ok(vec![Target::prepare(mount, job, "").await?]);
+        }
+        let mut targets = Vec::new();
+        for number in 0..job.connections {
+            targets.push(Target::prepare(mount, job, &format!(".{number}")).await?);
+        }
+        Ok(targets)
+    }
+
     /// Finds or makes the file, and fills it where it is too short or where its contents will be checked.
-    pub(super) async fn prepare(mount: &Mount, job: &Job) -> Result<Target, Error> {
-        let (target, size_bytes) = find(mount, job).await?;
+    /// Operations that move no bytes are content with an empty one.
+    async fn prepare(mount: &Mount, job: &Job, suffix: &str) -> Result<Target, Error> {
+        let (target, size_bytes) = find(mount, job, suffix).await?;
+        if job.workload.operation.needs_no_bytes() {
+            return Ok(target);
+        }
         let pattern = Pattern::new(job.seed);
         if job.workload.contents() != Contents::Data {
             if size_bytes > 0 {
@@ -53,30 +69,42 @@ impl Target {
     }
 }
 
-/// The file of the job's URL and its size.
-async fn find(mount: &Mount, job: &Job) -> Result<(Target, u64), Error> {
+/// The file of the job's URL, with this behind its name, and its size.
+async fn find(mount: &Mount, job: &Job, suffix: &str) -> Result<(Target, u64), Error> {
     let path = mount.path_below();
-    let (dir, name) = match mount.walk(path, Follow::Links).await {
-        Ok(found) => match found.attributes.kind {
-            FileKind::Regular => {
-                let (parent, name) = mount.walk_parent(path).await?;
-                let (handle, dir, name) = (found.handle, parent.handle, name.to_vec());
-                return Ok((Target { handle, dir, name, is_temporary: false }, found.attributes.size_bytes));
-            }
-            FileKind::Directory => (found.handle, None),
-            _ => return Err(Error::Kind(job.url.to_string())),
-        },
-        Err(error) if error.status() == Some(Status::NoEntry) => {
-            let (parent, name) = mount.walk_parent(path).await?;
-            (parent.handle, Some(name.to_vec()))
+    if let Some(found) = there(mount, path).await?
+        && found.attributes.kind == FileKind::Directory
+    {
+        let name = format!("wharf-bench.{}{suffix}", std::process::id()).into_bytes();
+        return make(mount, Target { handle: found.handle, dir: found.handle, name, is_temporary: true }).await;
+    }
+    let path = [path, suffix.as_bytes()].concat();
+    let found = there(mount, &path).await?;
+    let (parent, name) = mount.walk_parent(&path).await?;
+    let (dir, name) = (parent.handle, name.to_vec());
+    match found {
+        Some(found) if found.attributes.kind == FileKind::Regular => {
+            Ok((Target { handle: found.handle, dir, name, is_temporary: false }, found.attributes.size_bytes))
         }
-        Err(error) => return Err(error.into()),
-    };
-    let is_temporary = name.is_none();
-    let name = name.unwrap_or_else(|| format!("wharf-bench.{}", std::process::id()).into_bytes());
+        Some(_) => Err(Error::Kind(job.url.to_string())),
+        None => make(mount, Target { handle: dir, dir, name, is_temporary: false }).await,
+    }
+}
+
+/// What is at a path, if anything.
+async fn there(mount: &Mount, path: &[u8]) -> Result<Option<Entry>, Error> {
+    match mount.walk(path, Follow::Links).await {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.status() == Some(Status::NoEntry) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the file of a target that has no handle yet. Returns it with the file's size.
+async fn make(mount: &Mount, target: Target) -> Result<(Target, u64), Error> {
     let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
-    let made = mount.create(&dir, &name, CreateMode::Unchecked, &set).await?;
-    Ok((Target { handle: made.handle, dir, name, is_temporary }, made.attributes.size_bytes))
+    let made = mount.create(&target.dir, &target.name, CreateMode::Unchecked, &set).await?;
+    Ok((Target { handle: made.handle, ..target }, made.attributes.size_bytes))
 }
 
 /// What to put into which part of a file, in bytes.

@@ -22,6 +22,30 @@ pub enum Operation {
     /// A block is locked and unlocked again, each outstanding operation in an open file of its own: two calls of NFSv4,
     /// counted as one operation.
     LockUnlock,
+    /// The file's attributes are asked for.
+    GetAttr,
+    /// All rights to the file are asked for.
+    Access,
+    /// The file is looked up by its name.
+    Lookup,
+    /// A file is made and removed again, in the directory of the file: two calls, counted as one operation. Each outstanding
+    /// operation has names of its own.
+    CreateRemove,
+    /// The directory of the file is listed with attributes and handles, from its beginning to its end: as many calls as that
+    /// takes, counted as one operation.
+    List,
+}
+
+impl Operation {
+    /// Whether it reads or writes the file's bytes; otherwise `block_bytes` means nothing, but for locks.
+    pub fn moves_bytes(self) -> bool {
+        matches!(self, Operation::Transfer | Operation::ReadPlus(_))
+    }
+
+    /// Whether the file can be empty.
+    pub(super) fn needs_no_bytes(self) -> bool {
+        !self.moves_bytes() && !matches!(self, Operation::OpenClose | Operation::LockUnlock)
+    }
 }
 
 /// What a file is made of.
@@ -40,8 +64,8 @@ impl Contents {
     pub const PIECE_BYTES: u32 = 64 * 1024;
 }
 
-/// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open` and `lock`;
-/// `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
+/// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open`, `lock`,
+/// `getattr`, `access`, `lookup`, `createremove` and `readdirplus`; `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What one operation is.
@@ -57,7 +81,7 @@ pub struct Workload {
 #[error("'{0}' is no workload: there are {names}", names = NAMES.join(", "))]
 pub struct WorkloadError(pub String);
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 19] = [
     "read",
     "write",
     "rw",
@@ -66,6 +90,11 @@ const NAMES: [&str; 14] = [
     "randrw",
     "open",
     "lock",
+    "getattr",
+    "access",
+    "lookup",
+    "createremove",
+    "readdirplus",
     "readplus-data",
     "readplus-hole",
     "readplus-mixed",
@@ -94,7 +123,7 @@ impl Workload {
     pub(super) fn contents(self) -> Contents {
         match self.operation {
             Operation::ReadPlus(contents) => contents,
-            Operation::Transfer | Operation::OpenClose | Operation::LockUnlock => Contents::Data,
+            _ => Contents::Data,
         }
     }
 }
@@ -114,12 +143,29 @@ impl FromStr for Workload {
             "readplus-data" => (Operation::ReadPlus(Contents::Data), 100),
             "readplus-hole" => (Operation::ReadPlus(Contents::Hole), 100),
             "readplus-mixed" => (Operation::ReadPlus(Contents::Mixed), 100),
-            "open" if order == Order::Sequential => (Operation::OpenClose, 100),
-            "lock" if order == Order::Sequential => (Operation::LockUnlock, 100),
+            name if order == Order::Sequential
+                && let Some(operation) = metadata_operation(name) =>
+            {
+                (operation, 100)
+            }
             _ => return Err(WorkloadError(text.to_owned())),
         };
         Ok(Workload { operation, order, read_percent })
     }
+}
+
+/// What has no order, since it uses no blocks or any.
+fn metadata_operation(name: &str) -> Option<Operation> {
+    Some(match name {
+        "open" => Operation::OpenClose,
+        "lock" => Operation::LockUnlock,
+        "getattr" => Operation::GetAttr,
+        "access" => Operation::Access,
+        "lookup" => Operation::Lookup,
+        "createremove" => Operation::CreateRemove,
+        "readdirplus" => Operation::List,
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Workload {
@@ -136,6 +182,11 @@ impl fmt::Display for Workload {
             (Operation::ReadPlus(Contents::Mixed), _) => "readplus-mixed",
             (Operation::OpenClose, _) => "open",
             (Operation::LockUnlock, _) => "lock",
+            (Operation::GetAttr, _) => "getattr",
+            (Operation::Access, _) => "access",
+            (Operation::Lookup, _) => "lookup",
+            (Operation::CreateRemove, _) => "createremove",
+            (Operation::List, _) => "readdirplus",
         })
     }
 }
@@ -149,7 +200,7 @@ mod tests {
         for name in NAMES {
             assert_eq!(name.parse::<Workload>().unwrap().to_string(), name);
         }
-        for name in ["trim", "randopen", "randlock"] {
+        for name in ["trim", "randopen", "randlock", "randgetattr"] {
             let error = name.parse::<Workload>().unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("randrw"), "{error}");
         }

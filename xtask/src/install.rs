@@ -1,47 +1,35 @@
-//! Foreign programs that tests use as clients. Where this may install software, it installs what is missing; where it
-//! may not, the tests say that they were skipped.
+//! Foreign programs: clients of tests, and servers to be compared with. Where this may install software, it installs what is
+//! missing; where it may not, it says what is left out.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::command;
 
-/// A program and the Debian package that brings it.
-struct Program {
-    name: &'static str,
-    package: &'static str,
+/// A program and the Debian packages that bring it.
+pub struct Program {
+    pub name: &'static str,
+    pub packages: &'static [&'static str],
 }
 
-const PROGRAMS: [Program; 3] = [
-    // libnfs's tools are a second client beside Wharf's own.
-    Program { name: "nfs-ls", package: "libnfs-utils" },
-    // The program that a server registers with.
-    Program { name: "rpcbind", package: "rpcbind" },
-    // Counts the server's instructions.
-    Program { name: "valgrind", package: "valgrind" },
-];
-
-/// Installs what is missing, if that is possible.
-pub fn foreign_programs() {
-    let missing: Vec<&Program> = PROGRAMS.iter().filter(|program| !is_there(program.name)).collect();
+/// Installs what is missing, if that is possible. `without` says what happens without it.
+pub fn ensure(programs: &[Program], without: &str) {
+    let missing: Vec<&Program> = programs.iter().filter(|program| !is_there(program.name)).collect();
     if missing.is_empty() {
         return;
     }
     let names: Vec<&str> = missing.iter().map(|program| program.name).collect();
     if !may_install() {
-        println!(
-            "missing: {}: tests that need them are skipped (this is not root on a system with apt)",
-            names.join(", ")
-        );
+        println!("missing: {}: {without} (this is not root on a system with apt)", names.join(", "));
         return;
     }
-    let packages = missing.iter().map(|program| program.package);
+    let packages = missing.iter().flat_map(|program| program.packages.iter().copied());
     let install = ["install", "--yes", "--no-install-recommends"].into_iter().chain(packages).collect();
     for arguments in [vec!["update"], install] {
         let mut apt = Command::new("apt-get");
         apt.args(["--quiet", "--quiet"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
         if let Err(failure) = command::run(apt) {
-            println!("missing: {}: tests that need them are skipped ({failure})", names.join(", "));
+            println!("missing: {}: {without} ({failure})", names.join(", "));
             return;
         }
     }
