@@ -27,6 +27,8 @@ pub struct ServerSettings {
     pub loops: Option<usize>,
     /// Whether each loop stays on one processor.
     pub pin: Option<bool>,
+    /// Whether connections that ask for little at a time go before those that ask for much, and clients take turns.
+    pub fairness: Option<bool>,
     /// How long a client of NFSv4 may be silent before it can lose what it holds.
     #[serde(deserialize_with = "lease")]
     pub lease: Option<Duration>,
@@ -156,6 +158,7 @@ impl ServerSettings {
             state_dir: self.state_dir.or(other.state_dir),
             loops: self.loops.or(other.loops),
             pin: self.pin.or(other.pin),
+            fairness: self.fairness.or(other.fairness),
             lease: self.lease.or(other.lease),
             grace: self.grace.or(other.grace),
             domain: self.domain.or(other.domain),

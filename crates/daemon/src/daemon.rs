@@ -39,6 +39,7 @@ impl Daemon {
         let mut sockets = net::Server::new(options.limits.clone())
             .loops(options.loops.max(1))
             .pinned(options.pin)
+            .fair(options.fair)
             .send_path(options.send_path);
         let first_copier = sockets.workers();
         let key = state_dir::handle_key(options.state_dir.as_deref())?;

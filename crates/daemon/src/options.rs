@@ -34,6 +34,8 @@ pub struct Options {
     pub loops: usize,
     /// Whether each loop stays on a processor of its own. Default: no.
     pub pin: bool,
+    /// Whether connections that ask for little at a time go before those that ask for much, and clients take turns. Default: yes.
+    pub fair: bool,
     /// What is taken from clients at the most.
     pub limits: Limits,
     /// Where the key of file handles, the clients of NFSv4 and the like are kept, for this server alone. Without it handles do
@@ -74,6 +76,7 @@ impl Default for Options {
             rpcbind: RpcbindMode::Off,
             loops: thread::available_parallelism().map_or(1, usize::from),
             pin: false,
+            fair: true,
             limits: Limits::default(),
             state_dir: None,
             max_transfer_bytes: 1 << 20,

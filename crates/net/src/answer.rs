@@ -7,12 +7,9 @@ use std::time::Instant;
 use buffer::Output;
 
 use crate::connection::{CallsInFlight, CloseReason};
+use crate::order::Quantum;
 use crate::spare::SpareBuffers;
 use crate::{Call, Frame, Limits, Peer, Service, Verdict};
-
-/// How many bytes of answers one turn of a connection makes before it is the next connection's turn; the answer that
-/// reaches the limit may go beyond it. It bounds the memory that a batch of small calls with large answers takes.
-const TURN_OUTPUT_BYTES: usize = 1 << 20;
 
 /// How many messages are answered together at most.
 pub(crate) const MAX_RUN: usize = 64;
@@ -52,8 +49,7 @@ pub(crate) struct Turn<'a, S: ?Sized> {
     pub(crate) now: Instant,
     /// How many bytes the connection's peer has not taken yet.
     pub(crate) unsent_bytes: usize,
-    /// How many messages it answers at most.
-    pub(crate) max_messages: u64,
+    pub(crate) quantum: Quantum,
 }
 
 /// Where calls go that have to wait, and memory for their messages.
@@ -99,10 +95,10 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         let mut answered = output.mark();
         let stop = catch_unwind(AssertUnwindSafe(|| {
             while progress.consumed < unread.len() {
-                if progress.messages >= self.max_messages || !self.has_room(output, calls.calls) {
+                if progress.messages >= self.quantum.messages || !self.has_room(output, calls.calls) {
                     return Stop::Limit;
                 }
-                let room = self.max_messages - progress.messages;
+                let room = self.quantum.messages - progress.messages;
                 match self.answer_first(&mut unread[progress.consumed..], room, output, calls) {
                     Ok(done) => {
                         (progress.consumed, progress.messages) =
@@ -122,7 +118,7 @@ impl<S: Service + ?Sized> Turn<'_, S> {
     }
 
     fn has_room(&self, output: &Output, calls: &CallsInFlight) -> bool {
-        output.len() < TURN_OUTPUT_BYTES
+        output.len() < self.quantum.answer_bytes
             && self.unsent_bytes + output.len() <= self.limits.max_unsent_bytes
             && calls.have_room(self.limits)
     }

@@ -7,12 +7,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::mem;
+use std::ops::BitOrAssign;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use buffer::Buffer;
 
 use crate::answer::MAX_RUN;
+use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
 use crate::spare::SpareBuffers;
 use crate::{Limits, Peer};
@@ -64,12 +66,30 @@ pub(crate) struct Connection {
     pub(crate) calls: CallsInFlight,
     /// What the poller was last asked to watch for.
     pub(crate) interest: Interest,
-    /// Whether the connection is in the list of those that have something to do without an event of their socket.
+    /// Which of the loop's clients it belongs to.
+    pub(crate) client: ClientKey,
+    pub(crate) load: Load,
+    /// What its present turn does.
+    pub(crate) work: Work,
+    /// Whether the poller watches it among the busy ones.
+    pub(crate) watched_as_busy: bool,
+    /// Whether the connection waits for its turn.
     pub(crate) queued: bool,
+    /// What happened to the socket since its last turn.
+    pub(crate) ready: Ready,
     /// Whether the peer has sent its last byte.
     pub(crate) ended_by_peer: bool,
     /// When bytes last went in or out, or a call came back.
     pub(crate) last_active: Instant,
+}
+
+/// What one turn of a connection does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// Messages that were answered.
+    pub(crate) messages: u64,
+    /// Bytes that were received, and bytes of answers.
+    pub(crate) bytes: usize,
 }
 
 /// What a socket is watched for.
@@ -77,6 +97,23 @@ pub(crate) struct Connection {
 pub(crate) struct Interest {
     pub(crate) readable: bool,
     pub(crate) writable: bool,
+}
+
+/// What happened to a socket.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ready {
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    /// It broke or is closed in both directions. This is told even if nothing was asked for.
+    pub(crate) hangup: bool,
+}
+
+impl BitOrAssign for Ready {
+    fn bitor_assign(&mut self, other: Ready) {
+        self.readable |= other.readable;
+        self.writable |= other.writable;
+        self.hangup |= other.hangup;
+    }
 }
 
 /// What has to happen with a connection after its turn.
@@ -92,7 +129,7 @@ pub(crate) enum Course {
 
 impl Connection {
     /// Makes the state of a connection whose socket is not watched yet.
-    pub(crate) fn new(socket: OwnedFd, peer: Peer, now: Instant) -> Connection {
+    pub(crate) fn new(socket: OwnedFd, peer: Peer, client: ClientKey, now: Instant) -> Connection {
         Connection {
             peer,
             socket: Some(socket),
@@ -100,10 +137,24 @@ impl Connection {
             outbox: Outbox::default(),
             calls: CallsInFlight::default(),
             interest: Interest { readable: false, writable: false },
+            client,
+            load: Load::default(),
+            work: Work::default(),
+            watched_as_busy: false,
             queued: false,
+            ready: Ready::default(),
             ended_by_peer: false,
             last_active: now,
         }
+    }
+
+    /// Ends a turn: says what it did, and judges the connection by it.
+    pub(crate) fn end_turn(&mut self) -> Work {
+        let work = mem::take(&mut self.work);
+        if work != Work::default() {
+            self.load.note(work.messages, work.bytes);
+        }
+        work
     }
 
     /// Whether messages may be answered now.

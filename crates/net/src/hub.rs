@@ -14,6 +14,8 @@ use crate::{Bound, Counters, Limits, SendPath};
 pub(crate) struct Hub {
     pub(crate) limits: Limits,
     pub(crate) send_path: SendPath,
+    /// Whether connections with little to do go before those with much, and clients take turns.
+    pub(crate) is_fair: bool,
     pub(crate) bound: Vec<Bound>,
     pub(crate) loops: Box<[LoopDesk]>,
     pub(crate) jobs: JobQueue,
@@ -38,12 +40,18 @@ pub(crate) struct Engine<S: ?Sized> {
 
 impl Hub {
     /// Makes the hub of `loops` loops, which count as running from now on.
-    pub(crate) fn new(limits: Limits, send_path: SendPath, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
+    pub(crate) fn new(
+        limits: Limits,
+        (send_path, is_fair): (SendPath, bool),
+        bound: Vec<Bound>,
+        loops: usize,
+    ) -> io::Result<Hub> {
         let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
         Ok(Hub {
             jobs: JobQueue::new(limits.blocking_threads),
             limits,
             send_path,
+            is_fair,
             bound,
             loops: desks?,
             loop_threads: Mutex::new(Vec::new()),

@@ -20,6 +20,7 @@ mod handle;
 mod hub;
 mod limits;
 mod mailbox;
+mod order;
 mod outbox;
 mod send_path;
 mod server;

@@ -64,6 +64,7 @@ pub struct Server {
     send_path: SendPath,
     loops: usize,
     pinned: bool,
+    fair: bool,
     listeners: Vec<Listener>,
     datagrams: Vec<DatagramSocket>,
 }
@@ -77,6 +78,7 @@ impl Server {
             send_path: SendPath::default(),
             loops,
             pinned: false,
+            fair: true,
             listeners: Vec::new(),
             datagrams: Vec::new(),
         }
@@ -100,6 +102,14 @@ impl Server {
     #[must_use]
     pub fn send_path(mut self, send_path: SendPath) -> Server {
         self.send_path = send_path;
+        self
+    }
+
+    /// Sets whether connections that ask for little at a time go before those that ask for much, and clients take turns; they do
+    /// unless it is said otherwise.
+    #[must_use]
+    pub fn fair(mut self, fair: bool) -> Server {
+        self.fair = fair;
         self
     }
 
@@ -179,7 +189,7 @@ impl Server {
         if self.listeners.is_empty() && self.datagrams.is_empty() {
             return Err(NetError::NoSockets);
         }
-        let hub = Hub::new(self.limits.clone(), self.send_path, self.bound(), self.loops);
+        let hub = Hub::new(self.limits.clone(), (self.send_path, self.fair), self.bound(), self.loops);
         let hub = Arc::new(hub.map_err(NetError::Start)?);
         let handle = Handle::new(Arc::clone(&hub));
         let engine = Arc::new(Engine { hub, service });

@@ -95,6 +95,12 @@ struct ServerFlags {
     /// Keep each event loop on a processor of its own.
     #[arg(long)]
     pin: bool,
+    /// Serve connections that ask for little at a time before those that ask for much, and clients by turns. [default]
+    #[arg(long, overrides_with = "no_fairness")]
+    fairness: bool,
+    /// Serve connections in the order in which they become ready, for comparisons.
+    #[arg(long, overrides_with = "fairness")]
+    no_fairness: bool,
     /// How long a client of NFSv4 may be silent before it can lose what it holds. [default: 90s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
     lease: Option<Duration>,
@@ -218,6 +224,7 @@ impl Flags {
             state_dir: server.state_dir.clone(),
             loops: server.loops,
             pin: server.pin.then_some(true),
+            fairness: server.no_fairness.then_some(false).or(server.fairness.then_some(true)),
             lease: server.lease,
             grace: server.grace,
             domain: server.domain.clone(),

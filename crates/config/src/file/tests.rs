@@ -20,6 +20,7 @@ rpcbind = "builtin"
 state_dir = "/var/lib/wharf"
 loops = 2
 pin = true
+fairness = false
 lease = "10s"
 grace = "2m"
 domain = "example.org"
@@ -48,6 +49,7 @@ level = "debug"
         state_dir: Some("/var/lib/wharf".into()),
         loops: Some(2),
         pin: Some(true),
+        fairness: Some(false),
         lease: Some(Duration::from_secs(10)),
         grace: Some(Duration::from_secs(120)),
         domain: Some("example.org".to_owned()),

@@ -10,11 +10,11 @@ use buffer::{Buffer, Output};
 use rustix::io::Errno;
 
 use super::Loop;
-use super::poller::{Ready, Token};
+use super::poller::Token;
 use crate::answer::{Asked, ask};
 use crate::bind::DatagramSocket;
 use crate::blocking::{self, Job, Origin};
-use crate::connection::Interest;
+use crate::connection::{Interest, Ready};
 use crate::hub::{Engine, LoopDesk};
 use crate::mailbox::OwnDatagram;
 use crate::spare::SpareBuffers;

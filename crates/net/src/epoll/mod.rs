@@ -6,23 +6,24 @@ mod ending;
 mod fragments;
 mod poller;
 mod stream;
+mod turn;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use accept::Acceptor;
 use buffer::Buffer;
 use datagrams::Datagrams;
 use ending::Ending;
-use poller::{Events, Poller, Ready, Token};
+use poller::{Events, Poller, Token};
 use stream::Bench;
+use turn::Order;
 
 use crate::answer::Asked;
 use crate::bind::{DatagramSocket, Listener};
 use crate::blocking::{Done, Origin};
-use crate::connection::{CloseReason, Connection, Course, Interest};
+use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
 use crate::mailbox::{Accepted, Letter};
 use crate::slots::{Key, Slots};
@@ -36,11 +37,16 @@ pub(crate) struct Sockets {
 }
 
 /// What a loop needs of the kernel, made before its thread is.
-pub(crate) struct Prepared(Poller);
+pub(crate) struct Prepared {
+    poller: Poller,
+    /// Watches the busy connections, and is watched by the other one.
+    busy_poller: Poller,
+}
 
 /// Makes what a loop needs of the kernel, so that a lack of it is known when the server starts.
 pub(crate) fn prepare<S: ?Sized>(engine: &Engine<S>, index: usize, sockets: &Sockets) -> io::Result<Prepared> {
-    let poller = Poller::new()?;
+    let (poller, busy_poller) = (Poller::new()?, Poller::new()?);
+    poller.add_poller(&busy_poller, Token::Busy)?;
     let reading = Interest { readable: true, writable: false };
     poller.add(engine.hub.loops[index].mailbox.wake_fd(), Token::Mailbox, reading)?;
     for (number, datagrams) in sockets.datagrams.iter().enumerate() {
@@ -49,17 +55,17 @@ pub(crate) fn prepare<S: ?Sized>(engine: &Engine<S>, index: usize, sockets: &Soc
     for (number, listener) in sockets.listeners.iter().enumerate() {
         poller.add_shared(&listener.socket, Token::Listener(number), reading)?;
     }
-    Ok(Prepared(poller))
+    Ok(Prepared { poller, busy_poller })
 }
 
 /// Runs the loop `index` on this thread until the server ends.
 pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, sockets: Sockets, prepared: Prepared) {
     let mut the_loop = Loop {
-        poller: prepared.0,
+        poller: prepared.poller,
         events: Events::new(),
         connections: Slots::new(),
         by_number: HashMap::new(),
-        queued: VecDeque::new(),
+        order: Order::new(prepared.busy_poller, engine.hub.is_fair),
         letters: Vec::new(),
         acceptor: Acceptor::new(sockets.listeners),
         datagrams: Datagrams::new(sockets.datagrams),
@@ -81,8 +87,7 @@ struct Loop<S: ?Sized> {
     connections: Slots<Connection>,
     /// Where the open connections are, by their numbers.
     by_number: HashMap<u64, Key>,
-    /// Connections that have something to do though their sockets may be quiet.
-    queued: VecDeque<Key>,
+    order: Order,
     letters: Vec<Letter>,
     acceptor: Acceptor,
     datagrams: Datagrams,
@@ -91,45 +96,6 @@ struct Loop<S: ?Sized> {
 }
 
 impl<S: Service + ?Sized> Loop<S> {
-    /// Waits once and does everything that is due, each connection once.
-    fn turn(&mut self) -> io::Result<()> {
-        let timeout = if self.queued.is_empty() { self.timeout() } else { Some(Duration::ZERO) };
-        let count = self.poller.wait(&mut self.events, timeout)?;
-        self.bench.now = Instant::now();
-        for index in 0..count {
-            let (token, ready) = self.events.get(index);
-            match token {
-                Token::Connection(key) => self.connection_turn(key, ready),
-                Token::Datagrams(socket) => self.datagram_turn(socket, ready),
-                Token::Listener(listener) => self.accept(listener),
-                Token::Mailbox => self.read_letters(),
-            }
-        }
-        for _ in 0..self.queued.len() {
-            self.queued_turn();
-        }
-        self.timers();
-        Ok(())
-    }
-
-    fn queued_turn(&mut self) {
-        let Some(key) = self.queued.pop_front() else { return };
-        if let Some(connection) = self.connections.get_mut(key) {
-            connection.queued = false;
-            self.connection_turn(key, Ready::default());
-        }
-    }
-
-    fn connection_turn(&mut self, key: Key, ready: Ready) {
-        let Some(connection) = self.connections.get_mut(key).filter(|connection| connection.socket.is_some()) else {
-            return;
-        };
-        match self.bench.turn(connection, key, ready) {
-            Ok(()) => self.settle(key),
-            Err(reason) => self.close(key, reason),
-        }
-    }
-
     /// Sees to it that the connection has its next turn when it needs one, or closes it.
     fn settle(&mut self, key: Key) {
         let Some(connection) = self.connections.get_mut(key) else { return };
@@ -137,27 +103,30 @@ impl<S: Service + ?Sized> Loop<S> {
             Course::Wait(interest) => self.watch(key, interest),
             Course::TurnAgain(interest) => {
                 self.watch(key, interest);
-                self.enqueue(key);
+                self.enqueue(key, Ready::default());
             }
             Course::Over if connection.ended_by_peer => self.close(key, CloseReason::Peer),
             Course::Over => self.close_acknowledged(key),
         }
     }
 
-    fn enqueue(&mut self, key: Key) {
-        if let Some(connection) = self.connections.get_mut(key)
-            && !connection.queued
-        {
-            connection.queued = true;
-            self.queued.push_back(key);
-        }
-    }
-
     fn watch(&mut self, key: Key, interest: Interest) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let Some(socket) = connection.socket.as_ref().filter(|_| connection.interest != interest) else { return };
-        match self.poller.modify(socket, Token::Connection(key), interest) {
-            Ok(()) => connection.interest = interest,
+        let is_busy = self.order.is_fair && connection.load.is_busy();
+        if connection.interest == interest && connection.watched_as_busy == is_busy {
+            return;
+        }
+        let Some(socket) = &connection.socket else { return };
+        let token = Token::Connection(key);
+        let pollers = [&self.poller, &self.order.busy_poller];
+        let (old, new) = (pollers[usize::from(connection.watched_as_busy)], pollers[usize::from(is_busy)]);
+        let result = if connection.watched_as_busy == is_busy {
+            old.modify(socket, token, interest)
+        } else {
+            old.remove(socket).and_then(|()| new.add(socket, token, interest))
+        };
+        match result {
+            Ok(()) => (connection.interest, connection.watched_as_busy) = (interest, is_busy),
             Err(error) => self.close(key, CloseReason::Broken(error)),
         }
     }
@@ -165,7 +134,8 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Begins to serve an accepted connection.
     fn adopt(&mut self, accepted: Accepted) {
         let interest = Interest { readable: !self.bench.draining, writable: false };
-        let mut connection = Connection::new(accepted.socket, accepted.peer, self.bench.now);
+        let client = self.order.join(accepted.peer.address.ip());
+        let mut connection = Connection::new(accepted.socket, accepted.peer, client, self.bench.now);
         connection.interest = interest;
         let key = self.connections.insert(connection);
         self.by_number.insert(accepted.peer.connection, key);
@@ -187,6 +157,7 @@ impl<S: Service + ?Sized> Loop<S> {
         }
         log_close(connection, &reason);
         self.by_number.remove(&connection.peer.connection);
+        self.order.leave(connection.peer.address.ip());
         connection.unread.release(&mut self.bench.spare);
         connection.unread.whole_left = false;
         connection.outbox.clear();
@@ -228,7 +199,7 @@ impl<S: Service + ?Sized> Loop<S> {
         let mut output = self.bench.outputs.take();
         output.bytes.put(bytes);
         self.bench.queue(connection, output);
-        self.enqueue(key);
+        self.enqueue(key, Ready::default());
     }
 
     /// Takes a call back from a blocking thread.
@@ -257,7 +228,7 @@ impl<S: Service + ?Sized> Loop<S> {
         connection.last_active = self.bench.now;
         self.bench.queue(connection, done.output);
         match done.asked {
-            Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key),
+            Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
             Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
             Asked::Verdict(Verdict::WouldBlock) => {
                 let why = "the service would not wait where it may".to_owned();

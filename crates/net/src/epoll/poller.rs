@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
-use crate::connection::Interest;
+use crate::connection::{Interest, Ready};
 use crate::slots::Key;
 
 /// How many events one wait brings at most.
@@ -25,6 +25,8 @@ pub(super) enum Token {
     /// One of the UDP sockets.
     Datagrams(usize),
     Mailbox,
+    /// The poller of the busy connections.
+    Busy,
 }
 
 impl Token {
@@ -37,6 +39,7 @@ impl Token {
             Token::Listener(index) => 1 << Self::KIND_SHIFT | index as u64,
             Token::Datagrams(index) => 2 << Self::KIND_SHIFT | index as u64,
             Token::Mailbox => 3 << Self::KIND_SHIFT,
+            Token::Busy => 3 << Self::KIND_SHIFT | 1,
         }
     }
 
@@ -46,18 +49,10 @@ impl Token {
             0 => Token::Connection(Key::from_bits(rest)),
             1 => Token::Listener(rest as usize),
             2 => Token::Datagrams(rest as usize),
-            _ => Token::Mailbox,
+            _ if rest == 0 => Token::Mailbox,
+            _ => Token::Busy,
         }
     }
-}
-
-/// What happened to a descriptor.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ready {
-    pub(super) readable: bool,
-    pub(super) writable: bool,
-    /// It broke or is closed in both directions. This is told even if nothing was asked for.
-    pub(super) hangup: bool,
 }
 
 /// An epoll instance.
@@ -71,6 +66,11 @@ pub(super) struct Events(Vec<epoll::Event>);
 impl Poller {
     pub(super) fn new() -> io::Result<Poller> {
         Ok(Poller { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+    }
+
+    /// Watches another poller, which is readable as long as it has events.
+    pub(super) fn add_poller(&self, other: &Poller, token: Token) -> io::Result<()> {
+        self.add(&other.epoll, token, Interest { readable: true, writable: false })
     }
 
     /// Watches a descriptor that no other loop watches.
@@ -154,7 +154,7 @@ mod tests {
         let (one, two) = (slots.insert(()), slots.insert(()));
         let tokens =
             [Token::Connection(one), Token::Connection(two), Token::Listener(7), Token::Datagrams(7), Token::Mailbox];
-        for token in tokens {
+        for token in tokens.into_iter().chain([Token::Busy]) {
             assert_eq!(Token::from_bits(token.to_bits()), token);
         }
     }

@@ -9,11 +9,11 @@ use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
 use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
-use super::poller::Ready;
 use crate::answer::{Deferring, Progress, Stop, Turn};
 use crate::blocking::{self, Job, Origin};
-use crate::connection::{CloseReason, Connection, Unread};
+use crate::connection::{CloseReason, Connection, Ready, Unread};
 use crate::hub::{Engine, LoopDesk};
+use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next};
 use crate::slots::Key;
 use crate::spare::SpareBuffers;
@@ -21,9 +21,6 @@ use crate::{Peer, Service};
 
 /// How many bytes one receive brings at most.
 const RECEIVE_BYTES: usize = 256 << 10;
-
-/// How many bytes one turn of a connection sends before it is the next connection's turn; one send may go beyond it.
-const TURN_SEND_BYTES: usize = 2 << 20;
 
 /// How many bytes one receive brings of a message that is likely to be large: enough for the head of every message.
 const HEAD_BYTES: usize = 1 << 10;
@@ -47,6 +44,8 @@ pub(super) struct Bench<S: ?Sized> {
     pub(super) now: Instant,
     pub(super) outputs: Pool,
     pub(super) spare: SpareBuffers,
+    /// How much the present turn may do.
+    pub(super) quantum: Quantum,
     /// Where receives go; only what is left of a message stays with its connection.
     pub(super) receive: Buffer,
     max_given: usize,
@@ -71,6 +70,7 @@ impl<S: Service + ?Sized> Bench<S> {
             now: Instant::now(),
             outputs: Pool::new(POOLED_OUTPUTS, POOLED_OUTPUT_BYTES),
             spare: SpareBuffers::default(),
+            quantum: Quantum::WHOLE,
             receive: Buffer::with_capacity(RECEIVE_BYTES),
         }
     }
@@ -182,6 +182,7 @@ impl<S: Service + ?Sized> Bench<S> {
             Ok(count) => {
                 self.now = Instant::now();
                 connection.last_active = self.now;
+                connection.work.bytes += count;
                 self.desk().counters.bytes_in.add(count as u64);
                 Ok(true)
             }
@@ -194,7 +195,7 @@ impl<S: Service + ?Sized> Bench<S> {
     fn answer_received(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
         let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(self.loop_index, *peer, self.now, outbox.unsent_bytes());
+        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), (self.loop_index, self.now), self.quantum);
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
         if progress.messages > 0 {
@@ -213,7 +214,7 @@ impl<S: Service + ?Sized> Bench<S> {
     fn answer_left(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
         let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(self.loop_index, *peer, self.now, outbox.unsent_bytes());
+        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), (self.loop_index, self.now), self.quantum);
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(unread.as_mut_slice(), &mut output, &mut deferring);
         unread.consume(progress.consumed, &mut self.spare);
@@ -227,6 +228,8 @@ impl<S: Service + ?Sized> Bench<S> {
         output: Output,
         progress: Progress,
     ) -> Result<(), CloseReason> {
+        connection.work.messages += progress.messages;
+        connection.work.bytes += output.len();
         self.queue(connection, output);
         self.desk().counters.messages.add(progress.messages);
         connection.unread.whole_left = matches!(progress.stop, Stop::Limit) && !connection.unread.is_empty();
@@ -272,7 +275,7 @@ impl<S: Service + ?Sized> Bench<S> {
     /// Sends what the socket takes.
     fn flush(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut total = 0;
-        while total < TURN_SEND_BYTES && !connection.outbox.is_empty() {
+        while total < self.quantum.send_bytes && !connection.outbox.is_empty() {
             match self.send_next(connection)? {
                 Sent::Bytes(count) => total += count,
                 Sent::Blocked(count) => {
@@ -368,9 +371,15 @@ impl<S: Service + ?Sized> Bench<S> {
 }
 
 impl<S: Service + ?Sized> Engine<S> {
-    fn turn(&self, worker: usize, peer: Peer, now: Instant, unsent_bytes: usize) -> Turn<'_, S> {
-        let max_messages = self.hub.send_path.messages_per_turn();
-        Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes, max_messages }
+    fn turn(
+        &self,
+        peer: Peer,
+        unsent_bytes: usize,
+        (worker, now): (usize, Instant),
+        quantum: Quantum,
+    ) -> Turn<'_, S> {
+        let quantum = quantum.with_messages(self.hub.send_path.messages_per_turn());
+        Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes, quantum }
     }
 }
 

@@ -24,7 +24,8 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open; `x` answers with as many bytes as the u32
 /// after it says; `f` answers with the file, of the length that the u32 after it says; `l` tells the local and the
 /// peer's address; `w` tells the worker; `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a
-/// blocking thread; `r` echoes, together with those `r` that follow it; `b` does so from a blocking thread.
+/// blocking thread; `r` echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered
+/// in [`Echo::seen`]; `h` does so too, and holds its loop until [`Echo::holds`] is false.
 #[derive(Default)]
 pub struct Echo {
     pub gate: AtomicBool,
@@ -38,6 +39,8 @@ pub struct Echo {
     pub bulk_at: usize,
     /// How far from the start of a page the bulk of each large message came.
     pub misalignments: Mutex<Vec<usize>>,
+    pub seen: Mutex<Vec<Vec<u8>>>,
+    pub holds: AtomicBool,
 }
 
 impl Service for Echo {
@@ -62,6 +65,13 @@ impl Service for Echo {
             Some(b'd') => {
                 self.workers.lock().unwrap().push(call.worker);
                 wait_until("the gate opens", || self.gate.load(Ordering::Acquire));
+                put(output, call.message, mark);
+            }
+            Some(b'o' | b'h') => {
+                self.seen.lock().unwrap().push(call.message.to_vec());
+                if call.message[0] == b'h' {
+                    wait_until("the loop is let go", || !self.holds.load(Ordering::Acquire));
+                }
                 put(output, call.message, mark);
             }
             Some(b'x') => {
@@ -196,7 +206,7 @@ impl TestServer {
         TestServer::set_up("127.0.0.1:0", Server::new(Limits::default()).loops(1), echo)
     }
 
-    fn set_up(address: &str, mut server: Server, echo: Echo) -> TestServer {
+    pub fn set_up(address: &str, mut server: Server, echo: Echo) -> TestServer {
         let address = server.listen(address.parse().unwrap()).unwrap();
         let echo = Arc::new(echo);
         let handle = server.start(Arc::clone(&echo)).unwrap();
