@@ -110,6 +110,8 @@ pub struct LimitSettings {
     pub idle_timeout: Option<Option<Duration>>,
     /// Threads that wait for storage.
     pub blocking_threads: Option<usize>,
+    /// How many of these take only calls that wait for what no other thread is busy with.
+    pub spare_blocking_threads: Option<usize>,
 }
 
 /// How to log.
@@ -187,6 +189,7 @@ impl LimitSettings {
             max_unsent_bytes: self.max_unsent_bytes.or(other.max_unsent_bytes),
             idle_timeout: self.idle_timeout.or(other.idle_timeout),
             blocking_threads: self.blocking_threads.or(other.blocking_threads),
+            spare_blocking_threads: self.spare_blocking_threads.or(other.spare_blocking_threads),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use buffer::Output;
-use net::{Call, Frame, FrameError, Service, Verdict};
+use net::{Call, Frame, FrameError, Lane, Service, Verdict};
 use rpc::record;
 use server::{Answer, Peer, Request, RunAnswer, Server, Transport};
 
@@ -57,7 +57,7 @@ impl Programs {
         match self.server.answer(&request, output) {
             Answer::Reply => Verdict::Answered,
             Answer::Silent => Verdict::Silent,
-            Answer::WouldBlock => Verdict::WouldBlock,
+            Answer::WouldBlock(waits_for) => Verdict::WouldBlock(Lane(waits_for)),
             Answer::NotACall(error) if request.peer.transport == Transport::Tcp => Verdict::Close(error.to_string()),
             Answer::NotACall(_) => Verdict::Silent,
         }
@@ -88,7 +88,7 @@ impl Programs {
     fn answer_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
         let run: Vec<&[u8]> = iter::once(call.message).chain(rest.iter().copied()).collect();
         let done = match self.server.write_run(&self.request(call), &run) {
-            RunAnswer::WouldBlock => return Verdict::WouldBlock,
+            RunAnswer::WouldBlock(waits_for) => return Verdict::WouldBlock(Lane(waits_for)),
             RunAnswer::OneByOne => 0,
             RunAnswer::Written(written) => {
                 for (index, message) in run.iter().enumerate().take(written.count()) {
@@ -122,7 +122,7 @@ impl Programs {
             tracing::error!(client = %call.peer.address, "a call ended in a defect of the server; its connection is closed");
             Verdict::Close("a defect of the server".to_owned())
         });
-        if matches!(verdict, Verdict::WouldBlock | Verdict::Close(_)) {
+        if matches!(verdict, Verdict::WouldBlock(_) | Verdict::Close(_)) {
             output.rewind(&mark);
         }
         verdict

@@ -177,7 +177,9 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         let call = Call { message: run[0], peer, worker, may_block: false, now };
         match call_all(self.service, &call, &run[1..], output) {
             Verdict::Answered | Verdict::Silent => {}
-            Verdict::WouldBlock => run.iter().for_each(|message| calls.calls.add(message, now, calls.spare)),
+            Verdict::WouldBlock(lane) => {
+                run.iter().for_each(|message| calls.calls.add((message, lane), now, calls.spare));
+            }
             Verdict::Close(why) => return Err(Stop::Close(CloseReason::Service(why))),
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! The threads that answer calls that have to wait.
 //!
-//! They are few and start when they are first needed. Their queue needs no limit of its own: each connection and each
-//! loop's datagrams have one for what they put in.
+//! They are few and start when they are first needed. In which order they take the calls, `lanes` says. Their queue needs no limit of
+//! its own: each connection and each loop's datagrams have one for what they put in.
 
-use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -13,16 +13,18 @@ use buffer::{Buffer, Output};
 
 use crate::answer::{Asked, ask};
 use crate::hub::Engine;
+use crate::lanes::Lanes;
 use crate::mailbox::Letter;
 use crate::slots::Key;
 use crate::sys::Source;
-use crate::{Call, Peer, Service};
+use crate::{Call, Lane, Peer, Service};
 
 /// A message, or several that are answered together, that a loop could not answer without waiting.
 pub(crate) struct Job {
     /// The loop that it belongs to.
     pub(crate) loop_index: usize,
     pub(crate) origin: Origin,
+    pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// A message and those that continue it; never none.
     pub(crate) messages: Vec<Buffer>,
@@ -48,6 +50,7 @@ pub(crate) enum Origin {
 /// A job that was done.
 pub(crate) struct Done {
     pub(crate) origin: Origin,
+    pub(crate) lane: Lane,
     pub(crate) peer: Peer,
     /// The messages, for their memory to be used again.
     pub(crate) messages: Vec<Buffer>,
@@ -62,9 +65,8 @@ pub(crate) struct JobQueue {
     max_threads: usize,
 }
 
-#[derive(Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: Lanes<SocketAddr, Job>,
     started: usize,
     idle: usize,
     ended: usize,
@@ -72,9 +74,10 @@ struct State {
 }
 
 impl JobQueue {
-    /// Makes an empty queue for up to `max_threads` threads.
-    pub(crate) fn new(max_threads: usize) -> JobQueue {
-        JobQueue { state: Mutex::default(), changed: Condvar::new(), max_threads }
+    /// Makes an empty queue for up to `max_threads` threads, of which the last `spare` are kept for lanes that have none.
+    pub(crate) fn new(max_threads: usize, spare: usize) -> JobQueue {
+        let state = State { jobs: Lanes::new(max_threads, spare), started: 0, idle: 0, ended: 0, closed: false };
+        JobQueue { state: Mutex::new(state), changed: Condvar::new(), max_threads }
     }
 
     /// Lets no further job in, drops those that no thread has taken and lets the threads end.
@@ -113,7 +116,15 @@ impl JobQueue {
         if state.closed {
             return None;
         }
-        state.jobs.push_back(job);
+        state.jobs.push(job.lane, job.peer.address, job);
+        self.call_thread(state)
+    }
+
+    /// Wakes a thread if there is a job for it; says which one has to be started, if no idle one is left.
+    fn call_thread(&self, mut state: MutexGuard<'_, State>) -> Option<usize> {
+        if !state.jobs.has_next() {
+            return None;
+        }
         if state.idle >= state.jobs.len() || state.started == self.max_threads {
             drop(state);
             self.changed.notify_one();
@@ -123,12 +134,16 @@ impl JobQueue {
         Some(state.started - 1)
     }
 
-    /// Takes the next job, waiting for it; nothing when the queue is closed.
-    fn take(&self) -> Option<Job> {
+    /// Takes the next job, waiting for it; nothing when the queue is closed. Says as well which thread has to be started, as the end of
+    /// the job before may have made room for more than this one.
+    fn take(&self, finished: Option<Lane>) -> Option<(Job, Option<usize>)> {
         let mut state = self.lock();
+        if let Some(lane) = finished {
+            state.jobs.done(lane);
+        }
         loop {
-            if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
+            if let Some((_, job)) = state.jobs.take() {
+                return Some((job, self.call_thread(state)));
             }
             if state.closed {
                 return None;
@@ -151,7 +166,12 @@ impl JobQueue {
 
 /// Hands a job to the blocking threads of `engine`, starting one more when all are busy and more are allowed.
 pub(crate) fn submit<S: Service + ?Sized>(engine: &Arc<Engine<S>>, job: Job) {
-    let Some(number) = engine.hub.jobs.push(job) else { return };
+    if let Some(number) = engine.hub.jobs.push(job) {
+        try_to_start_thread(engine, number);
+    }
+}
+
+fn try_to_start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) {
     if let Err(error) = start_thread(engine, number) {
         // The job stays in the queue: a thread that runs already takes it, or the next job tries to start one again.
         engine.hub.jobs.thread_not_started();
@@ -163,7 +183,12 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
     let engine = Arc::clone(engine);
     let worker = engine.hub.loops.len() + number;
     thread::Builder::new().name(format!("blocking-{number}")).spawn(move || {
-        while let Some(job) = engine.hub.jobs.take() {
+        let mut finished = None;
+        while let Some((job, one_more)) = engine.hub.jobs.take(finished) {
+            if let Some(number) = one_more {
+                try_to_start_thread(&engine, number);
+            }
+            finished = Some(job.lane);
             let loop_index = job.loop_index;
             let done = perform(&engine, worker, job);
             engine.hub.loops[loop_index].mailbox.post(Letter::Done(done));
@@ -174,9 +199,9 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
 }
 
 fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: Job) -> Done {
-    let Job { origin, peer, messages, received, mut output, .. } = job;
+    let Job { origin, lane, peer, messages, received, mut output, .. } = job;
     let run: Vec<&[u8]> = messages.iter().map(Buffer::as_slice).collect();
     let call = Call { message: run[0], peer, worker, may_block: true, now: received };
     let asked = ask(&*engine.service, &call, &run[1..], &mut output);
-    Done { origin, peer, messages, output, asked }
+    Done { origin, lane, peer, messages, output, asked }
 }

@@ -17,7 +17,7 @@ use crate::answer::MAX_RUN;
 use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
 use crate::spare::SpareBuffers;
-use crate::{Limits, Peer};
+use crate::{Lane, Limits, Peer};
 
 /// Why a connection was closed.
 #[derive(Debug)]
@@ -327,13 +327,24 @@ impl Unread {
 pub(crate) struct CallsInFlight {
     waiting: VecDeque<WaitingCall>,
     given: usize,
+    /// How many of them were given, by lane; none that has none.
+    given_by_lane: Vec<(Lane, usize)>,
     bytes: usize,
 }
 
-/// A call that no blocking thread was given yet.
-pub(crate) struct WaitingCall {
-    pub(crate) message: Buffer,
+/// Calls that one blocking thread is given, each of which continues the one before; never none.
+pub(crate) struct WaitingCalls {
+    pub(crate) messages: Vec<Buffer>,
+    pub(crate) lane: Lane,
+    /// When the oldest was received.
     pub(crate) received: Instant,
+}
+
+/// A call that no blocking thread was given yet.
+struct WaitingCall {
+    message: Buffer,
+    lane: Lane,
+    received: Instant,
 }
 
 impl CallsInFlight {
@@ -352,40 +363,47 @@ impl CallsInFlight {
         self.given
     }
 
-    /// Adds a copy of `message`.
-    pub(crate) fn add(&mut self, message: &[u8], received: Instant, spare: &mut SpareBuffers) {
+    /// Adds a copy of `message`, which waits for `lane`.
+    pub(crate) fn add(&mut self, (message, lane): (&[u8], Lane), received: Instant, spare: &mut SpareBuffers) {
         let mut copy = spare.take(message.len());
         copy.put(message);
         self.bytes += message.len();
-        self.waiting.push_back(WaitingCall { message: copy, received });
+        self.waiting.push_back(WaitingCall { message: copy, lane, received });
     }
 
-    /// Takes the oldest, and those behind it that `continues` says so of, to give them to a blocking thread, unless `max_given`
-    /// threads have some already. The time is that at which the oldest was received.
-    pub(crate) fn give(
-        &mut self,
-        max_given: usize,
-        continues: impl Fn(&[u8], &[u8]) -> bool,
-    ) -> Option<(Vec<Buffer>, Instant)> {
-        if self.given >= max_given {
-            return None;
-        }
-        let WaitingCall { message, received } = self.waiting.pop_front()?;
+    /// Takes the oldest, and those behind it that `continues` says so of, to give them to a blocking thread: of a lane of which fewer
+    /// than `max_given` threads have some already.
+    pub(crate) fn give(&mut self, max_given: usize, continues: impl Fn(&[u8], &[u8]) -> bool) -> Option<WaitingCalls> {
+        let place = self.waiting.iter().position(|call| self.given_of(call.lane) < max_given)?;
+        let WaitingCall { message, lane, received } = self.waiting.remove(place)?;
         let mut messages = vec![message];
-        while let Some(next) = self.waiting.front()
+        while let Some(next) = self.waiting.get(place)
+            && next.lane == lane
             && messages.len() < MAX_RUN
             && messages.last().is_some_and(|last| continues(last.as_slice(), next.message.as_slice()))
         {
-            messages.extend(self.waiting.pop_front().map(|call| call.message));
+            messages.extend(self.waiting.remove(place).map(|call| call.message));
         }
         self.given += 1;
-        Some((messages, received))
+        match self.given_by_lane.iter_mut().find(|(other, _)| *other == lane) {
+            Some((_, given)) => *given += 1,
+            None => self.given_by_lane.push((lane, 1)),
+        }
+        Some(WaitingCalls { messages, lane, received })
     }
 
-    /// Takes note that calls of `bytes` bytes that one thread was given have come back.
-    pub(crate) fn came_back(&mut self, bytes: usize) {
+    fn given_of(&self, lane: Lane) -> usize {
+        self.given_by_lane.iter().find(|(other, _)| *other == lane).map_or(0, |(_, given)| *given)
+    }
+
+    /// Takes note that calls of `lane`, of `bytes` bytes, that one thread was given have come back.
+    pub(crate) fn came_back(&mut self, bytes: usize, lane: Lane) {
         self.given -= 1;
         self.bytes -= bytes;
+        if let Some((_, given)) = self.given_by_lane.iter_mut().find(|(other, _)| *other == lane) {
+            *given -= 1;
+        }
+        self.given_by_lane.retain(|(_, given)| *given > 0);
     }
 
     /// Forgets those that no blocking thread was given.
@@ -461,17 +479,30 @@ mod tests {
         let mut spare = SpareBuffers::default();
         let limits = Limits { max_in_flight: 2, max_in_flight_bytes: 100, ..Limits::default() };
         let mut calls = CallsInFlight::default();
-        calls.add(&[0; 10], Instant::now(), &mut spare);
+        calls.add((&[0; 10], Lane(1)), Instant::now(), &mut spare);
         assert!(calls.have_room(&limits));
-        calls.add(&[0; 10], Instant::now(), &mut spare);
+        calls.add((&[0; 10], Lane(1)), Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
         let never = |_: &[u8], _: &[u8]| false;
         assert!(calls.give(1, never).is_some() && calls.give(1, never).is_none());
-        calls.came_back(10);
+        calls.came_back(10, Lane(1));
         assert!(calls.have_room(&limits));
         calls.forget_waiting();
         assert!(calls.is_empty());
-        calls.add(&[0; 100], Instant::now(), &mut spare);
+        calls.add((&[0; 100], Lane(1)), Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
+    }
+    #[test]
+    fn calls_of_one_lane_do_not_hold_up_those_of_another() {
+        let mut spare = SpareBuffers::default();
+        let mut calls = CallsInFlight::default();
+        for (body, lane) in [(b"s1", 1), (b"f1", 2), (b"s2", 1)] {
+            calls.add((body, Lane(lane)), Instant::now(), &mut spare);
+        }
+        let always = |_: &[u8], _: &[u8]| true;
+        let mut give = || calls.give(1, always).map(|given| given.messages[0].as_slice().to_vec());
+        assert_eq!([give(), give(), give()], [Some(b"s1".to_vec()), Some(b"f1".to_vec()), None]);
+        calls.came_back(2, Lane(1));
+        assert!(calls.give(1, always).is_some_and(|given| given.messages[0].as_slice() == b"s2"));
     }
 }

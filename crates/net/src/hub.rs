@@ -48,7 +48,7 @@ impl Hub {
     ) -> io::Result<Hub> {
         let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
         Ok(Hub {
-            jobs: JobQueue::new(limits.blocking_threads),
+            jobs: JobQueue::new(limits.blocking_threads, limits.spare_blocking_threads),
             limits,
             send_path,
             is_fair,

@@ -26,8 +26,11 @@ pub struct Limits {
     /// flight is not silent; one that does not take its answers is. Default 15 minutes.
     pub idle_timeout: Option<Duration>,
     /// How many threads answer calls that have to wait, over all loops; at least 1. They start when they are first
-    /// needed. Default 8.
+    /// needed. Default 16.
     pub blocking_threads: usize,
+    /// How many of these are kept for calls that wait for what no other thread is busy with, such as another export; fewer than
+    /// there are. Default 4.
+    pub spare_blocking_threads: usize,
     /// How many datagrams wait for blocking threads or run there, per loop, before the loop reads no more; one batch
     /// may go beyond it. Default 256.
     pub max_datagrams_in_flight: usize,
@@ -42,7 +45,8 @@ impl Default for Limits {
             max_unsent_bytes: 4 << 20,
             max_message_bytes: 2 << 20,
             idle_timeout: Some(Duration::from_secs(15 * 60)),
-            blocking_threads: 8,
+            blocking_threads: 16,
+            spare_blocking_threads: 4,
             max_datagrams_in_flight: 256,
         }
     }
@@ -55,6 +59,7 @@ impl Limits {
         self.max_in_flight_bytes = self.max_in_flight_bytes.max(1);
         self.max_unsent_bytes = self.max_unsent_bytes.max(1);
         self.blocking_threads = self.blocking_threads.max(1);
+        self.spare_blocking_threads = self.spare_blocking_threads.min(self.blocking_threads - 1);
         self.max_datagrams_in_flight = self.max_datagrams_in_flight.max(1);
         self
     }

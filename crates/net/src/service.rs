@@ -61,6 +61,10 @@ pub struct Call<'a> {
     pub now: Instant,
 }
 
+/// What a call waits for: calls of one lane may keep each other waiting, and nobody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lane(pub u64);
+
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -69,7 +73,7 @@ pub enum Verdict {
     /// There is no answer (a datagram that makes no sense, a call that is being worked on already).
     Silent,
     /// The answer has to wait: ask again from a thread that may. The output is as it was before.
-    WouldBlock,
+    WouldBlock(Lane),
     /// The sender cannot be understood or is hostile: close its connection. The text says why.
     Close(String),
 }

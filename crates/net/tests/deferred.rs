@@ -24,7 +24,7 @@ fn deferred_call_stalls_neither_its_connection_nor_others() {
 
 #[test]
 fn deferred_calls_run_on_workers_after_those_of_the_loops() {
-    let server = TestServer::start(Limits { blocking_threads: 3, ..Limits::default() }, 2);
+    let server = TestServer::start(Limits { blocking_threads: 3, spare_blocking_threads: 0, ..Limits::default() }, 2);
     let mut stream = server.connect();
     stream.write_all(&framed(b"d").repeat(20)).unwrap();
     wait_until("three threads are at it", || server.echo.workers.lock().unwrap().len() == 3);
@@ -105,4 +105,22 @@ fn call_that_no_thread_was_given_is_forgotten_with_its_connection() {
     stream.write_all(&[framed(b"d"), framed(b"c")].concat()).unwrap();
     wait_until("the service hears of the end", || server.disconnected() == 1);
     assert!(server.echo.workers.lock().unwrap().is_empty());
+}
+
+#[test]
+fn calls_that_never_end_keep_no_thread_from_calls_of_another_lane() {
+    let server = TestServer::start(Limits::default(), 1);
+    let mut slow: Vec<_> = (0..4).map(|_| server.connect()).collect();
+    for stream in &mut slow {
+        stream.write_all(&framed(b"d").repeat(64)).unwrap();
+    }
+    let taken = Limits::default().blocking_threads - Limits::default().spare_blocking_threads;
+    wait_until("slow calls have all threads that they may have", || server.echo.workers.lock().unwrap().len() == taken);
+    let mut other = server.connect();
+    for _ in 0..100 {
+        assert_eq!(exchange(&mut other, b"D other"), b"D other");
+    }
+    assert_eq!(exchange(&mut slow[0], b"D same connection"), b"D same connection");
+    assert_eq!(server.echo.workers.lock().unwrap().len(), taken);
+    server.open_gate();
 }

@@ -1,5 +1,7 @@
 //! From a message to the procedure that it calls, and back to a reply.
 
+use std::cell::Cell;
+
 use buffer::Output;
 use rpc::{Call, CallError, Rejection, Reply, Xid};
 use xdr::Encoder;
@@ -150,7 +152,8 @@ fn carry_out(
         Err(stat) => return reject(server, request, call.xid, Rejection::AuthError(stat), output),
     };
     let exports = server.exports.load();
-    let context = CallContext { server, request, exports: &exports, identity, may_have_happened };
+    let waits_for = Cell::new(0);
+    let context = CallContext { server, request, exports: &exports, identity, may_have_happened, waits_for };
     let mark = output.mark();
     Reply::encode_success(call.xid, &mut Encoder::new(&mut output.bytes));
     let stop = match (program.run)(&context, call, output) {
@@ -164,7 +167,7 @@ fn carry_out(
     match stop {
         Stop::Defer => {
             server.counters.count(request.worker, Event::Deferred);
-            Answer::WouldBlock
+            Answer::WouldBlock(context.waits_for.get())
         }
         Stop::Garbage(error) => {
             tracing::debug!(client = %request.peer.address, xid = %call.xid, procedure = ?call.procedure, %error, "arguments make no sense");

@@ -1,5 +1,6 @@
 //! One file of one export, as one caller sees it: the way from a call to the file system.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub(crate) struct CallContext<'s> {
     pub(crate) identity: Identity<'s>,
     /// Whether a process before this one, which was killed, may have carried this very call out.
     pub(crate) may_have_happened: bool,
+    /// The number of the export that was asked for last: what the call waits for, if it has to wait.
+    pub(crate) waits_for: Cell<u64>,
 }
 
 impl CallContext<'_> {
@@ -34,6 +37,7 @@ impl CallContext<'_> {
 
     /// A file of an export, if that is exported to the caller.
     pub(crate) fn node_of<'c>(&'c self, exported: &'c Arc<Exported>, handle: Handle) -> Result<Node<'c>, Fault> {
+        self.waits_for.set(exported.id());
         let options = exported.export.options_for(self.client()).ok_or(Fault::NotExported)?;
         if !self.request.may_block && exported.export.file_system.blocking() == vfs::Blocking::Always {
             return Err(Fault::Defer);

@@ -45,8 +45,9 @@ pub enum Answer {
     Reply,
     /// There is no reply: the call is being worked on already, or its protocol wants none.
     Silent,
-    /// The reply has to wait: ask again from a thread that may. Nothing was appended and nothing has happened.
-    WouldBlock,
+    /// The reply has to wait: ask again from a thread that may. Nothing was appended and nothing has happened. The number says for
+    /// whom it waits: the same for all calls to one export, 0 for none.
+    WouldBlock(u64),
     /// The message was nothing that a client sends: whoever sent it on a stream cannot be understood any more.
     NotACall(rpc::CallError),
 }

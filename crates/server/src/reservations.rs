@@ -59,6 +59,7 @@ impl Node<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::sync::Arc;
 
     use fs_mem::{MemFs, MemOptions};
@@ -109,6 +110,7 @@ mod tests {
             exports: &exports,
             identity: Identity::NOBODY,
             may_have_happened: false,
+            waits_for: Cell::default(),
         };
         check(&cx.node_of(exported, handle).unwrap())
     }

@@ -1,5 +1,7 @@
 //! Runs of WRITEs: messages that came together and are carried out at one go.
 
+use std::cell::Cell;
+
 use buffer::Output;
 use rpc::{Call, Reply};
 use xdr::Encoder;
@@ -19,8 +21,9 @@ pub enum RunAnswer {
     Written(Box<WrittenRun>),
     /// All are to be answered one by one. Some bytes may be written already: they are the ones that will be.
     OneByOne,
-    /// The run has to wait: ask again from a thread that may. Nothing has happened.
-    WouldBlock,
+    /// The run has to wait: ask again from a thread that may. Nothing has happened. The number says for whom it waits, as in
+    /// [`Answer::WouldBlock`](crate::Answer::WouldBlock).
+    WouldBlock(u64),
 }
 
 /// WRITEs that were carried out as one.
@@ -66,7 +69,9 @@ impl Server {
         let Ok(call) = Call::parse(request.message) else { return RunAnswer::OneByOne };
         let Ok(identity) = Identity::of(&call) else { return RunAnswer::OneByOne };
         let exports = self.exports.load();
-        let context = CallContext { server: self, request, exports: &exports, identity, may_have_happened: false };
+        let waits_for = Cell::new(0);
+        let context =
+            CallContext { server: self, request, exports: &exports, identity, may_have_happened: false, waits_for };
         match gather::write(&context, run) {
             Ok(gathered) => {
                 for _ in 0..gathered.count {
@@ -77,7 +82,7 @@ impl Server {
             }
             Err(Fault::Defer) => {
                 self.counters.count_many(request.worker, Event::Deferred, run.len() as u64);
-                RunAnswer::WouldBlock
+                RunAnswer::WouldBlock(context.waits_for.get())
             }
             Err(_) => RunAnswer::OneByOne,
         }

@@ -110,6 +110,7 @@ fn limits(settings: &LimitSettings, defaults: net::Limits) -> net::Limits {
         max_unsent_bytes: settings.max_unsent_bytes.unwrap_or(defaults.max_unsent_bytes),
         idle_timeout: settings.idle_timeout.unwrap_or(defaults.idle_timeout),
         blocking_threads: settings.blocking_threads.unwrap_or(defaults.blocking_threads),
+        spare_blocking_threads: settings.spare_blocking_threads.unwrap_or(defaults.spare_blocking_threads),
         ..defaults
     }
 }

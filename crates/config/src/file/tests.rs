@@ -37,6 +37,7 @@ max_in_flight_bytes = "8M"
 max_unsent_bytes = 4096
 idle_timeout = "1h"
 blocking_threads = 3
+spare_blocking_threads = 1
 
 [log]
 format = "json"
@@ -67,6 +68,7 @@ level = "debug"
             max_unsent_bytes: Some(4096),
             idle_timeout: Some(Some(Duration::from_secs(3600))),
             blocking_threads: Some(3),
+            spare_blocking_threads: Some(1),
         },
         log: LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) },
     };

@@ -86,7 +86,7 @@ impl Session {
             client,
             sequence,
             flags: 0,
-            fore: channel.clone(),
+            fore: channel,
             back: channel,
             callback_program: 0x4000_0000,
             callback_security: vec![CallbackSec::None],

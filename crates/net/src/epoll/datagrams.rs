@@ -19,7 +19,7 @@ use crate::hub::{Engine, LoopDesk};
 use crate::mailbox::OwnDatagram;
 use crate::spare::SpareBuffers;
 use crate::sys::{DatagramCalls, Outgoing, Source};
-use crate::{Call, Peer, Service, Transport, Verdict};
+use crate::{Call, Lane, Peer, Service, Transport, Verdict};
 
 /// The largest payload of a UDP datagram over IPv4: 65 535 bytes less the headers of IP and UDP.
 const MAX_REPLY_BYTES: usize = 65_507;
@@ -129,7 +129,7 @@ impl Datagrams {
                 }
             }
             Asked::Verdict(Verdict::Silent) => {}
-            Asked::Verdict(Verdict::WouldBlock | Verdict::Close(_)) | Asked::Panicked => {
+            Asked::Verdict(Verdict::WouldBlock(_) | Verdict::Close(_)) | Asked::Panicked => {
                 desk.counters.datagrams_dropped.add(1);
             }
         }
@@ -270,8 +270,8 @@ impl<S: Service + ?Sized> Asker<'_, S> {
                 }
             }
             Asked::Verdict(Verdict::Silent) => {}
-            Asked::Verdict(Verdict::WouldBlock) => {
-                self.defer(arrived);
+            Asked::Verdict(Verdict::WouldBlock(lane)) => {
+                self.defer(arrived, lane);
                 return true;
             }
             Asked::Verdict(Verdict::Close(why)) => {
@@ -283,13 +283,13 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         false
     }
 
-    fn defer(&mut self, arrived: &Arrived<'_>) {
+    fn defer(&mut self, arrived: &Arrived<'_>, lane: Lane) {
         let mut message = self.spare.take(arrived.bytes.len());
         message.put(arrived.bytes);
         let origin = Origin::Datagram { socket: arrived.socket, source: arrived.source };
         let (peer, received, output) = (arrived.peer, self.now, Output::new());
-        let messages = vec![message];
-        blocking::submit(self.engine, Job { loop_index: self.loop_index, origin, peer, messages, received, output });
+        let (loop_index, messages) = (self.loop_index, vec![message]);
+        blocking::submit(self.engine, Job { loop_index, origin, lane, peer, messages, received, output });
     }
 }
 

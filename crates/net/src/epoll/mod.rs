@@ -219,7 +219,7 @@ impl<S: Service + ?Sized> Loop<S> {
     fn take_back_call(&mut self, key: Key, done: Done) {
         // The connection's slot stays until all its calls are back.
         let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.calls.came_back(done.messages.iter().map(Buffer::len).sum());
+        connection.calls.came_back(done.messages.iter().map(Buffer::len).sum(), done.lane);
         self.bench.spare.give_all(done.messages);
         if connection.socket.is_none() {
             self.bench.outputs.give(done.output);
@@ -230,7 +230,7 @@ impl<S: Service + ?Sized> Loop<S> {
         match done.asked {
             Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
             Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
-            Asked::Verdict(Verdict::WouldBlock) => {
+            Asked::Verdict(Verdict::WouldBlock(_)) => {
                 let why = "the service would not wait where it may".to_owned();
                 self.close(key, CloseReason::Service(why));
             }

@@ -11,7 +11,7 @@ use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, Sen
 
 use crate::answer::{Deferring, Progress, Stop, Turn};
 use crate::blocking::{self, Job, Origin};
-use crate::connection::{CloseReason, Connection, Ready, Unread};
+use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
 use crate::hub::{Engine, LoopDesk};
 use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next};
@@ -258,11 +258,12 @@ impl<S: Service + ?Sized> Bench<S> {
         let service = Arc::clone(&self.engine.service);
         let continues = |previous: &[u8], next: &[u8]| service.continues_run(previous, next);
         while connection.outbox.unsent_bytes() <= self.engine.hub.limits.max_unsent_bytes
-            && let Some((messages, received)) = connection.calls.give(self.max_given, continues)
+            && let Some(WaitingCalls { messages, lane, received }) = connection.calls.give(self.max_given, continues)
         {
             let job = Job {
                 loop_index: self.loop_index,
                 origin: Origin::Connection(key),
+                lane,
                 peer: connection.peer,
                 messages,
                 received,
@@ -371,13 +372,7 @@ impl<S: Service + ?Sized> Bench<S> {
 }
 
 impl<S: Service + ?Sized> Engine<S> {
-    fn turn(
-        &self,
-        peer: Peer,
-        unsent_bytes: usize,
-        (worker, now): (usize, Instant),
-        quantum: Quantum,
-    ) -> Turn<'_, S> {
+    fn turn(&self, peer: Peer, unsent_bytes: usize, (worker, now): (usize, Instant), quantum: Quantum) -> Turn<'_, S> {
         let quantum = quantum.with_messages(self.hub.send_path.messages_per_turn());
         Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes, quantum }
     }

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use buffer::{Output, SharedFile};
-use net::{Call, Counters, Frame, FrameError, Handle, Limits, Peer, SendPath, Server, Service, Transport, Verdict};
+use net::{
+    Call, Counters, Frame, FrameError, Handle, Lane, Limits, Peer, SendPath, Server, Service, Transport, Verdict,
+};
 
 /// The largest message that the service takes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -21,7 +23,7 @@ pub const LARGE_BYTES: usize = 128 << 10;
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Answers messages by their first byte:
-/// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open; `x` answers with as many bytes as the u32
+/// `e` echoes; `d` echoes from a blocking thread when [`Echo::gate`] is open, `D` does so whether it is open or not; `x` answers with as many bytes as the u32
 /// after it says; `f` answers with the file, of the length that the u32 after it says; `l` tells the local and the
 /// peer's address; `w` tells the worker; `n` tells the connection's number; `s` stays silent; `c` closes; `p` panics; `q` panics on a
 /// blocking thread; `r` echoes, together with those `r` that follow it; `b` does so from a blocking thread; `o` echoes and is remembered
@@ -61,7 +63,9 @@ impl Service for Echo {
             self.misalignments.lock().unwrap().push(bulk % 4096);
         }
         match call.message.first() {
-            Some(b'd' | b'b') if !call.may_block => return Verdict::WouldBlock,
+            Some(b'd' | b'b') if !call.may_block => return Verdict::WouldBlock(Lane(0)),
+            // Another lane, whose calls wait for nothing.
+            Some(b'D') if !call.may_block => return Verdict::WouldBlock(Lane(1)),
             Some(b'd') => {
                 self.workers.lock().unwrap().push(call.worker);
                 wait_until("the gate opens", || self.gate.load(Ordering::Acquire));
@@ -92,7 +96,7 @@ impl Service for Echo {
             Some(b'w') => put(output, &[call.worker as u8], mark),
             Some(b's') => return Verdict::Silent,
             Some(b'c') => return Verdict::Close("it was asked for".to_owned()),
-            Some(b'q') if !call.may_block => return Verdict::WouldBlock,
+            Some(b'q') if !call.may_block => return Verdict::WouldBlock(Lane(0)),
             Some(b'p' | b'q') => panic!("it was asked for"),
             _ => put(output, call.message, mark),
         }
@@ -113,7 +117,7 @@ impl Service for Echo {
 
     fn call_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
         if call.message.first() == Some(&b'b') && !call.may_block {
-            return Verdict::WouldBlock;
+            return Verdict::WouldBlock(Lane(0));
         }
         self.runs.lock().unwrap().push(1 + rest.len());
         for message in std::iter::once(&call.message).chain(rest) {

@@ -67,7 +67,7 @@ pub(super) fn read_noticed(
     let reader = (cx.request.peer.address.ip(), cx.request.now);
     let CopyNotice { asker, source, .. } = cx.server.copy_notices.reading(&args.stateid, &key, reader)?;
     let request = Request { peer: asker.peer, ..*cx.request };
-    let cx = CallContext { request: &request, identity: asker.identity, ..*cx };
+    let cx = CallContext { request: &request, identity: asker.identity, waits_for: cx.waits_for.clone(), ..*cx };
     let node = cx.node_of(&file.exported, file.handle)?;
     check_io(Door::V41(asker.client), &node, &source.newest_stateid(), IoKind::Read)?;
     read::read(compound, &node, args, output)

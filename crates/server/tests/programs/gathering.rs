@@ -24,7 +24,7 @@ fn send(caller: &Caller<'_>, calls: &[WriteArgs<'_>]) -> (usize, Vec<Reply>) {
     let written = match caller.server.write_run(&request, &run) {
         RunAnswer::Written(written) => Some(written),
         RunAnswer::OneByOne => None,
-        RunAnswer::WouldBlock => panic!("the run was put off"),
+        RunAnswer::WouldBlock(_) => panic!("the run was put off"),
     };
     let count = written.as_ref().map_or(0, |written| written.count());
     let of_run = |index: usize| {

@@ -154,9 +154,9 @@ fn call_that_must_wait_leaves_no_trace_and_is_carried_out_once_by_a_thread_that_
     let root = caller.mount();
     for (name, message) in calls(&caller, &root) {
         let on_loop = caller.on_event_loop().send(&message);
-        assert!(matches!(on_loop, Said::Nothing(Answer::WouldBlock)), "{name}: {on_loop:?}");
+        assert!(matches!(on_loop, Said::Nothing(Answer::WouldBlock(_))), "{name}: {on_loop:?}");
         // Once more on the loop: the first try must not be taken for a call that is under way.
-        assert!(matches!(caller.on_event_loop().send(&message), Said::Nothing(Answer::WouldBlock)), "{name}");
+        assert!(matches!(caller.on_event_loop().send(&message), Said::Nothing(Answer::WouldBlock(_))), "{name}");
         let reply = caller.reply_to(&message);
         assert!(is_success(&reply), "{name}");
         assert_eq!(caller.on_event_loop().reply_to(&message), reply, "{name} from the cache, on the loop");
@@ -190,7 +190,7 @@ fn calls_that_change_nothing_are_put_off_and_answered_too() {
     ];
     for (index, message) in messages.iter().enumerate() {
         let on_loop = caller.on_event_loop().send(message);
-        assert!(matches!(on_loop, Said::Nothing(Answer::WouldBlock)), "call {index}: {on_loop:?}");
+        assert!(matches!(on_loop, Said::Nothing(Answer::WouldBlock(_))), "call {index}: {on_loop:?}");
         assert!(is_success(&caller.reply_to(message)), "call {index}");
     }
 }

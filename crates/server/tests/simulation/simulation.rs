@@ -139,7 +139,7 @@ impl Simulation {
                 self.check(client, xid_of(&message), &reply);
                 self.wire.send(|| Event::ToClient { client, message: reply.clone() });
             }
-            Answer::WouldBlock => {
+            Answer::WouldBlock(_) => {
                 assert!(!may_block && output.is_empty());
                 let delay_ms = self.wire.random.below(200);
                 self.wire.schedule(delay_ms, Event::FromPool { client, message });

@@ -22,7 +22,7 @@ fn waiting_for(operation: Operation) -> (Server, FaultPlan) {
 /// Sends a message from an event loop, where it has to wait, and then from a thread that may.
 fn put_off(caller: Caller<'_>, message: &[u8]) -> Results {
     match caller.on_event_loop().send(message) {
-        Said::Nothing(Answer::WouldBlock) => {}
+        Said::Nothing(Answer::WouldBlock(_)) => {}
         other => panic!("{other:?}"),
     }
     Results::parse(&caller.reply_to(message))

@@ -366,7 +366,7 @@ fn cancelling_waits_on_a_thread_that_may() {
     on_loop.caller = on_loop.caller.on_event_loop();
     let message = on_loop.message_on(TO, ArgOp::OffloadCancel(OffloadCancelArgs { stateid }));
     match on_loop.caller.send(&message) {
-        Said::Nothing(answer) => assert_eq!(answer, Answer::WouldBlock),
+        Said::Nothing(answer) => assert!(matches!(answer, Answer::WouldBlock(_)), "{answer:?}"),
         Said::Reply(_) => panic!("it was answered"),
     }
     let waiting = Caller { may_block: true, ..on_loop.caller };

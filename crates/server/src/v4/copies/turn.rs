@@ -1,5 +1,6 @@
 //! Carrying on a copy, a turn at a time.
 
+use std::cell::Cell;
 use std::mem;
 use std::time::Duration;
 
@@ -65,7 +66,14 @@ impl Server {
         let request = Request { message: &[], peer: asker.peer, worker, may_block: true, now };
         let exports = self.exports.load();
         let identity = asker.identity;
-        let cx = CallContext { server: self, request: &request, exports: &exports, identity, may_have_happened: false };
+        let cx = CallContext {
+            server: self,
+            request: &request,
+            exports: &exports,
+            identity,
+            may_have_happened: false,
+            waits_for: Cell::default(),
+        };
         let to = side(&cx, &job.what.destination)?;
         let from = match &job.what.source {
             Source::Here(place) => side(&cx, place)?,
