@@ -29,7 +29,6 @@ sendfile = "64K"
 open_files = 5
 open_file_idle = "500ms"
 copy_from = ["192.0.2.7", "10.0.0.0/8"]
-
 [limits]
 max_connections = 10
 max_in_flight = 11
@@ -38,7 +37,6 @@ max_unsent_bytes = 4096
 idle_timeout = "1h"
 blocking_threads = 3
 spare_blocking_threads = 1
-
 [log]
 format = "json"
 level = "debug"
