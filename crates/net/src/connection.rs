@@ -464,13 +464,13 @@ mod tests {
         let mut spare = SpareBuffers::default();
         let mut calls = CallsInFlight::default();
         for message in [b"a1", b"a2", b"b1", b"b2"] {
-            calls.add(message, Instant::now(), &mut spare);
+            calls.add((message, Lane(1)), Instant::now(), &mut spare);
         }
         let same_letter = |one: &[u8], other: &[u8]| one[0] == other[0];
-        let (run, _) = calls.give(2, same_letter).unwrap();
+        let WaitingCalls { messages: run, .. } = calls.give(2, same_letter).unwrap();
         assert_eq!(run.iter().map(Buffer::as_slice).collect::<Vec<_>>(), [b"a1", b"a2"]);
         assert_eq!((calls.given(), calls.waiting.len()), (1, 2));
-        calls.came_back(4);
+        calls.came_back(4, Lane(1));
         assert_eq!((calls.given(), calls.bytes), (0, 4));
     }
 
