@@ -120,6 +120,9 @@ impl Shelf {
     }
 
     fn remove(&mut self, handle: &Handle) -> Option<Slot> {
+        if self.places.is_empty() {
+            return None;
+        }
         let place = self.places.remove(handle)?;
         let taken = self.slots.swap_remove(place);
         if let Some(moved) = self.slots.get(place) {

@@ -59,7 +59,7 @@ impl HandleKey {
 }
 
 /// What helps to find the export of a handle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ExportTag([u8; 2]);
 
 impl ExportTag {

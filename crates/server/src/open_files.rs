@@ -190,6 +190,10 @@ impl WorkerFiles {
     }
 
     fn close(&mut self, key: &OpenKey, now: Duration, why: Why) -> Option<Slot> {
+        // Most workers have nothing open when a file is purged.
+        if self.files.is_empty() {
+            return None;
+        }
         self.files.remove(key).inspect(|slot| self.counts.close(slot, now, why))
     }
 

@@ -1,10 +1,11 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A file system's name for one file: at most [`Handle::MAX_BYTES`] opaque bytes.
 ///
 /// The bound is what lets every protocol version carry a handle: the 32 bytes of an NFSv2 handle (RFC 1094 §2.3.3)
 /// less the 12 that the server adds for the export and its checksum.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle {
     length: u8,
     bytes: [u8; Handle::MAX_BYTES],
@@ -39,6 +40,19 @@ impl Handle {
     }
 }
 
+/// In whole words, since every call looks its file up by its handle: behind the length there are only zeros, so that equal handles
+/// have equal words.
+impl Hash for Handle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (words, rest) = self.bytes.as_chunks::<8>();
+        words.iter().for_each(|word| state.write_u64(u64::from_le_bytes(*word)));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        last[7] = self.length;
+        state.write_u64(u64::from_le_bytes(last));
+    }
+}
+
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Handle(")?;
@@ -49,12 +63,27 @@ impl fmt::Debug for Handle {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
     use super::*;
 
     #[test]
     fn handle_of_twenty_bytes_is_the_longest() {
         assert!(Handle::new(&[7; 20]).is_some());
         assert!(Handle::new(&[7; 21]).is_none());
+    }
+
+    #[test]
+    fn equal_handles_have_equal_hashes_and_length_and_every_byte_count() {
+        let hash = |bytes: &[u8]| BuildHasherDefault::<DefaultHasher>::default().hash_one(Handle::new(bytes).unwrap());
+        let bytes: Vec<u8> = (1..=20).collect();
+        assert_eq!(hash(&bytes), hash(&bytes));
+        assert_ne!(hash(&[0; 19]), hash(&[0; 20]));
+        for changed in 0..20 {
+            let mut other = bytes.clone();
+            other[changed] ^= 1;
+            assert_ne!(hash(&bytes), hash(&other), "byte {changed}");
+        }
     }
 
     #[test]

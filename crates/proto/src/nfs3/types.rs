@@ -136,7 +136,7 @@ pub struct SpecData {
 }
 
 /// The attributes of a file (§2.5, `fattr3`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Decode)]
 pub struct Fattr {
     /// The kind of file.
     pub file_type: FileType,
@@ -164,6 +164,56 @@ pub struct Fattr {
     pub modified: Time,
     /// When its attributes last changed.
     pub changed: Time,
+}
+
+/// How many words attributes have.
+const FATTR_WORDS: usize = 21;
+
+/// All words at once and not one by one: nearly every reply has attributes, and a large directory thousands.
+impl Encode for Fattr {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let mut bytes = [0; 4 * FATTR_WORDS];
+        for (place, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.words()) {
+            *place = word.to_be_bytes();
+        }
+        to.fixed(&bytes);
+    }
+}
+
+impl Fattr {
+    fn words(&self) -> [u32; FATTR_WORDS] {
+        let [size, used, fsid, fileid] = [self.size, self.used, self.fsid, self.fileid].map(halves);
+        let [accessed, modified, changed] =
+            [self.accessed, self.modified, self.changed].map(|time| [time.seconds, time.nanoseconds]);
+        [
+            self.file_type as u32,
+            self.mode,
+            self.links,
+            self.uid,
+            self.gid,
+            size[0],
+            size[1],
+            used[0],
+            used[1],
+            self.device.major,
+            self.device.minor,
+            fsid[0],
+            fsid[1],
+            fileid[0],
+            fileid[1],
+            accessed[0],
+            accessed[1],
+            modified[0],
+            modified[1],
+            changed[0],
+            changed[1],
+        ]
+    }
+}
+
+/// A hyper integer as two words (RFC 4506 §4.5).
+fn halves(value: u64) -> [u32; 2] {
+    [(value >> 32) as u32, value as u32]
 }
 
 /// Attributes after an operation, if the server has them (§2.6, `post_op_attr`).

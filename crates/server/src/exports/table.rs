@@ -13,7 +13,8 @@ use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 pub struct ExportTable {
     exports: Vec<Arc<Exported>>,
     by_name: HashMap<Vec<u8>, usize>,
-    by_tag: HashMap<ExportTag, Vec<usize>>,
+    /// Where in `exports` those of a tag are, in the order of the tags: nearly always there is one export or a few.
+    by_tag: Vec<(ExportTag, usize)>,
     key: HandleKey,
     tree: Arc<PseudoTree>,
     /// The tree as an export of its own, whose handles are told from the others'.
@@ -82,7 +83,7 @@ impl ExportTable {
         let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str())));
         let root = Arc::new(Exported::root(tree.clone(), &key));
         let mut table =
-            ExportTable { exports: Vec::new(), by_name: HashMap::new(), by_tag: HashMap::new(), key, tree, root };
+            ExportTable { exports: Vec::new(), by_name: HashMap::new(), by_tag: Vec::new(), key, tree, root };
         for export in exports {
             table.add(export)?;
         }
@@ -107,7 +108,8 @@ impl ExportTable {
         let of_storage = |number: u64| self.key.derive(b"storage").checksum(&number.to_be_bytes());
         let storage = export.file_system.storage().map_or(fsid, of_storage);
         let tag = ExportTag::of(&identity);
-        self.by_tag.entry(tag).or_default().push(index);
+        let place = self.by_tag.partition_point(|(other, _)| *other <= tag);
+        self.by_tag.insert(place, (tag, index));
         self.exports.push(Arc::new(Exported { export, tag, key, fsid, storage }));
         Ok(())
     }
@@ -187,8 +189,9 @@ impl ExportTable {
         if handle.tag() == self.root.tag && handle.is_made_with(&self.root.key) {
             return Ok((&self.root, handle.node()));
         }
-        let candidates = self.by_tag.get(&handle.tag()).ok_or(HandleError::Unknown)?;
-        let mut exports = candidates.iter().map(|index| &self.exports[*index]);
+        let first = self.by_tag.partition_point(|(tag, _)| *tag < handle.tag());
+        let candidates = self.by_tag[first..].iter().take_while(|(tag, _)| *tag == handle.tag());
+        let mut exports = candidates.map(|(_, index)| &self.exports[*index]);
         let exported = exports.find(|exported| handle.is_made_with(&exported.key)).ok_or(HandleError::Unknown)?;
         Ok((exported, handle.node()))
     }
