@@ -118,6 +118,10 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
         self.plan.run(cx, Site::named(Operation::Remove, place.name), |_| self.inner.remove(cx, place))
     }
 
+    fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, seen: &Entry) -> Result<()> {
+        self.plan.run(cx, Site::named(Operation::Remove, place.name), |_| self.inner.remove_seen(cx, place, seen))
+    }
+
     fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
         self.plan.run(cx, Site::named(Operation::RemoveDir, place.name), |_| self.inner.remove_dir(cx, place))
     }

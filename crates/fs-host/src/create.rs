@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttributes};
 
 use crate::attributes::stat_fd;
@@ -28,16 +28,39 @@ impl HostFs {
         let name = CName::new(place.name);
         let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
         self.identity.assume(&cx.caller)?;
-        match self.with_room(cx, || make_file(site, set)) {
-            Ok(file) => self.finish_new(site, &New { file, mode, set }),
-            Err(Error::Exists) => self.take_existing(cx, site, Asked { mode, set }),
+        let asked = Asked { mode, set };
+        let made = if self.needs_opening(asked) {
+            self.with_room(cx, || make_file(site, set)).map(Some)
+        } else {
+            make_closed(site, set).map(|()| None)
+        };
+        match made {
+            Ok(Some(file)) => self.finish_new(site, &New { file, asked }),
+            Ok(None) => self.keep_or_undo(site, self.find_made(cx, site)),
+            Err(Error::Exists) => self.take_existing(cx, site, asked),
             Err(error) => Err(error),
         }
     }
 
+    fn find_made(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
+        let entry = self.find(cx, site)?;
+        self.keep_handles()?;
+        Ok(entry)
+    }
+
+    /// Whether anything is left to do with a file once it has a name and a mode. In memory nothing is brought to storage.
+    fn needs_opening(&self, asked: Asked<'_>) -> bool {
+        let rest =
+            SetAttributes { mode: None, size_bytes: asked.set.size_bytes.filter(|&size| size != 0), ..*asked.set };
+        !self.volume.is_memory || matches!(asked.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
+    }
+
     /// Gives a new file what was asked for and brings it to storage; if that fails the file is not left behind.
     fn finish_new(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
-        let finished = self.furnish(site, new);
+        self.keep_or_undo(site, self.furnish(site, new))
+    }
+
+    fn keep_or_undo(&self, site: Site<'_>, finished: Result<Entry>) -> Result<Entry> {
         if finished.is_err() {
             // The reason why it failed says more than whether it could be taken back.
             let _ = rustix::fs::unlinkat(site.node.fd(), site.name, AtFlags::empty());
@@ -47,8 +70,8 @@ impl HostFs {
 
     fn furnish(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
         let file = new.file.as_fd();
-        apply(file, Some(file), &after_create(new.set))?;
-        if let CreateMode::Exclusive(bytes) = new.mode {
+        apply(file, Some(file), &after_create(new.asked.set))?;
+        if let CreateMode::Exclusive(bytes) = new.asked.mode {
             verifier::store(file, bytes)?;
         }
         self.settle(file)?;
@@ -102,15 +125,22 @@ struct Asked<'a> {
 /// A file that was just made.
 struct New<'a> {
     file: OwnedFd,
-    mode: CreateMode,
-    set: &'a SetAttributes,
+    asked: Asked<'a>,
 }
 
 /// Makes the file and opens it; a name that is there already is not touched, whatever it is.
 fn make_file(site: Site<'_>, set: &SetAttributes) -> Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(set.mode.unwrap_or(DEFAULT_MODE) & 0o7777);
-    rustix::fs::openat(site.node.fd(), site.name, flags, mode).map_err(failed)
+    rustix::fs::openat(site.node.fd(), site.name, flags, first_mode(set)).map_err(failed)
+}
+
+/// Makes the file and does not open it, which costs less.
+fn make_closed(site: Site<'_>, set: &SetAttributes) -> Result<()> {
+    rustix::fs::mknodat(site.node.fd(), site.name, FileType::RegularFile, first_mode(set), 0).map_err(failed)
+}
+
+fn first_mode(set: &SetAttributes) -> Mode {
+    Mode::from_raw_mode(set.mode.unwrap_or(DEFAULT_MODE) & 0o7777)
 }
 
 /// The mode is there from the start, and a size of 0 too; set-id bits are set again if a change of owner took them.

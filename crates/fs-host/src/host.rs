@@ -102,6 +102,10 @@ impl FileSystem for HostFs {
         self.remove_name(cx, place, AtFlags::empty())
     }
 
+    fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, seen: &Entry) -> Result<()> {
+        self.remove_seen_name(cx, place, seen)
+    }
+
     fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
         self.remove_name(cx, place, AtFlags::REMOVEDIR)
     }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::AtFlags;
-use vfs::{Context, Error, Handle, Place, Result};
+use vfs::{Context, Entry, Error, Handle, Place, Result};
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
@@ -30,6 +30,23 @@ impl HostFs {
         rustix::fs::unlinkat(node.fd(), site.name, flags).map_err(failed)?;
         self.settle_dir(&node)?;
         self.bury(victim)
+    }
+
+    /// Removes the name that `seen` was found under just now.
+    ///
+    /// The descriptors at hand of `seen` are let go. Should the name have passed to another file in between, that one is gone, and what
+    /// is held of it is noticed by [`HostFs::release_removed`].
+    pub(crate) fn remove_seen_name(&self, cx: &Context<'_>, place: Place<'_>, seen: &Entry) -> Result<()> {
+        // Records and listeners are told of the very file that is gone, and among several names only the kernel knows the last.
+        let is_exact = self.handles.stored().is_some() || self.options.on_gone.is_some();
+        if is_exact || seen.attributes.links > 1 {
+            return self.remove_name(cx, place, AtFlags::empty());
+        }
+        let node = self.dir_to_change(cx, &place.dir)?;
+        self.identity.assume(&cx.caller)?;
+        rustix::fs::unlinkat(node.fd(), CName::new(place.name).as_c_str(), AtFlags::empty()).map_err(failed)?;
+        self.nodes.forget(&seen.handle);
+        self.settle_dir(&node)
     }
 
     /// The file that a name stands for and that may lose it.

@@ -51,6 +51,26 @@ fn guarded_create_refuses_and_unchecked_cuts_what_is_there() {
 }
 
 #[test]
+fn new_file_has_what_was_asked_for_on_disk_and_in_memory() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        for form in forms() {
+            let fs = export.open(form);
+            let create = |name: &str, set: SetAttributes| {
+                fs.create(&CX, at(&fs.root(), &format!("{name}-{form:?}")), CreateMode::Guarded, &set)
+            };
+            let plain = create("plain", mode(0o640)).unwrap();
+            assert_eq!((plain.attributes.mode, plain.attributes.kind), (0o640, FileKind::Regular));
+            assert_eq!(fs.lookup(&CX, at(&fs.root(), &format!("plain-{form:?}"))).unwrap().handle, plain.handle);
+            let sized = create("sized", SetAttributes { size_bytes: Some(5), ..mode(0o400) }).unwrap();
+            assert_eq!((sized.attributes.mode, sized.attributes.size_bytes), (0o400, 5));
+            assert!(matches!(create("plain", mode(0o600)), Err(Error::Exists)));
+            std::os::unix::fs::symlink("nowhere", export.path().join(format!("link-{form:?}"))).unwrap();
+            assert!(matches!(create("link", mode(0o600)), Err(Error::Exists)));
+        }
+    }
+}
+
+#[test]
 fn owner_that_no_file_can_have_is_refused_and_nothing_is_left_behind() {
     let export = Export::on_disk();
     let fs = export.open(HandleForm::Auto);

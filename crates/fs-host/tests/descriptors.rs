@@ -77,6 +77,46 @@ fn space_of_a_removed_file_is_freed_though_several_workers_had_it_at_hand() {
     }
 }
 
+#[test]
+fn file_that_is_removed_as_it_was_seen_is_let_go_when_its_last_name_is_gone_and_not_before() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let export = Export::in_memory();
+        let fs = export.open(form);
+        touch(&fs, "f");
+        std::fs::hard_link(export.path().join("f"), export.path().join("g")).unwrap();
+        let remove = |name| {
+            let seen = fs.lookup(&CX, at(&fs.root(), name)).unwrap();
+            fs.attributes(&CX, &seen.handle).unwrap();
+            fs.attributes(&Context { worker: 1, ..CX }, &seen.handle).unwrap();
+            fs.remove_seen(&CX, at(&fs.root(), name), &seen).unwrap();
+            seen.handle
+        };
+        let handle = remove("f");
+        assert_eq!(fs.attributes(&CX, &handle).unwrap().links, 1, "{form:?}");
+        remove("g");
+        assert_eq!(held_inodes(&export), 0, "{form:?}");
+        assert!(matches!(fs.attributes(&CX, &handle), Err(Error::Stale)), "{form:?}");
+    }
+}
+
+#[test]
+fn file_that_took_the_name_of_the_one_that_was_seen_is_let_go_with_the_next_look() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for form in forms() {
+        let export = Export::in_memory();
+        let fs = export.open(form);
+        let seen = touch(&fs, "f");
+        std::fs::rename(export.path().join("f"), export.path().join("elsewhere")).unwrap();
+        let other = touch(&fs, "f").handle;
+        fs.attributes(&CX, &other).unwrap();
+        fs.remove_seen(&CX, at(&fs.root(), "f"), &seen).unwrap();
+        fs.maintain();
+        assert!(matches!(fs.attributes(&CX, &other), Err(Error::Stale)), "{form:?}");
+        assert!(fs.attributes(&CX, &seen.handle).is_ok(), "{form:?}");
+    }
+}
+
 /// How many files of the export this process holds open, by whatever descriptor; directories are not counted.
 fn held_inodes(export: &Export) -> usize {
     let mut held: Vec<_> = std::fs::read_dir("/proc/self/fd")

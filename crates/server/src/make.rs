@@ -1,18 +1,19 @@
 //! Making files of every kind (all versions of the protocol).
 
-use vfs::{CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes};
+use vfs::{Attributes, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes};
 
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::set_attributes;
 
-/// Makes something new called `name` in `dir` with `make`, if the caller may add names there.
+/// Makes something new called `name` in `dir`, whose attributes are these, with `make`, if the caller may add names there.
 pub(crate) fn make(
     dir: &Node<'_>,
+    dir_attributes: vfs::Result<Attributes>,
     name: &[u8],
     make: impl FnOnce(&Node<'_>, Place<'_>) -> Result<Entry, Fault>,
 ) -> Result<Entry, Fault> {
-    dir.require_changeable_dir()?;
+    dir.require_changeable(dir_attributes)?;
     let place = dir.place(name)?;
     match make(dir, place) {
         // What is there may have been made by this very call, before the server was killed.
@@ -24,13 +25,15 @@ pub(crate) fn make(
 /// Makes a regular file with the attributes `set`, which the caller must be allowed to give. One that exists is taken as it
 /// is, but for its size, which the caller must be allowed to set.
 pub(crate) fn unchecked(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
-    if let Some(existing) = dir.existing(place)? {
-        return take_existing(dir, existing, set.size_bytes);
-    }
-    // A file that somebody else makes just now must not be cut without asking, which an unchecked create would do.
-    match regular(dir, place, CreateMode::Guarded, set) {
-        Err(Fault::File(Error::Exists)) => take_existing(dir, dir.fs().lookup(&dir.context, place)?, set.size_bytes),
-        result => result,
+    // Of a file that exists only the size is set, whatever else is asked for.
+    let made = match set_attributes::check_new(set, &dir.context.caller) {
+        Ok(()) => dir.fs().create(&dir.context, place, CreateMode::Guarded, set),
+        Err(error) => dir.existing(place)?.map_or(Err(error), |_| Err(Error::Exists)),
+    };
+    match made {
+        // An unchecked create would cut the file without asking whether the caller may.
+        Err(Error::Exists) => take_existing(dir, dir.fs().lookup(&dir.context, place)?, set.size_bytes),
+        result => Ok(result?),
     }
 }
 

@@ -149,7 +149,13 @@ impl<'c> Node<'c> {
     /// Refuses unless the caller may add names to this directory and take them away, and returns its attributes.
     pub(crate) fn require_changeable_dir(&self) -> vfs::Result<Attributes> {
         self.require_writable()?;
-        let attributes = self.attributes()?;
+        self.require_changeable(self.attributes())
+    }
+
+    /// The same, with attributes that were asked for just now.
+    pub(crate) fn require_changeable(&self, attributes: vfs::Result<Attributes>) -> vfs::Result<Attributes> {
+        self.require_writable()?;
+        let attributes = attributes?;
         if attributes.kind != vfs::FileKind::Directory {
             return Err(vfs::Error::NotDirectory);
         }

@@ -13,9 +13,9 @@ fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attri
     Ok(())
 }
 
-/// Removes a name that is not a directory's.
-pub(crate) fn remove(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
-    forgive_absence(dir, remove_now(dir, name))
+/// Removes a name that is not a directory's from `dir`, whose attributes are these.
+pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
+    forgive_absence(dir, remove_now(dir, dir_attributes, name))
 }
 
 /// A name that is gone may have been taken away by this very call, before the server was killed.
@@ -26,13 +26,13 @@ fn forgive_absence(dir: &Node<'_>, result: Result<(), Fault>) -> Result<(), Faul
     }
 }
 
-fn remove_now(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
-    let dir_attributes = dir.require_changeable_dir()?;
+fn remove_now(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
+    let dir_attributes = dir.require_changeable(dir_attributes)?;
     let place = dir.place(name).map_err(dots_are_directories)?;
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
     dir.sibling(victim.handle).require_undelegated()?;
-    dir.fs().remove(&dir.context, place)?;
+    dir.fs().remove_seen(&dir.context, place, &victim)?;
     dir.forget_if_unlinked(&victim);
     Ok(())
 }

@@ -319,6 +319,16 @@ pub trait FileSystem: Send + Sync {
         Err(Error::ReadOnly)
     }
 
+    /// Removes a name like [`FileSystem::remove`], which was seen to be that of `seen` just now: so it need not be found out again
+    /// which file loses it. If the name has passed to another file meanwhile, that one loses it.
+    ///
+    /// # Errors
+    /// Those of [`FileSystem::remove`].
+    fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, seen: &Entry) -> Result<()> {
+        let _ = seen;
+        self.remove(cx, place)
+    }
+
     /// Removes an empty directory.
     ///
     /// # Errors

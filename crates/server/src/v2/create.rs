@@ -13,7 +13,7 @@ use crate::node::{CallContext, Node};
 pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
     let set = convert::set_attributes(&args.attributes)?;
-    let made = make::make(&dir, args.place.name, |dir, place| match special(&args.attributes)? {
+    let made = make::make(&dir, dir.attributes(), args.place.name, |dir, place| match special(&args.attributes)? {
         Some(node) => make_special(dir, place, (node, &set)),
         None => take_or_make(dir, place, (&args.attributes, &set)),
     })?;

@@ -11,6 +11,8 @@ use crate::node::CallContext;
 pub(super) fn mkdir(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
     let set = SetAttributes { size_bytes: None, ..convert::set_attributes(&args.attributes)? };
-    let made = make::make(&dir, args.place.name, |dir, place| make::node(dir, place, NewNode::Directory, &set))?;
+    let made = make::make(&dir, dir.attributes(), args.place.name, |dir, place| {
+        make::node(dir, place, NewNode::Directory, &set)
+    })?;
     Ok(convert::dir_op_ok(&dir, &made))
 }

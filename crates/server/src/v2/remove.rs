@@ -8,5 +8,5 @@ use crate::unlink;
 
 pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Outcome<()> {
     let dir = cx.node(&args.object.dir.0)?;
-    unlink::remove(&dir, args.object.name)
+    unlink::remove(&dir, dir.attributes(), args.object.name)
 }

@@ -10,6 +10,8 @@ use crate::node::CallContext;
 pub(super) fn symlink(cx: &CallContext<'_>, args: &SymlinkArgs<'_>) -> Outcome<()> {
     let dir = cx.node(&args.place.dir.0)?;
     let new = NewNode::Symlink(args.target);
-    make::make(&dir, args.place.name, |dir, place| make::node(dir, place, new, &SetAttributes::default()))?;
+    make::make(&dir, dir.attributes(), args.place.name, |dir, place| {
+        make::node(dir, place, new, &SetAttributes::default())
+    })?;
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) fn make(
 ) -> Outcome<CreateOk, WccData> {
     let dir = cx.node(place.dir.as_bytes())?;
     let wcc = Wcc::begin(&dir);
-    let made = make::make(&dir, place.name, how).map_err(|fault| fault.with(|| wcc.data()))?;
+    let made = make::make(&dir, wcc.before(), place.name, how).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(CreateOk {
         object: Some(convert::file_handle(&dir.sibling(made.handle))),
         attributes: Some(convert::fattr(&dir, &made.attributes)),

@@ -16,7 +16,8 @@ pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outc
     let at_birth = attributes.at_birth();
     let name = vfs::Name::new(args.name.0)?;
     let change = DirChange::begin(&dir)?;
-    let made = make::make(&dir, name.as_bytes(), |dir, place| make::node(dir, place, new, &at_birth))?;
+    let made =
+        make::make(&dir, dir.attributes(), name.as_bytes(), |dir, place| make::node(dir, place, new, &at_birth))?;
     let (made, attributes_set) = attributes.finish(&dir, made)?;
     let results = CreateOk { change: change.info(&dir), attributes_set };
     drop(change);

@@ -12,7 +12,7 @@ pub(super) fn remove(compound: &mut Compound<'_>, args: &RemoveArgs<'_>) -> Outc
     let dir = compound.current()?;
     let name = vfs::Name::new(args.target.0)?;
     let change = DirChange::begin(&dir)?;
-    match unlink::remove(&dir, name.as_bytes()) {
+    match unlink::remove(&dir, dir.attributes(), name.as_bytes()) {
         Err(Fault::File(vfs::Error::IsDirectory)) => unlink::remove_dir(&dir, name.as_bytes())?,
         result => result?,
     }

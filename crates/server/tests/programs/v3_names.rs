@@ -75,6 +75,19 @@ fn unchecked_create_cuts_no_file_that_the_caller_may_not_write() {
 }
 
 #[test]
+fn unchecked_create_asks_for_an_owner_only_where_it_makes_the_file() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let root = caller.mount();
+    caller.make_file(&root, "file");
+    let user = caller.user(1000, 100, &[]);
+    let gift = CreateHow::Unchecked(Sattr { uid: Some(0), ..Sattr::default() });
+    success(user.create(&root, "file", gift));
+    assert_eq!(failure(user.create(&root, "other", gift)), Status::Perm);
+    assert_eq!(failure(caller.lookup(&root, "other")), Status::NoEnt);
+}
+
+#[test]
 fn unchecked_create_over_what_is_no_file_is_refused() {
     let server = memory_server();
     let caller = Caller::root(&server);
