@@ -9,11 +9,13 @@ use std::process::{Command, Stdio};
 use crate::{Failure, Outcome, command};
 
 /// What is counted, as the driver knows it and as people do.
-const OPERATIONS: [(&str, &str); 4] = [
+const OPERATIONS: [(&str, &str); 6] = [
     ("getattr", "GETATTR"),
     ("lookup", "LOOKUP"),
     ("read", "READ of 4 KiB"),
     ("read41", "SEQUENCE+PUTFH+READ of 4 KiB"),
+    ("createremove", "CREATE and REMOVE by turns"),
+    ("readdirplus", "READDIRPLUS of 60 names"),
 ];
 
 /// The forms of handles, which decide how names and handles are looked up.
