@@ -163,11 +163,12 @@ impl Target<'_> {
     /// The file, or nothing for a directory in which the load makes one, and how
     /// much of it is used.
     fn bench_file(&self) -> (&'static str, u64) {
+        let one_block = self.load.block_bytes.max(SMALLEST_BLOCK).into();
         match self.load.operation {
             Operation::ReadPlus(Contents::Hole | Contents::Mixed) => ("", READ_FILE_BYTES),
-            Operation::GetAttr | Operation::Access | Operation::Lookup => ("f000", SMALLEST_BLOCK.into()),
-            Operation::CreateRemove => (EMPTY_DIRECTORY, SMALLEST_BLOCK.into()),
-            Operation::ReadDirPlus => (LARGE_DIRECTORY, SMALLEST_BLOCK.into()),
+            Operation::GetAttr | Operation::Access | Operation::Lookup => ("f000", one_block),
+            Operation::CreateRemove => (EMPTY_DIRECTORY, one_block),
+            Operation::ReadDirPlus => (LARGE_DIRECTORY, one_block),
             Operation::WriteUnstable | Operation::WriteFileSync => ("w0", WRITE_FILE_BYTES),
             // They are made and filled by the first load that uses them, through the server that it is put on.
             Operation::ReadOwnFile => ("own", OWN_FILE_BYTES),
