@@ -132,6 +132,9 @@ fn start_all(root: &Path, site: &Site, options: &Options) -> Outcome<Vec<Server>
     } else {
         println!("skipped: NFS-Ganesha is not installed (Debian: nfs-ganesha nfs-ganesha-vfs rpcbind)");
     }
+    if options.nfsload.is_none() {
+        println!("skipped: a load generator that is not ours, and the ceiling of READs, which it measures (--nfsload)");
+    }
     for peer in &options.peers {
         servers.push(Server::peer(site, peer)?);
     }
