@@ -8,7 +8,7 @@ use super::machine;
 use super::options::Options;
 use super::results::{Key, Results};
 use super::sample::Sample;
-use super::servers::{SYSTEM_CALLS, Server, WHARF, WHARF_UNCACHED, this_program};
+use super::servers::{SYSTEM_CALLS, Server, WHARF, WHARF_UNCACHED, ceiling_name, this_program};
 use super::site::{LARGE_DIRECTORY, Site};
 use crate::ceiling::Way;
 use crate::{Failure, Outcome, command};
@@ -20,6 +20,13 @@ pub struct Comparison {
     generators: Vec<Generator>,
     seconds: f64,
     pub results: Results,
+}
+
+/// What is measured next.
+enum Turn<'a> {
+    Server(&'a Server),
+    Ceiling(Way),
+    SystemCalls,
 }
 
 impl Comparison {
@@ -47,29 +54,21 @@ impl Comparison {
         Ok(())
     }
 
-    /// Puts a load on each server. A run that fails is told of, and the others go on, as long as all servers do.
+    /// Gives everybody a turn. A run that fails is told of, and the others go on, as long as all servers do.
     fn measure(&mut self, round: u32, generator: usize, load: &Load) -> Outcome {
         let generator = &self.generators[generator];
         if !generator.can(load) {
             return Ok(());
         }
-        // Who goes first changes, so that none always follows the same one.
-        let mut order: Vec<&Server> = self.servers.iter().filter(|server| takes_part(server, load)).collect();
-        let first = round as usize % order.len().max(1);
-        order.rotate_left(first);
-        let mut found: Vec<(String, Outcome<Sample>)> = Vec::new();
-        for server in order {
-            found.push((server.name.clone(), generator.run(&self.site, server, load)));
-        }
-        if load.has_ceiling() && generator.is_independent() {
-            for way in Way::ALL {
-                let (name, sample) = self.ceiling(way, generator, load)?;
-                found.push((name, sample));
-            }
-        }
-        if load.operation == Operation::ReadDirPlus {
-            found.push((SYSTEM_CALLS.to_owned(), self.system_calls()));
-        }
+        let found: Vec<(String, Outcome<Sample>)> = self
+            .turns(round, generator, load)
+            .into_iter()
+            .map(|turn| match turn {
+                Turn::Server(server) => (server.name.clone(), generator.run(&self.site, server, load)),
+                Turn::Ceiling(way) => (ceiling_name(way).to_owned(), self.ceiling(way, generator, load)),
+                Turn::SystemCalls => (SYSTEM_CALLS.to_owned(), self.system_calls()),
+            })
+            .collect();
         let generator = generator.name();
         for (server, outcome) in found {
             let key = Key { server, generator, load: load.to_string() };
@@ -81,10 +80,22 @@ impl Comparison {
         }
     }
 
+    /// Everybody who does this load. Who goes first changes from round to round, so that none always has the same place.
+    fn turns(&self, round: u32, generator: &Generator, load: &Load) -> Vec<Turn<'_>> {
+        let servers = self.servers.iter().filter(|server| takes_part(server, load)).map(Turn::Server);
+        let has_ceiling = load.has_ceiling() && generator.is_independent();
+        let ceilings = Way::ALL.into_iter().filter(|_| has_ceiling).map(Turn::Ceiling);
+        let system_calls = (load.operation == Operation::ReadDirPlus).then_some(Turn::SystemCalls);
+        let mut turns: Vec<Turn<'_>> = servers.chain(ceilings).chain(system_calls).collect();
+        let first = round as usize % turns.len().max(1);
+        turns.rotate_left(first);
+        turns
+    }
+
     /// A responder for this load alone: it knows one size only.
-    fn ceiling(&self, way: Way, generator: &Generator, load: &Load) -> Outcome<(String, Outcome<Sample>)> {
+    fn ceiling(&self, way: Way, generator: &Generator, load: &Load) -> Outcome<Sample> {
         let responder = Server::ceiling(&self.site, way, load.block_bytes)?;
-        Ok((responder.name.clone(), generator.run(&self.site, &responder, load)))
+        generator.run(&self.site, &responder, load)
     }
 
     /// How fast the directory can be listed without a server, on the servers' processor.

@@ -99,14 +99,10 @@ impl Server {
     /// A responder that answers with blocks of this size.
     pub fn ceiling(site: &Site, way: Way, block_bytes: u32) -> Outcome<Server> {
         const PORT: u16 = 20_600;
-        let name = match way {
-            Way::Memory => CEILING_MEMORY,
-            Way::Copy => CEILING_COPY,
-            Way::Sendfile => CEILING_SENDFILE,
-        };
         let mut server = site.server_command(&this_program());
         server.args(["ceiling", "respond", way.name(), &PORT.to_string()]).arg(site.export.join(READ_FILE));
         server.arg(block_bytes.to_string());
+        let name = ceiling_name(way);
         Server::start(name, server, Ports { nfs: PORT, mount: PORT + 1, log: site.state.join("ceiling.log") })
     }
 
@@ -145,6 +141,15 @@ struct Ports {
     nfs: u16,
     mount: u16,
     log: PathBuf,
+}
+
+/// What a responder is called in tables.
+pub fn ceiling_name(way: Way) -> &'static str {
+    match way {
+        Way::Memory => CEILING_MEMORY,
+        Way::Copy => CEILING_COPY,
+        Way::Sendfile => CEILING_SENDFILE,
+    }
 }
 
 /// The program that runs now.
