@@ -48,8 +48,8 @@ impl Programs {
     }
 
     fn request<'c>(&self, call: &Call<'c>) -> Request<'c> {
-        let Call { message, worker, may_block, .. } = *call;
-        Request { message, peer: peer(&call.peer), worker, may_block, now: self.time_of(call) }
+        let Call { message, worker, may_block, batch, .. } = *call;
+        Request { message, peer: peer(&call.peer), worker, may_block, now: self.time_of(call), batch }
     }
 
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {

@@ -1,5 +1,6 @@
 //! Asking the service: one message, or all whole messages of a stream's unread bytes.
 
+use std::num::NonZero;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -47,6 +48,7 @@ pub(crate) struct Turn<'a, S: ?Sized> {
     pub(crate) peer: Peer,
     pub(crate) worker: usize,
     pub(crate) now: Instant,
+    pub(crate) batch: Option<NonZero<u64>>,
     /// How many bytes the connection's peer has not taken yet.
     pub(crate) unsent_bytes: usize,
     pub(crate) quantum: Quantum,
@@ -173,8 +175,8 @@ impl<S: Service + ?Sized> Turn<'_, S> {
     }
 
     fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<(), Stop> {
-        let Turn { peer, worker, now, .. } = *self;
-        let call = Call { message: run[0], peer, worker, may_block: false, now };
+        let Turn { peer, worker, now, batch, .. } = *self;
+        let call = Call { message: run[0], peer, worker, may_block: false, now, batch };
         match call_all(self.service, &call, &run[1..], output) {
             Verdict::Answered | Verdict::Silent => {}
             Verdict::WouldBlock(lane) => {

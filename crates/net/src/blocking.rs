@@ -201,7 +201,7 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
 fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: Job) -> Done {
     let Job { origin, lane, peer, messages, received, mut output, .. } = job;
     let run: Vec<&[u8]> = messages.iter().map(Buffer::as_slice).collect();
-    let call = Call { message: run[0], peer, worker, may_block: true, now: received };
+    let call = Call { message: run[0], peer, worker, may_block: true, now: received, batch: None };
     let asked = ask(&*engine.service, &call, &run[1..], &mut output);
     Done { origin, lane, peer, messages, output, asked }
 }

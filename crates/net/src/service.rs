@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -59,6 +60,9 @@ pub struct Call<'a> {
     pub may_block: bool,
     /// The time at which the message was read.
     pub now: Instant,
+    /// The number of its batch: messages with the same number were all received before the first of them was answered, and are
+    /// answered one after the other by one thread. `None` for one that is answered by itself.
+    pub batch: Option<NonZero<u64>>,
 }
 
 /// What a call waits for: calls of one lane may keep each other waiting, and nobody else.

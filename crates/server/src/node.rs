@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ impl CallContext<'_> {
         let caller = self.identity.squashed(options);
         Ok(Node {
             now: self.request.now,
+            batch: self.request.batch,
             is_over_tcp: self.request.peer.transport == Transport::Tcp,
             server: self.server,
             exported,
@@ -78,6 +80,8 @@ pub(crate) struct Node<'c> {
     pub(crate) is_over_tcp: bool,
     /// When the call came.
     pub(crate) now: Duration,
+    /// With which others it came.
+    pub(crate) batch: Option<NonZero<u64>>,
     /// Whose delegations do not stand in the way.
     pub(crate) requester: Requester,
     /// Whether a process before this one may have carried this very call out: then what it would have brought about is no
@@ -141,9 +145,14 @@ impl<'c> Node<'c> {
         self.require(attributes, wanted)
     }
 
-    /// Refuses on an export that is read-only for this client.
+    /// Refuses on an export that is read-only for this client. Whatever changes anything asks for this first, so that attributes which
+    /// the requests of a batch share are forgotten here.
     pub(crate) fn require_writable(&self) -> vfs::Result<()> {
-        if self.options.read_only { Err(vfs::Error::ReadOnly) } else { Ok(()) }
+        if self.options.read_only {
+            return Err(vfs::Error::ReadOnly);
+        }
+        self.server.files.forget_attributes(self.context.worker);
+        Ok(())
     }
 
     /// Refuses unless the caller may add names to this directory and take them away, and returns its attributes.
@@ -214,6 +223,19 @@ impl<'c> Node<'c> {
             }
             result => result,
         }
+    }
+
+    /// The open file to read from, and its attributes as they are now: found out after this request was received, for it or for one
+    /// that was received with it and answered just before.
+    pub(crate) fn open_to_read(&self) -> vfs::Result<(Arc<dyn OpenFile>, Attributes)> {
+        let file = self.open(OpenMode::Read)?;
+        let Some(batch) = self.batch else {
+            let attributes = file.attributes(&self.context)?;
+            return Ok((file, attributes));
+        };
+        let (files, worker) = (&self.server.files, self.context.worker);
+        let attributes = files.attributes(worker, batch, &self.file_key(), || file.attributes(&self.context))?;
+        Ok((file, attributes))
     }
 
     /// Closes the cached open files of this file.

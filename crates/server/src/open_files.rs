@@ -2,18 +2,20 @@
 //!
 //! Each worker has a cache of its own behind a lock that nobody else takes but to purge a file or to tidy up, so that a hit waits
 //! for nobody, and one worker opens a file once however many calls ask for it. The cache holds no permission and no
-//! attributes: whoever asks for a file has checked the caller already, for this very call, and asks the open file for the rest.
+//! attributes: whoever asks for a file has checked the caller already, for this very call, and asks the open file for the rest. Only
+//! requests that were received together share the attributes that one of them found out.
 //!
 //! The key is the whole handle, with the generation that the file system put into it, and not the export: a file that is reached by
 //! two exports is one entry, and the last name that goes by one of them closes it for both.
 
 use std::collections::{HashMap, VecDeque};
+use std::num::NonZero;
 use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use state::FileKey;
-use vfs::{OpenFile, OpenMode};
+use vfs::{Attributes, OpenFile, OpenMode};
 
 /// Which open file, and what it is open for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -62,6 +64,14 @@ struct WorkerFiles {
     /// Every key of `files`, in the order in which the eviction hand meets them.
     order: VecDeque<OpenKey>,
     counts: OpenFileCounts,
+    shared: Option<SharedAttributes>,
+}
+
+/// Attributes of a file that were found out for a request, for those that were received with it.
+struct SharedAttributes {
+    batch: NonZero<u64>,
+    file: FileKey,
+    attributes: Attributes,
 }
 
 /// The caches of all workers.
@@ -105,6 +115,31 @@ impl OpenFiles {
         // Closing a file may take a while: what has to go is dropped when the lock is free again, here and below.
         let _closed = self.worker(worker).insert(*key, slot, self.max_per_worker);
         Ok(file)
+    }
+
+    /// The attributes that an earlier request of the batch found for the file, or those that `find` finds now. They are true for every
+    /// request of the batch, since all of them had come when they were found out.
+    pub(crate) fn attributes<E>(
+        &self,
+        worker: usize,
+        batch: NonZero<u64>,
+        file: &FileKey,
+        find: impl FnOnce() -> Result<Attributes, E>,
+    ) -> Result<Attributes, E> {
+        if let Some(shared) = &self.worker(worker).shared
+            && shared.batch == batch
+            && shared.file == *file
+        {
+            return Ok(shared.attributes);
+        }
+        let attributes = find()?;
+        self.worker(worker).shared = Some(SharedAttributes { batch, file: *file, attributes });
+        Ok(attributes)
+    }
+
+    /// Forgets what the requests of a batch share, because the next one may change it.
+    pub(crate) fn forget_attributes(&self, worker: usize) {
+        self.worker(worker).shared = None;
     }
 
     /// Closes a file for all workers, because its last name is gone.

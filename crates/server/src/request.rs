@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::time::Duration;
 
 /// How a message came.
@@ -36,6 +37,10 @@ pub struct Request<'a> {
     pub may_block: bool,
     /// The time since some moment before the server began; it never goes back.
     pub now: Duration,
+    /// The number of its batch: requests of one worker with the same number were all received before the first of them was
+    /// answered, so that what is found out for one of them is true for the others, as long as nothing of them changed it. `None` for
+    /// one by itself.
+    pub batch: Option<NonZero<u64>>,
 }
 
 /// What became of a message.

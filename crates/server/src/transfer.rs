@@ -30,8 +30,7 @@ pub(crate) struct Readable {
 
 /// Opens a file to read it, if the caller may: now, whatever was allowed when it was last opened.
 pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
-    let file = node.open(OpenMode::Read)?;
-    let attributes = file.attributes(&node.context)?;
+    let (file, attributes) = node.open_to_read()?;
     // The cached open file outlives the last name, which something else may have removed; the handle does not.
     if attributes.links == 0 {
         node.forget_open_files();

@@ -261,7 +261,7 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         let Arrived { bytes: message, peer, .. } = *arrived;
         let mark = batch.output.mark();
         let start = Start { bytes: batch.output.bytes.len(), files: batch.output.files().len() };
-        let call = Call { message, peer, worker: self.loop_index, may_block: false, now: self.now };
+        let call = Call { message, peer, worker: self.loop_index, may_block: false, now: self.now, batch: None };
         match ask(&*self.engine.service, &call, &[], &mut batch.output) {
             Asked::Verdict(Verdict::Answered) => {
                 if !batch.add_answer(arrived, &start) {

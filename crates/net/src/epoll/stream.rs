@@ -1,6 +1,7 @@
 //! One turn of one connection: one receive, all its messages answered, one send.
 
 use std::io::{IoSlice, IoSliceMut};
+use std::num::NonZero;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
@@ -49,6 +50,15 @@ pub(super) struct Bench<S: ?Sized> {
     /// Where receives go; only what is left of a message stays with its connection.
     pub(super) receive: Buffer,
     max_given: usize,
+    /// How often received messages were answered so far, each time with a number of its own.
+    batches: u64,
+}
+
+/// Messages that are answered one after the other: by whom, and since when they are there.
+struct Batch {
+    worker: usize,
+    now: Instant,
+    number: Option<NonZero<u64>>,
 }
 
 /// How far a send has come.
@@ -72,6 +82,7 @@ impl<S: Service + ?Sized> Bench<S> {
             spare: SpareBuffers::default(),
             quantum: Quantum::WHOLE,
             receive: Buffer::with_capacity(RECEIVE_BYTES),
+            batches: 0,
         }
     }
 
@@ -191,11 +202,18 @@ impl<S: Service + ?Sized> Bench<S> {
         }
     }
 
+    /// A number for the messages that are answered next.
+    fn next_batch(&mut self) -> Batch {
+        self.batches += 1;
+        Batch { worker: self.loop_index, now: self.now, number: NonZero::new(self.batches) }
+    }
+
     /// Answers what is in the loop's receive buffer; what is left stays with the connection.
     fn answer_received(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
+        let batch = self.next_batch();
         let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), (self.loop_index, self.now), self.quantum);
+        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), batch, self.quantum);
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
         if progress.messages > 0 {
@@ -213,8 +231,9 @@ impl<S: Service + ?Sized> Bench<S> {
     /// Answers what is in the connection's own buffer.
     fn answer_left(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
+        let batch = self.next_batch();
         let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), (self.loop_index, self.now), self.quantum);
+        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), batch, self.quantum);
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(unread.as_mut_slice(), &mut output, &mut deferring);
         unread.consume(progress.consumed, &mut self.spare);
@@ -372,9 +391,19 @@ impl<S: Service + ?Sized> Bench<S> {
 }
 
 impl<S: Service + ?Sized> Engine<S> {
-    fn turn(&self, peer: Peer, unsent_bytes: usize, (worker, now): (usize, Instant), quantum: Quantum) -> Turn<'_, S> {
+    fn turn(&self, peer: Peer, unsent_bytes: usize, batch: Batch, quantum: Quantum) -> Turn<'_, S> {
         let quantum = quantum.with_messages(self.hub.send_path.messages_per_turn());
-        Turn { service: &*self.service, limits: &self.hub.limits, peer, worker, now, unsent_bytes, quantum }
+        let Batch { worker, now, number } = batch;
+        Turn {
+            service: &*self.service,
+            limits: &self.hub.limits,
+            peer,
+            worker,
+            now,
+            batch: number,
+            unsent_bytes,
+            quantum,
+        }
     }
 }
 

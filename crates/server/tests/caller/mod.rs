@@ -6,6 +6,7 @@ pub mod nfs2;
 pub mod nfs3;
 mod random;
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -90,6 +91,8 @@ pub struct Caller<'s> {
     pub credential: Credential<'static>,
     pub may_block: bool,
     pub now: Duration,
+    /// Which other calls its calls came together with.
+    pub batch: Option<NonZero<u64>>,
 }
 
 impl<'s> Caller<'s> {
@@ -102,7 +105,7 @@ impl<'s> Caller<'s> {
             connection: 1,
         };
         let now = Duration::from_secs(1000);
-        Caller { server, peer, credential: sys(0, 0, &[]), may_block: true, now }
+        Caller { server, peer, credential: sys(0, 0, &[]), may_block: true, now, batch: None }
     }
 
     pub fn user(self, uid: u32, gid: u32, groups: &[u32]) -> Caller<'s> {
@@ -135,6 +138,11 @@ impl<'s> Caller<'s> {
         Caller { may_block: false, ..self }
     }
 
+    /// The same caller, whose calls come together under this number.
+    pub fn in_batch(self, number: u64) -> Caller<'s> {
+        Caller { batch: NonZero::new(number), ..self }
+    }
+
     /// The same caller, `seconds` later.
     pub fn later(self, seconds: u64) -> Caller<'s> {
         Caller { now: self.now + Duration::from_secs(seconds), ..self }
@@ -163,6 +171,7 @@ impl<'s> Caller<'s> {
             worker: usize::from(self.may_block),
             may_block: self.may_block,
             now: self.now,
+            batch: self.batch,
         };
         let answer = self.server.answer(&request, &mut output);
         let rest = output.bytes.as_slice().strip_prefix(b"before").expect("the output keeps what was in it");

@@ -19,8 +19,14 @@ fn send(caller: &Caller<'_>, calls: &[WriteArgs<'_>]) -> (usize, Vec<Reply>) {
     let messages: Vec<Vec<u8>> = calls.iter().map(|call| caller.message::<Write>(call)).collect();
     let together = run_length(caller.server, &messages);
     let run: Vec<&[u8]> = messages[..together].iter().map(Vec::as_slice).collect();
-    let request =
-        Request { message: run[0], peer: caller.peer, worker: 0, may_block: caller.may_block, now: caller.now };
+    let request = Request {
+        message: run[0],
+        peer: caller.peer,
+        worker: 0,
+        may_block: caller.may_block,
+        now: caller.now,
+        batch: caller.batch,
+    };
     let written = match caller.server.write_run(&request, &run) {
         RunAnswer::Written(written) => Some(written),
         RunAnswer::OneByOne => None,

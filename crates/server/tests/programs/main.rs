@@ -5,6 +5,7 @@
 #[path = "../caller/mod.rs"]
 mod caller;
 
+mod batches;
 mod gathering;
 mod handles;
 mod host;

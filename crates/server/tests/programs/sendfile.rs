@@ -15,10 +15,10 @@ use crate::caller::{Caller, EXPORT, WORKERS, export, settings};
 const SIZE: usize = 100_001;
 
 /// A directory of tmpfs with one file, or `None` where there is no tmpfs.
-struct Memory(PathBuf);
+pub struct Memory(pub PathBuf);
 
 impl Memory {
-    fn new(name: &str) -> Option<Memory> {
+    pub fn new(name: &str) -> Option<Memory> {
         let shm = Path::new("/dev/shm");
         let is_tmpfs = std::fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs ");
         if !is_tmpfs || std::fs::metadata(shm).is_ok_and(|found| found.permissions().readonly()) {
@@ -31,7 +31,7 @@ impl Memory {
         Some(Memory(base))
     }
 
-    fn serve(&self, sendfile_bytes: Option<u32>) -> Server {
+    pub fn serve(&self, sendfile_bytes: Option<u32>) -> Server {
         let options = HostOptions {
             handle_form: HandleForm::Store,
             state_dir: Some(self.0.join("state")),
@@ -49,18 +49,24 @@ impl Drop for Memory {
     }
 }
 
-fn caller(server: &Server) -> (Caller<'_>, FileHandle) {
+pub fn caller(server: &Server) -> (Caller<'_>, FileHandle) {
     use std::os::unix::fs::MetadataExt;
     let me = std::fs::metadata("/proc/self").unwrap();
     let caller = Caller::root(server).user(me.uid(), me.gid(), &[]);
     (caller, caller.handle_of(&caller.mount(), "file"))
 }
 
-fn read(caller: &Caller<'_>, file: FileHandle, offset: u64, count: u32) -> Output {
+pub fn read(caller: &Caller<'_>, file: FileHandle, offset: u64, count: u32) -> Output {
     let mut output = Output::new();
     let message = caller.message::<Read>(&ReadArgs { file, offset, count });
-    let request =
-        Request { message: &message, peer: caller.peer, worker: 0, may_block: caller.may_block, now: caller.now };
+    let request = Request {
+        message: &message,
+        peer: caller.peer,
+        worker: 0,
+        may_block: caller.may_block,
+        now: caller.now,
+        batch: caller.batch,
+    };
     caller.server.answer(&request, &mut output);
     output
 }

@@ -132,7 +132,7 @@ impl Simulation {
         let mut output = Output::new();
         let peer = Peer { transport: Transport::Udp, ..self.caller(client).peer };
         let now = Duration::from_millis(self.wire.now_ms);
-        let request = Request { message: &message, peer, worker: usize::from(may_block), may_block, now };
+        let request = Request { message: &message, peer, worker: usize::from(may_block), may_block, now, batch: None };
         match self.server.answer(&request, &mut output) {
             Answer::Reply => {
                 let reply = output.bytes.as_slice().to_vec();

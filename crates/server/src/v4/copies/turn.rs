@@ -63,7 +63,7 @@ impl Server {
 
     fn turn(&self, job: &Job, worker: usize, now: Duration) -> Outcome<Turn> {
         let asker = &job.what.asker;
-        let request = Request { message: &[], peer: asker.peer, worker, may_block: true, now };
+        let request = Request { message: &[], peer: asker.peer, worker, may_block: true, now, batch: None };
         let exports = self.exports.load();
         let identity = asker.identity;
         let cx = CallContext {
