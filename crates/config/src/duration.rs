@@ -4,17 +4,23 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// It is neither a time nor the absence of one.
-    #[error("{0:?} is no time; write a whole number of seconds, or one with ms, s, m, h or d, or `never`")]
+    #[error("{0:?} is no time; write a whole number of seconds, or one with us, ms, s, m, h or d, or `never`")]
     Timeout(String),
     /// It is not a time that ends.
-    #[error("{0:?} is no time; write a whole number of seconds, or one with ms, s, m, h or d")]
+    #[error("{0:?} is no time; write a whole number of seconds, or one with us, ms, s, m, h or d")]
     Time(String),
     /// It cannot be counted in seconds.
     #[error("{0:?} is no time for a lease; write a whole number of seconds from 1 on, or one with s, m, h or d")]
     Lease(String),
+    /// It is neither a time to stay awake nor the absence of one.
+    #[error("{0:?} is no time to stay awake for; write one up to 10ms, such as 100us, or `off`")]
+    BusyPoll(String),
 }
 
-/// Reads a time such as `90`, `90s`, `500ms`, `15m`, `2h` or `1d`; `never` and `off` are none at all.
+/// The longest time for which loops may look for calls before they sleep: beyond it, waking costs next to nothing.
+const MAX_BUSY_POLL: Duration = Duration::from_millis(10);
+
+/// Reads a time such as `90`, `90s`, `500ms`, `20us`, `15m`, `2h` or `1d`; `never` and `off` are none at all.
 ///
 /// # Errors
 /// When it is no such time.
@@ -25,16 +31,17 @@ pub fn parse_timeout(text: &str) -> Result<Option<Duration>, DurationError> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let malformed = || DurationError::Timeout(text.to_owned());
-    let unit_ms: u64 = match unit {
-        "ms" => 1,
-        "" | "s" => 1000,
-        "m" | "min" => 60 * 1000,
-        "h" => 3600 * 1000,
-        "d" => 24 * 3600 * 1000,
+    let unit_us: u64 = match unit {
+        "us" | "µs" => 1,
+        "ms" => 1000,
+        "" | "s" => 1_000_000,
+        "m" | "min" => 60 * 1_000_000,
+        "h" => 3600 * 1_000_000,
+        "d" => 24 * 3600 * 1_000_000,
         _ => return Err(malformed()),
     };
     let number: u64 = number.parse().map_err(|_| malformed())?;
-    number.checked_mul(unit_ms).map(|ms| Some(Duration::from_millis(ms))).ok_or_else(malformed)
+    number.checked_mul(unit_us).map(|us| Some(Duration::from_micros(us))).ok_or_else(malformed)
 }
 
 /// Reads a time that has an end.
@@ -57,6 +64,15 @@ pub fn parse_lease(text: &str) -> Result<Duration, DurationError> {
     }
 }
 
+/// Reads for how long loops look for calls before they sleep: a short time, or none.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_busy_poll(text: &str) -> Result<Option<Duration>, DurationError> {
+    let window = parse_timeout(text).ok().filter(|window| window.is_none_or(|window| window <= MAX_BUSY_POLL));
+    window.ok_or_else(|| DurationError::BusyPoll(text.to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +82,7 @@ mod tests {
         for (text, ms) in [("90", 90_000), ("500ms", 500), ("3s", 3000), ("15m", 900_000), ("2h", 7_200_000)] {
             assert_eq!(parse_timeout(text), Ok(Some(Duration::from_millis(ms))), "{text}");
         }
+        assert_eq!(parse_timeout("20us"), Ok(Some(Duration::from_micros(20))));
         assert_eq!(parse_timeout("1d"), Ok(Some(Duration::from_secs(86_400))));
         assert_eq!(parse_timeout("never"), Ok(None));
         assert!(parse_time("never").is_err());
@@ -77,6 +94,16 @@ mod tests {
         assert_eq!(parse_lease("2m"), Ok(Duration::from_secs(120)));
         for text in ["never", "0", "999ms", "100000d"] {
             assert!(parse_lease(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn loops_stay_awake_for_a_short_time_only() {
+        assert_eq!(parse_busy_poll("100us"), Ok(Some(Duration::from_micros(100))));
+        assert_eq!(parse_busy_poll("10ms"), Ok(Some(MAX_BUSY_POLL)));
+        assert_eq!(parse_busy_poll("off"), Ok(None));
+        for text in ["11ms", "1", "soon"] {
+            assert!(parse_busy_poll(text).is_err(), "{text}");
         }
     }
 

@@ -36,7 +36,7 @@ pub use command_line::ExportFlags;
 pub use copy_source::CopySource;
 pub use defaults::Defaults;
 pub use domain::parse_domain;
-pub use duration::{DurationError, parse_lease, parse_time, parse_timeout};
+pub use duration::{DurationError, parse_busy_poll, parse_lease, parse_time, parse_timeout};
 pub use error::{ConfigError, Reason};
 pub use exports::parse_exports;
 pub use exposure::{check_exposure, is_exposed};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::{
-    CopySource, ReplySettings, SizeError, StorageSettings, parse_domain, parse_lease, parse_size, parse_time,
-    parse_timeout,
+    CopySource, ReplySettings, SizeError, StorageSettings, parse_busy_poll, parse_domain, parse_lease, parse_size,
+    parse_time, parse_timeout,
 };
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
@@ -29,6 +29,9 @@ pub struct ServerSettings {
     pub pin: Option<bool>,
     /// Whether connections that ask for little at a time go before those that ask for much, and clients take turns.
     pub fairness: Option<bool>,
+    /// For how long a loop looks for calls before it sleeps; `None` within is at once.
+    #[serde(deserialize_with = "busy_poll")]
+    pub busy_poll: Option<Option<Duration>>,
     /// How long a client of NFSv4 may be silent before it can lose what it holds.
     #[serde(deserialize_with = "lease")]
     pub lease: Option<Duration>,
@@ -161,6 +164,7 @@ impl ServerSettings {
             loops: self.loops.or(other.loops),
             pin: self.pin.or(other.pin),
             fairness: self.fairness.or(other.fairness),
+            busy_poll: self.busy_poll.or(other.busy_poll),
             lease: self.lease.or(other.lease),
             grace: self.grace.or(other.grace),
             domain: self.domain.or(other.domain),
@@ -237,6 +241,11 @@ impl Size {
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_timeout(&text).map(Some).map_err(de::Error::custom)
+}
+
+fn busy_poll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_busy_poll(&text).map(Some).map_err(de::Error::custom)
 }
 
 /// Reads a size, or `never`.

@@ -40,6 +40,7 @@ impl Daemon {
             .loops(options.loops.max(1))
             .pinned(options.pin)
             .fair(options.fair)
+            .busy_poll(options.busy_poll)
             .send_path(options.send_path);
         let first_copier = sockets.workers();
         let key = state_dir::handle_key(options.state_dir.as_deref())?;

@@ -36,6 +36,9 @@ pub struct Options {
     pub pin: bool,
     /// Whether connections that ask for little at a time go before those that ask for much, and clients take turns. Default: yes.
     pub fair: bool,
+    /// For how long a loop looks for calls before it sleeps, while they follow one another more closely than that. Default 100 µs; zero lets
+    /// it sleep at once.
+    pub busy_poll: Duration,
     /// What is taken from clients at the most.
     pub limits: Limits,
     /// Where the key of file handles, the clients of NFSv4 and the like are kept, for this server alone. Without it handles do
@@ -68,6 +71,11 @@ pub struct Options {
     pub replay_entries: usize,
 }
 
+impl Options {
+    /// For how long loops look for calls if nothing else is said: longer than a client on the same machine takes to ask again.
+    pub const BUSY_POLL: Duration = Duration::from_micros(100);
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -77,6 +85,7 @@ impl Default for Options {
             loops: thread::available_parallelism().map_or(1, usize::from),
             pin: false,
             fair: true,
+            busy_poll: Options::BUSY_POLL,
             limits: Limits::default(),
             state_dir: None,
             max_transfer_bytes: 1 << 20,

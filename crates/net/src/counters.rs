@@ -38,6 +38,8 @@ pub struct Counters {
     pub datagrams: u64,
     /// Datagrams or their answers that were dropped: too large, or refused by the kernel or the service.
     pub datagrams_dropped: u64,
+    /// How often a loop went to sleep, or would have if nothing had come just then.
+    pub sleeps: u64,
     /// Messages that were answered by blocking threads.
     pub deferred: u64,
     /// Bytes that were received.
@@ -122,6 +124,7 @@ loop_counters!(
     sendfile_bytes,
     zero_bytes,
     deferred,
+    sleeps,
     datagrams,
     datagrams_dropped,
     accepted,

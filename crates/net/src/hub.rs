@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::blocking::JobQueue;
 use crate::counters::LoopCounters;
@@ -13,15 +14,23 @@ use crate::{Bound, Counters, Limits, SendPath};
 /// What is shared and does not depend on the service's type.
 pub(crate) struct Hub {
     pub(crate) limits: Limits,
-    pub(crate) send_path: SendPath,
-    /// Whether connections with little to do go before those with much, and clients take turns.
-    pub(crate) is_fair: bool,
+    pub(crate) policy: Policy,
     pub(crate) bound: Vec<Bound>,
     pub(crate) loops: Box<[LoopDesk]>,
     pub(crate) jobs: JobQueue,
     pub(crate) loop_threads: Mutex<Vec<JoinHandle<()>>>,
     running_loops: AtomicUsize,
     open: AtomicUsize,
+}
+
+/// How the loops go about their work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Policy {
+    pub(crate) send_path: SendPath,
+    /// Whether connections with little to do go before those with much, and clients take turns.
+    pub(crate) is_fair: bool,
+    /// For how long a loop looks for events before it sleeps, while they follow one another more closely than that.
+    pub(crate) busy_poll: Duration,
 }
 
 /// What others see of one loop. The alignment keeps the loops' counters off each other's cache lines.
@@ -40,18 +49,12 @@ pub(crate) struct Engine<S: ?Sized> {
 
 impl Hub {
     /// Makes the hub of `loops` loops, which count as running from now on.
-    pub(crate) fn new(
-        limits: Limits,
-        (send_path, is_fair): (SendPath, bool),
-        bound: Vec<Bound>,
-        loops: usize,
-    ) -> io::Result<Hub> {
+    pub(crate) fn new(limits: Limits, policy: Policy, bound: Vec<Bound>, loops: usize) -> io::Result<Hub> {
         let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
         Ok(Hub {
             jobs: JobQueue::new(limits.blocking_threads, limits.spare_blocking_threads),
             limits,
-            send_path,
-            is_fair,
+            policy,
             bound,
             loops: desks?,
             loop_threads: Mutex::new(Vec::new()),

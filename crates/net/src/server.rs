@@ -6,12 +6,13 @@ use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::bind::{self, DatagramSocket, Inherited, Listener};
 use crate::epoll::{self, Sockets};
-use crate::hub::{Engine, Hub};
+use crate::hub::{Engine, Hub, Policy};
 use crate::{Handle, Limits, NetError, SendPath, Service, Transport};
 
 /// An address that a server serves.
@@ -61,10 +62,9 @@ pub struct Bound {
 /// ```
 pub struct Server {
     limits: Limits,
-    send_path: SendPath,
+    policy: Policy,
     loops: usize,
     pinned: bool,
-    fair: bool,
     listeners: Vec<Listener>,
     datagrams: Vec<DatagramSocket>,
 }
@@ -75,10 +75,9 @@ impl Server {
         let loops = thread::available_parallelism().map_or(1, NonZero::get);
         Server {
             limits: limits.sane(),
-            send_path: SendPath::default(),
+            policy: Policy { send_path: SendPath::default(), is_fair: true, busy_poll: Duration::ZERO },
             loops,
             pinned: false,
-            fair: true,
             listeners: Vec::new(),
             datagrams: Vec::new(),
         }
@@ -101,7 +100,7 @@ impl Server {
     /// Sets how answers leave over TCP.
     #[must_use]
     pub fn send_path(mut self, send_path: SendPath) -> Server {
-        self.send_path = send_path;
+        self.policy.send_path = send_path;
         self
     }
 
@@ -109,7 +108,15 @@ impl Server {
     /// unless it is said otherwise.
     #[must_use]
     pub fn fair(mut self, fair: bool) -> Server {
-        self.fair = fair;
+        self.policy.is_fair = fair;
+        self
+    }
+
+    /// Sets for how long a loop looks for events before it sleeps, while they follow one another more closely than that; it sleeps
+    /// at once unless it is said otherwise.
+    #[must_use]
+    pub fn busy_poll(mut self, window: Duration) -> Server {
+        self.policy.busy_poll = window;
         self
     }
 
@@ -189,7 +196,7 @@ impl Server {
         if self.listeners.is_empty() && self.datagrams.is_empty() {
             return Err(NetError::NoSockets);
         }
-        let hub = Hub::new(self.limits.clone(), (self.send_path, self.fair), self.bound(), self.loops);
+        let hub = Hub::new(self.limits.clone(), self.policy, self.bound(), self.loops);
         let hub = Arc::new(hub.map_err(NetError::Start)?);
         let handle = Handle::new(Arc::clone(&hub));
         let engine = Arc::new(Engine { hub, service });

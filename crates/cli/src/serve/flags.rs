@@ -101,6 +101,10 @@ struct ServerFlags {
     /// Serve connections in the order in which they become ready, for comparisons.
     #[arg(long, overrides_with = "fairness")]
     no_fairness: bool,
+    /// For how long a loop looks for calls before it sleeps, while they follow one another more closely than that; or `off`.
+    /// [default: 100us]
+    #[arg(long, value_name = "TIME", value_parser = parse_busy_poll)]
+    busy_poll: Option<Pause>,
     /// How long a client of NFSv4 may be silent before it can lose what it holds. [default: 90s]
     #[arg(long, value_name = "TIME", value_parser = config::parse_lease)]
     lease: Option<Duration>,
@@ -130,8 +134,8 @@ struct ServerFlags {
     #[arg(long, value_name = "COUNT")]
     max_connections: Option<usize>,
     /// After which time a silent connection is closed, or `never`. [default: 15m]
-    #[arg(long, value_name = "TIME", value_parser = parse_idle)]
-    idle_timeout: Option<IdleTimeout>,
+    #[arg(long, value_name = "TIME", value_parser = parse_pause)]
+    idle_timeout: Option<Pause>,
     /// The form of the log. [default: text]
     #[arg(long, value_name = "FORM")]
     log_format: Option<LogFormatFlag>,
@@ -142,9 +146,9 @@ struct ServerFlags {
 
 /// A time, or none; a type of its own, since clap takes an `Option` for a flag that may be missing.
 #[derive(Debug, Clone, Copy)]
-struct IdleTimeout(Option<Duration>);
+struct Pause(Option<Duration>);
 
-/// A size, or none, as [`IdleTimeout`] is a time.
+/// A size, or none, as [`Pause`] is a time.
 #[derive(Debug, Clone, Copy)]
 struct Sendfile(Option<u32>);
 
@@ -152,8 +156,12 @@ fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeError> {
     config::parse_threshold(text).map(Sendfile)
 }
 
-fn parse_idle(text: &str) -> Result<IdleTimeout, config::DurationError> {
-    config::parse_timeout(text).map(IdleTimeout)
+fn parse_pause(text: &str) -> Result<Pause, config::DurationError> {
+    config::parse_timeout(text).map(Pause)
+}
+
+fn parse_busy_poll(text: &str) -> Result<Pause, config::DurationError> {
+    config::parse_busy_poll(text).map(Pause)
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -224,6 +232,7 @@ impl Flags {
             state_dir: server.state_dir.clone(),
             loops: server.loops,
             pin: server.pin.then_some(true),
+            busy_poll: server.busy_poll.map(|window| window.0),
             fairness: server.no_fairness.then_some(false).or(server.fairness.then_some(true)),
             lease: server.lease,
             grace: server.grace,

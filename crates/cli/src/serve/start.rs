@@ -27,6 +27,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         rpcbind: rpcbind(settings.rpcbind.unwrap_or(Rpcbind::Off)),
         loops: loops(settings.loops.unwrap_or(0)),
         pin: settings.pin.unwrap_or(false),
+        busy_poll: settings.busy_poll.map_or(defaults.busy_poll, Option::unwrap_or_default),
         fair: settings.fairness.unwrap_or(defaults.fair),
         limits: limits(&settings.limits, defaults.limits),
         lease: settings.lease.unwrap_or(defaults.lease),

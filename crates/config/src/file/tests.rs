@@ -21,6 +21,7 @@ state_dir = "/var/lib/wharf"
 loops = 2
 pin = true
 fairness = false
+busy_poll = "20us"
 lease = "10s"
 grace = "2m"
 domain = "example.org"
@@ -49,6 +50,7 @@ level = "debug"
         loops: Some(2),
         pin: Some(true),
         fairness: Some(false),
+        busy_poll: Some(Some(Duration::from_micros(20))),
         lease: Some(Duration::from_secs(10)),
         grace: Some(Duration::from_secs(120)),
         domain: Some("example.org".to_owned()),

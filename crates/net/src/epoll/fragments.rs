@@ -19,7 +19,7 @@ const FLAT_BYTES: usize = 256 << 10;
 impl<S: Service + ?Sized> Bench<S> {
     /// Sends bytes of the outbox up to its next part of a file, in segments.
     pub(super) fn send_fragments(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
-        let path = self.engine.hub.send_path;
+        let path = self.engine.hub.policy.send_path;
         let mut segments = Vec::new();
         let more = connection.outbox.gather_segments(path.segment_bytes(), KERNEL_MAX_SEGMENTS, &mut segments);
         let limit = path.max_segments.map_or(KERNEL_MAX_SEGMENTS, |max| max.get());

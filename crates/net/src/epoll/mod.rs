@@ -1,6 +1,7 @@
 //! A loop that waits for its sockets with epoll.
 
 mod accept;
+mod busy_poll;
 mod datagrams;
 mod ending;
 mod fragments;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use accept::Acceptor;
 use buffer::Buffer;
+use busy_poll::BusyPoll;
 use datagrams::Datagrams;
 use ending::Ending;
 use poller::{Events, Poller, Token};
@@ -62,10 +64,11 @@ pub(crate) fn prepare<S: ?Sized>(engine: &Engine<S>, index: usize, sockets: &Soc
 pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, sockets: Sockets, prepared: Prepared) {
     let mut the_loop = Loop {
         poller: prepared.poller,
+        busy_poll: BusyPoll::new(engine.hub.policy.busy_poll),
         events: Events::new(),
         connections: Slots::new(),
         by_number: HashMap::new(),
-        order: Order::new(prepared.busy_poller, engine.hub.is_fair),
+        order: Order::new(prepared.busy_poller, engine.hub.policy.is_fair),
         letters: Vec::new(),
         acceptor: Acceptor::new(sockets.listeners),
         datagrams: Datagrams::new(sockets.datagrams),
@@ -83,6 +86,7 @@ pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, soc
 
 struct Loop<S: ?Sized> {
     poller: Poller,
+    busy_poll: BusyPoll,
     events: Events,
     connections: Slots<Connection>,
     /// Where the open connections are, by their numbers.

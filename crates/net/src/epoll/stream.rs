@@ -260,7 +260,7 @@ impl<S: Service + ?Sized> Bench<S> {
 
     /// Puts an output behind what the connection has to send.
     pub(super) fn queue(&mut self, connection: &mut Connection, output: Output) {
-        let output = if self.engine.hub.send_path.copies { self.copied(output) } else { output };
+        let output = if self.engine.hub.policy.send_path.copies { self.copied(output) } else { output };
         connection.outbox.push(output, &mut self.outputs);
     }
 
@@ -315,7 +315,7 @@ impl<S: Service + ?Sized> Bench<S> {
     fn send_next(&mut self, connection: &mut Connection) -> Result<Sent, CloseReason> {
         match connection.outbox.next() {
             None => Ok(Sent::Bytes(0)),
-            Some(Next::Bytes) if self.engine.hub.send_path.is_plain() => self.send_bytes(connection),
+            Some(Next::Bytes) if self.engine.hub.policy.send_path.is_plain() => self.send_bytes(connection),
             Some(Next::Bytes) => self.send_fragments(connection),
             Some(Next::File { way: FileWay::Sendfile, .. }) => self.send_file(connection),
             Some(Next::File { way: FileWay::Read, .. }) => self.send_read_file(connection),
@@ -392,7 +392,7 @@ impl<S: Service + ?Sized> Bench<S> {
 
 impl<S: Service + ?Sized> Engine<S> {
     fn turn(&self, peer: Peer, unsent_bytes: usize, batch: Batch, quantum: Quantum) -> Turn<'_, S> {
-        let quantum = quantum.with_messages(self.hub.send_path.messages_per_turn());
+        let quantum = quantum.with_messages(self.hub.policy.send_path.messages_per_turn());
         let Batch { worker, now, number } = batch;
         Turn {
             service: &*self.service,

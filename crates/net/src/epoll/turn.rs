@@ -117,7 +117,8 @@ impl<S: Service + ?Sized> Loop<S> {
 
     /// Waits for events, no longer than `timeout`; lets connections wait for their turns and does everything else.
     fn look(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        let count = self.poller.wait(&mut self.events, timeout)?;
+        let sleeps = &self.bench.engine.hub.loops[self.bench.loop_index].counters.sleeps;
+        let count = self.busy_poll.wait(&self.poller, &mut self.events, timeout, sleeps)?;
         self.bench.now = Instant::now();
         self.order.last_look = self.bench.now;
         for index in 0..count {
