@@ -30,14 +30,6 @@ sendfile = "64K"
 open_files = 5
 open_file_idle = "500ms"
 copy_from = ["192.0.2.7", "10.0.0.0/8"]
-[limits]
-max_connections = 10
-max_in_flight = 11
-max_in_flight_bytes = "8M"
-max_unsent_bytes = 4096
-idle_timeout = "1h"
-blocking_threads = 3
-spare_blocking_threads = 1
 [log]
 format = "json"
 level = "debug"
@@ -61,18 +53,35 @@ level = "debug"
         copy_from: Some(vec!["192.0.2.7".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]),
         reply: ReplySettings::default(),
         storage: StorageSettings::default(),
-        limits: LimitSettings {
-            max_connections: Some(10),
-            max_in_flight: Some(11),
-            max_in_flight_bytes: Some(8 << 20),
-            max_unsent_bytes: Some(4096),
-            idle_timeout: Some(Some(Duration::from_secs(3600))),
-            blocking_threads: Some(3),
-            spare_blocking_threads: Some(1),
-        },
+        limits: LimitSettings::default(),
         log: LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) },
     };
     assert_eq!(settings, expected);
+}
+
+#[test]
+fn every_limit_has_its_effect() {
+    let text = r#"
+[limits]
+max_connections = 10
+max_in_flight = 11
+max_in_flight_bytes = "8M"
+max_unsent_bytes = 4096
+idle_timeout = "1h"
+blocking_threads = 3
+spare_blocking_threads = 1
+"#;
+    let (settings, _) = parse(text).unwrap();
+    let expected = LimitSettings {
+        max_connections: Some(10),
+        max_in_flight: Some(11),
+        max_in_flight_bytes: Some(8 << 20),
+        max_unsent_bytes: Some(4096),
+        idle_timeout: Some(Some(Duration::from_secs(3600))),
+        blocking_threads: Some(3),
+        spare_blocking_threads: Some(1),
+    };
+    assert_eq!(settings.limits, expected);
 }
 
 #[test]
