@@ -7,6 +7,7 @@ mod check;
 mod command;
 mod install;
 mod instructions;
+mod neighbours;
 mod peers;
 mod source;
 mod test;
@@ -27,6 +28,8 @@ usage: cargo xtask COMMAND
         [--rounds N] [--seconds N] [--wait SECONDS] [--samples FILE] [--no-build] [--export ext4]
         [--peer 'NAME PORT MOUNT-PORT COMMAND']
            compares Wharf with NFS-Ganesha on this machine (as root)
+  neighbours --nfsload PROGRAM [--wharf PROGRAM] [--rounds N] [--seconds N] [--samples FILE]
+           measures how long one client waits beside busy ones and beside a slow export (as root)
   ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         ("instructions", options) => instructions::run(&root, options),
         ("ceiling", words) => ceiling::run(words),
         ("peers", options) => peers::run(&root, options),
+        ("neighbours", options) => neighbours::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
