@@ -27,6 +27,10 @@ const ENTRIES_PER_LOOK: u32 = 64;
 
 impl HostFs {
     pub(crate) fn list(&self, cx: &Context<'_>, list: &ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        if !cx.may_block && !self.volume.is_memory {
+            // Nothing tells whether the kernel has the directory's blocks in memory.
+            return Err(Error::WouldBlock);
+        }
         let dir = self.dir_node(cx, list.dir)?;
         self.identity.own()?;
         self.stat_living(list.dir, &dir)?;

@@ -19,6 +19,7 @@ use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::node::Node;
 use crate::set_attributes::set_mode;
+use crate::sync::check_space;
 
 /// How many slices one system call takes (`UIO_MAXIOV`).
 const MAX_SLICES: usize = 1024;
@@ -126,18 +127,21 @@ impl OpenFile for OpenHostFile {
 
     fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
         self.check_may_wait(cx)?;
+        check_space(cx, range_bytes.end.saturating_sub(range_bytes.start))?;
         self.identity.assume(&cx.caller)?;
         extents::allocate(self.fd.as_fd(), &range_bytes)
     }
 
     fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
         self.check_may_wait(cx)?;
+        check_space(cx, range_bytes.end.saturating_sub(range_bytes.start))?;
         self.identity.assume(&cx.caller)?;
         extents::deallocate(self.fd.as_fd(), &range_bytes)
     }
 
     fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
         self.check_may_wait(cx)?;
+        check_space(cx, range.length_bytes)?;
         self.identity.assume(&cx.caller)?;
         extents::copy(self.fd.as_fd(), from, range)
     }

@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags, Statx};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Statx};
+use rustix::io::Errno;
 use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
 
 use crate::attributes::{from_statx, stat_fd, stat_name};
@@ -28,6 +29,10 @@ impl HostFs {
 
     /// What a name stands for now.
     pub(crate) fn find(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
+        if !cx.may_block && !self.volume.is_memory {
+            let fd = self.with_room(cx, || open_cached_path(site.node.fd(), site.name))?;
+            return self.identify(site, &fd);
+        }
         let stat = stat_name(site.node.fd(), site.name)?;
         self.volume.check(&stat)?;
         if let Some(handle) = self.handles.make_by_name(site, &stat)? {
@@ -102,4 +107,15 @@ impl HostFs {
 pub(crate) fn open_path(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty()).map_err(failed)
+}
+
+/// The same for a name that the kernel has in memory; for one that it would have to look for on a disk, the thread would wait.
+fn open_cached_path(dir: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat2(dir, name, flags, Mode::empty(), ResolveFlags::CACHED) {
+        Err(Errno::AGAIN) => Err(Error::WouldBlock),
+        // Kernels before Linux 5.12 cannot tell, and some sandboxes do not know the call.
+        Err(Errno::INVAL | Errno::NOSYS) => open_path(dir, name),
+        opened => opened.map_err(failed),
+    }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::AtFlags;
-use vfs::{Context, Entry, Error, Handle, Place, Result};
+use vfs::{Attributes, Context, Entry, Error, Handle, Place, Result};
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
@@ -11,11 +11,20 @@ use crate::handles::{Site, StoredHandles};
 use crate::host::HostFs;
 use crate::lookup::open_path;
 use crate::node::CName;
+use crate::sync::check_space;
 
 /// A file that is about to lose a name, held so that nothing else can take its number meanwhile.
 pub(crate) struct Victim {
     handle: Handle,
     fd: OwnedFd,
+    attributes: Attributes,
+}
+
+impl Victim {
+    /// Refuses to free a large file on a thread that may not wait.
+    pub(crate) fn check_space(&self, cx: &Context<'_>) -> Result<()> {
+        if self.attributes.links > 1 { Ok(()) } else { check_space(cx, self.attributes.used_bytes) }
+    }
 }
 
 impl HostFs {
@@ -26,6 +35,7 @@ impl HostFs {
         let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
         self.identity.own()?;
         let victim = self.with_room(cx, || self.victim(site))?;
+        victim.check_space(cx)?;
         self.identity.assume(&cx.caller)?;
         rustix::fs::unlinkat(node.fd(), site.name, flags).map_err(failed)?;
         self.settle_dir(&node)?;
@@ -42,6 +52,7 @@ impl HostFs {
         if is_exact || seen.attributes.links > 1 {
             return self.remove_name(cx, place, AtFlags::empty());
         }
+        check_space(cx, seen.attributes.used_bytes)?;
         let node = self.dir_to_change(cx, &place.dir)?;
         self.identity.assume(&cx.caller)?;
         rustix::fs::unlinkat(node.fd(), CName::new(place.name).as_c_str(), AtFlags::empty()).map_err(failed)?;
@@ -52,8 +63,8 @@ impl HostFs {
     /// The file that a name stands for and that may lose it.
     pub(crate) fn victim(&self, site: Site<'_>) -> Result<Victim> {
         let fd = open_path(site.node.fd(), site.name)?;
-        let handle = self.identify(site, &fd)?.handle;
-        Ok(Victim { handle, fd })
+        let Entry { handle, attributes } = self.identify(site, &fd)?;
+        Ok(Victim { handle, fd, attributes })
     }
 
     /// Lets go of a file everywhere if it has no name left: the descriptors at hand would keep its space.

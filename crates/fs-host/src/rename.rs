@@ -17,7 +17,10 @@ impl HostFs {
         self.identity.own()?;
         let moved = self.find(cx, from_site)?;
         let victim = match self.with_room(cx, || self.victim(to_site)) {
-            Ok(victim) => Some(victim),
+            Ok(victim) => {
+                victim.check_space(cx)?;
+                Some(victim)
+            }
             Err(Error::NoEntry) => None,
             Err(error) => return Err(error),
         };

@@ -11,8 +11,12 @@ use crate::failure::failed;
 use crate::file::check_regular;
 use crate::host::HostFs;
 use crate::node::{Node, proc_path};
+use crate::sync::check_space;
 
 const NANOSECONDS_PER_SECOND: u32 = 1_000_000_000;
+
+/// What `stx_blocks` counts (statx(2)).
+const BLOCK_BYTES: u64 = 512;
 
 impl HostFs {
     pub(crate) fn set(&self, cx: &Context<'_>, handle: &Handle, set: &SetAttributes) -> Result<Attributes> {
@@ -23,6 +27,9 @@ impl HostFs {
             return Ok(from_statx(&before, self.volume.device));
         }
         self.check_set(cx, &before, set)?;
+        if let Some(size_bytes) = set.size_bytes {
+            check_space(cx, (before.stx_blocks * BLOCK_BYTES).saturating_sub(size_bytes))?;
+        }
         self.identity.own()?;
         let opened = self.with_room(cx, || self.open_to_set(&node, set))?;
         self.identity.assume(&cx.caller)?;

@@ -9,6 +9,15 @@ use crate::failure::failed;
 use crate::host::HostFs;
 use crate::node::Node;
 
+/// How much space one call takes or frees on a thread that may not wait: more takes a while even in memory, where pages are cleared
+/// and freed one by one.
+const MAX_SPACE_ON_LOOP_BYTES: u64 = 4 << 20;
+
+/// Refuses to take or to free so many bytes on a thread that may not wait, before anything is done.
+pub(crate) fn check_space(cx: &Context<'_>, bytes: u64) -> Result<()> {
+    if !cx.may_block && bytes > MAX_SPACE_ON_LOOP_BYTES { Err(Error::WouldBlock) } else { Ok(()) }
+}
+
 impl HostFs {
     /// Whether a change has to be brought to storage before the call returns.
     pub(crate) fn syncs(&self) -> bool {

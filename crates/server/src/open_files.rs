@@ -74,9 +74,14 @@ struct SharedAttributes {
     attributes: Attributes,
 }
 
+/// Keeps what two workers write off one cache line.
+#[derive(Default)]
+#[repr(align(128))]
+struct Aligned(Mutex<WorkerFiles>);
+
 /// The caches of all workers.
 pub(crate) struct OpenFiles {
-    workers: Box<[Mutex<WorkerFiles>]>,
+    workers: Box<[Aligned]>,
     max_per_worker: usize,
     idle: Duration,
     last_sweep: Mutex<Duration>,
@@ -85,12 +90,12 @@ pub(crate) struct OpenFiles {
 impl OpenFiles {
     /// Makes empty caches that hold up to `max_per_worker` files each, until nobody has used them for `idle` to twice that.
     pub(crate) fn new(workers: usize, max_per_worker: usize, idle: Duration) -> OpenFiles {
-        let workers = (0..workers.max(1)).map(|_| Mutex::default()).collect();
+        let workers = (0..workers.max(1)).map(|_| Aligned::default()).collect();
         OpenFiles { workers, max_per_worker, idle, last_sweep: Mutex::default() }
     }
 
     fn worker(&self, worker: usize) -> MutexGuard<'_, WorkerFiles> {
-        lock(&self.workers[worker % self.workers.len()])
+        lock(&self.workers[worker % self.workers.len()].0)
     }
 
     /// The open file under `key`, from the cache or from `open`. What cannot be opened is asked for again the next time.
@@ -146,7 +151,7 @@ impl OpenFiles {
     pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
         for worker in &self.workers {
             for mode in [OpenMode::Read, OpenMode::Write] {
-                let _closed = lock(worker).close(&OpenKey { file: *file, mode }, now, Why::Purged);
+                let _closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, Why::Purged);
             }
         }
     }
@@ -161,7 +166,7 @@ impl OpenFiles {
             *last_sweep = now;
         }
         for worker in &self.workers {
-            let _closed = lock(worker).close_all(now, Why::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
+            let _closed = lock(&worker.0).close_all(now, Why::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
         }
     }
 
@@ -175,7 +180,7 @@ impl OpenFiles {
     pub(crate) fn retain(&self, is_served: impl Fn(&FileKey) -> bool) {
         let now = *lock(&self.last_sweep);
         for worker in &self.workers {
-            let _closed = lock(worker).close_all(now, Why::Purged, |key, _| !is_served(&key.file));
+            let _closed = lock(&worker.0).close_all(now, Why::Purged, |key, _| !is_served(&key.file));
         }
     }
 
@@ -183,7 +188,7 @@ impl OpenFiles {
     pub(crate) fn counts(&self) -> OpenFileCounts {
         let mut sum = OpenFileCounts::default();
         for worker in &self.workers {
-            let files = lock(worker);
+            let files = lock(&worker.0);
             sum += OpenFileCounts { open: files.files.len() as u64, ..files.counts };
         }
         sum

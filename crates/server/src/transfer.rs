@@ -33,6 +33,10 @@ pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
     let (file, attributes) = node.open_to_read()?;
     // The cached open file outlives the last name, which something else may have removed; the handle does not.
     if attributes.links == 0 {
+        // To close the last descriptor frees the file's space, which may take a while.
+        if !node.context.may_block && node.fs().blocking() != Blocking::Never {
+            return Err(Fault::Defer);
+        }
         node.forget_open_files();
         return Err(Error::Stale.into());
     }
