@@ -117,15 +117,24 @@ impl<S: Service + ?Sized> Bench<S> {
         }
     }
 
-    /// Receives once, or twice when the first receive brought no more than the head of a large message.
+    /// Receives once, or of large messages until a turn's bytes have come, so that their answers leave together.
     fn receive(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
-        if connection.unread.is_to_be_kept(RECEIVE_BYTES) {
-            return self.receive_rest(connection);
+        if !connection.unread.is_to_be_kept(RECEIVE_BYTES) {
+            let expects_large = connection.unread.expects_large();
+            self.receive_shared(connection)?;
+            if !expects_large {
+                return Ok(());
+            }
         }
-        let expects_large = connection.unread.expects_large();
-        self.receive_shared(connection)?;
-        if expects_large && connection.unread.is_large() && !connection.unread.whole_left {
-            return self.receive_rest(connection);
+        let mut received = 0;
+        while received < RECEIVE_BYTES
+            && connection.unread.is_to_be_kept(RECEIVE_BYTES)
+            && !connection.unread.whole_left
+        {
+            match self.receive_rest(connection)? {
+                0 => break,
+                count => received += count,
+            }
         }
         Ok(())
     }
@@ -152,9 +161,10 @@ impl<S: Service + ?Sized> Bench<S> {
     }
 
     /// Receives more of a large message into the connection's own buffer, and the head of the next one behind it into the loop's.
-    fn receive_rest(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
+    /// Says how much came, or 0 when the socket holds no more.
+    fn receive_rest(&mut self, connection: &mut Connection) -> Result<usize, CloseReason> {
         let Connection { unread, socket, .. } = connection;
-        let Some(socket) = socket else { return Ok(()) };
+        let Some(socket) = socket else { return Ok(0) };
         self.receive.clear();
         let place = unread.space(&mut self.spare);
         let room = place.len();
@@ -166,7 +176,8 @@ impl<S: Service + ?Sized> Bench<S> {
             connection.unread.prove(connection.unread.needed);
             self.answer_left(connection)?;
         }
-        self.take_next_head(connection)
+        self.take_next_head(connection)?;
+        Ok(if count < room + HEAD_BYTES { 0 } else { count })
     }
 
     /// Does with what came behind a large message as if it had been received by itself.
