@@ -16,6 +16,7 @@
 //! batching = true
 //!
 //! [storage]
+//! read_ahead = "4M"               # or "kernel", "off"
 //! gather_writes = true
 //!
 //! [limits]

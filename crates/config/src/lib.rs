@@ -51,4 +51,4 @@ pub use settings::{
 };
 pub use size::{SizeError, parse_size};
 pub use spec::{ExportSpec, Source};
-pub use storage::StorageSettings;
+pub use storage::{ReadAhead, StorageSettings, parse_read_ahead};

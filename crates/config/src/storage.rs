@@ -1,16 +1,60 @@
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
+
+use crate::settings::Size;
+use crate::{SizeError, parse_size};
 
 /// How files are read and written; `None` means that the source does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StorageSettings {
+    /// Who reads ahead of those who read files on disk from front to back.
+    #[serde(deserialize_with = "read_ahead")]
+    pub read_ahead: Option<ReadAhead>,
     /// Whether WRITEs that lie one right behind the other and came together are carried out as one.
     pub gather_writes: Option<bool>,
+}
+
+/// Who reads ahead of those who read files on disk from front to back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadAhead {
+    /// The kernel, which goes by descriptor and takes several readers of one file for one.
+    Kernel,
+    /// Nobody.
+    Off,
+    /// The server, up to so many bytes at once ahead of each stream.
+    Streams(u64),
 }
 
 impl StorageSettings {
     /// These settings, and those of `other` where these say nothing.
     pub(crate) fn or(self, other: StorageSettings) -> StorageSettings {
-        StorageSettings { gather_writes: self.gather_writes.or(other.gather_writes) }
+        StorageSettings {
+            read_ahead: self.read_ahead.or(other.read_ahead),
+            gather_writes: self.gather_writes.or(other.gather_writes),
+        }
     }
+}
+
+/// Reads `kernel`, `off`, or a size.
+///
+/// # Errors
+/// When it is none of them.
+pub fn parse_read_ahead(text: &str) -> Result<ReadAhead, SizeError> {
+    match text {
+        "kernel" => Ok(ReadAhead::Kernel),
+        "off" => Ok(ReadAhead::Off),
+        size => Ok(of_bytes(parse_size(size)?)),
+    }
+}
+
+fn of_bytes(bytes: u64) -> ReadAhead {
+    if bytes == 0 { ReadAhead::Off } else { ReadAhead::Streams(bytes) }
+}
+
+fn read_ahead<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ReadAhead>, D::Error> {
+    let read_ahead = match Size::deserialize(deserializer)? {
+        Size::Bytes(bytes) => Ok(of_bytes(bytes)),
+        Size::Text(text) => parse_read_ahead(&text),
+    };
+    read_ahead.map(Some).map_err(de::Error::custom)
 }

@@ -18,6 +18,7 @@ use crate::failure::failed;
 use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::node::Node;
+use crate::read_ahead::{FileStreams, Found};
 use crate::set_attributes::set_mode;
 use crate::sync::check_space;
 
@@ -36,8 +37,10 @@ impl HostFs {
         if mode == OpenMode::Write {
             self.reaffirm(handle, &node)?;
         }
+        let streams = if self.volume.is_memory { None } else { self.streams.of(handle, &fd) };
         Ok(Arc::new(OpenHostFile {
             fd: Arc::new(fd),
+            streams,
             fsid: self.volume.device,
             is_memory: self.volume.is_memory,
             reads_without_waiting: AtomicBool::new(!self.volume.is_memory),
@@ -84,6 +87,8 @@ pub(crate) fn check_regular(kind: FileKind) -> Result<()> {
 /// A regular file, open for its bytes.
 struct OpenHostFile {
     fd: Arc<OwnedFd>,
+    /// Who reads the file from front to back, where the server reads ahead of them.
+    streams: Option<Arc<FileStreams>>,
     fsid: u64,
     is_memory: bool,
     /// Cleared when the file system turns out not to know `RWF_NOWAIT`.
@@ -94,10 +99,18 @@ struct OpenHostFile {
 impl OpenFile for OpenHostFile {
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         let flags = if cx.may_block || self.is_memory { ReadWriteFlags::empty() } else { ReadWriteFlags::NOWAIT };
-        if flags.contains(ReadWriteFlags::NOWAIT) && !self.reads_without_waiting.load(Ordering::Relaxed) {
-            return Err(Error::WouldBlock);
+        let Some(streams) = &self.streams else { return self.try_read(offset_bytes, into, flags) };
+        let range = offset_bytes..offset_bytes.saturating_add(into.len() as u64);
+        if flags.contains(ReadWriteFlags::NOWAIT) {
+            let result = self.try_read(offset_bytes, into, flags);
+            let is_missing = matches!(result, Err(Error::WouldBlock));
+            streams.note(&self.fd, range, if is_missing { Found::Missing } else { Found::Here });
+            result
+        } else {
+            // What is read ahead is asked for before this read waits for its own bytes.
+            streams.note(&self.fd, range, Found::Unknown);
+            self.try_read(offset_bytes, into, flags)
         }
-        self.read_all(offset_bytes, into, flags)
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
@@ -172,6 +185,13 @@ impl OpenHostFile {
 
     fn check_may_wait(&self, cx: &Context<'_>) -> Result<()> {
         if self.would_wait(cx) { Err(Error::WouldBlock) } else { Ok(()) }
+    }
+
+    fn try_read(&self, offset_bytes: u64, into: &mut [u8], flags: ReadWriteFlags) -> Result<usize> {
+        if flags.contains(ReadWriteFlags::NOWAIT) && !self.reads_without_waiting.load(Ordering::Relaxed) {
+            return Err(Error::WouldBlock);
+        }
+        self.read_all(offset_bytes, into, flags)
     }
 
     /// Reads until the buffer is full or the file ends. A short read alone does not tell: without waiting, the kernel also

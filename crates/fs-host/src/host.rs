@@ -12,6 +12,7 @@ use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Identity;
 use crate::options::HostOptions;
+use crate::read_ahead::StreamTable;
 use crate::volume::Volume;
 
 /// A directory of the host, and what is below it.
@@ -21,6 +22,7 @@ pub struct HostFs {
     pub(crate) lost: Lost,
     pub(crate) nodes: NodeCache,
     pub(crate) identity: Identity,
+    pub(crate) streams: StreamTable,
     pub(crate) options: HostOptions,
 }
 

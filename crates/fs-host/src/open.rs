@@ -15,6 +15,7 @@ use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::kernel_handles::KernelHandles;
 use crate::options::{HandleForm, HostOptions};
+use crate::read_ahead::StreamTable;
 use crate::store::{Store, StoreError, fnv};
 use crate::volume::Volume;
 
@@ -141,7 +142,8 @@ impl HostFs {
         std::fs::metadata(PROC_DESCRIPTORS).map_err(|source| OpenError::NoProc { path: path(), source })?;
         let handles = choose_handles(dir, &volume, &options)?;
         let nodes = NodeCache::new(options.workers, max_nodes(&options));
-        Ok(HostFs { volume, handles, lost: Lost::default(), nodes, identity, options })
+        let streams = StreamTable::new(options.read_ahead.clone());
+        Ok(HostFs { volume, handles, lost: Lost::default(), nodes, identity, streams, options })
     }
 }
 

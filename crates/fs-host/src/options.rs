@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use vfs::Handle;
 
+use crate::read_ahead::ReadAheadMode;
+
 /// Which kind of handle names files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HandleForm {
@@ -36,6 +38,8 @@ pub struct HostOptions {
     /// Whether a reply to a create, remove, rename, link or change of attributes waits until the change is on stable
     /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
     pub sync_metadata: bool,
+    /// Who reads ahead of sequential readers.
+    pub read_ahead: ReadAheadMode,
     /// Who hears that a file is gone.
     pub on_gone: Option<GoneListener>,
 }
@@ -48,6 +52,7 @@ impl Default for HostOptions {
             workers: 1,
             max_nodes_per_worker: 4096,
             sync_metadata: true,
+            read_ahead: ReadAheadMode::default(),
             on_gone: None,
         }
     }
@@ -61,6 +66,7 @@ impl fmt::Debug for HostOptions {
             .field("workers", &self.workers)
             .field("max_nodes_per_worker", &self.max_nodes_per_worker)
             .field("sync_metadata", &self.sync_metadata)
+            .field("read_ahead", &self.read_ahead)
             .finish_non_exhaustive()
     }
 }

@@ -61,8 +61,12 @@ impl<'s> Script<'s> {
             ..ExportFlags::default()
         };
         let specs = flags.parse(Path::new("/"), &privilege.defaults())?;
-        let backends =
-            BackendOptions { state_dir: options.state_dir.clone(), workers: options.workers(), owner: privilege.own() };
+        let backends = BackendOptions {
+            state_dir: options.state_dir.clone(),
+            workers: options.workers(),
+            owner: privilege.own(),
+            ..BackendOptions::default()
+        };
         let exports = Backends::new(backends).exports(&specs)?;
         let name = exports[0].name.clone();
         let daemon = Daemon::start(options, exports)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use config::{ExportSpec, Source};
 use fs_fault::{FaultFs, FaultPlan, Rules};
-use fs_host::{HostFs, HostOptions};
+use fs_host::{HostFs, HostOptions, ReadAheadMode};
 use fs_mem::{MemFs, MemOptions};
 use server::Export;
 use vfs::FileSystem;
@@ -28,6 +28,8 @@ pub struct BackendOptions {
     pub state_dir: Option<PathBuf>,
     /// How many threads call.
     pub workers: usize,
+    /// Who reads ahead of sequential readers of files on disk.
+    pub read_ahead: ReadAheadMode,
     /// The user and the group that own the roots of what is in memory.
     pub owner: (u32, u32),
 }
@@ -88,6 +90,7 @@ impl Backends {
             state_dir: self.options.state_dir.clone(),
             workers: self.options.workers,
             sync_metadata: spec.sync_metadata,
+            read_ahead: self.options.read_ahead.clone(),
             ..HostOptions::default()
         }
     }

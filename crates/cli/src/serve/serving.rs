@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use config::{Loaded, ServerSettings, Sources};
 use daemon::Daemon;
+use fs_host::ReadAheadMode;
 use server::Export;
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::{Handle, Signals};
@@ -14,7 +15,7 @@ use super::backends::{BackendOptions, Backends};
 use super::host_names::HostNames;
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
-use super::{Flags, how_to_mount, start};
+use super::{Flags, how_to_mount, start, storage_flags};
 use crate::failure::{Failure, explain};
 
 /// How long calls that were accepted may take when the server is told to end.
@@ -28,6 +29,7 @@ pub struct Serving {
     daemon: Arc<Daemon>,
     manager: ServiceManager,
     configuration: Configuration,
+    read_ahead: ReadAheadMode,
 }
 
 /// What is served, and how it is read again.
@@ -52,7 +54,9 @@ impl Serving {
         let privilege = Privilege::of_this_process();
         let settings = flags.settings().or(loaded.settings.clone());
         let options = start::options(&settings, &privilege)?;
+        let read_ahead = storage_flags::read_ahead_mode(&settings.storage);
         let backends = Backends::new(BackendOptions {
+            read_ahead: read_ahead.clone(),
             state_dir: options.state_dir.clone(),
             workers: options.workers(),
             owner: privilege.own(),
@@ -69,7 +73,7 @@ impl Serving {
         tracing::info!(addresses = ?daemon.addresses(), exports = names.len(), ?send_path, ?sendfile_bytes, "serving");
         print_ways(&names, daemon.addresses())?;
         manager.ready();
-        Ok(Serving { daemon, manager, configuration })
+        Ok(Serving { daemon, manager, configuration, read_ahead })
     }
 
     /// Serves until a signal says that it is enough, and what was accepted is finished.
@@ -90,9 +94,18 @@ impl Serving {
                 }
             }
         }
+        self.log_counters();
+    }
+
+    /// Says what was done from start to end.
+    fn log_counters(&self) {
         let server = self.daemon.server();
+        let read_ahead = match &self.read_ahead {
+            ReadAheadMode::Streams(read_ahead) => Some(read_ahead.counts()),
+            ReadAheadMode::Kernel | ReadAheadMode::Off => None,
+        };
         let gathered_writes = server.counters().gathered();
-        tracing::info!(counters = ?self.daemon.net_counters(), open_files = ?server.open_files(), gathered_writes, "ended");
+        tracing::info!(counters = ?self.daemon.net_counters(), open_files = ?server.open_files(), gathered_writes, ?read_ahead, "ended");
     }
 
     /// Ends the server; `signals` end when it has.

@@ -1,10 +1,17 @@
+use std::sync::Arc;
+
 use clap::{Args, ValueEnum};
-use config::StorageSettings;
+use config::{ReadAhead, StorageSettings};
+use fs_host::ReadAheadMode;
 
 /// How files are read and written. The defaults are the fastest that was measured.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How files are read and written")]
 pub struct StorageFlags {
+    /// How much is read ahead at once for each who reads a file on disk from front to back; `kernel` leaves that to the kernel, which
+    /// goes by descriptor and takes several readers of one file for one; `off` reads nothing ahead. [default: 4M]
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_read_ahead)]
+    read_ahead: Option<ReadAhead>,
     /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one. [default: on]
     #[arg(long, value_name = "WHETHER")]
     gather_writes: Option<Whether>,
@@ -19,6 +26,18 @@ enum Whether {
 impl StorageFlags {
     /// What the command line says of it.
     pub fn settings(&self) -> StorageSettings {
-        StorageSettings { gather_writes: self.gather_writes.map(|whether| whether == Whether::On) }
+        StorageSettings {
+            read_ahead: self.read_ahead,
+            gather_writes: self.gather_writes.map(|whether| whether == Whether::On),
+        }
+    }
+}
+
+/// Who reads ahead.
+pub fn read_ahead_mode(settings: &StorageSettings) -> ReadAheadMode {
+    match settings.read_ahead.unwrap_or(ReadAhead::Streams(fs_host::ReadAhead::WINDOW_BYTES)) {
+        ReadAhead::Kernel => ReadAheadMode::Kernel,
+        ReadAhead::Off => ReadAheadMode::Off,
+        ReadAhead::Streams(bytes) => ReadAheadMode::Streams(Arc::new(fs_host::ReadAhead::new(bytes))),
     }
 }

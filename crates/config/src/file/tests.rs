@@ -1,5 +1,5 @@
 use super::*;
-use crate::{LogFormat, LogLevel, ReadPlus, ReplyMethod, Rpcbind};
+use crate::{LogFormat, LogLevel, ReadAhead, ReadPlus, ReplyMethod, Rpcbind};
 use server::Squash;
 use std::time::Duration;
 
@@ -101,8 +101,18 @@ fn every_way_to_send_replies_has_its_effect() {
 
 #[test]
 fn every_key_of_storage_has_its_effect() {
-    let settings = parse("[storage]\ngather_writes = false\n").unwrap().0.storage;
-    assert_eq!(settings, StorageSettings { gather_writes: Some(false) });
+    let settings = |text: &str| parse(&format!("[storage]\n{text}\n")).unwrap().0.storage;
+    let expected = StorageSettings { gather_writes: Some(false), ..StorageSettings::default() };
+    assert_eq!(settings("gather_writes = false"), expected);
+    for (text, read_ahead) in [
+        ("\"kernel\"", ReadAhead::Kernel),
+        ("\"off\"", ReadAhead::Off),
+        ("\"2M\"", ReadAhead::Streams(2 << 20)),
+        ("4096", ReadAhead::Streams(4096)),
+    ] {
+        assert_eq!(settings(&format!("read_ahead = {text}")).read_ahead, Some(read_ahead), "{text}");
+    }
+    assert!(refusal("[storage]\nread_ahead = \"far\"\n").contains("far"));
 }
 
 #[test]
