@@ -137,6 +137,9 @@ pub enum BenchError {
     /// The experiment with ways to send replies could not be done.
     #[error(transparent)]
     ReplyPath(lab::reply_path::Error),
+    /// The experiment with ways to read ahead could not be done.
+    #[error(transparent)]
+    ReadAhead(lab::read_ahead::Error),
     /// Operations failed; this is the first.
     #[error("operations failed: {0}")]
     Operation(#[source] client::Error),

@@ -1,17 +1,17 @@
-use std::fs::{self, DirBuilder};
+use std::env;
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-use std::{env, process};
 
 use clap::Args;
 use lab::bench::Order;
 use lab::reply_path::{self, Experiment, Load, Sample, Way};
-use measure::{Comparison, Level, Resampling, Samples, Verdict};
 use report::{Column, Table};
 use serde_json::{Value, json};
 
+use super::figures::{median, ratio, short};
+use super::folder::Folder;
 use crate::failure::{BenchError, Failure};
 use crate::output::Output;
 
@@ -23,7 +23,7 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The sizes of READs.
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = parse_block, default_value = "4K,64K,128K")]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = super::parse_block, default_value = "4K,64K,128K")]
     bs: Vec<u32>,
     /// The orders of READs: read, randread.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', value_parser = parse_order, default_value = "read,randread")]
@@ -51,29 +51,9 @@ pub struct Flags {
     samples: Option<PathBuf>,
 }
 
-/// The directory of an experiment; it is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(parent: &Path) -> Result<Folder, Failure> {
-        let path = parent.join(format!("wharf-reply-path-{}", process::id()));
-        let made = DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|source| Failure::Local { path: path.clone(), source })?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("wharf: {} is left behind: {error}", self.0.display());
-        }
-    }
-}
-
 /// Does the experiment.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    let folder = Folder::new(&flags.dir)?;
+    let folder = Folder::new(&flags.dir, "reply-path")?;
     let experiment = flags.experiment(&folder)?;
     let samples =
         reply_path::run(&experiment, |sample| eprintln!("{}", line(sample))).map_err(BenchError::ReplyPath)?;
@@ -99,7 +79,7 @@ impl Flags {
         Ok(Experiment {
             program: env::current_exe()
                 .map_err(|source| Failure::System { action: "find this program's file", source })?,
-            folder: folder.0.clone(),
+            folder: folder.path(),
             ways: Way::all(),
             loads,
             rounds: self.rounds,
@@ -139,37 +119,6 @@ fn table(ways: &[Way], samples: &[Sample]) -> Table {
     table
 }
 
-/// The median with its interval, where there are figures enough for one.
-fn median(figures: Vec<f64>) -> String {
-    let Ok(samples) = Samples::new(figures) else { return String::new() };
-    match samples.median_interval(Level::P95) {
-        Ok(found) => {
-            let [value, low, high] = [samples.median(), found.interval.low, found.interval.high].map(short);
-            format!("{value} [{low}, {high}]")
-        }
-        Err(_) => short(samples.median()),
-    }
-}
-
-fn ratio(default: &[f64], way: &[f64]) -> String {
-    let Ok(found) = Comparison::paired(default, way, Resampling::default()) else { return String::new() };
-    let estimate = found.ratio_of_medians;
-    let sure = match found.verdict() {
-        Verdict::Higher | Verdict::Lower => "",
-        Verdict::Unclear => " (not told apart)",
-    };
-    format!("{:.2} [{:.2}, {:.2}]{sure}", estimate.value, estimate.interval.low, estimate.interval.high)
-}
-
-/// Three digits of a small figure, all of a large one.
-fn short(figure: f64) -> String {
-    match figure {
-        ..10.0 => format!("{figure:.2}"),
-        ..100.0 => format!("{figure:.1}"),
-        _ => format!("{figure:.0}"),
-    }
-}
-
 fn name(load: Load) -> String {
     let order = match load.order {
         Order::Sequential => "sequential",
@@ -197,11 +146,6 @@ fn all(samples: &[Sample]) -> Value {
         })
     });
     json!({ "version": env!("CARGO_PKG_VERSION"), "samples": each.collect::<Vec<_>>() })
-}
-
-fn parse_block(text: &str) -> Result<u32, String> {
-    let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
-    u32::try_from(bytes).map_err(|_| "no READ is that large".to_owned())
 }
 
 fn parse_order(text: &str) -> Result<Order, String> {

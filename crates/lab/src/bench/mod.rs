@@ -20,7 +20,7 @@ mod error;
 mod job;
 mod lane;
 mod metadata;
-mod pattern;
+pub(crate) mod pattern;
 mod plan;
 mod run;
 mod tally;

@@ -51,7 +51,7 @@ impl Pattern {
 }
 
 /// Mixes the bits of a number so that neighbours have nothing in common (the end of SplitMix64).
-pub(super) fn mix(number: u64) -> u64 {
+pub(crate) fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

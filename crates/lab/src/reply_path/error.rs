@@ -2,6 +2,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::bench;
+use crate::server::StartError;
 
 /// Why the experiment has no result.
 #[derive(Debug, thiserror::Error)]
@@ -15,20 +16,9 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
-    /// A server's process cannot be started.
-    #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A server ended, or did not say where it listens; it has told why on standard error.
-    #[error("the server for '{way}' did not start")]
-    NoAddress {
-        /// For which way.
-        way: String,
-    },
+    /// A server does not run.
+    #[error(transparent)]
+    Server(#[from] StartError),
     /// A load cannot be made.
     #[error(transparent)]
     Bench(#[from] bench::Error),

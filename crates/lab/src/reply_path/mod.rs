@@ -5,7 +5,6 @@
 //! last processor.
 
 mod error;
-mod server;
 mod way;
 
 use std::fs::File;
@@ -17,7 +16,7 @@ use client::{Options, Parameters, Url, Version};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::bench::{self, End, Job, Order, Workload};
-use server::Server;
+use crate::server::Server;
 
 pub use error::Error;
 pub use way::{Method, Way};
@@ -122,11 +121,11 @@ fn make_file(export: &Path, bytes: u64) -> io::Result<()> {
 }
 
 fn start_all(experiment: &Experiment, export: &Path) -> Result<Vec<Server>, Error> {
-    let start = |(number, way)| {
+    let start = |(number, way): (usize, &Way)| {
         let state = experiment.folder.join(format!("state-{number}"));
-        Server::start(&experiment.program, (export, &state), way)
+        Server::start(&experiment.program, (export, &state), (&way.to_string(), &way.arguments()))
     };
-    experiment.ways.iter().enumerate().map(start).collect()
+    Ok(experiment.ways.iter().enumerate().map(start).collect::<Result<Vec<Server>, _>>()?)
 }
 
 /// With one processor there is no choice, and without the right to choose the system does.

@@ -1,29 +1,51 @@
 //! Servers in processes of their own.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::{Error, Way};
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Its process cannot be started.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It ended, or did not say where it listens; it has told why on standard error.
+    #[error("the server for '{way}' did not start")]
+    NoAddress {
+        /// For which way to do something.
+        way: String,
+    },
+}
 
 /// The most lines of a server's output that are looked at for its address.
 const MAX_LINES: usize = 32;
 
 /// A server that ends with its value.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
     /// Starts `program` to serve `export` with one loop, which stays on the first processor, and waits until it does.
-    pub(super) fn start(program: &Path, (export, state): (&Path, &Path), way: &Way) -> Result<Server, Error> {
+    pub(crate) fn start(
+        program: &Path,
+        (export, state): (&Path, &Path),
+        (way, arguments): (&str, &[String]),
+    ) -> Result<Server, StartError> {
         let mut command = Command::new(program);
-        command.arg("serve").arg(export).arg("--state-dir").arg(state).args(way.arguments());
+        command.arg("serve").arg(export).arg("--state-dir").arg(state).args(arguments);
         command.args(["--listen", "127.0.0.1:0", "--loops", "1", "--pin", "--no-root-squash", "--log-level", "error"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
+        let mut child = command.spawn().map_err(|source| StartError::Start { program: program.to_owned(), source })?;
         let address = child.stdout.take().and_then(|output| {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             lines.take(MAX_LINES).find_map(|line| address_in(&line))
@@ -32,12 +54,12 @@ impl Server {
             Some(address) => Ok(Server { child, address }),
             None => {
                 end(&mut child);
-                Err(Error::NoAddress { way: way.to_string() })
+                Err(StartError::NoAddress { way: way.to_owned() })
             }
         }
     }
 
-    pub(super) fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 }

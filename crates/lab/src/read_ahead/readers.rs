@@ -1,0 +1,91 @@
+//! Those who read the file.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use client::{Follow, Mount, Options, Url};
+use tokio::task::LocalSet;
+
+use super::Load;
+use crate::bench::pattern::mix;
+
+/// Reads the whole file once, each reader its own part of it over a connection of its own; says how long that took.
+pub(super) async fn read_all(url: &Url, load: &Load, file_bytes: u64) -> client::Result<Duration> {
+    let mut readers = Vec::new();
+    for part in parts(load, file_bytes) {
+        let options = Options { use_privileged_port: false, ..Options::default() };
+        let mount = Mount::connect(url, &options).await?;
+        let file = mount.walk(mount.path_below(), Follow::Links).await?.handle;
+        readers.push((mount, file, part));
+    }
+    let start = Instant::now();
+    let tasks = LocalSet::new();
+    let mut running = Vec::new();
+    for (mount, file, part) in readers {
+        let part = Rc::new(RefCell::new(part.into_iter()));
+        for _ in 0..load.depth {
+            let (mount, file, part, block) = (mount.clone(), file, Rc::clone(&part), load.block_bytes);
+            running.push(tasks.spawn_local(async move {
+                let mut buffer = vec![0; block as usize];
+                loop {
+                    let Some(offset) = part.borrow_mut().next() else { return client::Result::Ok(()) };
+                    mount.read_into(&file, offset, &mut buffer).await?;
+                }
+            }));
+        }
+    }
+    tasks.await;
+    for reader in running {
+        // A reader that panicked has said so; the others have read what it left.
+        if let Ok(result) = reader.await {
+            result?;
+        }
+    }
+    Ok(start.elapsed())
+}
+
+/// The offsets that each reader reads, in their order.
+fn parts(load: &Load, file_bytes: u64) -> Vec<Vec<u64>> {
+    let block = u64::from(load.block_bytes);
+    let blocks = file_bytes / block / u64::from(load.readers);
+    let of_reader = |reader: u64| {
+        let mut offsets: Vec<u64> = (reader * blocks..(reader + 1) * blocks).map(|index| index * block).collect();
+        if load.is_shuffled {
+            for (number, batch) in offsets.chunks_mut(load.depth as usize).enumerate() {
+                shuffle(batch, number as u64);
+            }
+        }
+        offsets
+    };
+    (0..u64::from(load.readers)).map(of_reader).collect()
+}
+
+fn shuffle(batch: &mut [u64], seed: u64) {
+    for index in (1..batch.len()).rev() {
+        let other = mix(seed << 32 | index as u64) % (index as u64 + 1);
+        batch.swap(index, other as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_read_every_block_once() {
+        for load in Load::all(1024) {
+            let mut all: Vec<u64> = parts(&load, 256 << 10).concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..256).map(|index| index * 1024).collect::<Vec<_>>(), "{load}");
+        }
+    }
+
+    #[test]
+    fn shuffled_requests_stay_within_their_window() {
+        let load = Load { readers: 1, depth: 16, is_shuffled: true, block_bytes: 1 };
+        let offsets = &parts(&load, 160)[0];
+        assert!(offsets.iter().zip(0..).all(|(offset, place)| offset / 16 == place / 16));
+        assert!(!offsets.is_sorted());
+    }
+}
