@@ -5,7 +5,7 @@
 //! listen = ["127.0.0.1:2049", "[::1]:2049"]
 //! rpcbind = "off"                 # or "builtin", "register"
 //! read_plus = "extents"           # or "none", "data", "zeros"
-//! sendfile = "16K"                # or "never"
+//! sendfile = "24K"                # or "never"
 //! open_files = 1024
 //! open_file_idle = "10s"
 //!

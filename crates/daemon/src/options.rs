@@ -53,7 +53,7 @@ pub struct Options {
     /// How answers leave over TCP.
     pub send_path: SendPath,
     /// From how many bytes on a READ is sent from the file itself, where that never waits (directories in memory; NFSv3, 4.1 and 4.2 over TCP);
-    /// `None` copies always. Default 16 KiB.
+    /// `None` copies always. A third of it is enough for the first of the replies that leave together. Default 24 KiB.
     pub sendfile_bytes: Option<u32>,
     /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one. Default: yes.
     pub gather_writes: bool,

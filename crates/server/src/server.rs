@@ -47,7 +47,7 @@ pub struct Settings {
     /// What READ_PLUS tells of holes.
     pub read_plus: ReadPlusMode,
     /// From how many bytes on a READ of NFSv3, 4.1 and 4.2 is sent from the file itself, where that never waits, and not copied before; `None`
-    /// copies always.
+    /// copies always. A third of it is enough for the first of the replies that leave together.
     pub sendfile_bytes: Option<u32>,
     /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one.
     pub gather_writes: bool,
@@ -93,7 +93,7 @@ impl Settings {
     }
 
     /// From how many bytes on READ sends from the file if nothing else is said: below, a copy costs less than a system call.
-    pub const SENDFILE_BYTES: u32 = 16 << 10;
+    pub const SENDFILE_BYTES: u32 = 24 << 10;
 
     /// Settings with default limits for `workers` threads.
     pub fn new(workers: usize, instance: u64, handle_key: HandleKey) -> Settings {

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use buffer::Output;
 use vfs::{
     Access, Attributes, Blocking, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written, permission,
 };
@@ -13,6 +14,12 @@ use crate::request::Transport;
 
 /// The most data of one READ or WRITE over UDP, in bytes: with its header it fits into a datagram of 64 KiB.
 const MAX_UDP_BYTES: u32 = 32 << 10;
+
+/// What an output holds at the most when the data of its first reply comes: the record mark and the heads of the reply.
+const HEADS_BYTES: usize = 256;
+
+/// Which part of the size from which on replies are sent from files is enough for the first reply of an output.
+const FIRST_PIECE_SHARE: u32 = 3;
 
 /// The most data of one READ or WRITE of this call, in bytes.
 pub(crate) fn max_bytes(cx: &CallContext<'_>) -> u32 {
@@ -74,15 +81,28 @@ pub(crate) struct Piece {
 
 /// The part of a file that a READ over TCP is answered from without copying it, if it is long enough for that to pay and sending it
 /// never waits for storage. The file's size is that of `open`; if it is cut before the reply is sent, zeros stand for what is gone.
-pub(crate) fn piece(node: &Node<'_>, open: &Readable, offset_bytes: u64, wanted: usize) -> Option<Piece> {
-    let min_bytes = node.server.settings.sendfile_bytes?;
+pub(crate) fn piece(
+    node: &Node<'_>,
+    open: &Readable,
+    (offset_bytes, wanted): (u64, usize),
+    output: &Output,
+) -> Option<Piece> {
+    let min_bytes = min_piece_bytes(node.server.settings.sendfile_bytes?, output);
     let left = open.attributes.size_bytes.checked_sub(offset_bytes)?;
     let count = left.min(wanted as u64) as usize;
-    if !node.is_over_tcp || count < (min_bytes as usize).max(1) || !open.file.is_resident() {
+    if !node.is_over_tcp || count < min_bytes || !open.file.is_resident() {
         return None;
     }
     let file = open.file.host_file()?;
     Some(Piece { file, offset_bytes, count, is_last: count as u64 == left })
+}
+
+/// From how many bytes on a file is sent from. Among other replies a piece costs a send of its own besides; in front of them, and alone,
+/// it costs none, and pays for shorter ones.
+fn min_piece_bytes(setting: u32, output: &Output) -> usize {
+    let is_first = output.len() <= HEADS_BYTES;
+    let share = if is_first { FIRST_PIECE_SHARE } else { 1 };
+    (setting / share).max(1) as usize
 }
 
 /// The attributes for the reply: those from before the read, unless the file was cut or grew meanwhile so that they would

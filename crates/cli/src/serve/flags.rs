@@ -118,7 +118,8 @@ struct ServerFlags {
     /// too. [default: extents]
     #[arg(long, value_name = "WHAT")]
     read_plus: Option<ReadPlusFlag>,
-    /// From which size on a READ is sent from the file itself and not copied first, where that never waits; or `never`. [default: 16K]
+    /// From which size on a READ is sent from the file itself and not copied first, where that never waits; or `never`. A third of it is
+    /// enough for the first reply of a send. [default: 24K]
     #[arg(long, value_name = "SIZE", value_parser = parse_sendfile)]
     sendfile: Option<Sendfile>,
     /// How many open files each thread keeps; 0 opens and closes the file for each READ and WRITE. [default: 1024]

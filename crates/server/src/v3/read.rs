@@ -33,7 +33,7 @@ fn read_open(
     wanted: usize,
     output: &mut Output,
 ) -> Result<(), Fault> {
-    if let Some(piece) = transfer::piece(node, open, offset_bytes, wanted) {
+    if let Some(piece) = transfer::piece(node, open, (offset_bytes, wanted), output) {
         read_from_file(node, open, piece, output);
         return Ok(());
     }

@@ -27,7 +27,7 @@ pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, ou
     let open = transfer::open_for_read(node)?;
     let wanted = args.count.min(transfer::max_bytes(compound.cx)) as usize;
     if compound.may_send_from_file()
-        && let Some(piece) = transfer::piece(node, &open, args.offset, wanted)
+        && let Some(piece) = transfer::piece(node, &open, (args.offset, wanted), output)
     {
         send(piece, output);
         return Ok(());

@@ -58,6 +58,11 @@ pub fn caller(server: &Server) -> (Caller<'_>, FileHandle) {
 
 pub fn read(caller: &Caller<'_>, file: FileHandle, offset: u64, count: u32) -> Output {
     let mut output = Output::new();
+    read_into(&mut output, caller, file, (offset, count));
+    output
+}
+
+fn read_into(output: &mut Output, caller: &Caller<'_>, file: FileHandle, (offset, count): (u64, u32)) {
     let message = caller.message::<Read>(&ReadArgs { file, offset, count });
     let request = Request {
         message: &message,
@@ -67,8 +72,7 @@ pub fn read(caller: &Caller<'_>, file: FileHandle, offset: u64, count: u32) -> O
         now: caller.now,
         batch: caller.batch,
     };
-    caller.server.answer(&request, &mut output);
-    output
+    caller.server.answer(&request, output);
 }
 
 /// The count and the end that a reply tells, and how many bytes stand behind the data's length in the reply itself.
@@ -89,8 +93,20 @@ fn long_read_leaves_its_bytes_in_the_file_and_a_short_one_does_not() {
     let [piece] = long.files() else { panic!("{long:?}") };
     assert_eq!((piece.offset_bytes, piece.length, piece.after), (1000, 50_001, long.bytes.len() - 3));
     assert_eq!(told(&long), (50_001, false, 3), "padding alone stands behind it");
-    let short = read(&caller, file, 1000, 4095);
-    assert_eq!((short.files().len(), told(&short)), (0, (4095, false, 4096)));
+    let short = read(&caller, file, 1000, 1364);
+    assert_eq!((short.files().len(), told(&short)), (0, (1364, false, 1364)));
+}
+
+#[test]
+fn first_reply_of_an_output_leaves_a_third_in_the_file_and_those_behind_it_do_not() {
+    let Some(memory) = Memory::new("first") else { return };
+    let server = memory.serve(Some(4096));
+    let (caller, file) = caller(&server);
+    let mut output = Output::new();
+    for (count, pieces) in [(1366, 1), (4095, 1), (4096, 2)] {
+        read_into(&mut output, &caller, file, (0, count));
+        assert_eq!(output.files().len(), pieces, "after {count} bytes");
+    }
 }
 
 #[test]
