@@ -95,7 +95,7 @@ struct ServerFlags {
     /// Keep each event loop on a processor of its own.
     #[arg(long)]
     pin: bool,
-    /// Serve connections that ask for little at a time before those that ask for much, and clients by turns. [default]
+    /// Serve connections that ask for little at a time before those that ask for much, and clients by turns. [default: on]
     #[arg(long, overrides_with = "no_fairness")]
     fairness: bool,
     /// Serve connections in the order in which they become ready, for comparisons.
