@@ -1,7 +1,7 @@
 //! Programs that the commands run.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Failure, Outcome};
@@ -12,6 +12,21 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root);
     command
+}
+
+/// Where cargo builds.
+pub fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
+}
+
+/// The program `wharf` of this checkout, as it is released.
+pub fn wharf_program(root: &Path) -> PathBuf {
+    target_folder(root).join("release/wharf")
+}
+
+/// Builds [`wharf_program`].
+pub fn build_wharf(root: &Path) -> Outcome {
+    run(cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]))
 }
 
 /// Runs a command whose output goes to the terminal.

@@ -54,7 +54,8 @@ const CASES: [(&str, usize, Option<Load>); 4] = [
 /// What is asked for.
 struct Options {
     nfsload: PathBuf,
-    wharf: PathBuf,
+    /// A server that is built already, if it is not to be that of this checkout.
+    wharf: Option<PathBuf>,
     rounds: u32,
     seconds: f64,
     samples: Option<PathBuf>,
@@ -90,8 +91,15 @@ impl Drop for Scene {
 
 /// Measures all cases, and shows the medians.
 pub fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let options = parse(root, arguments)?;
-    let scene = Scene::set_up(&options)?;
+    let options = parse(arguments)?;
+    let wharf = match &options.wharf {
+        Some(program) => program.clone(),
+        None => {
+            command::build_wharf(root)?;
+            command::wharf_program(root)
+        }
+    };
+    let scene = Scene::set_up(&wharf)?;
     let mut samples = Vec::new();
     for round in 1..=options.rounds {
         for (case, ..) in &CASES {
@@ -108,21 +116,15 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-fn parse(root: &Path, arguments: &[String]) -> Outcome<Options> {
-    let mut options = Options {
-        nfsload: "nfsload".into(),
-        wharf: root.join("target/release/wharf"),
-        rounds: 6,
-        seconds: 2.0,
-        samples: None,
-    };
+fn parse(arguments: &[String]) -> Outcome<Options> {
+    let mut options = Options { nfsload: "nfsload".into(), wharf: None, rounds: 6, seconds: 2.0, samples: None };
     let mut words = arguments.iter();
     while let Some(name) = words.next() {
         let value = words.next().ok_or_else(|| Failure::Usage(format!("{name} wants a value")))?;
         let number = || value.parse::<f64>().map_err(|_| Failure::Usage(format!("{name}: {value} is no number")));
         match name.as_str() {
             "--nfsload" => options.nfsload = value.into(),
-            "--wharf" => options.wharf = value.into(),
+            "--wharf" => options.wharf = Some(value.into()),
             "--rounds" => options.rounds = number()? as u32,
             "--seconds" => options.seconds = number()?,
             "--samples" => options.samples = Some(value.into()),
@@ -133,7 +135,7 @@ fn parse(root: &Path, arguments: &[String]) -> Outcome<Options> {
 }
 
 impl Scene {
-    fn set_up(options: &Options) -> Outcome<Scene> {
+    fn set_up(wharf: &Path) -> Outcome<Scene> {
         let folder = PathBuf::from(format!("/dev/shm/wharf-neighbours-{}", std::process::id()));
         let mut scene = Scene { folder: folder.clone(), servers: Vec::new() };
         let failed = |source| Failure::File { path: folder.clone(), source };
@@ -144,13 +146,13 @@ impl Scene {
             fs::write(folder.join(name).join("f000"), b"one file").map_err(failed)?;
         }
         for (port, is_fair) in PORTS.into_iter().zip([true, false]) {
-            scene.servers.push(scene.start(options, port, is_fair)?);
+            scene.servers.push(scene.start(wharf, port, is_fair)?);
         }
         thread::sleep(2 * MARGIN);
         Ok(scene)
     }
 
-    fn start(&self, options: &Options, port: u16, is_fair: bool) -> Outcome<Child> {
+    fn start(&self, wharf: &Path, port: u16, is_fair: bool) -> Outcome<Child> {
         let config = self.folder.join(format!("{port}.toml"));
         let [fast, slow] = [MEASURED.folder, SLEEPY.folder].map(|name| self.folder.join(name).display().to_string());
         let state = self.folder.join(format!("state-{port}"));
@@ -161,7 +163,7 @@ impl Scene {
         );
         fs::write(&config, text).map_err(|source| Failure::File { path: config.clone(), source })?;
         let mut server = Command::new("taskset");
-        server.args(["-c", "0"]).arg(&options.wharf).args(["serve", "--config"]).arg(&config);
+        server.args(["-c", "0"]).arg(wharf).args(["serve", "--config"]).arg(&config);
         server.stderr(Stdio::null()).stdout(Stdio::null());
         server.spawn().map_err(|source| command::spawn_failure(&server, source))
     }

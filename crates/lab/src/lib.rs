@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod data_file;
 pub mod process;
 pub mod read_ahead;
 pub mod reply_path;

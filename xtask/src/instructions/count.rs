@@ -99,8 +99,7 @@ fn missing() -> Option<&'static str> {
 }
 
 fn program(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
-    target.join("release/examples/by_hand")
+    command::target_folder(root).join("release/examples/by_hand")
 }
 
 /// The program that answers calls, and where it does that.

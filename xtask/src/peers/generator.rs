@@ -10,7 +10,7 @@ use super::loads::{Contents, Load, Operation};
 use super::machine;
 use super::options::Options;
 use super::sample::Sample;
-use super::servers::{Server, wharf_program};
+use super::servers::Server;
 use super::site::{
     EMPTY_DIRECTORY, LARGE_DIRECTORY, NAMES, OWN_FILE_BYTES, READ_FILE, READ_FILE_BYTES, Site, WRITE_FILE_BYTES,
 };
@@ -35,7 +35,7 @@ impl Generator {
     pub fn all(root: &Path, options: &Options) -> Vec<Generator> {
         let generator = |program, kind| Generator { program, kind, seconds: options.seconds, wait: options.wait };
         let other = options.nfsload.iter().map(|program| generator(program.clone(), Kind::Nfsload));
-        let own = (!options.only_nfsload).then(|| generator(wharf_program(root), Kind::WharfBench));
+        let own = (!options.only_nfsload).then(|| generator(command::wharf_program(root), Kind::WharfBench));
         other.chain(own).collect()
     }
 

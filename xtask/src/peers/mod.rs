@@ -31,8 +31,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     if !options.is_inside {
         install::ensure(&[GANESHA], "Wharf is compared with what there is");
         if !options.is_built {
-            let build = ["build", "--quiet", "--release", "--locked", "--package", "wharf"];
-            command::run(command::cargo(root, &build))?;
+            command::build_wharf(root)?;
         }
         return command::run(site::enter(arguments));
     }

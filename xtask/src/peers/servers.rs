@@ -60,7 +60,7 @@ impl Server {
     }
 
     fn wharf_with(root: &Path, site: &Site, (name, port): (&'static str, u16), flags: &[&str]) -> Outcome<Server> {
-        let mut server = site.server_command(&wharf_program(root));
+        let mut server = site.server_command(&command::wharf_program(root));
         server.arg("serve").arg(&site.export).args(["--listen", &format!("127.0.0.1:{port}"), "--no-root-squash"]);
         server.args(["--loops", "1"]).args(flags);
         server.arg("--state-dir").arg(site.state.join(format!("wharf-{port}")));
@@ -155,16 +155,6 @@ pub fn ceiling_name(way: Way) -> &'static str {
 /// The program that runs now.
 pub fn this_program() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| "xtask".into())
-}
-
-/// The program of this checkout.
-pub fn wharf_program(root: &Path) -> PathBuf {
-    target_folder(root).join("release/wharf")
-}
-
-/// Where cargo builds.
-pub fn target_folder(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
 
 fn ganesha_config(export: &Path, port: u16, mount_port: u16) -> String {

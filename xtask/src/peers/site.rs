@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::options::{Export, INSIDE};
-use super::servers::{target_folder, this_program};
+use super::servers::this_program;
 use crate::{Failure, Outcome, command};
 
 /// The file that is read, and its size: it fits into memory with ease.
@@ -61,7 +61,7 @@ impl Site {
         }
         match export {
             Export::Tmpfs => command::run(words("mount -t tmpfs -o size=3g tmpfs /run/export"))?,
-            Export::Ext4 => mount_ext4(&target_folder(root).join("peers.ext4"), &site.export)?,
+            Export::Ext4 => mount_ext4(&command::target_folder(root).join("peers.ext4"), &site.export)?,
         }
         // Ganesha notes its clients here, which are none of this machine's.
         if Path::new("/var/lib/nfs").is_dir() {

@@ -1,7 +1,7 @@
 //! A file on disk that is not in memory.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut, Write};
+use std::io::{self, IoSliceMut};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -9,8 +9,7 @@ use std::time::Duration;
 use rustix::fs::Advice;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// How much of the file is written at once.
-const CHUNK_BYTES: usize = 1 << 20;
+use crate::data_file;
 
 /// At how many places the file is looked at for being in memory.
 const PROBES: u64 = 256;
@@ -21,15 +20,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 
 /// Makes a file of `bytes` bytes that are on the disk.
 pub(super) fn make(path: &Path, bytes: u64) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    let chunk: Vec<u8> = (0..CHUNK_BYTES).map(|index| (index ^ (index >> 8)) as u8).collect();
-    let mut left = bytes;
-    while left > 0 {
-        let part = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        file.write_all(&chunk[..part])?;
-        left -= part as u64;
-    }
-    file.sync_all()
+    data_file::make(path, bytes)?.sync_all()
 }
 
 /// Takes the file out of memory; says whether that worked. What a server still reads ahead of the last reader stays until it is read.

@@ -7,8 +7,7 @@
 mod error;
 mod way;
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use client::{Options, Parameters, Url, Version};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::bench::{self, End, Job, Order, Workload};
+use crate::data_file;
 use crate::server::Server;
 
 pub use error::Error;
@@ -79,9 +79,6 @@ pub struct Sample {
 /// How long each load runs before anything is measured.
 const WARM_UP: Duration = Duration::from_millis(100);
 
-/// How much of the file is written at once.
-const CHUNK_BYTES: usize = 1 << 20;
-
 /// Does the experiment; `seen` hears of each sample as soon as it is there.
 ///
 /// # Errors
@@ -109,14 +106,7 @@ pub fn run(experiment: &Experiment, mut seen: impl FnMut(&Sample)) -> Result<Vec
 
 fn make_file(export: &Path, bytes: u64) -> io::Result<()> {
     std::fs::create_dir_all(export)?;
-    let mut file = File::create(export.join(FILE_NAME))?;
-    let chunk: Vec<u8> = (0..CHUNK_BYTES).map(|index| (index ^ (index >> 8)) as u8).collect();
-    let mut left = bytes;
-    while left > 0 {
-        let part = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        file.write_all(&chunk[..part])?;
-        left -= part as u64;
-    }
+    data_file::make(&export.join(FILE_NAME), bytes)?;
     Ok(())
 }
 
