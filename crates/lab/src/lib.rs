@@ -14,5 +14,6 @@ pub mod process;
 pub mod read_ahead;
 pub mod reply_path;
 mod server;
+mod turns;
 
 pub use server::StartError;

@@ -2,8 +2,11 @@
 
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+
+use client::{Parameters, Url, Version};
 
 /// Why a server does not run.
 #[derive(Debug, thiserror::Error)]
@@ -25,18 +28,21 @@ pub enum StartError {
     },
 }
 
+/// The directory of an experiment that its servers serve.
+pub(crate) const EXPORT: &str = "export";
+
 /// The most lines of a server's output that are looked at for its address.
 const MAX_LINES: usize = 32;
 
 /// A server that ends with its value.
 pub(crate) struct Server {
     child: Child,
-    pub(crate) address: SocketAddr,
+    address: SocketAddr,
 }
 
 impl Server {
     /// Starts `program` to serve `export` with one loop, which stays on the first processor, and waits until it does.
-    pub(crate) fn start(
+    fn start(
         program: &Path,
         (export, state): (&Path, &Path),
         (way, arguments): (&str, &[String]),
@@ -57,6 +63,27 @@ impl Server {
                 Err(StartError::NoAddress { way: way.to_owned() })
             }
         }
+    }
+
+    /// Starts one server for each way, which is a name with its arguments, to serve the `export` in `folder`, where their states are too.
+    pub(crate) fn start_all(
+        program: &Path,
+        folder: &Path,
+        ways: impl Iterator<Item = (String, Vec<String>)>,
+    ) -> Result<Vec<Server>, StartError> {
+        let start = |(number, (way, arguments)): (usize, (String, Vec<String>))| {
+            let state = folder.join(format!("state-{number}"));
+            Server::start(program, (&folder.join(EXPORT), &state), (&way, &arguments))
+        };
+        ways.enumerate().map(start).collect()
+    }
+
+    /// Where a client of NFSv3 finds a file that the server serves.
+    pub(crate) fn url(&self, file: &Path) -> Url {
+        let port = Some(self.address.port());
+        let parameters =
+            Parameters { version: Some(Version::V3), nfs_port: port, mount_port: port, ..Parameters::default() };
+        Url { host: self.address.ip().to_string(), port: None, path: file.as_os_str().as_bytes().to_vec(), parameters }
     }
 
     pub(crate) fn pid(&self) -> u32 {

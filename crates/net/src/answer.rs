@@ -103,8 +103,8 @@ impl<S: Service + ?Sized> Turn<'_, S> {
                 let room = self.quantum.messages - progress.messages;
                 match self.answer_first(&mut unread[progress.consumed..], room, output, calls) {
                     Ok(done) => {
-                        (progress.consumed, progress.messages) =
-                            (progress.consumed + done.consumed, progress.messages + done.messages)
+                        progress.consumed += done.consumed;
+                        progress.messages += done.messages;
                     }
                     Err(stop) => return stop,
                 }

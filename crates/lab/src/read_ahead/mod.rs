@@ -8,13 +8,11 @@ mod error;
 mod readers;
 
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use client::{Parameters, Url, Version};
-
 use crate::process::Process;
-use crate::server::Server;
+use crate::server::{EXPORT, Server};
+use crate::turns::take_turns;
 
 pub use error::Error;
 
@@ -131,30 +129,20 @@ impl fmt::Display for Load {
 /// # Errors
 /// When the file cannot be made or stays in memory, a server does not start, or a READ fails.
 pub fn run(experiment: &Experiment, mut seen: impl FnMut(&Sample)) -> Result<Vec<Sample>, Error> {
-    let export = experiment.folder.join("export");
+    let export = experiment.folder.join(EXPORT);
     let file = export.join(FILE_NAME);
     let failed = |source| Error::File { path: file.clone(), source };
     std::fs::create_dir_all(&export).and_then(|()| cold::make(&file, experiment.file_bytes)).map_err(failed)?;
-    let start = |(number, way): (usize, &Way)| {
-        let state = experiment.folder.join(format!("state-{number}"));
-        Server::start(&experiment.program, (&export, &state), (&way.to_string(), &way.arguments()))
-    };
-    let servers = experiment.ways.iter().enumerate().map(start).collect::<Result<Vec<Server>, _>>()?;
-    let mut samples = Vec::new();
-    for round in 1..=experiment.rounds {
-        for load in &experiment.loads {
-            for index in 0..servers.len() {
-                let turn = (index + round as usize - 1) % servers.len();
-                if !cold::drop_from_memory(&file).map_err(failed)? {
-                    return Err(Error::Resident { path: file });
-                }
-                let sample = measure(experiment, *load, (experiment.ways[turn], &servers[turn], &file), round)?;
-                seen(&sample);
-                samples.push(sample);
-            }
+    let ways = experiment.ways.iter().map(|way| (way.to_string(), way.arguments()));
+    let servers = Server::start_all(&experiment.program, &experiment.folder, ways)?;
+    take_turns(experiment.rounds, &experiment.loads, servers.len(), |load, turn, round| {
+        if !cold::drop_from_memory(&file).map_err(failed)? {
+            return Err(Error::Resident { path: file.clone() });
         }
-    }
-    Ok(samples)
+        let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn], &file), round)?;
+        seen(&sample);
+        Ok(sample)
+    })
 }
 
 fn measure(
@@ -166,7 +154,7 @@ fn measure(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Readers)?;
     let spent = || Process::Id(server.pid()).cpu().unwrap_or_default();
     let before = spent();
-    let url = url(file, server);
+    let url = server.url(file);
     let reading = readers::read_all(&url, &load, experiment.file_bytes);
     let time = runtime.block_on(reading).map_err(|source| Error::Operation { way: way.to_string(), source })?;
     let cpu = (spent() - before).total();
@@ -178,19 +166,4 @@ fn measure(
         bytes_per_second: bytes / time.as_secs_f64(),
         server_s_per_gb: cpu.as_secs_f64() / (bytes / 1e9),
     })
-}
-
-fn url(file: &Path, server: &Server) -> Url {
-    let port = Some(server.address.port());
-    Url {
-        host: server.address.ip().to_string(),
-        port: None,
-        path: file.as_os_str().as_bytes().to_vec(),
-        parameters: Parameters {
-            version: Some(Version::V3),
-            nfs_port: port,
-            mount_port: port,
-            ..Parameters::default()
-        },
-    }
 }

@@ -11,12 +11,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::{Options, Parameters, Url, Version};
+use client::Options;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::bench::{self, End, Job, Order, Workload};
 use crate::data_file;
-use crate::server::Server;
+use crate::server::{EXPORT, Server};
+use crate::turns::take_turns;
 
 pub use error::Error;
 pub use way::{Method, Way};
@@ -84,38 +85,24 @@ const WARM_UP: Duration = Duration::from_millis(100);
 /// # Errors
 /// When the file cannot be made, a server does not start, or a load fails.
 pub fn run(experiment: &Experiment, mut seen: impl FnMut(&Sample)) -> Result<Vec<Sample>, Error> {
-    let export = experiment.folder.join("export");
+    let export = experiment.folder.join(EXPORT);
     make_file(&export, experiment.file_bytes)
         .map_err(|source| Error::File { path: experiment.folder.clone(), source })?;
-    let servers = start_all(experiment, &export)?;
+    let ways = experiment.ways.iter().map(|way| (way.to_string(), way.arguments()));
+    let servers = Server::start_all(&experiment.program, &experiment.folder, ways)?;
     // From here on: the threads of loads inherit it, the servers have been started already.
     stay_on_last_processor();
-    let mut samples = Vec::new();
-    for round in 1..=experiment.rounds {
-        for &load in &experiment.loads {
-            for index in 0..servers.len() {
-                let turn = (index + round as usize - 1) % servers.len();
-                let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn]), round)?;
-                seen(&sample);
-                samples.push(sample);
-            }
-        }
-    }
-    Ok(samples)
+    take_turns(experiment.rounds, &experiment.loads, servers.len(), |load, turn, round| {
+        let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn]), round)?;
+        seen(&sample);
+        Ok(sample)
+    })
 }
 
 fn make_file(export: &Path, bytes: u64) -> io::Result<()> {
     std::fs::create_dir_all(export)?;
     data_file::make(&export.join(FILE_NAME), bytes)?;
     Ok(())
-}
-
-fn start_all(experiment: &Experiment, export: &Path) -> Result<Vec<Server>, Error> {
-    let start = |(number, way): (usize, &Way)| {
-        let state = experiment.folder.join(format!("state-{number}"));
-        Server::start(&experiment.program, (export, &state), (&way.to_string(), &way.arguments()))
-    };
-    Ok(experiment.ways.iter().enumerate().map(start).collect::<Result<Vec<Server>, _>>()?)
 }
 
 /// With one processor there is no choice, and without the right to choose the system does.
@@ -141,7 +128,7 @@ fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), r
         warm_up: WARM_UP,
         seed: u64::from(round),
         server_pid: Some(server.pid()),
-        ..Job::new(url(experiment, server))
+        ..Job::new(server.url(&experiment.folder.join(EXPORT).join(FILE_NAME)))
     };
     let outcome = bench::run(&job)?;
     if let Some(error) = outcome.first_error {
@@ -161,21 +148,4 @@ fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), r
         p99_us: quantile_us(0.99),
         server_s_per_gb: cpu / (reads.work.bytes as f64 / 1e9),
     })
-}
-
-fn url(experiment: &Experiment, server: &Server) -> Url {
-    use std::os::unix::ffi::OsStrExt;
-    let file = experiment.folder.join("export").join(FILE_NAME);
-    let port = Some(server.address.port());
-    Url {
-        host: server.address.ip().to_string(),
-        port: None,
-        path: file.as_os_str().as_bytes().to_vec(),
-        parameters: Parameters {
-            version: Some(Version::V3),
-            nfs_port: port,
-            mount_port: port,
-            ..Parameters::default()
-        },
-    }
 }

@@ -48,7 +48,7 @@ impl BusyPoll {
         let begin = Instant::now();
         if self.last_was_short && begin >= self.paused_until {
             let window = timeout.map_or(self.window, |timeout| timeout.min(self.window));
-            let count = self.poll(poller, events, begin + window)?;
+            let count = self.poll(poller, events, begin, begin + window)?;
             if count > 0 {
                 return Ok(count);
             }
@@ -59,9 +59,8 @@ impl BusyPoll {
         Ok(count)
     }
 
-    /// Looks for events until there are some, until `end`, or until somebody else has computed on this processor.
-    fn poll(&mut self, poller: &Poller, events: &mut Events, end: Instant) -> io::Result<usize> {
-        let mut now = Instant::now();
+    /// Looks for events from `now` on until there are some, until `end`, or until somebody else has computed on this processor.
+    fn poll(&mut self, poller: &Poller, events: &mut Events, mut now: Instant, end: Instant) -> io::Result<usize> {
         while now < end {
             let count = poller.wait(events, Some(Duration::ZERO))?;
             if count > 0 {
