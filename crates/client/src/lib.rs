@@ -36,6 +36,7 @@ pub mod mountd;
 mod options;
 mod patience;
 pub mod rpcbind;
+mod statistics;
 mod status;
 mod types;
 mod url;
@@ -51,7 +52,8 @@ pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
 pub use file::{Access, Extent, File, LockKind, OpenOptions, Segment, Segments};
 pub use handle::Handle;
 pub use mount::{Follow, Mount, Sizes};
-pub use options::{Options, Version};
+pub use options::{Caching, NameCaching, Options, Version};
+pub use statistics::{CacheCounters, HitsMisses};
 pub use status::Status;
 pub use types::{
     Copied, Data, Detail, DirEntry, Entry, FsInfo, PathLimits, ReadInto, Rights, SpecialFile, WriteVerifier, Written,

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::{Mount, Mounted, Sizes};
 use crate::rpcbind::{self, Query};
+use crate::statistics::CacheRecorder;
 use crate::{
     Connection, Entry, Error, FsInfo, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3, v4,
 };
@@ -93,7 +94,20 @@ impl Mounted {
         let Found { connections, options, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
-        Ok(Arc::new(Mounted { connections, turn, v4, options, server, export, below, root, info, sizes }))
+        let cache_recorder = CacheRecorder::default();
+        Ok(Arc::new(Mounted {
+            connections,
+            turn,
+            v4,
+            options,
+            server,
+            export,
+            below,
+            root,
+            info,
+            sizes,
+            cache_recorder,
+        }))
     }
 }
 

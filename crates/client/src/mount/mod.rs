@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::core::Counters;
-use crate::{Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
+use crate::statistics::CacheRecorder;
+use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
 pub use path::Follow;
 pub use sizes::Sizes;
@@ -50,6 +51,7 @@ struct Mounted {
     root: Entry,
     info: FsInfo,
     sizes: Sizes,
+    cache_recorder: CacheRecorder,
 }
 
 impl Mount {
@@ -111,6 +113,11 @@ impl Mount {
         let mut sum = Counters::default();
         self.0.connections.iter().for_each(|connection| sum += connection.counters());
         sum
+    }
+
+    /// What all caches counted so far.
+    pub fn cache_counters(&self) -> CacheCounters {
+        self.0.cache_recorder.counters()
     }
 
     /// The client of NFSv4, which only its mounts have.

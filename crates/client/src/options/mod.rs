@@ -1,3 +1,5 @@
+mod caching;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -5,6 +7,7 @@ use proto::nfs4::MinorVersion;
 
 use crate::Credentials;
 use crate::core::{Config, Retry, Transport};
+pub use caching::{Caching, NameCaching};
 
 /// A version of NFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +94,10 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// The most entries of one directory; a listing with more fails.
     pub max_dir_entries: u64,
+    /// What is kept in memory, and for how long.
+    pub caching: Caching,
+    /// Whether READ_PLUS is used where the version has it (`noreadplus` turns it off).
+    pub uses_read_plus: bool,
 }
 
 impl Options {
@@ -145,6 +152,8 @@ impl Default for Options {
             use_privileged_port: true,
             connect_timeout: Duration::from_secs(10),
             max_dir_entries: 100_000_000,
+            caching: Caching::default(),
+            uses_read_plus: true,
         }
     }
 }

@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+/// Which answers to lookups are believed for as long as a directory's attributes are (nfs(5), `lookupcache`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NameCaching {
+    /// That a name is there, and that it is not.
+    All,
+    /// That a name is there; one that is not is asked for again.
+    Positive,
+    /// None.
+    Off,
+}
+
+/// What a mount keeps in memory of what the server told it, and for how long. The names are those of nfs(5).
+///
+/// Operations of a [`Mount`](crate::Mount) itself always ask the server; `Dir` and the positional reads and
+/// writes of a [`File`](crate::File) use the caches.
+///
+/// ```
+/// use client::Caching;
+///
+/// let fresh = Caching { is_direct: true, ..Caching::without_attributes() };
+/// assert!(fresh.file_min.is_zero());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caching {
+    /// The shortest time that attributes of anything but a directory are believed (`acregmin`).
+    pub file_min: Duration,
+    /// The longest (`acregmax`). Attributes that did not change for long are believed longer.
+    pub file_max: Duration,
+    /// The shortest time that attributes of a directory are believed (`acdirmin`).
+    pub dir_min: Duration,
+    /// The longest (`acdirmax`).
+    pub dir_max: Duration,
+    /// Whether opening a file asks the server for its attributes, and closing it writes what was changed (`cto`, `nocto`).
+    pub close_to_open: bool,
+    /// Which answers to lookups are believed (`lookupcache`).
+    pub names: NameCaching,
+    /// Whether data is neither kept nor written late (`direct`): each read and write is the server's.
+    pub is_direct: bool,
+    /// The size of a block of data, in bytes: a power of two from 4 KiB to 1 MiB.
+    pub block_bytes: u32,
+    /// The most bytes of data that are kept for the whole mount, changed ones among them.
+    pub max_bytes: u64,
+    /// The most changed bytes that wait to be written; whoever writes more waits.
+    pub max_dirty_bytes: u64,
+    /// How far ahead of a sequential reader data is asked for, in bytes; 0 turns it off.
+    pub read_ahead_bytes: u64,
+    /// The most attributes, names, rights, targets and directories that are kept, of each.
+    pub max_entries: usize,
+}
+
+impl Caching {
+    /// With attributes that are never believed (`noac`).
+    pub fn without_attributes() -> Caching {
+        let never = Duration::ZERO;
+        Caching { file_min: never, file_max: never, dir_min: never, dir_max: never, ..Caching::default() }
+    }
+}
+
+impl Default for Caching {
+    fn default() -> Self {
+        Caching {
+            file_min: Duration::from_secs(3),
+            file_max: Duration::from_secs(60),
+            dir_min: Duration::from_secs(30),
+            dir_max: Duration::from_secs(60),
+            close_to_open: true,
+            names: NameCaching::All,
+            is_direct: false,
+            block_bytes: 64 * 1024,
+            max_bytes: 256 * 1024 * 1024,
+            max_dirty_bytes: 32 * 1024 * 1024,
+            read_ahead_bytes: 4 * 1024 * 1024,
+            max_entries: 65_536,
+        }
+    }
+}
