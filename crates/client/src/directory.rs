@@ -35,7 +35,8 @@ impl PageBuilder {
         match Name::new(raw.name) {
             Ok(name) => {
                 let name = name.as_bytes().into();
-                self.page.entries.push(DirEntry { name, fileid: raw.fileid, entry: raw.entry });
+                let RawEntry { fileid, cookie, entry, .. } = raw;
+                self.page.entries.push(DirEntry { name, fileid, cookie, entry });
                 Ok(())
             }
             Err(NameError::Dots) => Ok(()),

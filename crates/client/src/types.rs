@@ -170,6 +170,8 @@ pub struct DirEntry {
     pub name: Box<[u8]>,
     /// The file's number in its file system.
     pub fileid: u64,
+    /// Where the server's listing goes on behind this entry.
+    pub cookie: u64,
     /// The file, when [`Detail::Entries`] was asked for and it was still there when the server looked.
     pub entry: Option<Entry>,
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use vfs::{Attributes, SetAttributes, Stability};
 
-use crate::v4::{OpenFile, Opening};
+use crate::v4::{OpenFile, Opening, Target};
 use crate::{Data, Entry, Handle, Mount, ReadInto, Reason, Result, WriteVerifier, Written, v4};
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};
@@ -51,9 +51,29 @@ impl Mount {
         self.check_name("OPEN", name)?;
         let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
         let (share, create) = (options.share(), options.create);
-        let opened = client.open(Opening { dir: *dir, name: name.to_vec(), share, create }).await?;
+        let target = Target::Name { dir: *dir, name: name.to_vec() };
+        let opened = client.open(Opening { target, share, create }).await?;
         let file = File { mount: self.clone(), entry: opened.entry, open: Some(opened.file) };
         Ok(file)
+    }
+
+    /// Opens a regular file that is known by its handle, and never makes one. Version 4.0 opens by names only: there the file
+    /// is used as one that nobody has open, and has no locks.
+    ///
+    /// # Errors
+    /// As those of [`Mount::open`].
+    pub async fn open_handle(&self, file: &Handle, options: &OpenOptions) -> Result<File> {
+        match self.v4() {
+            Ok(client) if client.minor_version().has_sessions() => {
+                let opening = Opening { target: Target::File(*file), share: options.share(), create: None };
+                let opened = client.open(opening).await?;
+                Ok(File { mount: self.clone(), entry: opened.entry, open: Some(opened.file) })
+            }
+            _ => {
+                let entry = Entry { handle: *file, attributes: self.getattr(file).await? };
+                Ok(File { mount: self.clone(), entry, open: None })
+            }
+        }
     }
 
     /// Finds or makes a file in a version that knows no open files.

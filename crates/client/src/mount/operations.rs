@@ -49,6 +49,14 @@ impl Mount {
         call!(self, lookup(dir, name)).map_err(|error| error.about(name))
     }
 
+    /// Finds the directory that `dir` is in. The server may know one above what is mounted.
+    ///
+    /// # Errors
+    /// [`Status::NoEntry`](crate::Status::NoEntry) at the top of everything in version 4; what else the server says.
+    pub async fn lookup_parent(&self, dir: &Handle) -> Result<Entry> {
+        call!(self, lookupp(dir))
+    }
+
     /// The attributes of a file.
     ///
     /// # Errors

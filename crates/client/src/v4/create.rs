@@ -6,7 +6,7 @@ use vfs::{CreateMode, SetAttributes, SetTime};
 
 use super::client::Client;
 use super::lookup::entry;
-use super::open::Opening;
+use super::open::{Opening, Target};
 use super::open_file::Share;
 use super::request::Request;
 use super::setattr::setattr;
@@ -21,8 +21,8 @@ pub(crate) async fn create(
     mode: CreateMode,
     set: &SetAttributes,
 ) -> Result<Entry> {
-    let create = Some((mode, *set));
-    let opened = client.open(Opening { dir: *dir, name: name.to_vec(), share: Share::WRITE, create }).await?;
+    let target = Target::Name { dir: *dir, name: name.to_vec() };
+    let opened = client.open(Opening { target, share: Share::WRITE, create: Some((mode, *set)) }).await?;
     let mut entry = opened.entry;
     opened.file.close().await?;
     // An exclusive OPEN may keep its verifier in the times, and takes not all attributes: they are set now.

@@ -22,11 +22,29 @@ use crate::{Entry, Handle, Result};
 /// What to open, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Opening {
-    pub(crate) dir: Handle,
-    pub(crate) name: Vec<u8>,
+    pub(crate) target: Target,
     pub(crate) share: Share,
     /// How to make the file, if it may be made.
     pub(crate) create: Option<(CreateMode, SetAttributes)>,
+}
+
+/// Which file to open.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// The one of this name in this directory.
+    Name { dir: Handle, name: Vec<u8> },
+    /// This one, which only versions from 4.1 on can (RFC 8881 §18.16.3, CLAIM_FH).
+    File(Handle),
+}
+
+impl Target {
+    /// The file that is the current one when OPEN begins, and what OPEN makes of it.
+    fn claim(&self) -> (&Handle, OpenClaim<'_>) {
+        match self {
+            Target::Name { dir, name } => (dir, OpenClaim::Null(Component(name))),
+            Target::File(file) => (file, OpenClaim::Fh),
+        }
+    }
 }
 
 /// A file that was just opened.
@@ -62,7 +80,10 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
                 if error.status().is_some() {
                     client.0.opens.give_back(owner);
                 }
-                return Err(error.about(&opening.name));
+                return Err(match &opening.target {
+                    Target::Name { name, .. } => error.about(name),
+                    Target::File(_) => error,
+                });
             }
         }
     }
@@ -72,6 +93,7 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
     let mut buffer = Buffer::new();
     let how = how(opening, client.minor_version(), &mut buffer);
     let name = owner.open_name();
+    let (current, claim) = opening.target.claim();
     let mut attempts = Attempts::default();
     let reply = loop {
         let session = client.session();
@@ -81,10 +103,10 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
             share_deny: opening.share.deny,
             owner: StateOwner { client: session.client, owner: name.as_bytes() },
             how,
-            claim: OpenClaim::Null(Component(&opening.name)),
+            claim,
         };
         let request = GetattrArgs { request: attributes::ALL };
-        let operations = [putfh(&opening.dir), ArgOp::Open(arguments), ArgOp::Getfh, ArgOp::Getattr(request)];
+        let operations = [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh, ArgOp::Getattr(request)];
         match client.attempt(&session, &Request::changing("OPEN", &operations)).await? {
             Ok(reply) => break reply,
             Err(trouble) => attempts.mend(client, &session, trouble).await?,
