@@ -38,8 +38,8 @@ pub struct Url {
 pub struct Parameters {
     /// `version`: 2, 3, 4.0, 4.1 or 4.2; 4 for the newest minor version that the server speaks.
     pub version: Option<Version>,
-    /// Whether it is `version=4`: the newest minor version that the server speaks.
-    pub takes_older_minor: Option<bool>,
+    /// The oldest version that will do: 4.0 with `version=4`, and otherwise none but that named.
+    pub lowest_version: Option<Version>,
     /// `proto`: `tcp` or `udp`.
     pub transport: Option<Transport>,
     /// `nfsport`.
@@ -132,8 +132,9 @@ impl Url {
     pub fn over(&self, options: &Options) -> Options {
         let parameters = &self.parameters;
         let mut merged = options.clone();
-        merged.version = parameters.version.unwrap_or(options.version);
-        merged.takes_older_minor = parameters.takes_older_minor.unwrap_or(options.takes_older_minor);
+        if let Some(version) = parameters.version {
+            (merged.version, merged.lowest_version) = (version, parameters.lowest_version);
+        }
         merged.transport = parameters.transport.unwrap_or(options.transport);
         merged.nfs_port = parameters.nfs_port.or(self.port).or(options.nfs_port);
         merged.mount_port = parameters.mount_port.or(options.mount_port);
@@ -167,7 +168,7 @@ impl Parameters {
         match name {
             "version" | "vers" | "nfsvers" => {
                 self.version = Some(version(value)?);
-                self.takes_older_minor = Some(value == "4");
+                self.lowest_version = (value == "4").then_some(Version::V4_0);
             }
             "proto" => self.transport = Some(transport(value)?),
             "nfsport" | "port" => self.nfs_port = Some(port(value)?),
@@ -334,6 +335,18 @@ mod tests {
         assert_eq!((options.read_bytes, options.write_bytes), (Some(4096), Some(8)));
         assert_eq!((options.timeout, options.retransmissions), (Some(Duration::from_millis(1100)), Some(9)));
         assert!(matches!(options.credentials, Credentials::Sys { uid: 3, .. }));
+    }
+
+    #[test]
+    fn version_that_is_named_is_the_only_one_but_for_4_which_is_any_minor_one() {
+        let versions = |text: &str| {
+            let options = parse(text).unwrap().over(&Options::negotiating());
+            (options.version, options.lowest_version)
+        };
+        assert_eq!(versions("nfs://h/x"), (Version::V4_2, Some(Version::V2)));
+        assert_eq!(versions("nfs://h/x?version=4"), (Version::V4_2, Some(Version::V4_0)));
+        assert_eq!(versions("nfs://h/x?vers=4.1"), (Version::V4_1, None));
+        assert_eq!(versions("nfs://h/x?version=3"), (Version::V3, None));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl ConnectFlags {
         let defaults = Options::default();
         Options {
             version: self.version.map_or(defaults.version, VersionFlag::version),
-            takes_older_minor: matches!(self.version, Some(VersionFlag::V4)),
+            lowest_version: matches!(self.version, Some(VersionFlag::V4)).then_some(Version::V4_0),
             transport: self.proto.map_or(defaults.transport, TransportFlag::transport),
             nfs_port: self.port,
             mount_port: self.mountport,

@@ -4,6 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use rpc::Rejection;
+
 use super::{Mount, Mounted, Sizes};
 use crate::rpcbind::{self, Query};
 use crate::statistics::CacheRecorder;
@@ -28,7 +30,7 @@ impl Mount {
         let mut last = None;
         for address in rpcbind::resolve(&url.host, &server).await? {
             let dialer = Dialer { address, server: &server, options: &options };
-            match dialer.mount(&url.path).await {
+            match dialer.negotiate(&url.path).await {
                 // A host may have several addresses of which only some are served.
                 Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
                 other => return other,
@@ -112,7 +114,8 @@ impl Mounted {
 }
 
 impl Dialer<'_> {
-    async fn mount(&self, path: &[u8]) -> Result<Mount> {
+    /// Mounts in this version of NFS.
+    pub(super) async fn mount(&self, path: &[u8]) -> Result<Mount> {
         if let Version::V4(minor) = self.options.version {
             return self.mount_v4(minor, path).await;
         }
@@ -174,6 +177,8 @@ impl Dialer<'_> {
         };
         match answer {
             Ok(()) => Ok(true),
+            // It is there, and no other one is to be looked for.
+            Err(error) if matches!(error.reason(), Reason::Rejected(Rejection::ProgramMismatch { .. })) => Err(error),
             Err(error) if matches!(error.reason(), Reason::Rejected(_)) => Ok(false),
             Err(error) => Err(error),
         }

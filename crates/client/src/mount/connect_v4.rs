@@ -7,7 +7,7 @@ use vfs::FileKind;
 
 use super::connect::{Dialer, Found, below};
 use super::{Mount, Mounted};
-use crate::{Entry, Options, Result, Status, Version, v4};
+use crate::{Entry, Result, v4};
 
 /// The most components of a URL's path that are walked to find out where its file system begins.
 const MAX_COMPONENTS: usize = 256;
@@ -15,29 +15,14 @@ const MAX_COMPONENTS: usize = 256;
 impl Dialer<'_> {
     /// Mounts over NFSv4: the root is that of the file system which the path is in, as it is in older versions.
     pub(super) async fn mount_v4(&self, minor: MinorVersion, path: &[u8]) -> Result<Mount> {
-        let client = self.connect_v4(minor).await?;
-        let options = Options { version: Version::V4(client.minor_version()), ..self.options.clone() };
+        let address = SocketAddr::new(self.address, self.options.nfs_port.unwrap_or(PORT));
+        let client = v4::Client::connect(address, self.server, minor, self.options).await?;
         let (root, export, below) = find_file_system(&client, path).await?;
         let info = v4::fsinfo(&client, &root.handle).await?;
         let connections = client.connections().into();
+        let options = self.options.clone();
         let found = Found { connections, options, export, below, root, info };
         Ok(Mount(Mounted::new(self.server, found, Some(client))?))
-    }
-
-    /// Connects with this minor version, or with the newest before it that the server speaks, if that will do.
-    async fn connect_v4(&self, mut minor: MinorVersion) -> Result<v4::Client> {
-        let address = SocketAddr::new(self.address, self.options.nfs_port.unwrap_or(PORT));
-        loop {
-            let error = match v4::Client::connect(address, self.server, minor, self.options).await {
-                Err(error) if error.status() == Some(Status::OtherMinor) => error,
-                other => return other,
-            };
-            minor = match minor {
-                MinorVersion::V2 if self.options.takes_older_minor => MinorVersion::V1,
-                MinorVersion::V1 if self.options.takes_older_minor => MinorVersion::V0,
-                _ => return Err(error),
-            };
-        }
     }
 }
 

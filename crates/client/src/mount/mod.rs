@@ -2,6 +2,7 @@
 
 mod connect;
 mod connect_v4;
+mod negotiation;
 mod operations;
 mod path;
 mod sizes;

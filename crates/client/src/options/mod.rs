@@ -29,6 +29,17 @@ impl Version {
     /// NFSv4.2.
     pub const V4_2: Version = Version::V4(MinorVersion::V2);
 
+    /// The next older version, as far as there is one: each minor version of NFSv4 by itself.
+    pub fn older(self) -> Option<Version> {
+        Some(match self {
+            Version::V4(MinorVersion::V2) => Version::V4_1,
+            Version::V4(MinorVersion::V1) => Version::V4_0,
+            Version::V4(MinorVersion::V0) => Version::V3,
+            Version::V3 => Version::V2,
+            Version::V2 => return None,
+        })
+    }
+
     /// The number, without that of the minor version.
     pub fn number(self) -> u32 {
         match self {
@@ -58,10 +69,11 @@ impl fmt::Display for Version {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The version of NFS.
+    /// The version of NFS: exactly this one, or the newest that will do when [`Options::lowest_version`] is named.
     pub version: Version,
-    /// Whether an older minor version will do when the server does not have that of [`Options::version`].
-    pub takes_older_minor: bool,
+    /// The oldest version that will do when the server does not speak [`Options::version`]: those between are tried from the
+    /// newest down. `None` takes no other.
+    pub lowest_version: Option<Version>,
     /// What carries the calls.
     pub transport: Transport,
     /// The port of NFS, instead of asking rpcbind.
@@ -113,6 +125,11 @@ impl Options {
     const DATAGRAM_RETRANSMISSIONS: u32 = 4;
     const STREAM_RETRANSMISSIONS: u32 = 1;
 
+    /// With the newest version that the server speaks, from NFSv4.2 down to NFSv2.
+    pub fn negotiating() -> Options {
+        Options { version: Version::V4_2, lowest_version: Some(Version::V2), ..Options::default() }
+    }
+
     /// How a connection of these options behaves.
     pub(crate) fn core_config(&self) -> Config {
         let (timeout, retransmissions) = match self.transport {
@@ -136,7 +153,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             version: Version::V3,
-            takes_older_minor: false,
+            lowest_version: None,
             transport: Transport::Stream,
             nfs_port: None,
             mount_port: None,

@@ -135,14 +135,14 @@ fn number(operation: &ArgOp<'_>) -> u32 {
     u32::from_be_bytes(*buffer.as_slice().first_chunk().unwrap())
 }
 
-async fn read_message(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
+pub async fn read_message(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {
     let length = from.read_u32().await.ok()? & 0x7fff_ffff;
     let mut message = vec![0; length as usize];
     from.read_exact(&mut message).await.ok()?;
     Some(message)
 }
 
-async fn write_message(to: &mut OwnedWriteHalf, message: &[u8]) {
+pub async fn write_message(to: &mut OwnedWriteHalf, message: &[u8]) {
     let record = [&last_mark(message.len()).to_be_bytes()[..], message].concat();
     // Whoever is gone hears nothing.
     let _ = to.write_all(&record).await;

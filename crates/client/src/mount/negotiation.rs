@@ -1,0 +1,73 @@
+//! Which version of NFS is spoken: the newest that both sides know, where the options leave a choice.
+
+use rpc::Rejection;
+
+use super::Mount;
+use super::connect::Dialer;
+use crate::{Error, Options, Reason, Result, Status, Version};
+
+impl Dialer<'_> {
+    /// Mounts in the version of the options, or in the newest before it that the server speaks and the options allow.
+    pub(super) async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
+        let mut options = self.options.clone();
+        loop {
+            let dialer = Dialer { options: &options, ..*self };
+            let error = match dialer.mount(path).await {
+                Ok(mount) => return Ok(mount),
+                Err(error) => error,
+            };
+            let next = step_down(options.version, &error).filter(|next| may_be(&options, *next));
+            let Some(next) = next else { return Err(error) };
+            tracing::debug!(server = %self.server, refused = %options.version, %next, "another version of NFS");
+            options.version = next;
+        }
+    }
+}
+
+fn may_be(options: &Options, version: Version) -> bool {
+    options.lowest_version.is_some_and(|lowest| version >= lowest)
+}
+
+/// The version to try after `error`, if it says that the server does not speak this one. That nobody answers, or that the
+/// export is not there, says nothing about versions.
+fn step_down(version: Version, error: &Error) -> Option<Version> {
+    let before_v4 = || if version >= Version::V4_0 { Some(Version::V3) } else { version.older() };
+    match error.reason() {
+        // RFC 8881 §2.7 for minor versions, RFC 5531 §9 for versions.
+        Reason::Status(Status::OtherMinor) => version.older(),
+        Reason::Rejected(Rejection::ProgramMismatch { .. } | Rejection::ProgramUnavailable)
+        | Reason::NotRegistered { .. }
+        | Reason::NeedsStream(_) => before_v4(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn error(reason: Reason) -> Error {
+        Error::new(&Arc::from("server"), "NULL", reason)
+    }
+
+    #[test]
+    fn minor_versions_go_down_one_by_one_and_major_ones_at_once() {
+        let other_minor = error(Reason::Status(Status::OtherMinor));
+        assert_eq!(step_down(Version::V4_2, &other_minor), Some(Version::V4_1));
+        assert_eq!(step_down(Version::V4_0, &other_minor), Some(Version::V3));
+        let mismatch = error(Reason::Rejected(Rejection::ProgramMismatch { low: 2, high: 3 }));
+        assert_eq!(step_down(Version::V4_2, &mismatch), Some(Version::V3));
+        assert_eq!(step_down(Version::V3, &mismatch), Some(Version::V2));
+        assert_eq!(step_down(Version::V2, &mismatch), None);
+    }
+
+    #[test]
+    fn silence_and_refusals_of_other_kinds_are_no_reason_for_an_older_version() {
+        let refused = std::io::ErrorKind::ConnectionRefused.into();
+        let connect = error(Reason::Connect { address: "[::1]:2049".parse().unwrap(), source: refused });
+        assert_eq!(step_down(Version::V4_2, &connect), None);
+        assert_eq!(step_down(Version::V4_2, &error(Reason::Status(Status::AccessDenied))), None);
+    }
+}
