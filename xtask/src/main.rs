@@ -4,6 +4,7 @@
 mod arrows;
 mod ceiling;
 mod check;
+mod clients;
 mod command;
 mod install;
 mod instructions;
@@ -11,6 +12,7 @@ mod neighbours;
 mod peers;
 mod source;
 mod test;
+mod turns;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ usage: cargo xtask COMMAND
            compares Wharf with NFS-Ganesha on this machine (as root)
   neighbours --nfsload PROGRAM [--wharf PROGRAM] [--rounds N] [--seconds N] [--samples FILE]
            measures how long one client waits beside busy ones and beside a slow export (as root)
+  clients [--rounds N] [--seconds N] [--wharf PROGRAM] [--samples FILE]
+           compares the client library with libnfs on one server
   ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
 
 fn main() -> ExitCode {
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         ("instructions", options) => instructions::run(&root, options),
         ("ceiling", words) => ceiling::run(words),
         ("peers", options) => peers::run(&root, options),
+        ("clients", options) => clients::run(&root, options),
         ("neighbours", options) => neighbours::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
