@@ -1,9 +1,12 @@
 //! Open files.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use vfs::{Attributes, Context, CopyRange, HostFile, OpenFile, Result, Seek, Stability, Written};
+use vfs::{
+    Attributes, Context, CopyRange, FileLock, HostFile, LockOutcome, LockOwner, OpenFile, Result, Seek, Stability,
+    Written,
+};
 
 use crate::rule::Site;
 use crate::{FaultPlan, Operation};
@@ -53,6 +56,18 @@ impl OpenFile for FaultFile {
 
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
         self.plan.run(cx, Site::new(Operation::Clone), |_| self.inner.clone_range(cx, from, range))
+    }
+
+    fn lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
+        self.inner.lock(cx, owner, lock)
+    }
+
+    fn test_lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
+        self.inner.test_lock(cx, owner, lock)
+    }
+
+    fn unlock(&self, cx: &Context<'_>, owner: LockOwner, range_bytes: RangeInclusive<u64>) -> Result<()> {
+        self.inner.unlock(cx, owner, range_bytes)
     }
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {

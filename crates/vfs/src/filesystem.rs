@@ -140,6 +140,8 @@ pub struct Properties {
     pub exclusive: bool,
     /// Whether files can have access lists, and directories default ones.
     pub acls: bool,
+    /// Whether open files can be locked ([`OpenFile::lock`]). Where not, whoever has use for locks keeps them itself.
+    pub locks: bool,
     /// What a directory's cookies belong to: cookies that were given under one number are not understood under another.
     /// A file system whose cookies survive a restart always says the same.
     pub cookie_verifier: u64,
@@ -161,6 +163,7 @@ impl Default for Properties {
             xattrs: false,
             exclusive: false,
             acls: false,
+            locks: false,
             cookie_verifier: 0,
         }
     }

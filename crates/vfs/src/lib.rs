@@ -34,7 +34,7 @@ pub use filesystem::{
     Access, Blocking, CreateMode, EachEntry, Entry, FileSystem, NewNode, Place, Properties, ReadDir, Space,
 };
 pub use handle::Handle;
-pub use lock_file::{FileLock, LockFile, LockOutcome};
+pub use lock_file::{FileLock, LockFile, LockOutcome, LockOwner};
 pub use name::{Name, NameError};
 pub use open_file::{CopyRange, HostFile, OpenFile, OpenMode, Seek, Stability, Written};
 pub use xattr::{SetXattr, XattrMode, XattrName, XattrNameError};

@@ -11,12 +11,17 @@ pub struct FileLock {
     pub exclusive: bool,
 }
 
+/// Who holds a lock, by a number that whoever calls the file system gives: it tells the owners of one file apart, whichever of
+/// their open files they lock by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LockOwner(pub u64);
+
 /// What became of a wish for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockOutcome {
     /// It is held, or could be.
     Free,
-    /// This lock of a local process stands in the way.
+    /// This lock of somebody else stands in the way.
     Taken(FileLock),
 }
 

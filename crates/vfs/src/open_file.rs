@@ -1,8 +1,8 @@
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use crate::{Attributes, Context, Error, Result};
+use crate::{Attributes, Context, Error, FileLock, LockOutcome, LockOwner, Result};
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -165,6 +165,35 @@ pub trait OpenFile: Send + Sync {
     /// source's end), [`Error::CrossDevice`]; [`Error::NotSupported`] without an override.
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
         let _ = (cx, from, range);
+        Err(Error::NotSupported)
+    }
+
+    /// Takes a lock for `owner` if nobody else's is in the way; it does not wait for one to go. What this owner has locked there
+    /// already is replaced. It keeps out other owners of this file system and, on a server, other clients.
+    ///
+    /// # Errors
+    /// Whatever the storage says; [`Error::NotSupported`] without an override, and wherever
+    /// [`Properties::locks`](crate::Properties::locks) is not set.
+    fn lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
+        let _ = (cx, owner, lock);
+        Err(Error::NotSupported)
+    }
+
+    /// Whether [`OpenFile::lock`] would take this lock now.
+    ///
+    /// # Errors
+    /// Those of [`OpenFile::lock`].
+    fn test_lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
+        let _ = (cx, owner, lock);
+        Err(Error::NotSupported)
+    }
+
+    /// Gives up what `owner` has locked in `range_bytes`, which ends with `u64::MAX` for every byte there may ever be. What is not locked stays so.
+    ///
+    /// # Errors
+    /// Those of [`OpenFile::lock`].
+    fn unlock(&self, cx: &Context<'_>, owner: LockOwner, range_bytes: RangeInclusive<u64>) -> Result<()> {
+        let _ = (cx, owner, range_bytes);
         Err(Error::NotSupported)
     }
 
