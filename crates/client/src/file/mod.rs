@@ -1,8 +1,11 @@
 //! A file that is open: what NFSv4 keeps for whoever reads, writes and locks it.
 
 mod copies;
+mod direct;
+mod io;
 mod locks;
 mod open_options;
+mod positional;
 mod retry;
 mod sparse;
 
@@ -13,6 +16,7 @@ use vfs::{Attributes, SetAttributes, Stability};
 
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Data, Entry, Handle, Mount, ReadInto, Reason, Result, WriteVerifier, Written, v4};
+pub(crate) use io::Io;
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};
 use retry::under_stateid;
@@ -40,6 +44,8 @@ pub struct File {
     entry: Entry,
     /// What the server has given, in NFSv4.
     open: Option<Arc<OpenFile>>,
+    /// How its bytes are read and written, by whatever task does it.
+    io: Arc<Io>,
 }
 
 impl Mount {
@@ -53,8 +59,7 @@ impl Mount {
         let (share, create) = (options.share(), options.create);
         let target = Target::Name { dir: *dir, name: name.to_vec() };
         let opened = client.open(Opening { target, share, create }).await?;
-        let file = File { mount: self.clone(), entry: opened.entry, open: Some(opened.file) };
-        Ok(file)
+        Ok(File::new(self, opened.entry, Some(opened.file), options))
     }
 
     /// Opens a regular file that is known by its handle, and never makes one. Version 4.0 opens by names only: there the file
@@ -67,11 +72,11 @@ impl Mount {
             Ok(client) if client.minor_version().has_sessions() => {
                 let opening = Opening { target: Target::File(*file), share: options.share(), create: None };
                 let opened = client.open(opening).await?;
-                Ok(File { mount: self.clone(), entry: opened.entry, open: Some(opened.file) })
+                Ok(File::new(self, opened.entry, Some(opened.file), options))
             }
             _ => {
                 let entry = Entry { handle: *file, attributes: self.getattr(file).await? };
-                Ok(File { mount: self.clone(), entry, open: None })
+                Ok(File::new(self, entry, None, options))
             }
         }
     }
@@ -82,11 +87,18 @@ impl Mount {
             Some((mode, set)) => self.create(dir, name, *mode, set).await?,
             None => self.lookup(dir, name).await?,
         };
-        Ok(File { mount: self.clone(), entry, open: None })
+        Ok(File::new(self, entry, None, options))
     }
 }
 
 impl File {
+    fn new(mount: &Mount, entry: Entry, open: Option<Arc<OpenFile>>, options: &OpenOptions) -> File {
+        // Before NFSv4 the handle alone gives the right to read.
+        let can_read = open.is_none() || options.access != Access::Write;
+        let io = Io { mount: mount.clone(), handle: entry.handle, open: open.clone(), can_read };
+        File { mount: mount.clone(), entry, open, io: Arc::new(io) }
+    }
+
     /// The file's handle.
     pub fn handle(&self) -> &Handle {
         &self.entry.handle
@@ -97,25 +109,12 @@ impl File {
         &self.entry.attributes
     }
 
-    /// Closes the file, and lets its locks go. A file that is dropped is closed in the background.
-    ///
-    /// # Errors
-    /// What the server says, after which nothing is open either.
-    pub async fn close(self) -> Result<()> {
-        match &self.open {
-            Some(open) => open.close().await,
-            None => Ok(()),
-        }
-    }
-
     /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, without a copy.
     ///
     /// # Errors
     /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
     pub async fn read(&self, offset: u64, count: u32) -> Result<Data> {
-        let Some(open) = &self.open else { return self.mount.read(self.handle(), offset, count).await };
-        let count = count.min(self.mount.sizes().read);
-        under_stateid!(self, open, stateid => open.client().read(self.handle(), stateid, offset, count))
+        self.io.read(offset, count).await
     }
 
     /// Reads into `buffer`, at most [`Sizes::read`](crate::Sizes::read) bytes; the data is copied once. When the future is
@@ -136,18 +135,7 @@ impl File {
     /// # Errors
     /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
     pub async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
-        let Some(open) = &self.open else {
-            return self.mount.write(self.handle(), offset, data, stability).await;
-        };
-        let (bytes, max) = (data.len(), self.mount.sizes().write as usize);
-        if bytes > max {
-            return Err(self.mount.error("WRITE", Reason::TooLarge { bytes, max }));
-        }
-        let stable = v4::wire_stability(stability);
-        under_stateid!(self, open, stateid => {
-            let write = v4::WriteTail { stateid, offset, stable, data: data.clone() };
-            v4::write_as(open.client(), self.handle(), write)
-        })
+        self.io.write(offset, data, stability).await
     }
 
     /// Brings what was written to stable storage, as [`Mount::commit`] does.

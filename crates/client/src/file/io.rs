@@ -1,0 +1,61 @@
+//! How the bytes of an open file are read and written by tasks that may live longer than the [`File`](super::File).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use vfs::{Attributes, SetAttributes, Stability};
+
+use super::retry::under_stateid;
+use crate::v4::OpenFile;
+use crate::{Data, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+
+/// A file as those need it who bring its data and write it late. In NFSv4 it stays open for as long as one of them is there.
+#[derive(Debug)]
+pub(crate) struct Io {
+    pub(crate) mount: Mount,
+    pub(crate) handle: Handle,
+    pub(crate) open: Option<Arc<OpenFile>>,
+    /// Whether the server lets it be read.
+    pub(crate) can_read: bool,
+}
+
+impl Io {
+    /// One READ.
+    pub(crate) async fn read(&self, offset: u64, count: u32) -> Result<Data> {
+        let Some(open) = &self.open else { return self.mount.read(&self.handle, offset, count).await };
+        let count = count.min(self.mount.sizes().read);
+        under_stateid!(self, open, stateid => open.client().read(&self.handle, stateid, offset, count))
+    }
+
+    /// One WRITE.
+    pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
+        let Some(open) = &self.open else {
+            return self.mount.write(&self.handle, offset, data, stability).await;
+        };
+        let (bytes, max) = (data.len(), self.mount.sizes().write as usize);
+        if bytes > max {
+            return Err(self.mount.error("WRITE", Reason::TooLarge { bytes, max }));
+        }
+        let stable = v4::wire_stability(stability);
+        under_stateid!(self, open, stateid => {
+            let write = v4::WriteTail { stateid, offset, stable, data: data.clone() };
+            v4::write_as(open.client(), &self.handle, write)
+        })
+    }
+
+    /// Commits the whole file.
+    pub(crate) async fn commit(&self) -> Result<WriteVerifier> {
+        self.mount.commit(&self.handle, 0, 0).await
+    }
+
+    /// Asks the server for the attributes.
+    pub(crate) async fn getattr(&self) -> Result<Attributes> {
+        self.mount.getattr(&self.handle).await
+    }
+
+    /// Sets attributes, the length among them, with the right that the open gives.
+    pub(crate) async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
+        let Some(open) = &self.open else { return self.mount.setattr(&self.handle, set).await };
+        under_stateid!(self, open, stateid => v4::setattr_as(open.client(), &self.handle, stateid, set))
+    }
+}

@@ -1,0 +1,94 @@
+//! Reading and writing at any place, into and from the caller's memory, through the mount's cache of data.
+
+use std::io::{IoSlice, IoSliceMut};
+
+use vfs::SetAttributes;
+
+use super::{File, direct};
+use crate::Result;
+
+impl File {
+    /// Fills `buffer` from `offset` on, unless the file ends before; how many bytes were read. Any number of reads and writes
+    /// may be under way at once.
+    ///
+    /// # Errors
+    /// What the server says; [`Reason::Lie`](crate::Reason::Lie) when it brings what cannot be.
+    pub async fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        direct::read(&self.io, offset, buffer).await
+    }
+
+    /// Fills several buffers one after the other, as [`File::read_at`] fills one.
+    ///
+    /// # Errors
+    /// As those of [`File::read_at`].
+    pub async fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        let mut done = 0;
+        for buffer in buffers {
+            let count = self.read_at(offset + done as u64, buffer).await?;
+            done += count;
+            if count < buffer.len() {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes all of `data` at `offset`; how many bytes that are. What lies between the end of the file and `offset` reads as
+    /// zeros.
+    ///
+    /// # Errors
+    /// What the server says, of this write or of an earlier one that was sent late.
+    pub async fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        direct::write(&self.io, offset, data).await?;
+        Ok(data.len())
+    }
+
+    /// Writes several pieces of data one after the other, as [`File::write_at`] writes one.
+    ///
+    /// # Errors
+    /// As those of [`File::write_at`].
+    pub async fn write_vectored_at(&self, offset: u64, pieces: &[IoSlice<'_>]) -> Result<usize> {
+        let mut done = 0;
+        for piece in pieces {
+            done += self.write_at(offset + done as u64, piece).await?;
+        }
+        Ok(done)
+    }
+
+    /// Sends all changed data to the server.
+    ///
+    /// # Errors
+    /// What the server says, once for each write that failed.
+    pub async fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Brings all changed data to the server's stable storage.
+    ///
+    /// # Errors
+    /// As those of [`File::flush`].
+    pub async fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Cuts the file or extends it with zeros.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn set_len(&self, size_bytes: u64) -> Result<()> {
+        let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
+        self.setattr(&set).await.map(drop)
+    }
+
+    /// Closes the file, and lets its locks go. All changed data is on the server's stable storage then. A file that is dropped
+    /// is closed in the background.
+    ///
+    /// # Errors
+    /// What the server says, after which nothing is open either.
+    pub async fn close(self) -> Result<()> {
+        match &self.open {
+            Some(open) => open.close().await,
+            None => Ok(()),
+        }
+    }
+}
