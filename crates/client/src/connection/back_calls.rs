@@ -5,6 +5,7 @@ use std::task::Poll;
 use bytes::Bytes;
 
 use super::shared::Shared;
+use crate::core::BackEvent;
 
 /// The calls of the server on a connection, for one task that answers them.
 #[derive(Debug)]
@@ -18,14 +19,14 @@ impl BackCalls {
         BackCalls { shared }
     }
 
-    /// The next call, as a whole message, or `None` when the connection is closed.
-    pub(crate) async fn next(&self) -> Option<Bytes> {
+    /// The next call or new stream, or `None` when the connection is closed.
+    pub(crate) async fn next(&self) -> Option<BackEvent> {
         poll_fn(|cx| {
             let mut state = self.shared.lock();
             if state.is_closing {
                 return Poll::Ready(None);
             }
-            state.core.poll_back_call(cx).map(Some)
+            state.core.poll_back_event(cx).map(Some)
         })
         .await
     }

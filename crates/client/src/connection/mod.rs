@@ -13,6 +13,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -134,6 +135,23 @@ impl Connection {
     /// Who the client says it is; never [`Credentials::Process`].
     pub(crate) fn credentials(&self) -> &Credentials {
         &self.0.credentials
+    }
+
+    /// Whether there is a connection now, as far as anybody knows: what is called while there is none waits for another one.
+    pub fn is_up(&self) -> bool {
+        self.0.shared.is_up()
+    }
+
+    /// The next connection to call over, of those that share a load: they take turns, and those that are lost are left out
+    /// while others are there.
+    pub(crate) fn next_of<'c>(all: &'c [Connection], turn: &AtomicUsize) -> &'c Connection {
+        let [first, rest @ ..] = all else { unreachable!("every mount has a connection") };
+        if rest.is_empty() {
+            return first;
+        }
+        let start = turn.fetch_add(1, Ordering::Relaxed);
+        let mut in_turn = (0..all.len()).map(|step| &all[start.wrapping_add(step) % all.len()]);
+        in_turn.find(|connection| connection.is_up()).unwrap_or(&all[start % all.len()])
     }
 
     /// What was counted so far.

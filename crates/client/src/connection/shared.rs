@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -14,6 +15,8 @@ pub(super) struct Shared {
     pub(super) server: Arc<str>,
     /// The header of every call, without its numbers.
     pub(super) header: Vec<u8>,
+    /// Whether there is a stream to send over; datagrams can always be sent.
+    is_up: AtomicBool,
 }
 
 /// What the lock guards. It is held for the time of one call's encoding or one batch's bookkeeping, never over a system
@@ -29,13 +32,22 @@ pub(super) struct State {
 impl Shared {
     pub(super) fn new(core: Core, max_pending: usize, server: Arc<str>, header: Vec<u8>) -> Shared {
         let state = Mutex::new(State { core, driver: None, is_closing: false });
-        Shared { state, permits: Semaphore::new(max_pending), server, header }
+        Shared { state, permits: Semaphore::new(max_pending), server, header, is_up: AtomicBool::new(true) }
     }
 
     /// The state. A panic while it was locked cannot have left it half changed in a way that memory safety cares for,
     /// and the calls that are in it still want their ends.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes whether there is a stream to send over.
+    pub(super) fn set_up(&self, is_up: bool) {
+        self.is_up.store(is_up, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.is_up.load(Ordering::Relaxed)
     }
 
     /// Ends every call: the driver is gone.

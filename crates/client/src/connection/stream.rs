@@ -181,6 +181,7 @@ impl Driver {
 
     /// Connects again and again until it succeeds or nobody needs it any more. Time-outs go on meanwhile.
     async fn reconnect(&mut self, port: Option<u16>, pause: Duration) -> Option<TcpStream> {
+        self.shared.set_up(false);
         self.shared.lock().core.handle_lost();
         self.batch.clear();
         self.incoming.clear();
@@ -190,7 +191,9 @@ impl Driver {
             _ => attempt.as_mut().poll(cx).map(Some),
         })
         .await?;
-        self.shared.lock().core.handle_connected();
+        self.shared.lock().core.handle_connected(&mut self.wakers);
+        self.shared.set_up(true);
+        wake_all(&mut self.wakers);
         Some(stream)
     }
 

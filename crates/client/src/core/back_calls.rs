@@ -15,6 +15,17 @@ pub(super) struct BackCalls {
     calls: VecDeque<Bytes>,
     replies: VecDeque<Bytes>,
     waker: Option<Waker>,
+    /// Whether there is another stream since somebody looked last.
+    is_replaced: bool,
+}
+
+/// What a server wants, or what became of the stream that it calls over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackEvent {
+    /// A call: a whole message.
+    Call(Bytes),
+    /// There is another stream, of which the server does not know yet that it may call over it.
+    Replaced,
 }
 
 impl BackCalls {
@@ -29,6 +40,12 @@ impl BackCalls {
         self.calls.push_back(message);
         wakers.extend(self.waker.take());
         true
+    }
+
+    /// Tells that there is another stream.
+    pub(super) fn replace_stream(&mut self, wakers: &mut Vec<Waker>) {
+        self.is_replaced = self.is_served;
+        wakers.extend(self.waker.take());
     }
 
     pub(super) fn has_replies(&self) -> bool {
@@ -62,10 +79,13 @@ impl Core {
         self.back_calls.is_served = true;
     }
 
-    /// The next call of the server.
-    pub fn poll_back_call(&mut self, cx: &Context<'_>) -> Poll<Bytes> {
+    /// The next call of the server, after word of a new stream.
+    pub fn poll_back_event(&mut self, cx: &Context<'_>) -> Poll<BackEvent> {
+        if std::mem::take(&mut self.back_calls.is_replaced) {
+            return Poll::Ready(BackEvent::Replaced);
+        }
         match self.back_calls.calls.pop_front() {
-            Some(call) => Poll::Ready(call),
+            Some(call) => Poll::Ready(BackEvent::Call(call)),
             None => {
                 self.back_calls.waker = Some(cx.waker().clone());
                 Poll::Pending

@@ -32,6 +32,7 @@ use bytes::Bytes;
 use rpc::Xid;
 
 use back_calls::BackCalls;
+pub use back_calls::BackEvent;
 pub use batch::Batch;
 pub use config::{Config, Retry, Transport};
 pub use counters::Counters;

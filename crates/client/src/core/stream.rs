@@ -1,5 +1,7 @@
 //! The loss of a stream, and its replacement.
 
+use std::task::Waker;
+
 use rpc::Xid;
 
 use super::Core;
@@ -12,8 +14,10 @@ impl Core {
     }
 
     /// Notes that there is a new stream: every call without a reply is sent again, oldest first, with its own xid.
-    pub fn handle_connected(&mut self) {
+    /// Whoever takes the server's calls is woken by `wakers`, since this stream carries none of them yet.
+    pub fn handle_connected(&mut self, wakers: &mut Vec<Waker>) {
         self.is_connected = true;
+        self.back_calls.replace_stream(wakers);
         self.counters.reconnects += 1;
         self.queue.clear();
         let (next, mask) = (self.next_xid, self.mask());

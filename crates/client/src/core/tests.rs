@@ -177,7 +177,7 @@ fn new_stream_carries_every_unanswered_call_again_in_order() {
     bench.core.handle_lost();
     bench.submit(b"dddd");
     assert!(bench.stream().is_empty(), "nothing is sent without a stream");
-    bench.core.handle_connected();
+    bench.core.handle_connected(&mut Vec::new());
     let again = bench.stream();
     assert_eq!(again[..12], first[..12]);
     assert_eq!(again[12..24], first[24..]);

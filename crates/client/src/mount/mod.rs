@@ -9,7 +9,7 @@ mod sizes;
 mod xattrs;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use crate::core::Counters;
 use crate::statistics::CacheRecorder;
@@ -103,10 +103,7 @@ impl Mount {
 
     /// The connection whose turn it is.
     pub fn connection(&self) -> &Connection {
-        match &*self.0.connections {
-            [only] => only,
-            several => &several[self.0.turn.fetch_add(1, Ordering::Relaxed) % several.len()],
-        }
+        Connection::next_of(&self.0.connections, &self.0.turn)
     }
 
     /// What all connections counted so far.

@@ -16,6 +16,7 @@ use xdr::{Decode, Encode, Encoder};
 use super::back_slots::{BackSlots, Place};
 use super::client::{Client, Inner};
 use crate::connection::BackCalls;
+use crate::core::BackEvent;
 
 /// What the client offers for callbacks: room for a CB_SEQUENCE, and an operation with a handle.
 pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
@@ -55,12 +56,18 @@ impl Callbacks {
     }
 }
 
-/// Answers the callbacks of one connection until it is closed or the client is gone.
-pub(super) async fn serve(calls: BackCalls, client: Weak<Inner>) {
-    while let Some(message) = calls.next().await {
+/// Answers the callbacks of one connection until it is closed or the client is gone. The server may call over another
+/// stream of it only when that is bound to the session like the first (RFC 8881 §2.10.3.1).
+pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) {
+    while let Some(event) = calls.next().await {
         let Some(client) = client.upgrade().map(Client) else { return };
-        if let Some(reply) = answer(&message, &client) {
-            calls.answer(reply);
+        match event {
+            BackEvent::Replaced => client.bind_stream(number),
+            BackEvent::Call(message) => {
+                if let Some(reply) = answer(&message, &client) {
+                    calls.answer(reply);
+                }
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -125,10 +125,7 @@ impl Client {
     }
 
     pub(super) fn connection(&self) -> &Connection {
-        match &*self.0.connections {
-            [only] => only,
-            several => &several[self.0.turn.fetch_add(1, Ordering::Relaxed) % several.len()],
-        }
+        Connection::next_of(&self.0.connections, &self.0.turn)
     }
 
     pub(super) fn wire<'a>(&self, connection: &'a Connection) -> Wire<'a> {

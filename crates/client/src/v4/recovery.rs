@@ -85,8 +85,8 @@ impl Client {
     /// Starts what runs as long as the client lives, and says that there is nothing to reclaim (RFC 8881 §18.51.3).
     pub(super) async fn begin(&self) -> Result<()> {
         if self.0.minor.has_sessions() {
-            for connection in &self.0.connections {
-                tokio::spawn(callback::serve(connection.back_calls(), Arc::downgrade(&self.0)));
+            for (number, connection) in self.0.connections.iter().enumerate() {
+                tokio::spawn(callback::serve(connection.back_calls(), number, Arc::downgrade(&self.0)));
             }
             let session = self.session();
             for connection in self.0.connections.iter().skip(1) {
@@ -106,7 +106,7 @@ impl Client {
         self.0.opens.close_all().await;
         let session = self.session();
         let Some(channel) = &session.channel else { return Ok(()) };
-        let wire = self.wire(&self.0.connections[0]);
+        let wire = self.wire(self.connection());
         destroy_session(&wire, channel.session).await?;
         destroy_clientid(&wire, session.client).await
     }
@@ -119,7 +119,8 @@ impl Client {
                 Ok(())
             }
             Trouble::NotBound(_) => {
-                for connection in &self.0.connections {
+                // Those that are lost are bound when there are others in their place.
+                for connection in self.0.connections.iter().filter(|connection| connection.is_up()) {
                     self.bind(connection, session).await?;
                 }
                 Ok(())
@@ -144,7 +145,7 @@ impl Client {
         if !Arc::ptr_eq(lost, &self.session()) {
             return Ok(());
         }
-        let wire = self.wire(&self.0.connections[0]);
+        let wire = self.wire(self.connection());
         if let Some(channel) = &lost.channel {
             // The server may have lost it already.
             let _ = destroy_session(&wire, channel.session).await;
@@ -157,6 +158,9 @@ impl Client {
                 self.0.opens.reclaim_all(self, &session).await;
                 self.reclaim_complete(&session).await?;
             }
+        }
+        if self.0.connections.len() > 1 {
+            self.bind_again(&self.session());
         }
         Ok(())
     }
@@ -199,12 +203,25 @@ impl Client {
         });
     }
 
+    /// Binds a new stream of a connection in the background.
+    pub(super) fn bind_stream(&self, number: usize) {
+        let client = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            let Some(client) = client.upgrade().map(Client) else { return };
+            let session = client.session();
+            let Some(connection) = client.0.connections.get(number) else { return };
+            if let Err(error) = client.bind(connection, &session).await {
+                tracing::debug!(server = %client.0.server, %error, "cannot bind a connection");
+            }
+        });
+    }
+
     /// Binds the connections again in the background, since the server cannot call this client.
     pub(super) fn bind_again(&self, session: &Arc<Session>) {
         let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
         tokio::spawn(async move {
             let Some((client, session)) = upgrade(&client, &session) else { return };
-            for connection in &client.0.connections {
+            for connection in client.0.connections.iter().filter(|connection| connection.is_up()) {
                 if let Err(error) = client.bind(connection, &session).await {
                     tracing::debug!(server = %client.0.server, %error, "cannot bind a connection");
                 }

@@ -1,7 +1,7 @@
 //! A wire between client and server that loses replies and brings calls of its own.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use proto::Operation;
 use proto::nfs4::{ArgOp, Compound, CompoundArgs, SessionId};
@@ -9,7 +9,7 @@ use rpc::record::last_mark;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use xdr::{Decode, Decoder};
 
 /// What the proxy does besides carrying messages.
@@ -17,13 +17,17 @@ use xdr::{Decode, Decoder};
 struct Plan {
     /// The number of the operation whose next reply is lost, with its connection.
     lost: Option<u32>,
-    /// How many connections there were.
-    connections: usize,
+    /// What ends each connection that there was.
+    cuts: Vec<Arc<Notify>>,
+    /// How many calls of NFS came over each.
+    calls: Vec<usize>,
+    /// How many sessions were asked for.
+    sessions: usize,
     /// The session of the latest request.
     session: SessionId,
     /// How often a message with the operation that is watched came.
     seen: usize,
-    to_client: Option<Arc<AsyncMutex<OwnedWriteHalf>>>,
+    to_client: Weak<AsyncMutex<OwnedWriteHalf>>,
 }
 
 pub struct Proxy {
@@ -43,8 +47,19 @@ impl Proxy {
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(server).await.unwrap();
-                shared.lock().unwrap().connections += 1;
-                tokio::spawn(carry(client, server, Arc::clone(&shared), replies_in.clone()));
+                let (number, cut) = {
+                    let mut plan = shared.lock().unwrap();
+                    plan.cuts.push(Arc::default());
+                    plan.calls.push(0);
+                    (plan.calls.len() - 1, plan.cuts.last().cloned().unwrap())
+                };
+                let carried = carry((client, server), number, Arc::clone(&shared), replies_in.clone());
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = carried => {}
+                        () = cut.notified() => {}
+                    }
+                });
             }
         });
         Proxy { address, plan, replies: AsyncMutex::new(replies) }
@@ -62,7 +77,22 @@ impl Proxy {
     }
 
     pub fn connections(&self) -> usize {
-        self.plan.lock().unwrap().connections
+        self.plan.lock().unwrap().cuts.len()
+    }
+
+    /// Ends the connection of this number, counted from 0 in the order in which they were made.
+    pub fn cut(&self, number: usize) {
+        self.plan.lock().unwrap().cuts[number].notify_one();
+    }
+
+    /// How many calls of NFS came over each connection so far.
+    pub fn calls(&self) -> Vec<usize> {
+        self.plan.lock().unwrap().calls.clone()
+    }
+
+    /// How many sessions were asked for.
+    pub fn sessions(&self) -> usize {
+        self.plan.lock().unwrap().sessions
     }
 
     pub fn session(&self) -> SessionId {
@@ -71,46 +101,63 @@ impl Proxy {
 
     /// Calls the client, and gives its reply: whole messages.
     pub async fn call_client(&self, message: &[u8]) -> Vec<u8> {
-        let to_client = self.plan.lock().unwrap().to_client.clone().unwrap();
+        let to_client = self.plan.lock().unwrap().to_client.upgrade().unwrap();
         write_message(&mut *to_client.lock().await, message).await;
         self.replies.lock().await.recv().await.unwrap()
     }
 }
 
-async fn carry(client: TcpStream, server: TcpStream, plan: Arc<Mutex<Plan>>, replies: mpsc::UnboundedSender<Vec<u8>>) {
+/// Ends a task with whoever started it.
+struct Ends(tokio::task::JoinHandle<()>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn carry(
+    (client, server): (TcpStream, TcpStream),
+    connection: usize,
+    plan: Arc<Mutex<Plan>>,
+    replies: mpsc::UnboundedSender<Vec<u8>>,
+) {
     let (mut from_client, to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let to_client = Arc::new(AsyncMutex::new(to_client));
-    plan.lock().unwrap().to_client = Some(Arc::clone(&to_client));
+    plan.lock().unwrap().to_client = Arc::downgrade(&to_client);
     // The xid whose reply is lost.
     let losing: Arc<Mutex<Option<[u8; 4]>>> = Arc::default();
     let (watched, noted) = (Arc::clone(&plan), Arc::clone(&losing));
-    let upwards = tokio::spawn(async move {
+    let mut upwards = Ends(tokio::spawn(async move {
         while let Some(message) = read_message(&mut from_client).await {
             if message[4..8] == [0, 0, 0, 1] {
                 replies.send(message).unwrap();
                 continue;
             }
-            look(&message, &watched, &noted);
+            look(&message, connection, &watched, &noted);
             write_message(&mut to_server, &message).await;
         }
-    });
+    }));
     while let Some(message) = read_message(&mut from_server).await {
         if *losing.lock().unwrap() == message.first_chunk().copied() {
             break;
         }
         write_message(&mut *to_client.lock().await, &message).await;
     }
-    upwards.abort();
+    upwards.0.abort();
     // The task above holds the other half; both go with it.
-    let _ = upwards.await;
-    plan.lock().unwrap().to_client = None;
+    let _ = (&mut upwards.0).await;
 }
 
 /// Notes the session of a request, and whether its reply is to be lost.
-fn look(message: &[u8], plan: &Mutex<Plan>, losing: &Mutex<Option<[u8; 4]>>) {
+fn look(message: &[u8], connection: usize, plan: &Mutex<Plan>, losing: &Mutex<Option<[u8; 4]>>) {
     let call = rpc::Call::parse(message).unwrap();
-    if call.procedure.number != Compound::PROCEDURE {
+    if call.procedure.program != Compound::PROGRAM {
+        return;
+    }
+    plan.lock().unwrap().calls[connection] += 1;
+    if (call.procedure.version, call.procedure.number) != (Compound::VERSION, Compound::PROCEDURE) {
         return;
     }
     let compound = CompoundArgs::decode(&mut Decoder::new(call.arguments.rest())).unwrap();
@@ -119,6 +166,7 @@ fn look(message: &[u8], plan: &Mutex<Plan>, losing: &Mutex<Option<[u8; 4]>>) {
         if let ArgOp::Sequence(sequence) = operation {
             plan.session = sequence.session;
         }
+        plan.sessions += usize::from(matches!(operation, ArgOp::CreateSession(_)));
         let number = number(operation);
         if plan.lost == Some(number) {
             plan.seen += 1;
