@@ -143,8 +143,12 @@ impl<'m> Listing<'m> {
         if self.is_over {
             return Ok(None);
         }
+        let asked = self.mount.ask();
         let mut page = self.ask().await?;
         self.check(&page)?;
+        for entry in page.entries.iter().filter_map(|entry| entry.entry.as_ref()) {
+            self.mount.learn(asked, &entry.handle, &entry.attributes);
+        }
         (self.position, self.is_over) = (page.next, page.is_last);
         if self.detail == Detail::Entries {
             self.complete(&mut page.entries).await?;

@@ -1,9 +1,10 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use proto::{nfs2, nfs3, nfs4};
 
 /// A server's name for a file, in whatever version: up to [`Handle::MAX_BYTES`] bytes that only the server understands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Handle {
     length: u8,
     bytes: [u8; Handle::MAX_BYTES],
@@ -23,6 +24,13 @@ impl Handle {
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
+    }
+}
+
+/// Handles are keys of caches: only the bytes that are there are worth hashing. Equal handles have equal bytes.
+impl Hash for Handle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 

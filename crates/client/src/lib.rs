@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod cache;
 mod connection;
 pub mod copy;
 pub mod core;

@@ -12,6 +12,7 @@ impl File {
     /// [`crate::Status::NotSupported`] where the server cannot; what else it says.
     pub async fn copy_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copied> {
         let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
+        let _change = self.mount.change([self.handle()]);
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::copy(open.client(), transfer)
@@ -24,6 +25,7 @@ impl File {
     /// [`crate::Status::NotSupported`] where the file system cannot; what else the server says.
     pub async fn clone_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<()> {
         let (open, other) = (self.opened("CLONE")?, source.opened("CLONE")?);
+        let _change = self.mount.change([self.handle()]);
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::clone(open.client(), transfer)

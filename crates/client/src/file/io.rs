@@ -37,6 +37,7 @@ impl Io {
             return Err(self.mount.error("WRITE", Reason::TooLarge { bytes, max }));
         }
         let stable = v4::wire_stability(stability);
+        let _change = self.mount.change([&self.handle]);
         under_stateid!(self, open, stateid => {
             let write = v4::WriteTail { stateid, offset, stable, data: data.clone() };
             v4::write_as(open.client(), &self.handle, write)

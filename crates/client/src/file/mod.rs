@@ -57,8 +57,11 @@ impl Mount {
         self.check_name("OPEN", name)?;
         let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
         let (share, create) = (options.share(), options.create);
+        let _change = create.is_some().then(|| self.change([dir]));
+        let asked = self.ask();
         let target = Target::Name { dir: *dir, name: name.to_vec() };
         let opened = client.open(Opening { target, share, create }).await?;
+        self.learn(asked, &opened.entry.handle, &opened.entry.attributes);
         Ok(File::new(self, opened.entry, Some(opened.file), options))
     }
 
@@ -71,7 +74,9 @@ impl Mount {
         match self.v4() {
             Ok(client) if client.minor_version().has_sessions() => {
                 let opening = Opening { target: Target::File(*file), share: options.share(), create: None };
+                let asked = self.ask();
                 let opened = client.open(opening).await?;
+                self.learn(asked, file, &opened.entry.attributes);
                 Ok(File::new(self, opened.entry, Some(opened.file), options))
             }
             _ => {
@@ -160,7 +165,10 @@ impl File {
     /// What the server says.
     pub async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
         let Some(open) = &self.open else { return self.mount.setattr(self.handle(), set).await };
-        under_stateid!(self, open, stateid => v4::setattr_as(open.client(), self.handle(), stateid, set))
+        let mut change = self.mount.change([self.handle()]);
+        let set = under_stateid!(self, open, stateid => v4::setattr_as(open.client(), self.handle(), stateid, set))?;
+        change.learn(&Entry { attributes: set, ..self.entry });
+        Ok(set)
     }
 
     /// What the server has given, which only NFSv4 does.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use rpc::Rejection;
 
 use super::{Mount, Mounted, Sizes};
+use crate::cache::Caches;
 use crate::rpcbind::{self, Query};
 use crate::statistics::CacheRecorder;
 use crate::{
@@ -96,7 +97,8 @@ impl Mounted {
         let Found { connections, options, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
-        let cache_recorder = CacheRecorder::default();
+        let (caches, cache_recorder) = (Caches::new(&options.caching), CacheRecorder::default());
+        caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
         Ok(Arc::new(Mounted {
             connections,
             turn,
@@ -108,6 +110,7 @@ impl Mounted {
             root,
             info,
             sizes,
+            caches,
             cache_recorder,
         }))
     }

@@ -1,5 +1,7 @@
 //! A mounted export: the API that applications use, whatever the version of NFS.
 
+mod attributes;
+mod change;
 mod connect;
 mod connect_v4;
 mod negotiation;
@@ -11,6 +13,7 @@ mod xattrs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use crate::cache::Caches;
 use crate::core::Counters;
 use crate::statistics::CacheRecorder;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
@@ -52,6 +55,7 @@ struct Mounted {
     root: Entry,
     info: FsInfo,
     sizes: Sizes,
+    caches: Caches,
     cache_recorder: CacheRecorder,
 }
 

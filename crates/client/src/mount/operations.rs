@@ -46,7 +46,9 @@ impl Mount {
     /// # Errors
     /// [`Status::NoEntry`](crate::Status::NoEntry), and whatever else the server says.
     pub async fn lookup(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
-        call!(self, lookup(dir, name)).map_err(|error| error.about(name))
+        let asked = self.ask();
+        let found = call!(self, lookup(dir, name)).map_err(|error| error.about(name));
+        self.learn_entry(asked, found)
     }
 
     /// Finds the directory that `dir` is in. The server may know one above what is mounted.
@@ -54,7 +56,9 @@ impl Mount {
     /// # Errors
     /// [`Status::NoEntry`](crate::Status::NoEntry) at the top of everything in version 4; what else the server says.
     pub async fn lookup_parent(&self, dir: &Handle) -> Result<Entry> {
-        call!(self, lookupp(dir))
+        let asked = self.ask();
+        let found = call!(self, lookupp(dir));
+        self.learn_entry(asked, found)
     }
 
     /// The attributes of a file.
@@ -62,7 +66,10 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn getattr(&self, file: &Handle) -> Result<Attributes> {
-        call!(self, getattr(file))
+        let asked = self.ask();
+        let attributes = call!(self, getattr(file))?;
+        self.learn(asked, file, &attributes);
+        Ok(attributes)
     }
 
     /// Which of the `wanted` things the caller may do. Version 2 has no such call: there the permission bits answer.
@@ -148,7 +155,10 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn setattr(&self, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
-        call!(self, setattr(file, set))
+        let mut change = self.change([file]);
+        let attributes = call!(self, setattr(file, set))?;
+        change.learn(&Entry { handle: *file, attributes });
+        Ok(attributes)
     }
 
     /// Writes `data`, which may be at most [`Sizes::write`](super::Sizes::write) bytes, at least as safely as
@@ -161,6 +171,7 @@ impl Mount {
         if bytes > max {
             return Err(self.error("WRITE", Reason::TooLarge { bytes, max }));
         }
+        let _change = self.change([file]);
         call!(self, write(file, offset, data.clone(), stability))
     }
 
@@ -179,7 +190,10 @@ impl Mount {
     /// [`Status::Exists`](crate::Status::Exists) as `mode` says; whatever else the server says.
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         self.check_name("CREATE", name)?;
-        call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))
+        let mut change = self.change([dir]);
+        let made = call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))?;
+        change.learn(&made);
+        Ok(made)
     }
 
     /// Makes a directory.
@@ -188,7 +202,10 @@ impl Mount {
     /// What the server says.
     pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
         self.check_name("MKDIR", name)?;
-        call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))
+        let mut change = self.change([dir]);
+        let made = call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))?;
+        change.learn(&made);
+        Ok(made)
     }
 
     /// Makes a symbolic link to `target`.
@@ -197,7 +214,10 @@ impl Mount {
     /// What the server says.
     pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
         self.check_name("SYMLINK", name)?;
-        call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))
+        let mut change = self.change([dir]);
+        let made = call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))?;
+        change.learn(&made);
+        Ok(made)
     }
 
     /// Makes a device, a socket or a FIFO.
@@ -206,7 +226,10 @@ impl Mount {
     /// What the server says.
     pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
         self.check_name("MKNOD", name)?;
-        call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))
+        let mut change = self.change([dir]);
+        let made = call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))?;
+        change.learn(&made);
+        Ok(made)
     }
 
     /// Removes a name that is not a directory's.
@@ -215,6 +238,7 @@ impl Mount {
     /// What the server says.
     pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("REMOVE", name)?;
+        let _change = self.change([dir]);
         call!(self, remove(dir, name)).map_err(|error| error.about(name))
     }
 
@@ -224,6 +248,7 @@ impl Mount {
     /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("RMDIR", name)?;
+        let _change = self.change([dir]);
         call!(self, rmdir(dir, name)).map_err(|error| error.about(name))
     }
 
@@ -234,6 +259,7 @@ impl Mount {
     pub async fn rename(&self, from_dir: &Handle, from: &[u8], to_dir: &Handle, to: &[u8]) -> Result<()> {
         self.check_name("RENAME", from)?;
         self.check_name("RENAME", to)?;
+        let _change = self.change([from_dir, to_dir]);
         call!(self, rename(from_dir, from, to_dir, to)).map_err(|error| error.about(from))
     }
 
@@ -243,6 +269,7 @@ impl Mount {
     /// What the server says.
     pub async fn link(&self, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("LINK", name)?;
+        let _change = self.change([file, dir]);
         call!(self, link(file, dir, name)).map_err(|error| error.about(name))
     }
 

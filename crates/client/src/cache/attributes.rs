@@ -1,0 +1,271 @@
+//! Attributes of files, believed for a while.
+//!
+//! How long depends on how long a file is known not to have changed: what was the same for ten seconds is believed for ten
+//! more, within the bounds that the options name. So files at rest are asked for seldom, and busy ones often.
+//!
+//! Replies may overtake one another. A reply is taken for newer than what is known when its call was sent after that was learned;
+//! otherwise nobody knows in which order the server carried out the calls, and the file's own times decide.
+
+use std::cmp::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vfs::{Attributes, FileKind};
+
+use super::order::Order;
+use crate::{Caching, Handle};
+
+/// The attributes of many files.
+#[derive(Debug)]
+pub(crate) struct AttributeCache {
+    files: Mutex<Files>,
+    file_times: Bounds,
+    dir_times: Bounds,
+    max_entries: usize,
+}
+
+/// When a call was sent, among all that was learned and sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    number: u64,
+    time: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    known: Order<Handle, Known>,
+    /// How often something was learned or outdated.
+    number: u64,
+}
+
+/// The shortest and the longest time that something is believed.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    min: Duration,
+    max: Duration,
+}
+
+/// What is known of one file.
+#[derive(Debug)]
+struct Known {
+    /// `None` when the file was changed since, in ways that no reply told.
+    now: Option<Now>,
+    /// When this was learned or outdated: calls that were sent before may tell of the time before.
+    number: u64,
+}
+
+#[derive(Debug)]
+struct Now {
+    attributes: Attributes,
+    /// When the file was first seen like this.
+    since: Instant,
+    /// Until when it is taken for unchanged.
+    until: Instant,
+}
+
+impl AttributeCache {
+    pub(crate) fn new(caching: &Caching) -> AttributeCache {
+        AttributeCache {
+            files: Mutex::default(),
+            file_times: Bounds { min: caching.file_min, max: caching.file_max },
+            dir_times: Bounds { min: caching.dir_min, max: caching.dir_max },
+            max_entries: caching.max_entries.max(1),
+        }
+    }
+
+    /// Notes that a call is sent now whose reply carries attributes.
+    pub(crate) fn ask(&self) -> Asked {
+        Asked { number: self.lock().number, time: Instant::now() }
+    }
+
+    /// The attributes of a file, as long as they are believed.
+    pub(crate) fn get(&self, file: &Handle) -> Option<Attributes> {
+        let mut files = self.lock();
+        let now = files.known.get(file)?.now.as_ref()?;
+        (Instant::now() < now.until).then_some(now.attributes)
+    }
+
+    /// Takes in what the reply to a call says of a file, unless something newer is known.
+    pub(crate) fn learn(&self, asked: Asked, file: &Handle, attributes: &Attributes) {
+        let mut files = self.lock();
+        let known = files.known.get(file);
+        let order = known.as_ref().map_or(Ordering::Less, |known| known.compare(asked, attributes));
+        let before = known.and_then(|known| known.now.as_ref());
+        let same = before.filter(|now| is_same(&now.attributes, attributes));
+        match order {
+            Ordering::Greater => return,
+            Ordering::Equal if same.is_none() => return self.put(&mut files, file, None),
+            Ordering::Equal | Ordering::Less => {}
+        }
+        let since = same.map_or(asked.time, |now| now.since);
+        let until = asked.time + self.bounds(attributes.kind).clamp(asked.time.saturating_duration_since(since));
+        self.put(&mut files, file, Some(Now { attributes: *attributes, since, until }));
+    }
+
+    /// Notes that a file was changed by this client, and that what is known of it, and the replies that are still under way, may
+    /// tell of the time before.
+    pub(crate) fn outdate(&self, file: &Handle) {
+        self.put(&mut self.lock(), file, None);
+    }
+
+    fn put(&self, files: &mut Files, file: &Handle, now: Option<Now>) {
+        files.number += 1;
+        let known = Known { now, number: files.number };
+        files.known.insert(*file, known);
+        while files.known.len() > self.max_entries {
+            files.known.pop_oldest();
+        }
+    }
+
+    fn bounds(&self, kind: FileKind) -> Bounds {
+        if kind == FileKind::Directory { self.dir_times } else { self.file_times }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// Whether this is older than what a reply says, or newer; equal when nobody can tell.
+    fn compare(&self, asked: Asked, attributes: &Attributes) -> Ordering {
+        if self.number <= asked.number {
+            return Ordering::Less;
+        }
+        self.now.as_ref().map_or(Ordering::Greater, |now| now.attributes.changed.cmp(&attributes.changed))
+    }
+}
+
+impl Bounds {
+    fn clamp(self, age: Duration) -> Duration {
+        age.max(self.min).min(self.max.max(self.min))
+    }
+}
+
+/// Whether a file has not changed between two replies. Reading it changes its time of access only.
+fn is_same(one: &Attributes, other: &Attributes) -> bool {
+    let told = |of: &Attributes| (of.change, of.changed, of.modified, of.size_bytes, of.fileid);
+    told(one) == told(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vfs::Timestamp;
+
+    const CACHING_SECONDS: (u64, u64) = (3, 60);
+
+    fn cache() -> AttributeCache {
+        AttributeCache::new(&Caching::default())
+    }
+
+    fn handle(number: u8) -> Handle {
+        Handle::new(&[number]).unwrap()
+    }
+
+    fn version(seconds: i64) -> Attributes {
+        let changed = Timestamp { seconds, nanoseconds: 0 };
+        Attributes { changed, modified: changed, change: seconds as u64, ..Attributes::new(FileKind::Regular, 1) }
+    }
+
+    fn learn(cache: &AttributeCache, seconds: i64) {
+        cache.learn(cache.ask(), &handle(1), &version(seconds));
+    }
+
+    /// For how many whole seconds what is known is still believed.
+    async fn believed_s(cache: &AttributeCache) -> u64 {
+        let mut seconds = 0;
+        while cache.get(&handle(1)).is_some() {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            seconds += 1;
+        }
+        seconds
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn file_at_rest_is_believed_longer_each_time_and_a_changed_one_is_not() {
+        let (cache, (min, max)) = (cache(), CACHING_SECONDS);
+        let mut times = Vec::new();
+        for _ in 0..7 {
+            learn(&cache, 1);
+            times.push(believed_s(&cache).await);
+        }
+        assert_eq!(times, [min, min, 6, 12, 24, 48, max]);
+        learn(&cache, 2);
+        assert_eq!(believed_s(&cache).await, min);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn directory_has_bounds_of_its_own() {
+        let cache = cache();
+        let dir = Attributes { kind: FileKind::Directory, ..version(1) };
+        cache.learn(cache.ask(), &handle(1), &dir);
+        assert_eq!(believed_s(&cache).await, 30);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_times_nothing_is_believed() {
+        let cache = AttributeCache::new(&Caching::without_attributes());
+        learn(&cache, 1);
+        assert_eq!(cache.get(&handle(1)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_that_a_reply_took_counts() {
+        let cache = cache();
+        let asked = cache.ask();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        cache.learn(asked, &handle(1), &version(1));
+        assert_eq!(believed_s(&cache).await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reply_that_was_overtaken_changes_nothing() {
+        let cache = cache();
+        let asked = cache.ask();
+        learn(&cache, 5);
+        cache.learn(asked, &handle(1), &version(4));
+        assert_eq!(cache.get(&handle(1)), Some(version(5)));
+        cache.learn(asked, &handle(1), &version(6));
+        assert_eq!(cache.get(&handle(1)), Some(version(6)), "carried out later than the one that was sent later");
+        learn(&cache, 2);
+        assert_eq!(
+            cache.get(&handle(1)),
+            Some(version(2)),
+            "whoever asks later may see an older time: it was set back"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_two_states_with_one_time_neither_is_believed() {
+        let cache = cache();
+        let asked = cache.ask();
+        learn(&cache, 5);
+        cache.learn(asked, &handle(1), &Attributes { mode: 0o600, change: 7, ..version(5) });
+        assert_eq!(cache.get(&handle(1)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reply_from_before_an_own_change_is_not_believed() {
+        let cache = cache();
+        learn(&cache, 1);
+        let asked = cache.ask();
+        cache.outdate(&handle(1));
+        cache.learn(asked, &handle(1), &version(1));
+        assert_eq!(cache.get(&handle(1)), None);
+        learn(&cache, 1);
+        assert_eq!(cache.get(&handle(1)), Some(version(1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_so_many_files_are_known() {
+        let cache = AttributeCache::new(&Caching { max_entries: 3, ..Caching::default() });
+        for number in 0..100 {
+            cache.learn(cache.ask(), &handle(number), &version(1));
+            assert!(cache.get(&handle(0)).is_some(), "it is used all the time");
+        }
+        let known = (0..100).filter(|number| cache.get(&handle(*number)).is_some()).count();
+        assert_eq!(known, 3);
+    }
+}
