@@ -12,6 +12,26 @@ pub struct Program {
     pub packages: &'static [&'static str],
 }
 
+/// A program that is published as a crate.
+pub struct ForeignCrate {
+    pub name: &'static str,
+    pub version: &'static str,
+}
+
+/// Installs those of the crates' programs that `folder` does not have. What cannot be had is said; the checks that want it
+/// count as skipped.
+pub fn ensure_crates(root: &Path, folder: &Path, crates: &[ForeignCrate]) {
+    for wanted in crates.iter().filter(|wanted| !folder.join("bin").join(wanted.name).exists()) {
+        let mut install = command::cargo(root, &["install", "--quiet", "--locked", "--root"]);
+        install.arg(folder).arg(format!("{}@{}", wanted.name, wanted.version));
+        // Built beside this checkout's own crates they would be built anew whenever those are.
+        install.env("CARGO_TARGET_DIR", folder.join("build"));
+        if let Err(failure) = command::run(install) {
+            println!("missing: {} ({failure}): checks that need it are skipped", wanted.name);
+        }
+    }
+}
+
 /// Installs what is missing, if that is possible. `without` says what happens without it.
 pub fn ensure(programs: &[Program], without: &str) {
     let missing: Vec<&Program> = programs.iter().filter(|program| !is_there(program.name)).collect();

@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::tally::{Counts, KernelChecks};
+use super::scripts;
+use super::tally::Counts;
 use crate::{Outcome, command};
 
 /// What runs the checks: each takes the runner and the cache, and prints a line for each check.
@@ -25,26 +26,11 @@ pub fn run(root: &Path) -> Outcome<Counts> {
         return Ok(Counts { skipped: 1, ..Counts::default() });
     };
     command::run(command::cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]))?;
-    let mut reader = KernelChecks::default();
-    let mut silent = Vec::new();
-    for script in SCRIPTS {
-        let failed_before = reader.counts().failed;
+    scripts::run(&SCRIPTS, |script| {
         let mut checks = Command::new(root.join(script));
         checks.arg(&guest.runner).arg(&guest.cache).current_dir(root);
-        let is_success = super::stream(checks, |line| {
-            reader.take(line);
-            true
-        })?;
-        if !is_success && reader.counts().failed == failed_before {
-            silent.push(script);
-        }
-    }
-    let mut counts = reader.counts();
-    for script in silent {
-        println!("FAILED: {script} ended with an error that no check reported");
-        counts.failed += 1;
-    }
-    Ok(counts)
+        checks
+    })
 }
 
 /// The guest that the environment names, or the one beside the checkout. It is used only if it was built already,

@@ -1,6 +1,8 @@
 //! `cargo xtask test`: every test there is, and one line at the end that counts them.
 
 mod kernel;
+mod mount;
+mod scripts;
 mod tally;
 
 use std::io::{BufRead, BufReader};
@@ -26,6 +28,7 @@ pub fn run(root: &Path) -> Outcome {
     install::ensure(&FOREIGN_PROGRAMS, "tests that need them are skipped");
     let mut counts = rust_tests(root)?;
     counts += instructions::check(root);
+    counts += mount::run(root)?;
     counts += kernel::run(root)?;
     println!("{counts}");
     if counts.failed == 0 { Ok(()) } else { Err(Failure::Tests) }

@@ -100,11 +100,11 @@ fn number_before(line: &str, word: &str) -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// Reads what the scripts of `tests/kernel` print: one line per check, which begins with `ok`, `FAIL` or `skipped`.
+/// Reads what the scripts of `tests/kernel` and `tests/mount` print: one line per check, which begins with `ok`, `FAIL` or `skipped`.
 #[derive(Debug, Default)]
-pub struct KernelChecks(Counts);
+pub struct ScriptChecks(Counts);
 
-impl KernelChecks {
+impl ScriptChecks {
     /// Reads a line.
     pub fn take(&mut self, line: &str) {
         match line.split(' ').next() {
@@ -180,7 +180,7 @@ test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn kernel_checks_are_counted_by_the_first_word() {
-        let mut checks = KernelChecks::default();
+        let mut checks = ScriptChecks::default();
         let lines =
             ["ok mmap v3 tcp", "FAIL statfs v2 udp", "  detail", "okay", "skipped large v2: files end at 2 GiB"];
         lines.iter().for_each(|line| checks.take(line));

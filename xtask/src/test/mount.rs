@@ -1,0 +1,32 @@
+//! The checks of `tests/mount`: programs that nobody here wrote, on what `wharf mount` shows.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::scripts;
+use super::tally::Counts;
+use crate::install::{self, ForeignCrate};
+use crate::{Outcome, command};
+
+/// What runs the checks: each prints a line for each check.
+const SCRIPTS: [&str; 1] = ["tests/mount/posix"];
+
+/// Programs that come as crates.
+const CRATES: [ForeignCrate; 2] = [
+    // Changes a file at random and compares every read.
+    ForeignCrate { name: "fsx", version: "0.3.2" },
+    // Tries the system calls on names, owners and modes against POSIX.
+    ForeignCrate { name: "pjdfstest", version: "0.2.2" },
+];
+
+/// Runs the checks; where there is no FUSE they say so and count as skipped.
+pub fn run(root: &Path) -> Outcome<Counts> {
+    command::build_wharf(root)?;
+    let folder = command::target_folder(root).join("foreign");
+    install::ensure_crates(root, &folder, &CRATES);
+    scripts::run(&SCRIPTS, |script| {
+        let mut checks = Command::new(root.join(script));
+        checks.current_dir(root).env("WHARF", command::wharf_program(root)).env("FOREIGN", folder.join("bin"));
+        checks
+    })
+}
