@@ -6,7 +6,8 @@ use std::sync::Arc;
 use proto::nfs4;
 
 use crate::core::Failure;
-use crate::{Status, UrlError, Version};
+use crate::location::advice;
+use crate::{Location, Status, UrlError, Version};
 
 /// What the operations of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -80,6 +81,12 @@ pub enum Reason {
     /// The server lost what this client had opened or locked, and it could not be had back.
     #[error("the server lost the state of the file, and it could not be had back: another client may have changed it")]
     StateLost,
+    /// The file system is at another server now, or always was: referrals are not followed.
+    #[error("the file system is at another server; {}", advice(locations))]
+    Moved {
+        /// Where it is, as far as the server tells.
+        locations: Vec<Location>,
+    },
     /// Somebody else's lock is in the way.
     #[error("bytes {offset} to {} are locked by somebody else", last_byte(*offset, *length))]
     Locked {
@@ -308,6 +315,7 @@ impl Error {
     pub fn status(&self) -> Option<Status> {
         match self.0.reason {
             Reason::Status(status) => Some(status),
+            Reason::Moved { .. } => Some(Status::Moved),
             _ => None,
         }
     }

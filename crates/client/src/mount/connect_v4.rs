@@ -7,7 +7,7 @@ use vfs::FileKind;
 
 use super::connect::{Dialer, Found, below};
 use super::{Mount, Mounted};
-use crate::{Entry, Result, v4};
+use crate::{Entry, Result, Status, v4};
 
 /// The most components of a URL's path that are walked to find out where its file system begins.
 const MAX_COMPONENTS: usize = 256;
@@ -39,6 +39,7 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
         }
         here = match v4::lookup(client, &here.handle, name).await {
             Ok(found) => found,
+            Err(error) if error.status() == Some(Status::Moved) => return Err(error.about(path)),
             // Whoever uses the file is told what is wrong with it.
             Err(error) if error.status().is_some() => break,
             Err(error) => return Err(error),

@@ -187,8 +187,19 @@ impl Client {
         }
     }
 
-    /// Sends a request once, in this session.
+    /// Sends a request once, in this session. What is elsewhere is asked for its place.
     pub(super) async fn attempt(
+        &self,
+        session: &Arc<Session>,
+        request: &Request<'_>,
+    ) -> Result<std::result::Result<Reply, Trouble>> {
+        match self.attempt_once(session, request).await? {
+            Ok(reply) if reply.status() == Status::Moved => Err(self.moved(session, request, &reply).await),
+            other => Ok(other),
+        }
+    }
+
+    pub(super) async fn attempt_once(
         &self,
         session: &Arc<Session>,
         request: &Request<'_>,

@@ -1,5 +1,6 @@
 use proto::nfs4::{
-    ArgOp, ClientId, EXCHGID_USE_NON_PNFS, ExchangeId, ExchangeIdArgs, ImplId, MinorVersion, StateProtect, Time,
+    ArgOp, ClientId, EXCHGID_SUPP_MOVED_REFER, EXCHGID_USE_NON_PNFS, ExchangeId, ExchangeIdArgs, MinorVersion,
+    StateProtect,
 };
 
 use super::identity::Identity;
@@ -17,14 +18,13 @@ pub(super) struct Known {
 
 /// Makes the client known (RFC 8881 §18.35).
 pub(super) async fn exchange_id(wire: &Wire<'_>, identity: &Identity) -> Result<Known> {
-    let program = concat!("Wharf ", env!("CARGO_PKG_VERSION"));
-    let implementation = ImplId { domain: b"", name: program.as_bytes(), date: Time { seconds: 0, nanoseconds: 0 } };
     let arguments = ExchangeIdArgs {
         verifier: identity.verifier,
         owner_id: &identity.name,
-        flags: EXCHGID_USE_NON_PNFS,
+        flags: EXCHGID_USE_NON_PNFS | EXCHGID_SUPP_MOVED_REFER,
         state_protect: StateProtect::None,
-        implementation: Some(implementation),
+        // Linux takes an implementation without a domain for a broken request, and there is no domain to name.
+        implementation: None,
     };
     debug_assert!(wire.minor != MinorVersion::V0, "4.0 has SETCLIENTID");
     let operations = [ArgOp::ExchangeId(arguments)];

@@ -34,6 +34,7 @@ mod lockt;
 mod locku;
 mod lookup;
 mod lookupp;
+mod moved;
 mod null;
 mod open;
 mod open_confirm;

@@ -53,6 +53,11 @@ impl Reply {
         self.status
     }
 
+    /// How many operations were carried out, the one that failed among them and SEQUENCE left out.
+    pub(super) fn carried_out(&self) -> usize {
+        self.left as usize
+    }
+
     /// The results of the operations, to be read one by one.
     pub(crate) fn results(&self) -> Results<'_> {
         Results { reply: self, left: self.left, from: Decoder::new(&self.response.results()[self.at..]) }
