@@ -208,6 +208,9 @@ pub enum Lie {
         /// Where the segment begins.
         got: u64,
     },
+    /// A READ_PLUS brought more segments than any reply has.
+    #[error("{0} segments in one reply")]
+    TooManySegments(u32),
     /// A handle is longer than its version allows.
     #[error("a file handle of {0} bytes")]
     HandleLength(usize),

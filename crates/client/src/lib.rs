@@ -51,7 +51,7 @@ pub use core::{Counters, Transport};
 pub use credentials::Credentials;
 pub use directory::Listing;
 pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
-pub use file::{Access, Extent, File, LockKind, OpenOptions, Segment, Segments};
+pub use file::{Access, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
 pub use handle::Handle;
 pub use location::Location;
 pub use mount::{Follow, Mount, Sizes};

@@ -62,6 +62,8 @@ pub struct Parameters {
     pub connections: Option<usize>,
     /// `hard` or `soft`, without a value.
     pub is_hard: Option<bool>,
+    /// `readplus` or `noreadplus`, without a value.
+    pub uses_read_plus: Option<bool>,
 }
 
 /// Why a text is not a [`Url`].
@@ -92,7 +94,7 @@ pub enum UrlError {
     /// There is no such parameter.
     #[error(
         "'{0}' is no parameter: there are version, proto, nfsport, mountport, uid, gid, rsize, wsize, timeo, retrans, \
-         nconnect, hard and soft"
+         nconnect, hard, soft, readplus and noreadplus"
     )]
     Parameter(String),
     /// The value is not one of the parameter's.
@@ -144,6 +146,7 @@ impl Url {
         merged.retransmissions = parameters.retransmissions.or(options.retransmissions);
         merged.connections = parameters.connections.unwrap_or(options.connections);
         merged.is_hard = parameters.is_hard.unwrap_or(options.is_hard);
+        merged.uses_read_plus = parameters.uses_read_plus.unwrap_or(options.uses_read_plus);
         merged.credentials = parameters.credentials(&options.credentials);
         merged
     }
@@ -181,6 +184,7 @@ impl Parameters {
             "retrans" => self.retransmissions = Some(number("retrans", value, "a number of times is wanted")?),
             "nconnect" => self.connections = Some(connections(value)?),
             "hard" | "soft" if value.is_empty() => self.is_hard = Some(name == "hard"),
+            "readplus" | "noreadplus" if value.is_empty() => self.uses_read_plus = Some(name == "readplus"),
             _ => return Err(UrlError::Parameter(name.to_owned())),
         }
         Ok(())
@@ -328,13 +332,15 @@ mod tests {
     #[test]
     fn parameters_go_before_options() {
         let url =
-            parse("nfs://h:5/x?version=2&mountport=7&rsize=4096&timeo=11&retrans=9&proto=udp&uid=3&hard").unwrap();
+            parse("nfs://h:5/x?version=2&mountport=7&rsize=4096&timeo=11&retrans=9&proto=udp&uid=3&hard&noreadplus")
+                .unwrap();
         let options = url.over(&Options { nfs_port: Some(1), write_bytes: Some(8), ..Options::default() });
         assert_eq!((options.version, options.transport, options.is_hard), (Version::V2, Transport::Datagram, true));
         assert_eq!((options.nfs_port, options.mount_port), (Some(5), Some(7)));
         assert_eq!((options.read_bytes, options.write_bytes), (Some(4096), Some(8)));
         assert_eq!((options.timeout, options.retransmissions), (Some(Duration::from_millis(1100)), Some(9)));
         assert!(matches!(options.credentials, Credentials::Sys { uid: 3, .. }));
+        assert!(!options.uses_read_plus);
     }
 
     #[test]

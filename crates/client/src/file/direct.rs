@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::task::JoinHandle;
 use vfs::Stability;
 
@@ -18,7 +18,7 @@ const MAX_UNDER_WAY: usize = 16;
 pub(super) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     let piece_bytes = io.mount.sizes().read as usize;
     if buffer.len() <= piece_bytes {
-        return copy(&read_piece(io, offset, buffer.len()).await?, buffer);
+        return io.read_into(offset, buffer).await.map(|read| read.count);
     }
     let whole = buffer.len();
     let mut starts = (0..whole).step_by(piece_bytes).map(|start| (start, piece_bytes.min(whole - start)));
@@ -27,41 +27,23 @@ pub(super) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result
         while under_way.len() < MAX_UNDER_WAY {
             let Some((start, count)) = starts.next() else { break };
             let (reader, offset) = (Arc::clone(io), offset + start as u64);
-            let piece = Piece::start(async move { read_piece(&reader, offset, count).await });
+            let piece = Piece::start(async move { reader.fill(offset, count as u32).await });
             under_way.push_back((count, piece));
         }
         let Some((count, piece)) = under_way.pop_front() else { return Ok(done) };
-        let bytes = piece.end(io).await?;
-        done += copy(&bytes, &mut buffer[done..])?;
-        if bytes.len() < count {
+        let segments = piece.end(io).await?;
+        segments.place(offset + done as u64, &mut buffer[done..done + count]);
+        done += segments.length() as usize;
+        if segments.length() < count as u64 {
             return Ok(done);
         }
     }
 }
 
-fn copy(bytes: &[u8], buffer: &mut [u8]) -> Result<usize> {
-    buffer[..bytes.len()].copy_from_slice(bytes);
-    Ok(bytes.len())
-}
-
-/// Reads `count` bytes, or fewer where the file ends, however many READs the server makes of it.
+/// Reads `count` bytes, or fewer where the file ends, however many calls the server makes of it.
 pub(crate) async fn read_piece(io: &Io, offset: u64, count: usize) -> Result<Bytes> {
-    let asked = u32::try_from(count).unwrap_or(u32::MAX);
-    let first = io.read(offset, asked).await?;
-    if first.bytes.len() == count || first.is_eof {
-        return Ok(first.bytes);
-    }
-    let mut all = BytesMut::from(&first.bytes[..]);
-    // Each turn brings at least one byte or ends: no data without the end of the file is an error.
-    while all.len() < count {
-        let rest = u32::try_from(count - all.len()).unwrap_or(u32::MAX);
-        let next = io.read(offset + all.len() as u64, rest).await?;
-        all.extend_from_slice(&next.bytes);
-        if next.is_eof || next.bytes.is_empty() {
-            break;
-        }
-    }
-    Ok(all.freeze())
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    io.fill(offset, count).await.map(|segments| segments.into_data().bytes)
 }
 
 /// Writes all of `data` to stable storage.

@@ -7,7 +7,7 @@ use vfs::{Attributes, SetAttributes, Stability};
 
 use super::retry::under_stateid;
 use crate::v4::OpenFile;
-use crate::{Data, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+use crate::{Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 
 /// A file as those need it who bring its data and write it late. In NFSv4 it stays open for as long as one of them is there.
 #[derive(Debug)]
@@ -20,13 +20,6 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// One READ.
-    pub(crate) async fn read(&self, offset: u64, count: u32) -> Result<Data> {
-        let Some(open) = &self.open else { return self.mount.read(&self.handle, offset, count).await };
-        let count = count.min(self.mount.sizes().read);
-        under_stateid!(self, open, stateid => open.client().read(&self.handle, stateid, offset, count))
-    }
-
     /// One WRITE.
     pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
         let Some(open) = &self.open else {

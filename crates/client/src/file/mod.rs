@@ -5,7 +5,9 @@ mod direct;
 mod io;
 mod locks;
 mod open_options;
+mod place;
 mod positional;
+mod read;
 mod retry;
 mod sparse;
 
@@ -15,10 +17,11 @@ use bytes::Bytes;
 use vfs::{Attributes, SetAttributes, Stability};
 
 use crate::v4::{OpenFile, Opening, Target};
-use crate::{Data, Entry, Handle, Mount, ReadInto, Reason, Result, WriteVerifier, Written, v4};
+use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 pub(crate) use io::Io;
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};
+pub use place::{Piece, place};
 use retry::under_stateid;
 pub use sparse::{Extent, Segment, Segments};
 
@@ -112,26 +115,6 @@ impl File {
     /// The file's attributes as they were when it was opened.
     pub fn attributes(&self) -> &Attributes {
         &self.entry.attributes
-    }
-
-    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, without a copy.
-    ///
-    /// # Errors
-    /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
-    pub async fn read(&self, offset: u64, count: u32) -> Result<Data> {
-        self.io.read(offset, count).await
-    }
-
-    /// Reads into `buffer`, at most [`Sizes::read`](crate::Sizes::read) bytes; the data is copied once. When the future is
-    /// dropped the buffer is as it was.
-    ///
-    /// # Errors
-    /// As those of [`File::read`].
-    pub async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
-        let data = self.read(offset, u32::try_from(buffer.len()).unwrap_or(u32::MAX)).await?;
-        let count = data.bytes.len();
-        buffer[..count].copy_from_slice(&data.bytes);
-        Ok(ReadInto { count, is_eof: data.is_eof })
     }
 
     /// Writes `data`, which may be at most [`Sizes::write`](crate::Sizes::write) bytes, at least as safely as `stability`.

@@ -50,9 +50,7 @@ impl File {
     /// # Errors
     /// [`crate::Status::NotSupported`] where the server has no READ_PLUS; what else it says.
     pub async fn read_plus(&self, offset: u64, count: u32) -> Result<Segments> {
-        let open = self.opened("READ_PLUS")?;
-        let count = count.min(self.mount.sizes().read);
-        under_stateid!(self, open, stateid => v4::read_plus(open.client(), self.handle(), stateid, (offset, count)))
+        self.io.read_plus(self.opened("READ_PLUS")?, offset, count).await
     }
 
     /// Where the next bytes of that kind begin, from `offset` on, or `None` when there are none: there is always a hole

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use rpc::Rejection;
 
@@ -99,6 +99,7 @@ impl Mounted {
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
         let (caches, cache_recorder) = (Caches::new(&options.caching), CacheRecorder::default());
         caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
+        let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);
         Ok(Arc::new(Mounted {
             connections,
             turn,
@@ -112,6 +113,7 @@ impl Mounted {
             sizes,
             caches,
             cache_recorder,
+            has_read_plus,
         }))
     }
 }

@@ -11,7 +11,7 @@ mod sizes;
 mod xattrs;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use crate::cache::Caches;
 use crate::core::Counters;
@@ -40,10 +40,10 @@ pub use sizes::Sizes;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Mount(Arc<Mounted>);
+pub struct Mount(pub(crate) Arc<Mounted>);
 
 #[derive(Debug)]
-struct Mounted {
+pub(crate) struct Mounted {
     connections: Box<[Connection]>,
     turn: AtomicUsize,
     /// What NFSv4 needs beside connections.
@@ -57,6 +57,8 @@ struct Mounted {
     sizes: Sizes,
     caches: Caches,
     cache_recorder: CacheRecorder,
+    /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
+    pub(crate) has_read_plus: AtomicBool,
 }
 
 impl Mount {

@@ -1,4 +1,9 @@
-use proto::nfs4::{ArgOp, Putfh, ReadPlus, ReadPlusArgs, ReadPlusOk, ReadPlusSegment, Stateid};
+use std::ops::Range;
+
+use proto::nfs4::{
+    ArgOp, CompoundOperation, MAX_READ_PLUS_SEGMENTS, OpNumber, Putfh, ReadPlus, ReadPlusArgs, ReadPlusHead,
+    ReadPlusSegment, Res, Stateid,
+};
 
 use super::client::Client;
 use super::putfh;
@@ -15,41 +20,104 @@ pub(crate) async fn read_plus(
 ) -> Result<Segments> {
     let operations = [putfh(file), ArgOp::ReadPlus(ReadPlusArgs { stateid, offset, count })];
     let reply = client.call(&Request::reading("READ_PLUS", &operations)).await?;
-    let mut results = reply.results();
-    results.ok::<Putfh, _>()?;
-    let ok = results.ok::<ReadPlus, _>()?;
-    segments(&reply, &ok, (offset, count))
-}
-
-/// Takes the segments over: each begins where the one before ends, and what lies outside of what was asked for is cut off,
-/// since a hole may be told in its whole length.
-fn segments(reply: &Reply, ok: &ReadPlusOk<'_>, (offset, count): (u64, u32)) -> Result<Segments> {
-    let end = offset.saturating_add(count.into());
-    let (mut at, mut segments) = (offset, Vec::with_capacity(ok.segments.len()));
-    for segment in &ok.segments {
-        let (begins, ends) = match segment {
-            ReadPlusSegment::Data { offset, data } => (*offset, offset.saturating_add(data.len() as u64)),
-            ReadPlusSegment::Hole { offset, length } => (*offset, offset.saturating_add(*length)),
-        };
-        let (from, to) = (begins.max(offset), ends.min(end));
-        if from >= to && begins <= at {
-            continue;
-        }
-        if from != at {
-            return Err(reply.error(Reason::Lie(Lie::Segment { expected: at, got: begins })));
-        }
-        segments.push(match segment {
-            ReadPlusSegment::Data { data, .. } => {
-                let part = &data[(from - begins) as usize..(to - begins) as usize];
-                Segment::Data { offset: from, bytes: reply.share(part) }
-            }
-            ReadPlusSegment::Hole { .. } => Segment::Hole { offset: from, length: to - from },
-        });
-        at = to;
-    }
-    if at == offset && !ok.eof && count > 0 {
+    let segments = decode(&reply, Cutter::new(offset, count))?;
+    if segments.segments.is_empty() && !segments.is_eof && count > 0 {
         return Err(reply.error(Reason::Lie(Lie::NoData)));
     }
-    // What was cut off behind is not the end of what was asked for.
-    Ok(Segments { segments, is_eof: ok.eof })
+    Ok(segments)
+}
+
+/// READ_PLUS, of whose result the head is read first and then one segment after the other.
+struct InParts;
+
+impl CompoundOperation for InParts {
+    const NUMBER: OpNumber = ReadPlus::NUMBER;
+    type Arguments<'a> = ReadPlusArgs;
+    type Reply<'a> = Res<ReadPlusHead>;
+}
+
+/// Decodes, checks and cuts the segments in one pass over the reply.
+fn decode(reply: &Reply, mut cutter: Cutter) -> Result<Segments> {
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    let head = results.ok::<InParts, _>()?;
+    if head.segments as usize > MAX_READ_PLUS_SEGMENTS {
+        return Err(reply.error(Reason::Lie(Lie::TooManySegments(head.segments))));
+    }
+    let mut segments = Vec::with_capacity(head.segments as usize);
+    for _ in 0..head.segments {
+        match results.part()? {
+            ReadPlusSegment::Data { offset: begins, data } => {
+                let part = cutter.cut(begins, data.len() as u64).map_err(|lie| reply.error(Reason::Lie(lie)))?;
+                let bytes = || reply.share(&data[(part.start - begins) as usize..(part.end - begins) as usize]);
+                segments.extend((!part.is_empty()).then(|| Segment::Data { offset: part.start, bytes: bytes() }));
+            }
+            ReadPlusSegment::Hole { offset, length } => {
+                let part = cutter.cut(offset, length).map_err(|lie| reply.error(Reason::Lie(lie)))?;
+                let length = part.end - part.start;
+                segments.extend((length > 0).then_some(Segment::Hole { offset: part.start, length }));
+            }
+        }
+    }
+    Ok(Segments { segments, is_eof: head.eof && !cutter.is_cut_behind })
+}
+
+/// Sees to it that segments follow on each other, and cuts off what was not asked for: a hole may be told in its whole length
+/// (RFC 7862 §15.10.3).
+#[derive(Debug)]
+struct Cutter {
+    asked: Range<u64>,
+    /// Where the next segment begins, when there was one.
+    next: Option<u64>,
+    /// Whether something was cut off behind, so that the end of the file is not that of what was asked for.
+    is_cut_behind: bool,
+}
+
+impl Cutter {
+    fn new(offset: u64, count: u32) -> Cutter {
+        let asked = offset..offset.saturating_add(count.into());
+        Cutter { asked, next: None, is_cut_behind: false }
+    }
+
+    /// The part of the next segment that was asked for; it may be empty. Only the first may begin too early.
+    fn cut(&mut self, begins: u64, length: u64) -> std::result::Result<Range<u64>, Lie> {
+        let expected = self.next.unwrap_or(self.asked.start);
+        let follows = if self.next.is_some() { begins == expected } else { begins <= expected };
+        if !follows {
+            return Err(Lie::Segment { expected, got: begins });
+        }
+        let ends = begins.saturating_add(length);
+        self.next = Some(ends);
+        self.is_cut_behind |= ends > self.asked.end;
+        let start = begins.clamp(self.asked.start, self.asked.end);
+        Ok(start..ends.clamp(start, self.asked.end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segment_is_cut_to_what_was_asked_for() {
+        let mut cutter = Cutter::new(100, 50);
+        assert_eq!(cutter.cut(90, 20), Ok(100..110));
+        assert_eq!(cutter.cut(110, 0), Ok(110..110));
+        assert!(!cutter.is_cut_behind);
+        assert_eq!(cutter.cut(110, u64::MAX), Ok(110..150));
+        assert!(cutter.is_cut_behind);
+        assert_eq!(cutter.cut(u64::MAX, 5), Ok(150..150));
+        assert_eq!(Cutter::new(100, 50).cut(0, 100), Ok(100..100));
+        assert_eq!(Cutter::new(u64::MAX - 1, 50).cut(u64::MAX - 1, 50), Ok(u64::MAX - 1..u64::MAX));
+    }
+
+    #[test]
+    fn segments_that_overlap_or_leave_a_gap_are_no_reply() {
+        for second in [0, 104, 106, 150, u64::MAX] {
+            let mut cutter = Cutter::new(100, 50);
+            assert_eq!(cutter.cut(100, 5), Ok(100..105));
+            assert_eq!(cutter.cut(second, 5), Err(Lie::Segment { expected: 105, got: second }));
+        }
+        assert_eq!(Cutter::new(100, 50).cut(101, 5), Err(Lie::Segment { expected: 100, got: 101 }));
+    }
 }

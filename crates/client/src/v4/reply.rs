@@ -117,6 +117,11 @@ impl<'r> Results<'r> {
         }
     }
 
+    /// A part of a result whose head was read as the result, so that what is long is checked while it is decoded.
+    pub(super) fn part<T: Decode<'r>>(&mut self) -> Result<T> {
+        self.read(Decode::decode)
+    }
+
     fn read<T>(&mut self, decode: impl FnOnce(&mut Decoder<'r>) -> xdr::Result<T>) -> Result<T> {
         decode(&mut self.from).map_err(|source| self.reply.error(Reason::BadReply(source)))
     }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used, reason = "part of each test program, which uses some of it")]
 
+pub mod forger;
 pub mod older;
 pub mod proxy;
 

@@ -1,0 +1,188 @@
+//! Reading: with READ_PLUS where the server has it, so that holes cost no bytes on the wire, and with READ elsewhere.
+
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use proto::nfs4;
+
+use super::retry::under_stateid;
+use super::{File, Io, Piece, Segment, Segments, place};
+use crate::v4::OpenFile;
+use crate::{Data, Error, Mount, ReadInto, Result, Status, v4};
+
+/// What holes are made of. It is never written, so that it takes no memory of its own.
+static ZEROS: [u8; proto::nfs3::MAX_DATA_BYTES] = [0; proto::nfs3::MAX_DATA_BYTES];
+
+impl File {
+    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them; they are copied only where data and
+    /// holes come together in one reply.
+    ///
+    /// # Errors
+    /// What the server says; [`Reason::Lie`](crate::Reason::Lie) when it brings what cannot be.
+    pub async fn read(&self, offset: u64, count: u32) -> Result<Data> {
+        self.io.read(offset, count).await
+    }
+
+    /// Reads into `buffer`, at most [`Sizes::read`](crate::Sizes::read) bytes; each is copied at most once. What a short reply
+    /// leaves out is asked for again. When the future is dropped the buffer may hold a part of the bytes.
+    ///
+    /// # Errors
+    /// As those of [`File::read`].
+    pub async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
+        self.io.read_into(offset, buffer).await
+    }
+
+    /// Reads `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, as data and holes; fewer only where the file
+    /// ends.
+    ///
+    /// # Errors
+    /// As those of [`File::read`].
+    pub async fn fill(&self, offset: u64, count: u32) -> Result<Segments> {
+        self.io.fill(offset, count).await
+    }
+}
+
+impl Io {
+    /// As [`File::read`].
+    pub(crate) async fn read(&self, offset: u64, count: u32) -> Result<Data> {
+        self.segments(offset, count).await.map(Segments::into_data)
+    }
+
+    /// As [`File::read_into`]. Each reply brings a byte at least, or the end.
+    pub(crate) async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
+        let wanted = buffer.len().min(self.mount.sizes().read as usize);
+        let mut read = ReadInto { count: 0, is_eof: false };
+        loop {
+            let (at, left) = (offset.saturating_add(read.count as u64), &mut buffer[read.count..wanted]);
+            let part = self.segments(at, left.len() as u32).await?;
+            part.place(at, left);
+            read = ReadInto { count: read.count + part.length() as usize, is_eof: part.is_eof };
+            if read.is_eof || read.count == wanted {
+                return Ok(read);
+            }
+        }
+    }
+
+    /// As [`File::fill`]. Each reply brings a byte at least, or the end.
+    pub(crate) async fn fill(&self, offset: u64, count: u32) -> Result<Segments> {
+        let wanted = count.min(self.mount.sizes().read);
+        let mut all = self.segments(offset, wanted).await?;
+        let mut done = all.length();
+        while !all.is_eof && done < u64::from(wanted) {
+            let part = self.segments(offset.saturating_add(done), wanted - done as u32).await?;
+            done += part.length();
+            all.segments.extend(part.segments);
+            all.is_eof = part.is_eof;
+        }
+        Ok(all)
+    }
+
+    /// Makes one READ_PLUS, or one READ where the server cannot do that. Each reply may say so: others that are under way
+    /// were sent before it was known.
+    async fn segments(&self, offset: u64, count: u32) -> Result<Segments> {
+        if let Some(open) = self.open.as_ref().filter(|_| self.mount.uses_read_plus()) {
+            match self.read_plus(open, offset, count).await {
+                Err(error) if is_without_read_plus(&error) => self.mount.forgo_read_plus(),
+                other => return other,
+            }
+        }
+        Ok(Segments::from_data(offset, self.read_data(offset, count).await?))
+    }
+
+    /// One READ_PLUS.
+    pub(super) async fn read_plus(&self, open: &OpenFile, offset: u64, count: u32) -> Result<Segments> {
+        let count = count.min(self.mount.sizes().read);
+        under_stateid!(self, open, stateid => v4::read_plus(open.client(), &self.handle, stateid, (offset, count)))
+    }
+
+    /// One READ.
+    async fn read_data(&self, offset: u64, count: u32) -> Result<Data> {
+        let Some(open) = &self.open else { return self.mount.read(&self.handle, offset, count).await };
+        let count = count.min(self.mount.sizes().read);
+        under_stateid!(self, open, stateid => open.client().read(&self.handle, stateid, offset, count))
+    }
+}
+
+impl Mount {
+    /// Whether files are read with READ_PLUS: the version has it, the options want it, and the server never refused it.
+    pub fn uses_read_plus(&self) -> bool {
+        self.0.has_read_plus.load(Ordering::Relaxed)
+    }
+
+    fn forgo_read_plus(&self) {
+        if self.0.has_read_plus.swap(false, Ordering::Relaxed) {
+            tracing::debug!(server = %self.server(), "no READ_PLUS; READ is used instead");
+        }
+    }
+}
+
+/// Whether the server has no READ_PLUS, or none for holes (RFC 7862 §15.10.4).
+fn is_without_read_plus(error: &Error) -> bool {
+    matches!(error.status(), Some(Status::NotSupported | Status::V4(nfs4::Status::UnionNotSupp)))
+}
+
+impl Segments {
+    /// The bytes that they tell of, holes included.
+    pub fn length(&self) -> u64 {
+        self.segments.iter().map(Segment::length).sum()
+    }
+
+    /// Puts them into `buffer`, whose first byte stands for the one at `offset` of the file.
+    pub fn place(&self, offset: u64, buffer: &mut [u8]) {
+        place(self.segments.iter().map(|segment| segment.piece(offset)), buffer);
+    }
+
+    fn from_data(offset: u64, Data { bytes, is_eof }: Data) -> Segments {
+        let segments = if bytes.is_empty() { Vec::new() } else { vec![Segment::Data { offset, bytes }] };
+        Segments { segments, is_eof }
+    }
+
+    /// All as bytes: those that were received where that is possible.
+    pub(super) fn into_data(mut self) -> Data {
+        let is_eof = self.is_eof;
+        let length = self.length() as usize;
+        let bytes = match self.segments.pop() {
+            None => Bytes::new(),
+            Some(Segment::Data { bytes, .. }) if self.segments.is_empty() => bytes,
+            Some(Segment::Hole { .. }) if self.segments.is_empty() && length <= ZEROS.len() => {
+                Bytes::from_static(&ZEROS[..length])
+            }
+            Some(last) => {
+                let start = self.segments.first().map_or(0, Segment::offset);
+                self.segments.push(last);
+                let mut bytes = vec![0; length];
+                // Zeros are there already.
+                let data = self.segments.iter().filter(|segment| matches!(segment, Segment::Data { .. }));
+                place(data.map(|segment| segment.piece(start)), &mut bytes);
+                bytes.into()
+            }
+        };
+        Data { bytes, is_eof }
+    }
+}
+
+impl Segment {
+    /// Where it begins, in bytes.
+    pub fn offset(&self) -> u64 {
+        match self {
+            Segment::Data { offset, .. } | Segment::Hole { offset, .. } => *offset,
+        }
+    }
+
+    /// How many bytes it tells of.
+    pub fn length(&self) -> u64 {
+        match self {
+            Segment::Data { bytes, .. } => bytes.len() as u64,
+            Segment::Hole { length, .. } => *length,
+        }
+    }
+
+    /// Where it belongs in a buffer whose first byte stands for the one at `start`.
+    fn piece(&self, start: u64) -> Piece<'_> {
+        let at = usize::try_from(self.offset().saturating_sub(start)).unwrap_or(usize::MAX);
+        match self {
+            Segment::Data { bytes, .. } => Piece::Data { at, bytes },
+            Segment::Hole { length, .. } => Piece::Hole { at, length: usize::try_from(*length).unwrap_or(usize::MAX) },
+        }
+    }
+}
