@@ -56,7 +56,9 @@ pub use handle::Handle;
 pub use location::Location;
 pub use mount::{Follow, Mount, Sizes};
 pub use options::{Caching, NameCaching, Options, Version};
-pub use statistics::{CacheCounters, HitsMisses};
+pub use statistics::{
+    CacheCounters, Histogram, HitsMisses, Label, OperationCounters, Procedure, ProcedureStatistics, Statistics,
+};
 pub use status::Status;
 pub use types::{
     Copied, Data, Detail, DirEntry, Entry, FsInfo, PathLimits, ReadInto, Rights, SpecialFile, WriteVerifier, Written,

@@ -69,8 +69,9 @@ impl Driver {
     }
 
     fn send(&mut self, cx: &mut Context<'_>) {
+        let now = Instant::now();
         loop {
-            if self.outgoing.is_empty() && !self.shared.lock().core.fill_datagram(&mut self.outgoing) {
+            if self.outgoing.is_empty() && !self.shared.lock().core.fill_datagram(now, &mut self.outgoing) {
                 return;
             }
             match self.socket.poll_send(cx, &self.outgoing) {
@@ -84,6 +85,7 @@ impl Driver {
     }
 
     fn receive(&mut self, cx: &mut Context<'_>) {
+        let mut now = None;
         for _ in 0..RECEIVES_PER_TURN {
             if !matches!(self.socket.poll_recv_ready(cx), Poll::Ready(Ok(()))) {
                 return;
@@ -92,7 +94,8 @@ impl Driver {
                 self.incoming.reserve(BLOCK_BYTES);
             }
             match self.socket.try_recv_buf(&mut self.incoming) {
-                Ok(_) => self.take_message(),
+                // What came in one turn came at one time.
+                Ok(_) => self.take_message(*now.get_or_insert_with(Instant::now)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => self.note(&error),
             }
@@ -100,9 +103,9 @@ impl Driver {
         cx.waker().wake_by_ref();
     }
 
-    fn take_message(&mut self) {
+    fn take_message(&mut self, now: Instant) {
         let message = self.incoming.split().freeze();
-        self.shared.lock().core.handle_message(message, &mut self.wakers);
+        self.shared.lock().core.handle_message(now, message, &mut self.wakers);
         wake_all(&mut self.wakers);
     }
 

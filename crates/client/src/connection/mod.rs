@@ -24,6 +24,7 @@ use rpc::Xid;
 use xdr::{Encode, Encoder};
 
 use crate::core::{Core, Counters, Failure, Transport};
+use crate::statistics::{Label, Statistics};
 use crate::{Credentials, Error, Options, Reason, Result};
 pub(crate) use back_calls::BackCalls;
 use dial::Dial;
@@ -108,9 +109,30 @@ impl Connection {
         arguments: &impl Encode,
         data: Option<Bytes>,
     ) -> Result<Response<O>> {
+        let write = |head: &mut Buffer| {
+            arguments.encode(&mut Encoder::new(head));
+            const { Label::of::<O>() }
+        };
+        self.call_labelled(data, write).await
+    }
+
+    /// Calls a procedure whose arguments `write` appends; it says what the call is counted as.
+    pub(crate) async fn call_labelled<O: Operation>(
+        &self,
+        data: Option<Bytes>,
+        write: impl FnOnce(&mut Buffer) -> Label,
+    ) -> Result<Response<O>> {
         let shared = &*self.0.shared;
-        let Ok(_permit) = shared.permits.acquire().await else { return Err(self.no_reply::<O>(Failure::Closed)) };
-        let xid = self.submit::<O>(arguments, data).map_err(|failure| self.no_reply::<O>(failure))?;
+        let asked = Instant::now();
+        let (_permit, has_waited) = match shared.permits.try_acquire() {
+            Ok(permit) => (permit, false),
+            Err(_) => match shared.permits.acquire().await {
+                Ok(permit) => (permit, true),
+                Err(_) => return Err(self.no_reply::<O>(Failure::Closed)),
+            },
+        };
+        let now = if has_waited { Instant::now() } else { asked };
+        let xid = self.submit::<O>((asked, now), data, write).map_err(|failure| self.no_reply::<O>(failure))?;
         match (Reply { shared, xid, is_over: false }).await {
             Ok(message) => Response::parse(message, &shared.server),
             Err(failure) => Err(self.no_reply::<O>(failure)),
@@ -159,14 +181,31 @@ impl Connection {
         self.0.shared.lock().core.counters()
     }
 
+    /// What was recorded so far, of each procedure; of caches a connection knows nothing.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        self.add_to(&mut statistics);
+        statistics
+    }
+
+    /// Adds what was recorded so far to `statistics`.
+    pub(crate) fn add_to(&self, statistics: &mut Statistics) {
+        self.0.shared.lock().core.add_to(statistics);
+    }
+
     fn no_reply<O: Operation>(&self, failure: Failure) -> Error {
         Error::new(self.server(), O::NAME, Reason::NoReply(failure))
     }
 
-    /// Encodes a call into the queue, and wakes the driver when nobody did since it looked last.
-    fn submit<O: Operation>(&self, arguments: &impl Encode, data: Option<Bytes>) -> std::result::Result<Xid, Failure> {
+    /// Encodes a call that was asked for, and has a place now, into the queue, and wakes the driver when nobody did since it
+    /// looked last.
+    fn submit<O: Operation>(
+        &self,
+        (asked, now): (Instant, Instant),
+        data: Option<Bytes>,
+        write: impl FnOnce(&mut Buffer) -> Label,
+    ) -> std::result::Result<Xid, Failure> {
         let shared = &*self.0.shared;
-        let now = Instant::now();
         let (xid, driver) = {
             let mut state = shared.lock();
             if state.is_closing {
@@ -174,10 +213,13 @@ impl Connection {
             }
             let write = |xid, head: &mut Buffer| {
                 put_header::<O>(&shared.header, xid, head);
-                arguments.encode(&mut Encoder::new(head));
+                write(head)
             };
             // The permits are as many as the core has places, so it is never full here.
             let xid = state.core.submit(now, data, write).map_err(|_| Failure::Closed)?;
+            if asked < now {
+                state.core.note_asked(xid, asked);
+            }
             (xid, state.driver.take())
         };
         if let Some(driver) = driver {

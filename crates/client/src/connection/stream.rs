@@ -142,7 +142,7 @@ impl Driver {
             let _ = pin!(tokio::task::yield_now()).poll(cx);
             return false;
         }
-        state.core.fill_batch(&mut self.batch);
+        state.core.fill_batch(Instant::now(), &mut self.batch);
         true
     }
 
@@ -166,10 +166,14 @@ impl Driver {
 
     fn take_messages(&mut self) -> Result<(), record::Error> {
         let result = {
-            let mut state = self.shared.lock();
+            let (mut state, mut now) = (self.shared.lock(), None);
             loop {
                 match self.incoming.next_message() {
-                    Ok(Some(message)) => state.core.handle_message(message, &mut self.wakers),
+                    Ok(Some(message)) => {
+                        // What came together came at one time.
+                        let now = *now.get_or_insert_with(Instant::now);
+                        state.core.handle_message(now, message, &mut self.wakers);
+                    }
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(error),
                 }

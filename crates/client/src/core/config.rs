@@ -9,6 +9,16 @@ pub enum Transport {
     Datagram,
 }
 
+impl Transport {
+    /// What stands before each message, in bytes.
+    pub(crate) fn mark_bytes(self) -> usize {
+        match self {
+            Transport::Stream => 4,
+            Transport::Datagram => 0,
+        }
+    }
+}
+
 /// When to send a call again, and when to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {

@@ -17,6 +17,21 @@ pub struct Counters {
     pub reconnects: u64,
 }
 
+impl Counters {
+    /// What was counted after `earlier`.
+    pub(crate) fn since(&self, earlier: &Counters) -> Counters {
+        Counters {
+            calls: self.calls.saturating_sub(earlier.calls),
+            replies: self.replies.saturating_sub(earlier.replies),
+            retransmissions: self.retransmissions.saturating_sub(earlier.retransmissions),
+            timeouts: self.timeouts.saturating_sub(earlier.timeouts),
+            unexpected: self.unexpected.saturating_sub(earlier.unexpected),
+            invalid: self.invalid.saturating_sub(earlier.invalid),
+            reconnects: self.reconnects.saturating_sub(earlier.reconnects),
+        }
+    }
+}
+
 impl std::ops::AddAssign for Counters {
     fn add_assign(&mut self, other: Counters) {
         self.calls += other.calls;

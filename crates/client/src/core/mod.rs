@@ -42,6 +42,8 @@ use slot::{Slot, State};
 pub use timers::Expired;
 use window::Window;
 
+use crate::statistics::{CallRecorder, Label, Statistics};
+
 /// The calls of one connection.
 #[derive(Debug)]
 pub struct Core {
@@ -62,6 +64,7 @@ pub struct Core {
     earliest: Option<Instant>,
     back_calls: BackCalls,
     counters: Counters,
+    recorder: CallRecorder,
 }
 
 /// The table is full: wait until a call is over.
@@ -85,6 +88,7 @@ impl Core {
             earliest: None,
             back_calls: BackCalls::default(),
             counters: Counters::default(),
+            recorder: CallRecorder::new(),
             config,
         }
     }
@@ -94,13 +98,19 @@ impl Core {
         self.counters
     }
 
+    /// Adds what was recorded so far to `statistics`.
+    pub fn add_to(&self, statistics: &mut Statistics) {
+        statistics.rpc += self.counters;
+        self.recorder.add_to(statistics);
+    }
+
     /// How many calls have no reply.
     pub fn pending(&self) -> usize {
         self.pending
     }
 
-    /// Puts a call in the queue. `write` appends the whole message, whose first word is the xid; `data`, when there is
-    /// some, follows as an opaque.
+    /// Puts a call in the queue. `write` appends the whole message, whose first word is the xid, and says what it is counted
+    /// as; `data`, when there is some, follows as an opaque.
     ///
     /// # Errors
     /// [`Full`].
@@ -108,7 +118,7 @@ impl Core {
         &mut self,
         now: Instant,
         data: Option<Bytes>,
-        write: impl FnOnce(Xid, &mut Buffer),
+        write: impl FnOnce(Xid, &mut Buffer) -> Label,
     ) -> Result<Xid, Full> {
         if self.taken >= self.config.max_pending {
             return Err(Full);
@@ -119,20 +129,30 @@ impl Core {
         slot.xid = xid;
         slot.state = State::Pending;
         slot.head.clear();
-        write(xid, &mut slot.head);
+        let label = write(xid, &mut slot.head);
+        slot.label = label;
         if let Some(data) = data {
             slot.head.put(&u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
             slot.data = data;
         }
-        (slot.sends, slot.expiries, slot.submitted, slot.timeout) = (0, 0, now, timeout);
+        (slot.sends, slot.expiries, slot.asked, slot.submitted, slot.timeout) = (0, 0, now, now, timeout);
         slot.deadline = now + timeout;
         slot.is_queued = true;
+        self.recorder.submitted(&label);
         self.earliest = Some(self.earliest.map_or(now + timeout, |earliest| earliest.min(now + timeout)));
         self.pending += 1;
         self.taken += 1;
         self.counters.calls += 1;
         self.queue.push_back(xid);
         Ok(xid)
+    }
+
+    /// Notes that the caller of a call had asked for it before there was a place for it.
+    pub fn note_asked(&mut self, xid: Xid, asked: Instant) {
+        let slot = self.slot_mut(xid);
+        if slot.xid == xid {
+            slot.asked = asked;
+        }
     }
 
     /// Looks whether the call is over, and makes its place free if so.
@@ -176,6 +196,7 @@ impl Core {
     pub fn fail_all(&mut self, failure: Failure, wakers: &mut Vec<Waker>) {
         for slot in self.slots.iter_mut().filter(|slot| slot.is_pending()) {
             slot.is_queued = false;
+            self.recorder.failed(&slot.label);
             wakers.extend(slot.finish(Err(failure)));
         }
         self.back_calls.end(wakers);

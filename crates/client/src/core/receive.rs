@@ -1,11 +1,13 @@
 //! What comes from the socket.
 
 use std::task::Waker;
+use std::time::Instant;
 
 use bytes::Bytes;
 use rpc::Xid;
 
 use super::{Core, Transport};
+use crate::statistics::Times;
 
 /// The message type of a reply (RFC 5531 §9), as it stands in the second word.
 const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
@@ -14,7 +16,7 @@ const CALL_WORD: [u8; 4] = [0, 0, 0, 0];
 
 impl Core {
     /// Takes a whole message from the server. The waker of the call that it answers is put into `wakers`.
-    pub fn handle_message(&mut self, message: Bytes, wakers: &mut Vec<Waker>) {
+    pub fn handle_message(&mut self, now: Instant, message: Bytes, wakers: &mut Vec<Waker>) {
         let xid = match first_words(&message) {
             Some((xid, REPLY_WORD)) => xid,
             Some((_, CALL_WORD)) if self.config.transport == Transport::Stream => {
@@ -28,13 +30,17 @@ impl Core {
             }
         };
         let xid = Xid(u32::from_be_bytes(xid));
-        let slot = self.slot_mut(xid);
+        let place = (xid.0 & self.mask()) as usize;
+        let slot = &mut self.slots[place];
         // A call that was never sent has no reply: what carries its xid was guessed.
         if slot.xid != xid || !slot.is_pending() || slot.sends == 0 {
             self.counters.unexpected += 1;
             return;
         }
         let was_queued = std::mem::take(&mut slot.is_queued);
+        let times = Times { submitted: slot.asked, sent: slot.sent, replied: now };
+        let bytes = message.len() + self.config.transport.mark_bytes();
+        self.recorder.replied(&slot.label, times, &message, bytes);
         wakers.extend(slot.finish(Ok(message)));
         self.leave_table(xid, was_queued);
         self.counters.replies += 1;

@@ -1,5 +1,7 @@
 //! What goes to the socket.
 
+use std::time::Instant;
+
 use bytes::{BufMut, BytesMut};
 
 use super::slot::{Slot, xdr_padded};
@@ -15,10 +17,10 @@ impl Core {
     }
 
     /// Moves calls from the queue into `batch` until it is full: for a stream.
-    pub fn fill_batch(&mut self, batch: &mut Batch) {
+    pub fn fill_batch(&mut self, now: Instant, batch: &mut Batch) {
         self.back_calls.fill(batch);
         while self.wants_to_send() && !batch.is_full() {
-            let Some(slot) = self.next_to_send() else { break };
+            let Some(slot) = self.next_to_send(now) else { break };
             batch.put(&rpc::record::last_mark(slot.message_bytes()).to_be_bytes());
             batch.put(slot.head.as_slice());
             batch.put_shared(&slot.data);
@@ -28,12 +30,12 @@ impl Core {
     }
 
     /// Puts the next call of the queue into `datagram`, and says whether there was one.
-    pub fn fill_datagram(&mut self, datagram: &mut BytesMut) -> bool {
+    pub fn fill_datagram(&mut self, now: Instant, datagram: &mut BytesMut) -> bool {
         datagram.clear();
         if !self.wants_to_send() {
             return false;
         }
-        let Some(slot) = self.next_to_send() else { return false };
+        let Some(slot) = self.next_to_send(now) else { return false };
         datagram.put_slice(slot.head.as_slice());
         datagram.put_slice(&slot.data);
         datagram.put_bytes(0, xdr_padded(slot.data.len()) - slot.data.len());
@@ -42,15 +44,19 @@ impl Core {
     }
 
     /// Takes the first call from the queue and counts it as sent.
-    fn next_to_send(&mut self) -> Option<&Slot> {
+    fn next_to_send(&mut self, now: Instant) -> Option<&Slot> {
         let xid = self.queue.pop_front()?;
         let place = (xid.0 & self.mask()) as usize;
         let slot = &mut self.slots[place];
         slot.is_queued = false;
         slot.sends += 1;
-        if slot.sends > 1 {
+        let is_again = slot.sends > 1;
+        if is_again {
             self.counters.retransmissions += 1;
+        } else {
+            slot.sent = now;
         }
+        self.recorder.sent(&slot.label, slot.message_bytes() + self.config.transport.mark_bytes(), is_again);
         Some(&self.slots[place])
     }
 }

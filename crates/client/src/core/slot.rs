@@ -6,6 +6,7 @@ use bytes::Bytes;
 use rpc::Xid;
 
 use super::Failure;
+use crate::statistics::Label;
 
 /// How a place in the table of calls is used.
 #[derive(Debug, Default)]
@@ -35,7 +36,13 @@ pub(super) struct Slot {
     pub(super) sends: u32,
     /// How often its time was up.
     pub(super) expiries: u32,
+    /// What the call is counted as.
+    pub(super) label: Label,
+    /// When the caller asked for it, which may be before there was a place.
+    pub(super) asked: Instant,
     pub(super) submitted: Instant,
+    /// When it was first sent.
+    pub(super) sent: Instant,
     pub(super) deadline: Instant,
     pub(super) timeout: Duration,
 }
@@ -54,7 +61,10 @@ impl Slot {
             is_queued: false,
             sends: 0,
             expiries: 0,
+            label: Label::OTHER,
+            asked: now,
             submitted: now,
+            sent: now,
             deadline: now,
             timeout: Duration::ZERO,
         }

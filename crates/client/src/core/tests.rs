@@ -29,25 +29,26 @@ impl Bench {
             .submit(self.now, None, |xid, head| {
                 head.put(&xid.0.to_be_bytes());
                 head.put(text);
+                Label::OTHER
             })
             .unwrap()
     }
 
     fn datagrams(&mut self) -> Vec<Vec<u8>> {
         let mut datagram = BytesMut::new();
-        std::iter::from_fn(|| self.core.fill_datagram(&mut datagram).then(|| datagram.to_vec())).collect()
+        std::iter::from_fn(|| self.core.fill_datagram(self.now, &mut datagram).then(|| datagram.to_vec())).collect()
     }
 
     fn stream(&mut self) -> Vec<u8> {
         let mut batch = Batch::default();
-        self.core.fill_batch(&mut batch);
+        self.core.fill_batch(self.now, &mut batch);
         let mut slices = [std::io::IoSlice::new(&[]); Batch::MAX_SLICES];
         let count = batch.slices(&mut slices);
         slices[..count].iter().flat_map(|slice| slice.to_vec()).collect()
     }
 
     fn reply(&mut self, xid: Xid, text: &[u8]) {
-        self.core.handle_message(Bytes::from(reply(xid, text)), &mut self.wakers);
+        self.core.handle_message(self.now, Bytes::from(reply(xid, text)), &mut self.wakers);
     }
 
     fn pass(&mut self, time: Duration) -> Expired {
@@ -89,7 +90,13 @@ fn calls_queued_together_go_out_in_one_batch_of_records() {
 fn data_goes_out_behind_the_head_with_length_and_padding() {
     let mut bench = Bench::soft(Transport::Stream);
     let data = Some(Bytes::from_static(b"abcde"));
-    bench.core.submit(bench.now, data, |_, head| head.put(b"head")).unwrap();
+    bench
+        .core
+        .submit(bench.now, data, |_, head| {
+            head.put(b"head");
+            Label::OTHER
+        })
+        .unwrap();
     assert_eq!(bench.stream(), b"\x80\0\0\x10head\0\0\0\x05abcde\0\0\0");
 }
 
@@ -162,8 +169,8 @@ fn message_that_is_no_reply_is_counted_as_invalid() {
     let mut bench = Bench::soft(Transport::Stream);
     let call = bench.submit(b"call");
     bench.stream();
-    bench.core.handle_message(Bytes::from_static(b"\0\0"), &mut bench.wakers);
-    bench.core.handle_message(Bytes::from_static(b"\0\0\0\x07\0\0\0\0"), &mut bench.wakers);
+    bench.core.handle_message(bench.now, Bytes::from_static(b"\0\0"), &mut bench.wakers);
+    bench.core.handle_message(bench.now, Bytes::from_static(b"\0\0\0\x07\0\0\0\0"), &mut bench.wakers);
     assert!(bench.poll(call).is_pending());
     assert_eq!(bench.core.counters().invalid, 2);
 }
@@ -202,7 +209,7 @@ fn table_takes_no_more_calls_than_it_was_given_places() {
         bench.submit(b"n");
     }
     let now = bench.now;
-    assert_eq!(bench.core.submit(now, None, |_, _| {}), Err(Full));
+    assert_eq!(bench.core.submit(now, None, |_, _| Label::OTHER), Err(Full));
     bench.core.cancel(first);
     bench.submit(b"5");
 }
@@ -304,7 +311,7 @@ fn simulate(seed: u64) {
             back.carry(&[xid, &[0, 0, 0, 1], &text].concat(), turn, &mut dice);
         }
         for message in back.arrivals(turn) {
-            bench.core.handle_message(message.into(), &mut bench.wakers);
+            bench.core.handle_message(bench.now, message.into(), &mut bench.wakers);
         }
         bench.pass(SECOND / 10);
         open.retain(|(xid, text)| match bench.poll(*xid) {

@@ -52,9 +52,11 @@ impl Core {
         let (was_queued, xid) = (slot.is_queued, slot.xid);
         slot.expiries = slot.expiries.saturating_add(1);
         self.counters.timeouts += 1;
+        self.recorder.timed_out(&slot.label);
         if !retry.is_hard && slot.expiries > retry.retransmissions {
             let failure = Failure::TimedOut { sends: slot.sends, waited: now - slot.submitted };
             slot.is_queued = false;
+            self.recorder.failed(&slot.label);
             wakers.extend(slot.finish(Err(failure)));
             self.leave_table(xid, was_queued);
             return !was_queued;

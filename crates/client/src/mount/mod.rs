@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use crate::cache::Caches;
 use crate::core::Counters;
-use crate::statistics::CacheRecorder;
+use crate::statistics::{CacheRecorder, Statistics};
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
 pub use path::Follow;
@@ -122,6 +122,23 @@ impl Mount {
     /// What all caches counted so far.
     pub fn cache_counters(&self) -> CacheCounters {
         self.0.cache_recorder.counters()
+    }
+
+    /// What was counted so far, of each procedure and by each cache.
+    ///
+    /// ```no_run
+    /// # fn example(mount: &client::Mount) {
+    /// let before = mount.statistics();
+    /// // Work for a while.
+    /// let since = mount.statistics().since(&before);
+    /// println!("{} READs", since.calls("READ"));
+    /// # }
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        statistics.caches = self.cache_counters();
+        self.0.connections.iter().for_each(|connection| connection.add_to(&mut statistics));
+        statistics
     }
 
     /// The client of NFSv4, which only its mounts have.

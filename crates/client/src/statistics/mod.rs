@@ -1,6 +1,18 @@
-//! What a mount counts: what its caches answered and what they had to ask for.
+//! What a mount counts: of each procedure, how often it was called and how long that took; of its caches, what they
+//! answered and what they had to ask for.
 
 mod caches;
+mod histogram;
+mod label;
+mod procedure;
+mod recorder;
+mod snapshot;
 
 pub(crate) use caches::CacheRecorder;
 pub use caches::{CacheCounters, HitsMisses};
+pub use histogram::Histogram;
+pub(crate) use label::CompoundLabel;
+pub use label::Label;
+pub use procedure::Procedure;
+pub(crate) use recorder::{CallRecorder, Times};
+pub use snapshot::{OperationCounters, ProcedureStatistics, Statistics};

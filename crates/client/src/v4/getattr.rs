@@ -11,25 +11,25 @@ use crate::{FsInfo, Handle, PathLimits, Result};
 
 /// The attributes of a file (RFC 7530 §16.7, RFC 8881 §18.7).
 pub(crate) async fn getattr(client: &Client, file: &Handle) -> Result<Attributes> {
-    let reply = ask(client, file, attributes::ALL).await?;
+    let reply = ask(client, file, ("GETATTR", attributes::ALL)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     attributes::neutral(&results.ok::<Getattr, _>()?).map_err(|reason| reply.error(reason))
 }
 
-async fn ask(client: &Client, file: &Handle, request: Bitmap) -> Result<Reply> {
+async fn ask(client: &Client, file: &Handle, (name, request): (&'static str, Bitmap)) -> Result<Reply> {
     let operations = [putfh(file), ArgOp::Getattr(GetattrArgs { request })];
-    client.call(&Request::reading("GETATTR", &operations)).await
+    client.call(&Request::reading(name, &operations)).await
 }
 
 /// Asks for attributes and hands each to `take`.
 async fn each(
     client: &Client,
     file: &Handle,
-    wanted: &[Attribute],
+    (name, wanted): (&'static str, &[Attribute]),
     mut take: impl FnMut(AttributeValue<'_>),
 ) -> Result<()> {
-    let reply = ask(client, file, Attribute::set(wanted)).await?;
+    let reply = ask(client, file, (name, Attribute::set(wanted))).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     for value in results.ok::<Getattr, _>()?.values() {
@@ -65,7 +65,7 @@ pub(crate) async fn fsinfo(client: &Client, root: &Handle) -> Result<FsInfo> {
         can_set_times: true,
     };
     let whole = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-    each(client, root, &wanted, |value| match value {
+    each(client, root, ("FSINFO", &wanted), |value| match value {
         AttributeValue::LinkSupport(has) => info.has_hard_links = has,
         AttributeValue::SymlinkSupport(has) => info.has_symlinks = has,
         AttributeValue::CanSetTime(can) => info.can_set_times = can,
@@ -96,7 +96,7 @@ pub(crate) async fn fsstat(client: &Client, file: &Handle) -> Result<Space> {
         Attribute::SpaceTotal,
     ];
     let mut space = Space::default();
-    each(client, file, &wanted, |value| match value {
+    each(client, file, ("FSSTAT", &wanted), |value| match value {
         AttributeValue::FilesAvail(count) => space.available_files = count,
         AttributeValue::FilesFree(count) => space.free_files = count,
         AttributeValue::FilesTotal(count) => space.total_files = count,
@@ -127,7 +127,7 @@ pub(crate) async fn pathconf(client: &Client, file: &Handle) -> Result<PathLimit
         case_insensitive: false,
         case_preserving: true,
     };
-    each(client, file, &wanted, |value| match value {
+    each(client, file, ("PATHCONF", &wanted), |value| match value {
         AttributeValue::CaseInsensitive(is) => limits.case_insensitive = is,
         AttributeValue::CasePreserving(is) => limits.case_preserving = is,
         AttributeValue::ChownRestricted(is) => limits.chown_restricted = is,

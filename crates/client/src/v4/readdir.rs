@@ -14,20 +14,25 @@ const ENTRIES: Bitmap = attributes::ALL.union(Attribute::set(&[Attribute::Rdattr
 
 /// Lists a part of a directory: names only (RFC 7530 §16.24, RFC 8881 §18.23).
 pub(crate) async fn readdir(client: &Client, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
-    list(client, dir, from, (count, NAMES)).await
+    list(client, dir, from, ("READDIR", count, NAMES)).await
 }
 
 /// Lists a part of a directory with handles and attributes.
 pub(crate) async fn readdirplus(client: &Client, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
-    list(client, dir, from, (count, ENTRIES)).await
+    list(client, dir, from, ("READDIRPLUS", count, ENTRIES)).await
 }
 
-async fn list(client: &Client, dir: &Handle, from: DirPosition, (count, request): (u32, Bitmap)) -> Result<Page> {
+async fn list(
+    client: &Client,
+    dir: &Handle,
+    from: DirPosition,
+    (name, count, request): (&'static str, u32, Bitmap),
+) -> Result<Page> {
     let (cookie, verifier) = (from.cookie, from.verifier);
     let max_count = count.min(client.most_data().0);
     let arguments = ReaddirArgs { cookie, verifier, dir_count: max_count, max_count, request };
     let operations = [putfh(dir), ArgOp::Readdir(arguments)];
-    let reply = client.call(&Request::reading("READDIR", &operations)).await?;
+    let reply = client.call(&Request::reading(name, &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     let ok = results.ok::<Readdir, _>()?;

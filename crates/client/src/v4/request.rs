@@ -1,8 +1,11 @@
+use buffer::Buffer;
 use bytes::Bytes;
 use proto::nfs4::{
     ArgOp, CompoundHead, CompoundOperation, MinorVersion, OpNumber, SequenceArgs, StableHow, Stateid, Write,
 };
 use xdr::{Encode, Encoder};
+
+use crate::statistics::{CompoundLabel, Label};
 
 /// The operations of a COMPOUND, without the SEQUENCE that goes before them.
 #[derive(Debug, Clone)]
@@ -44,24 +47,37 @@ pub(super) struct Sent<'a> {
     pub(super) sequence: Option<SequenceArgs>,
 }
 
-impl Encode for Sent<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let Request { operations, write, .. } = self.request;
+impl Sent<'_> {
+    /// Appends the arguments of the COMPOUND, and says what it is counted as.
+    pub(super) fn write(&self, head: &mut Buffer) -> Label {
+        let Request { name, operations, write, .. } = self.request;
+        let mut label = CompoundLabel::new();
         let count = operations.len() + usize::from(write.is_some()) + usize::from(self.sequence.is_some());
         let operations_count = u32::try_from(count).unwrap_or(u32::MAX);
-        let head = CompoundHead { tag: b"", minor_version: self.minor.number(), operations: operations_count };
-        head.encode(to);
+        let compound = CompoundHead { tag: b"", minor_version: self.minor.number(), operations: operations_count };
+        compound.encode(&mut Encoder::new(head));
         if let Some(sequence) = &self.sequence {
+            let mut to = Encoder::new(head);
             to.u32(OpNumber::Sequence as u32);
-            sequence.encode(to);
+            sequence.encode(&mut to);
+            label.push(OpNumber::Sequence as u32);
         }
-        operations.iter().for_each(|operation| operation.encode(to));
+        for operation in *operations {
+            let at = head.len();
+            operation.encode(&mut Encoder::new(head));
+            // An operation begins with its number.
+            let number = head.as_slice()[at..].first_chunk().map_or(0, |number| u32::from_be_bytes(*number));
+            label.push(number);
+        }
         if let Some(write) = write {
             // The length and the data come behind, from the connection.
+            let mut to = Encoder::new(head);
             to.u32(Write::NUMBER as u32);
-            write.stateid.encode(to);
+            write.stateid.encode(&mut to);
             to.u64(write.offset);
-            write.stable.encode(to);
+            write.stable.encode(&mut to);
+            label.push(Write::NUMBER as u32);
         }
+        label.finish(name)
     }
 }

@@ -22,7 +22,7 @@ impl Wire<'_> {
     pub(super) async fn send(&self, request: &Request<'_>, sequence: Option<SequenceArgs>) -> Result<Reply> {
         let sent = Sent { request, minor: self.minor, sequence };
         let data = request.write.as_ref().map(|write| write.data.clone());
-        let response = self.connection.call_with_data::<Compound>(&sent, data).await;
+        let response = self.connection.call_labelled::<Compound>(data, |head| sent.write(head)).await;
         let response = response.map_err(|error| error.during(request.name))?;
         Reply::parse(response, request.name, self.connection.server())
     }

@@ -1,0 +1,222 @@
+//! Times in buckets of a fixed number: log-linear, eight to every doubling.
+
+use std::time::Duration;
+
+/// Every doubling has this many buckets, as a power of two: a bucket is at most an eighth of its value wide.
+const STEPS_BITS: u32 = 3;
+const STEPS: u64 = 1 << STEPS_BITS;
+/// Times are counted in units of this many nanoseconds, as a power of two, so that the doublings begin near 1 µs.
+const UNIT_BITS: u32 = 7;
+/// Times have at most this many bits, in units: 2^35 units are an hour and 13 minutes.
+const VALUE_BITS: u32 = 35;
+
+/// How often which time came, from less than 1 µs to more than an hour; longer ones are counted as the longest.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let mut histogram = client::Histogram::default();
+/// histogram.record(Duration::from_micros(80));
+/// assert_eq!((histogram.count(), histogram.mean()), (1, Duration::from_micros(80)));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Histogram {
+    buckets: [u64; Histogram::BUCKETS],
+    count: u64,
+    sum_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { buckets: [0; Self::BUCKETS], count: 0, sum_ns: 0 }
+    }
+}
+
+impl Histogram {
+    /// How many buckets there are.
+    pub const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
+
+    /// Counts one time.
+    pub fn record(&mut self, time: Duration) {
+        self.record_ns(nanoseconds(time));
+    }
+
+    /// Counts one time, in nanoseconds.
+    #[inline]
+    pub(crate) fn record_ns(&mut self, time_ns: u64) {
+        self.buckets[bucket_of(time_ns)] += 1;
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(time_ns);
+    }
+
+    /// How many times there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// All times together, exactly.
+    pub fn sum(&self) -> Duration {
+        Duration::from_nanos(self.sum_ns)
+    }
+
+    /// The mean, exactly; zero when there are no times.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.sum_ns.checked_div(self.count).unwrap_or(0))
+    }
+
+    /// The time that the share `q` (0 to 1) of all times does not exceed, to within a sixteenth; zero when there are none.
+    pub fn quantile(&self, q: f64) -> Duration {
+        let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        let found = self.buckets.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        });
+        found.map_or(Duration::ZERO, |bucket| {
+            let (from, to) = bounds_ns(bucket);
+            Duration::from_nanos(from.midpoint(to))
+        })
+    }
+
+    /// The buckets that are not empty: from which time on, up to which one, and how many times are in it.
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, Duration, u64)> {
+        let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, count)| {
+            let (from, to) = bounds_ns(bucket);
+            (Duration::from_nanos(from), Duration::from_nanos(to), *count)
+        })
+    }
+
+    /// Puts a bucket of [`Histogram::buckets`] back, for a histogram that came from another process. `from` names it.
+    pub fn add_bucket(&mut self, from: Duration, count: u64) {
+        let bucket = &mut self.buckets[bucket_of(nanoseconds(from))];
+        *bucket = bucket.saturating_add(count);
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// Adds to the sum of all times, for a histogram that came from another process.
+    pub fn add_sum(&mut self, sum: Duration) {
+        self.sum_ns = self.sum_ns.saturating_add(nanoseconds(sum));
+    }
+
+    /// Counts all times of `other` too.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.combine(other, u64::saturating_add);
+    }
+
+    /// Takes all times away that `earlier` had already.
+    pub fn subtract(&mut self, earlier: &Histogram) {
+        self.combine(earlier, u64::saturating_sub);
+    }
+
+    fn combine(&mut self, other: &Histogram, how: impl Fn(u64, u64) -> u64) {
+        for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine = how(*mine, *others);
+        }
+        self.count = how(self.count, other.count);
+        self.sum_ns = how(self.sum_ns, other.sum_ns);
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram").field("count", &self.count).field("mean", &self.mean()).finish_non_exhaustive()
+    }
+}
+
+/// A time in nanoseconds, of which a u64 has 584 years.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    time.as_secs().saturating_mul(1_000_000_000).saturating_add(time.subsec_nanos().into())
+}
+
+/// The bucket that counts a time.
+#[inline]
+fn bucket_of(time_ns: u64) -> usize {
+    let value = (time_ns >> UNIT_BITS).min((1 << VALUE_BITS) - 1);
+    let bits = u64::BITS - value.leading_zeros();
+    let shift = bits.saturating_sub(STEPS_BITS + 1);
+    (u64::from(shift) * STEPS + (value >> shift)) as usize
+}
+
+/// Where a bucket begins, and where the next one does, in nanoseconds.
+fn bounds_ns(bucket: usize) -> (u64, u64) {
+    let bucket = bucket as u64;
+    let shift = (bucket / STEPS).saturating_sub(1);
+    let least = (bucket - shift * STEPS) << shift;
+    (least << UNIT_BITS, (least + (1 << shift)) << UNIT_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn of(times: impl IntoIterator<Item = Duration>) -> Histogram {
+        let mut histogram = Histogram::default();
+        times.into_iter().for_each(|time| histogram.record(time));
+        histogram
+    }
+
+    #[test]
+    fn every_time_is_in_a_bucket_an_eighth_of_it_wide_at_most() {
+        let mut time = 1000;
+        while time < 2 * nanoseconds(HOUR) / 2 {
+            let (from, to) = bounds_ns(bucket_of(time));
+            assert!(from <= time && time < to, "{time} ns is not between {from} and {to}");
+            assert!((to - from) as f64 <= from as f64 / 8.0 + 128.0, "{from} to {to} is too wide");
+            time += time / 7;
+        }
+        assert!(bucket_of(nanoseconds(HOUR)) < Histogram::BUCKETS);
+        assert_eq!(bucket_of(u64::MAX), Histogram::BUCKETS - 1);
+    }
+
+    #[test]
+    fn buckets_follow_each_other_without_a_gap() {
+        for bucket in 1..Histogram::BUCKETS {
+            assert_eq!(bounds_ns(bucket - 1).1, bounds_ns(bucket).0);
+            assert_eq!(bucket_of(bounds_ns(bucket).0), bucket);
+        }
+    }
+
+    #[test]
+    fn mean_is_exact_and_quantiles_are_within_a_sixteenth() {
+        let histogram = of((1..=10_000).map(Duration::from_micros));
+        assert_eq!(histogram.mean(), Duration::from_nanos(5_000_500));
+        for q in [0.01, 0.5, 0.9, 0.99] {
+            let (got, expected) = (histogram.quantile(q).as_secs_f64(), q * 0.01);
+            assert!((got - expected).abs() <= expected / 16.0, "{q}: {got}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_after_subtraction_is_what_came_since() {
+        let (early, late) = ([3, 70, 9000].map(Duration::from_micros), [70, 4_000_000].map(Duration::from_micros));
+        let mut whole = of(early.into_iter().chain(late));
+        whole.subtract(&of(early));
+        assert_eq!(whole, of(late));
+        whole.merge(&of(early));
+        assert_eq!(whole, of(early.into_iter().chain(late)));
+    }
+
+    #[test]
+    fn histogram_is_made_again_from_its_buckets_and_its_sum() {
+        let histogram = of([1, 50, 50, 7_000_000, 1 << 50].map(Duration::from_micros));
+        let mut again = Histogram::default();
+        again.add_sum(histogram.sum());
+        histogram.buckets().for_each(|(from, _, count)| again.add_bucket(from, count));
+        assert_eq!(again, histogram);
+    }
+
+    #[test]
+    fn histogram_of_nothing_answers_zero() {
+        let histogram = Histogram::default();
+        assert_eq!((histogram.count(), histogram.mean(), histogram.quantile(0.5)), (0, Duration::ZERO, Duration::ZERO));
+        assert_eq!(histogram.buckets().count(), 0);
+    }
+}

@@ -1,0 +1,172 @@
+//! What is counted: every call once, under its own name, whatever the version of NFS.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod fake;
+mod real;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use client::{Detail, Mount, OpenOptions, Options, Rights, SpecialFile, Statistics, Transport, Version};
+use fake::Answer;
+use proto::nfs3;
+use proto::nfs4::OpNumber;
+use real::Export;
+use vfs::{CreateMode, SetAttributes, Stability};
+
+/// The names of the procedures that were called since, each as often as it was called.
+fn called(mount: &Mount, before: &Statistics) -> Vec<&'static str> {
+    let since = mount.statistics().since(before);
+    since.procedures().flat_map(|(procedure, counted)| vec![procedure.name(); counted.calls as usize]).collect()
+}
+
+/// Makes one call, and holds what was counted for it against the names of procedures.
+macro_rules! check {
+    ($mount:expr, $names:expr, $call:expr) => {{
+        let before = $mount.statistics();
+        let done = $call.await;
+        assert_eq!(called(&$mount, &before), $names, "{}", $mount.version());
+        done
+    }};
+}
+
+async fn list(mount: &Mount, detail: Detail) {
+    let mut listing = mount.read_dir(&mount.root().handle, detail);
+    while listing.next().await.unwrap().is_some() {}
+}
+
+#[tokio::test]
+async fn every_call_is_counted_once_under_its_name() {
+    for version in [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2] {
+        let export = Export::start();
+        let mount = export.mount(version).await;
+        let (root, set) = (mount.root().handle, SetAttributes { mode: Some(0o755), ..SetAttributes::default() });
+        // The first OPEN of an owner is confirmed in 4.0 only.
+        let create = match version {
+            Version::V4_0 => &["OPEN_CONFIRM", "OPEN", "CLOSE"][..],
+            Version::V4(_) => &["CLOSE", "OPEN"],
+            _ => &["CREATE"],
+        };
+        let before = mount.statistics();
+        let file = mount.create(&root, b"file", CreateMode::Unchecked, &set).await.unwrap().handle;
+        let mut names = called(&mount, &before);
+        names.sort_by_key(|name| create.iter().position(|expected| expected == name));
+        assert_eq!(names, create, "{version}");
+        check!(mount, ["GETATTR"], mount.getattr(&file)).unwrap();
+        check!(mount, ["LOOKUP"], mount.lookup(&root, b"file")).unwrap();
+        check!(mount, ["WRITE"], mount.write(&file, 0, Bytes::from_static(b"data"), Stability::File)).unwrap();
+        check!(mount, ["READ"], mount.read(&file, 0, 100)).unwrap();
+        check!(mount, ["MKDIR"], mount.mkdir(&root, b"dir", &set)).unwrap();
+        check!(mount, ["RMDIR"], mount.rmdir(&root, b"dir")).unwrap();
+        check!(mount, ["RENAME"], mount.rename(&root, b"file", &root, b"other")).unwrap();
+        check!(mount, ["LINK"], mount.link(&file, &root, b"link")).unwrap();
+        check!(mount, ["REMOVE"], mount.remove(&root, b"link")).unwrap();
+        check!(mount, ["READDIR"], list(&mount, Detail::Names));
+        if version == Version::V2 {
+            check!(mount, ["STATFS"], mount.fsstat(&file)).unwrap();
+            continue;
+        }
+        let link = check!(mount, ["SYMLINK"], mount.symlink(&root, b"symlink", b"target", &set)).unwrap();
+        check!(mount, ["READLINK"], mount.readlink(&link.handle)).unwrap();
+        check!(mount, ["FSSTAT"], mount.fsstat(&file)).unwrap();
+        check!(mount, ["FSINFO"], mount.fsinfo(&file)).unwrap();
+        check!(mount, ["PATHCONF"], mount.pathconf(&file)).unwrap();
+        check!(mount, ["READDIRPLUS"], list(&mount, Detail::Entries));
+        check!(mount, ["MKNOD"], mount.mknod(&root, b"fifo", SpecialFile::Fifo, &set)).unwrap();
+        check!(mount, ["ACCESS"], mount.access(&file, Rights::READ)).unwrap();
+        check!(mount, ["COMMIT"], mount.commit(&file, 0, 0)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn requests_are_the_sum_of_all_procedures_and_each_has_its_times_and_bytes() {
+    let export = Export::start();
+    for version in [Version::V2, Version::V3, Version::V4_2] {
+        let mount = export.mount(version).await;
+        let root = mount.root().handle;
+        mount.lookup(&root, b"missing").await.unwrap_err();
+        for _ in 0..10 {
+            mount.getattr(&root).await.unwrap();
+        }
+        let statistics = mount.statistics();
+        assert_eq!(statistics.rpc, mount.counters());
+        let calls: u64 = statistics.procedures().map(|(_, counted)| counted.calls).sum();
+        assert_eq!((calls, calls), (statistics.rpc.calls, statistics.rpc.replies));
+        for (procedure, counted) in statistics.procedures() {
+            let name = procedure.name();
+            assert_eq!(procedure.version(), Some(version.number()), "{name}");
+            assert_eq!(counted.calls, counted.replies, "{name}");
+            assert_eq!([&counted.queue, &counted.wire, &counted.total].map(|times| times.count()), [counted.calls; 3]);
+            assert_eq!(counted.queue.sum() + counted.wire.sum(), counted.total.sum());
+            // The shortest call is a header, the shortest reply too.
+            assert!(counted.sent_bytes >= 44 * counted.calls && counted.received_bytes >= 28 * counted.calls, "{name}");
+            assert_eq!(counted.errors, u64::from(name == "LOOKUP"), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn operations_of_compounds_are_counted_one_by_one() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_1).await;
+    let before = mount.statistics();
+    let root = mount.root().handle;
+    mount.lookup(&root, b"missing").await.unwrap_err();
+    mount.getattr(&root).await.unwrap();
+    let since = mount.statistics().since(&before);
+    let counted = |operation: OpNumber| (since.operation(operation).calls, since.operation(operation).errors);
+    assert_eq!(counted(OpNumber::Sequence), (2, 0));
+    assert_eq!(counted(OpNumber::Putfh), (2, 0));
+    assert_eq!(counted(OpNumber::Lookup), (1, 1));
+    assert_eq!(counted(OpNumber::Getfh), (1, 0));
+    assert_eq!(counted(OpNumber::Getattr), (2, 0));
+}
+
+#[tokio::test]
+async fn open_and_close_are_counted_as_what_they_are() {
+    let export = Export::start();
+    for version in [Version::V4_0, Version::V4_2] {
+        let mount = export.mount(version).await;
+        let before = mount.statistics();
+        let options = OpenOptions::both().creating(CreateMode::Unchecked, SetAttributes::default());
+        mount.open(&mount.root().handle, b"file", &options).await.unwrap().close().await.unwrap();
+        let since = mount.statistics().since(&before);
+        assert_eq!((since.calls("OPEN"), since.calls("CLOSE")), (1, 1), "{version}");
+    }
+}
+
+#[tokio::test]
+async fn call_whose_datagram_is_lost_is_counted_once_and_its_retransmission_and_bytes_too() {
+    let turn = AtomicU32::new(0);
+    let address = fake::serve(move |_| match turn.fetch_add(1, Ordering::Relaxed) {
+        0 => Answer::Silence,
+        _ => Answer::Results(Vec::new()),
+    })
+    .await;
+    let timeout = Some(Duration::from_millis(50));
+    let options = Options { transport: Transport::Datagram, timeout, ..fake::options() };
+    let connection = fake::connect(address, &options).await;
+    connection.call::<nfs3::Null>(&()).await.unwrap();
+    let lossy = connection.statistics();
+    connection.call::<nfs3::Null>(&()).await.unwrap();
+    let clean = connection.statistics().since(&lossy);
+    let (lossy, clean) = (lossy.procedures().next().unwrap().1, clean.procedures().next().unwrap().1);
+    assert_eq!((lossy.calls, lossy.replies, lossy.errors), (1, 1, 0));
+    assert!(lossy.retransmissions >= 1 && lossy.timeouts == lossy.retransmissions, "{lossy:?}");
+    assert_eq!(lossy.sent_bytes, clean.sent_bytes / (1 + clean.retransmissions) * (1 + lossy.retransmissions));
+    assert!(lossy.wire.sum() >= Duration::from_millis(50), "the wait for what was lost is on the wire");
+}
+
+#[tokio::test]
+async fn call_that_fails_for_want_of_a_reply_is_an_error() {
+    let address = fake::serve(|_| Answer::Silence).await;
+    let timeout = Some(Duration::from_millis(20));
+    let options = Options { transport: Transport::Datagram, timeout, retransmissions: Some(1), ..fake::options() };
+    let connection = fake::connect(address, &options).await;
+    connection.call::<nfs3::Null>(&()).await.unwrap_err();
+    let statistics = connection.statistics();
+    let (_, null) = statistics.procedures().next().unwrap();
+    assert_eq!((null.calls, null.replies, null.errors, null.timeouts), (1, 0, 1, 2));
+}
