@@ -23,6 +23,7 @@ pub const TABLE: &[Row] = &[
     Row { name: "fs-host", needs: &["vfs"], tests: &[] },
     Row { name: "fs-mem", needs: &["vfs"], tests: &[] },
     Row { name: "fs-fault", needs: &["vfs"], tests: &["fs-mem"] },
+    Row { name: "mount", needs: &["vfs"], tests: &["fs-host", "fs-mem"] },
     Row { name: "report", needs: &["measure"], tests: &[] },
     Row { name: "state", needs: &["vfs"], tests: &[] },
     Row {
@@ -45,8 +46,8 @@ pub const TABLE: &[Row] = &[
     Row {
         name: "cli",
         needs: &[
-            "buffer", "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "net", "proto",
-            "report", "rpc", "server", "vfs", "xdr",
+            "buffer", "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "mount", "net",
+            "proto", "report", "rpc", "server", "vfs", "xdr",
         ],
         tests: &[],
     },

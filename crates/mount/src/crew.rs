@@ -1,0 +1,148 @@
+//! Which thread listens and which works.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::sync::{hold, wait, wait_for};
+
+/// The most threads of a mount.
+pub(crate) const MAX_THREADS: usize = 64;
+/// The most requests that wait for a thread. Whoever waits for one that was not even received can still be killed.
+const MAX_QUEUED: usize = 1024;
+
+/// Who does what. At least one thread listens at any time, except while the queue is full or the system gives no
+/// more threads.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    state: Mutex<State>,
+    /// Told when a request leaves the queue.
+    has_room: Condvar,
+    /// Told when a thread ends.
+    has_ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    threads: usize,
+    listening: usize,
+    ended: usize,
+    queue: VecDeque<Box<[u8]>>,
+}
+
+/// What a thread does with the request that it has received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Carry it out; others listen.
+    Work,
+    /// Carry it out once the thread with this number was started, which listens.
+    Start(usize),
+    /// Put it into the queue and listen on: nobody else does.
+    Queue,
+}
+
+impl Crew {
+    /// The first thread is about to start; its number is 0.
+    pub(crate) fn begin(&self) {
+        let mut state = hold(&self.state);
+        state.threads = 1;
+        state.listening = 1;
+    }
+
+    /// A thread that listened has received a request.
+    pub(crate) fn received(&self) -> Task {
+        let mut state = hold(&self.state);
+        if state.listening > 1 {
+            state.listening -= 1;
+            return Task::Work;
+        }
+        if state.threads == MAX_THREADS {
+            return Task::Queue;
+        }
+        state.threads += 1;
+        Task::Start(state.threads - 1)
+    }
+
+    /// The thread that was to be started could not be: nobody listens until a thread has carried out its request.
+    pub(crate) fn not_started(&self) {
+        let mut state = hold(&self.state);
+        state.threads -= 1;
+        state.listening -= 1;
+    }
+
+    /// Puts a request into the queue, once there is room.
+    pub(crate) fn queue(&self, request: &[u8]) {
+        let mut state = hold(&self.state);
+        while state.queue.len() >= MAX_QUEUED {
+            state = wait(&self.has_room, state);
+        }
+        state.queue.push_back(request.into());
+    }
+
+    /// What a thread that has carried out a request does next: that, or else it listens.
+    pub(crate) fn next(&self) -> Option<Box<[u8]>> {
+        let mut state = hold(&self.state);
+        let request = state.queue.pop_front();
+        match request {
+            Some(_) => self.has_room.notify_one(),
+            None => state.listening += 1,
+        }
+        request
+    }
+
+    /// A thread has ended, as the mount did.
+    pub(crate) fn ended(&self) {
+        hold(&self.state).ended += 1;
+        self.has_ended.notify_all();
+    }
+
+    /// Waits for the first thread to end.
+    pub(crate) fn wait_for_end(&self) {
+        let mut state = hold(&self.state);
+        while state.ended == 0 {
+            state = wait(&self.has_ended, state);
+        }
+    }
+
+    /// Whether the first thread ends within `time`.
+    pub(crate) fn ends_within(&self, time: Duration) -> bool {
+        self.wait_until(time, |state| state.ended > 0)
+    }
+
+    /// Whether all threads end within `time`.
+    pub(crate) fn all_end_within(&self, time: Duration) -> bool {
+        self.wait_until(time, |state| state.ended == state.threads)
+    }
+
+    fn wait_until(&self, time: Duration, is_true: impl Fn(&State) -> bool) -> bool {
+        let end = Instant::now() + time;
+        let mut state = hold(&self.state);
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if is_true(&state) || left.is_zero() {
+                return is_true(&state);
+            }
+            state = wait_for(&self.has_ended, state, left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_listens_whatever_happens_and_the_last_one_only_queues() {
+        let crew = Crew::default();
+        crew.begin();
+        for number in 1..MAX_THREADS {
+            assert_eq!(crew.received(), Task::Start(number));
+        }
+        assert_eq!(crew.received(), Task::Queue);
+        crew.queue(b"x");
+        assert_eq!(crew.next().as_deref(), Some(&b"x"[..]));
+        assert_eq!(crew.next(), None);
+        assert_eq!(crew.received(), Task::Work);
+        assert_eq!(crew.received(), Task::Queue);
+    }
+}

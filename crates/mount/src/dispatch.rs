@@ -1,0 +1,143 @@
+//! From a request to the operation that it asks for.
+
+use rustix::io::Errno;
+use vfs::Context;
+
+use crate::abi::opcode;
+use crate::arguments::{Arguments, Request};
+use crate::callers::Identity;
+use crate::flights::Interruption;
+use crate::ops;
+use crate::output::Output;
+use crate::session::Session;
+
+/// A request while it is carried out.
+pub(crate) struct Call<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) request: &'a Request<'a>,
+    /// Which thread carries it out.
+    pub(crate) worker: usize,
+    pub(crate) output: &'a mut Output,
+}
+
+/// What comes of a request: the reply is in the output, or an error is to be sent.
+pub(crate) type Outcome = Result<(), Errno>;
+
+impl<'a> Call<'a> {
+    /// What the request says.
+    pub(crate) fn arguments(&self) -> Arguments<'a> {
+        self.request.arguments
+    }
+
+    /// The file that it is about.
+    ///
+    /// # Errors
+    /// ESTALE when the kernel does not have it.
+    pub(crate) fn handle(&self) -> Result<vfs::Handle, Errno> {
+        self.session.nodes.handle(self.request.node)
+    }
+
+    /// Who asks.
+    pub(crate) fn identity(&self) -> Identity {
+        self.session.callers.identity(self.request)
+    }
+
+    /// What goes with a call of the file system.
+    pub(crate) fn context<'b>(&self, identity: &'b Identity) -> Context<'b> {
+        Context { caller: identity.caller(), worker: self.worker, may_block: true }
+    }
+}
+
+/// Carries out what needs no reply and no thread that may wait. Says whether the request was such a one.
+pub(crate) fn at_once(session: &Session, request: &Request<'_>) -> bool {
+    match request.opcode {
+        opcode::FORGET => ops::forget::one(session, request),
+        opcode::BATCH_FORGET => ops::forget::many(session, request),
+        opcode::INTERRUPT => interrupt(session, request),
+        _ => return false,
+    }
+    true
+}
+
+/// Whether a request may take until somebody else unlocks something.
+pub(crate) fn waits_for_a_lock(request: &Request<'_>) -> bool {
+    request.opcode == opcode::SETLKW
+}
+
+/// The thread that waits for another request got a signal.
+fn interrupt(session: &Session, request: &Request<'_>) {
+    let Ok(unique) = request.arguments.clone().u64() else { return };
+    match session.flights.interrupt(unique) {
+        Interruption::Obeyed => {
+            session.send_error(unique, Errno::INTR);
+        }
+        Interruption::Watched => {}
+        // The request may be in the hands of a thread that has not noted it yet: the kernel asks again if it is not answered by then.
+        Interruption::Unknown => {
+            session.send_error(request.unique, Errno::AGAIN);
+        }
+    }
+}
+
+/// Carries a request out.
+///
+/// # Errors
+/// What the kernel is to be told; ENOSYS for what does not exist here, which it then does not ask for again.
+pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize, output: &mut Output) -> Outcome {
+    let call = Call { session, request, worker, output };
+    match request.opcode {
+        opcode::LOOKUP => ops::lookup::run(call),
+        opcode::GETATTR => ops::getattr::run(call),
+        opcode::SETATTR => ops::setattr::run(call),
+        opcode::READLINK => ops::readlink::run(call),
+        opcode::SYMLINK => ops::symlink::run(call),
+        opcode::MKNOD => ops::mknod::run(call),
+        opcode::MKDIR => ops::mkdir::run(call),
+        opcode::UNLINK => ops::unlink::run(call),
+        opcode::RMDIR => ops::rmdir::run(call),
+        opcode::RENAME => ops::rename::run(call),
+        opcode::RENAME2 => ops::rename::run_with_flags(call),
+        opcode::LINK => ops::link::run(call),
+        opcode::OPEN => ops::open::run(call),
+        opcode::CREATE => ops::create::run(call),
+        opcode::READ => ops::read::run(call),
+        opcode::WRITE => ops::write::run(call),
+        opcode::STATFS => ops::statfs::run(call),
+        opcode::FLUSH => ops::flush::run(call),
+        opcode::RELEASE => ops::release::run(call),
+        opcode::FSYNC => ops::fsync::run(call),
+        opcode::OPENDIR => ops::opendir::run(call),
+        opcode::READDIR => ops::readdir::run(call),
+        opcode::READDIRPLUS => ops::readdirplus::run(call),
+        // Names are on the storage when the call that changed them returns.
+        opcode::RELEASEDIR | opcode::FSYNCDIR | opcode::DESTROY => Ok(()),
+        opcode::ACCESS => ops::access::run(call),
+        opcode::GETLK..=opcode::SETLKW => locks(call),
+        opcode::SETXATTR..=opcode::REMOVEXATTR => xattrs(call),
+        opcode::FALLOCATE => ops::fallocate::run(call),
+        opcode::LSEEK => ops::lseek::run(call),
+        opcode::COPY_FILE_RANGE => ops::copy_file_range::run(call),
+        // IOCTL, POLL, BMAP, TMPFILE, STATX, and what younger kernels have.
+        _ => Err(Errno::NOSYS),
+    }
+}
+
+fn locks(call: Call<'_>) -> Outcome {
+    match call.request.opcode {
+        _ if !call.session.properties.locks => Err(Errno::NOSYS),
+        opcode::GETLK => ops::getlk::run(call),
+        _ => ops::setlk::run(call),
+    }
+}
+
+fn xattrs(call: Call<'_>) -> Outcome {
+    match call.request.opcode {
+        _ if !call.session.properties.xattrs => Err(Errno::NOSYS),
+        opcode::GETXATTR => ops::getxattr::run(call),
+        opcode::SETXATTR => ops::setxattr::run(call),
+        opcode::LISTXATTR => ops::listxattr::run(call),
+        _ => ops::removexattr::run(call),
+    }
+}
+
+const _: () = assert!(opcode::GETLK + 2 == opcode::SETLKW && opcode::SETXATTR + 3 == opcode::REMOVEXATTR);

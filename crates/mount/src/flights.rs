@@ -1,0 +1,143 @@
+//! Requests without a reply so far, and interruptions of them.
+//!
+//! The kernel sends an interruption for any signal that the waiting thread gets, once for each request. Only that of a thread that was killed
+//! is obeyed, as on a mount of the kernel's own NFS client: programs do not expect that opening a file is interrupted by a
+//! timer or by the end of a child. One who waits for a lock is interrupted by any signal, as POSIX asks. A thread whose first signal was
+//! a harmless one is watched, because the kernel does not tell of further ones.
+
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use crate::callers;
+use crate::sync::{hold, wait, wait_for};
+
+/// How often threads that got a signal are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Requests without a reply.
+#[derive(Debug, Default)]
+pub(crate) struct Flights {
+    table: Mutex<Table>,
+    /// Told when there is a thread to watch, and at the end.
+    watching: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    flights: HashMap<u64, Flight>,
+    /// Threads to watch.
+    watched: Vec<u64>,
+    is_over: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    pid: u32,
+    /// Whether any signal interrupts it.
+    is_interruptible: bool,
+}
+
+/// What comes of an interruption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interruption {
+    /// The request is to be answered with EINTR, by whoever got this.
+    Obeyed,
+    /// The request goes on; the thread is watched.
+    Watched,
+    /// There is no such request: not yet, or not any more.
+    Unknown,
+}
+
+impl Flights {
+    /// A request has arrived.
+    pub(crate) fn begin(&self, unique: u64, pid: u32, is_interruptible: bool) {
+        hold(&self.table).flights.insert(unique, Flight { pid, is_interruptible });
+    }
+
+    /// Whether the request still needs its reply; whoever got a yes sends one.
+    pub(crate) fn claim(&self, unique: u64) -> bool {
+        hold(&self.table).flights.remove(&unique).is_some()
+    }
+
+    /// Whether the request still needs its reply.
+    pub(crate) fn is_waiting(&self, unique: u64) -> bool {
+        hold(&self.table).flights.contains_key(&unique)
+    }
+
+    /// The thread that waits for this request got a signal.
+    pub(crate) fn interrupt(&self, unique: u64) -> Interruption {
+        let Some(flight) = hold(&self.table).flights.get(&unique).copied() else { return Interruption::Unknown };
+        // Looked at without the lock: this reads a file.
+        if flight.is_interruptible || callers::is_killed(flight.pid) {
+            return if self.claim(unique) { Interruption::Obeyed } else { Interruption::Unknown };
+        }
+        let mut table = hold(&self.table);
+        table.watched.push(unique);
+        self.watching.notify_all();
+        Interruption::Watched
+    }
+
+    /// Waits until threads that were watched have been killed, and claims their requests. `None` at the end of the mount.
+    pub(crate) fn wait_for_killed(&self) -> Option<Vec<u64>> {
+        let mut table = hold(&self.table);
+        while table.watched.is_empty() && !table.is_over {
+            table = wait(&self.watching, table);
+        }
+        if table.is_over {
+            return None;
+        }
+        let mut table = wait_for(&self.watching, table, LOOK_INTERVAL);
+        let Table { flights, watched, .. } = &mut *table;
+        watched.retain(|unique| flights.contains_key(unique));
+        let looked_at: Vec<(u64, u32)> = watched.iter().map(|unique| (*unique, flights[unique].pid)).collect();
+        drop(table);
+        let killed = looked_at.into_iter().filter(|(_, pid)| callers::is_killed(*pid)).map(|(unique, _)| unique);
+        Some(killed.filter(|unique| self.claim(*unique)).collect())
+    }
+
+    /// The mount has ended.
+    pub(crate) fn end(&self) {
+        hold(&self.table).is_over = true;
+        self.watching.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No process has this number.
+    const DEAD: u32 = u32::MAX;
+
+    #[test]
+    fn request_is_answered_by_one_only() {
+        let flights = Flights::default();
+        flights.begin(1, DEAD, false);
+        assert_eq!(flights.interrupt(1), Interruption::Obeyed);
+        assert!(!flights.claim(1));
+        assert_eq!(flights.interrupt(1), Interruption::Unknown);
+    }
+
+    #[test]
+    fn signal_that_does_not_kill_interrupts_only_one_who_waits_for_a_lock() {
+        let flights = Flights::default();
+        flights.begin(1, std::process::id(), false);
+        flights.begin(2, std::process::id(), true);
+        assert_eq!(flights.interrupt(1), Interruption::Watched);
+        assert_eq!(flights.interrupt(2), Interruption::Obeyed);
+        assert!(flights.is_waiting(1) && !flights.is_waiting(2));
+    }
+
+    #[test]
+    fn watched_thread_that_dies_frees_its_request() {
+        let flights = Flights::default();
+        flights.begin(1, std::process::id(), false);
+        assert_eq!(flights.interrupt(1), Interruption::Watched);
+        assert_eq!(flights.wait_for_killed(), Some(vec![]));
+        hold(&flights.table).flights.insert(1, Flight { pid: DEAD, is_interruptible: false });
+        assert_eq!(flights.wait_for_killed(), Some(vec![1]));
+        flights.end();
+        assert_eq!(flights.wait_for_killed(), None);
+    }
+}

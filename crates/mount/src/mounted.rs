@@ -1,0 +1,102 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use vfs::FileSystem;
+
+use crate::attach;
+use crate::device::Device;
+use crate::error::{MountError, UnmountError};
+use crate::options::Options;
+use crate::session::Session;
+use crate::{abi, init, read_ahead};
+
+/// How long calls that are still being carried out may take after the mount has ended, before they are given up.
+const LAST_CALLS: Duration = Duration::from_secs(5);
+
+/// A file system that is mounted. Dropping this leaves it mounted, for as long as the process lives.
+pub struct Mounted {
+    session: Arc<Session>,
+    dir: PathBuf,
+}
+
+/// Mounts `fs` on the directory `dir`.
+///
+/// ```no_run
+/// use std::{path::Path, sync::Arc};
+/// use fs_mem::{MemFs, MemOptions};
+///
+/// let fs = Arc::new(MemFs::new(MemOptions::default()));
+/// let mounted = mount::mount(fs, Path::new("/mnt"), mount::Options::default())?;
+/// mounted.wait();
+/// # Ok::<(), mount::MountError>(())
+/// ```
+///
+/// # Errors
+/// A [`MountError`] for each reason why not; nothing is mounted then.
+pub fn mount(fs: Arc<dyn FileSystem>, dir: &Path, options: Options) -> Result<Mounted, MountError> {
+    let failed = |source| MountError::Place { dir: dir.to_owned(), source };
+    let dir = fs::canonicalize(dir).map_err(failed)?;
+    if !fs::metadata(&dir).map_err(failed)?.is_dir() {
+        return Err(MountError::NotDirectory(dir));
+    }
+    let device = attach::attach(&dir, abi::kind::DIRECTORY | 0o755, &options)?;
+    serve(fs, &dir, options, device).inspect_err(|_| drop(attach::detach(&dir, true)))
+}
+
+fn serve(fs: Arc<dyn FileSystem>, dir: &Path, options: Options, device: Device) -> Result<Mounted, MountError> {
+    let read_ahead_bytes = options.read_ahead_bytes;
+    let session = Arc::new(Session::new(fs, options, device));
+    init::negotiate(&session, dir)?;
+    session.start().map_err(MountError::Thread)?;
+    read_ahead::set(dir, read_ahead_bytes);
+    Ok(Mounted { session, dir: dir.to_owned() })
+}
+
+impl Mounted {
+    /// The directory that it is mounted on, as an absolute path.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Waits until it is unmounted, by whomever, and then a little for calls that are still being carried out.
+    pub fn wait(&self) {
+        self.session.crew.wait_for_end();
+        self.finish();
+    }
+
+    /// Waits like [`Mounted::wait`], but not longer than `time` for somebody to unmount. Says whether that has happened.
+    pub fn wait_for(&self, time: Duration) -> bool {
+        let is_over = self.session.crew.ends_within(time);
+        if is_over {
+            self.finish();
+        }
+        is_over
+    }
+
+    fn finish(&self) {
+        if !self.session.crew.all_end_within(LAST_CALLS) {
+            tracing::warn!(
+                "calls that were still being carried out when {} was unmounted are given up",
+                self.dir.display()
+            );
+        }
+    }
+
+    /// Unmounts it, once the kernel has written what it still had to write.
+    ///
+    /// # Errors
+    /// [`UnmountError::Busy`] while files on it are open.
+    pub fn unmount(&self) -> Result<(), UnmountError> {
+        attach::detach(&self.dir, false)
+    }
+
+    /// Takes it out of the tree of files at once; what is open there stays usable until it is closed.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn detach(&self) -> Result<(), UnmountError> {
+        attach::detach(&self.dir, true)
+    }
+}

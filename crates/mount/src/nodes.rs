@@ -1,0 +1,146 @@
+//! The numbers by which the kernel knows files, and how often it was told of each.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use rustix::io::Errno;
+use vfs::{Attributes, Handle, Timestamp};
+
+use crate::abi::ROOT;
+use crate::sync::hold;
+
+/// Files that the kernel knows. A number is given once and never again, so it needs no generation.
+#[derive(Debug)]
+pub(crate) struct Nodes(Mutex<Table>);
+
+#[derive(Debug)]
+struct Table {
+    nodes: HashMap<u64, Node>,
+    numbers: HashMap<Handle, u64>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Node {
+    handle: Handle,
+    /// How many replies named it that the kernel has not forgotten yet.
+    lookups: u64,
+    /// What the kernel was last told of its content.
+    told: Option<Version>,
+}
+
+/// What tells whether pages that the kernel has are still true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    change: u64,
+    modified: Timestamp,
+    size_bytes: u64,
+}
+
+impl Version {
+    fn of(attributes: &Attributes) -> Version {
+        Version { change: attributes.change, modified: attributes.modified, size_bytes: attributes.size_bytes }
+    }
+}
+
+impl Nodes {
+    /// Only the root, which is never forgotten.
+    pub(crate) fn new(root: Handle) -> Nodes {
+        let node = Node { handle: root, lookups: 1, told: None };
+        let (nodes, numbers) = (HashMap::from([(ROOT, node)]), HashMap::from([(root, ROOT)]));
+        Nodes(Mutex::new(Table { nodes, numbers, next: ROOT + 1 }))
+    }
+
+    /// The handle of a file.
+    ///
+    /// # Errors
+    /// ESTALE for a number that the kernel does not have.
+    pub(crate) fn handle(&self, number: u64) -> Result<Handle, Errno> {
+        hold(&self.0).nodes.get(&number).map(|node| node.handle).ok_or(Errno::STALE)
+    }
+
+    /// The number of a file, which the kernel is now told of once more.
+    pub(crate) fn tell(&self, handle: Handle, attributes: &Attributes) -> u64 {
+        let mut table = hold(&self.0);
+        let table = &mut *table;
+        let number = *table.numbers.entry(handle).or_insert(table.next);
+        if number == table.next {
+            table.next += 1;
+        }
+        let node = table.nodes.entry(number).or_insert(Node { handle, lookups: 0, told: None });
+        node.lookups += 1;
+        node.told = Some(Version::of(attributes));
+        number
+    }
+
+    /// Notes that the kernel is told these attributes.
+    pub(crate) fn tell_attributes(&self, number: u64, attributes: &Attributes) {
+        if let Some(node) = hold(&self.0).nodes.get_mut(&number) {
+            node.told = Some(Version::of(attributes));
+        }
+    }
+
+    /// Whether what the kernel was last told of the file's content is what these attributes say.
+    pub(crate) fn is_current(&self, number: u64, attributes: &Attributes) -> bool {
+        hold(&self.0).nodes.get(&number).is_some_and(|node| node.told == Some(Version::of(attributes)))
+    }
+
+    /// The kernel has forgotten `count` of the times that it was told of a file.
+    pub(crate) fn forget(&self, number: u64, count: u64) {
+        let mut table = hold(&self.0);
+        let Some(node) = table.nodes.get_mut(&number).filter(|_| number != ROOT) else { return };
+        node.lookups = node.lookups.saturating_sub(count);
+        if node.lookups == 0 {
+            let handle = node.handle;
+            table.nodes.remove(&number);
+            table.numbers.remove(&handle);
+        }
+    }
+
+    /// How many files the kernel knows, the root among them.
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        hold(&self.0).nodes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::FileKind;
+
+    use super::*;
+
+    fn file() -> Attributes {
+        Attributes::new(FileKind::Regular, 5)
+    }
+
+    #[test]
+    fn file_has_one_number_until_the_kernel_has_forgotten_all_it_was_told_and_then_never_again() {
+        let nodes = Nodes::new(Handle::from_u64(1));
+        let number = nodes.tell(Handle::from_u64(5), &file());
+        assert_eq!(nodes.tell(Handle::from_u64(5), &file()), number);
+        nodes.forget(number, 1);
+        assert_eq!(nodes.handle(number), Ok(Handle::from_u64(5)));
+        nodes.forget(number, 1);
+        assert_eq!(nodes.handle(number), Err(Errno::STALE));
+        assert_ne!(nodes.tell(Handle::from_u64(5), &file()), number);
+        assert_eq!(nodes.count(), 2);
+    }
+
+    #[test]
+    fn root_is_never_forgotten() {
+        let nodes = Nodes::new(Handle::from_u64(1));
+        assert_eq!(nodes.tell(Handle::from_u64(1), &file()), ROOT);
+        nodes.forget(ROOT, u64::MAX);
+        assert!(nodes.handle(ROOT).is_ok());
+    }
+
+    #[test]
+    fn pages_are_current_while_the_content_is_what_the_kernel_was_told() {
+        let nodes = Nodes::new(Handle::from_u64(1));
+        let number = nodes.tell(Handle::from_u64(5), &file());
+        assert!(nodes.is_current(number, &Attributes { mode: 0, ..file() }));
+        assert!(!nodes.is_current(number, &Attributes { change: 1, ..file() }));
+        assert!(!nodes.is_current(number, &Attributes { size_bytes: 1, ..file() }));
+    }
+}

@@ -1,0 +1,9 @@
+//! FSYNC: everything that was written is on stable storage when it returns.
+
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+
+pub(crate) fn run(call: Call<'_>) -> Outcome {
+    let opened = call.session.files.get(call.arguments().u64()?)?;
+    opened.file.sync(&opened.context(call.worker)).map_err(errno)
+}

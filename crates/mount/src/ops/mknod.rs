@@ -1,0 +1,30 @@
+//! MKNOD: a new file of any kind but directories and symbolic links.
+
+use rustix::io::Errno;
+use vfs::{CreateMode, NewNode, Place, SetAttributes};
+
+use crate::abi::kind;
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+use crate::reply::device_of;
+
+pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+    let mut arguments = call.arguments();
+    let (mode, device) = (arguments.u32()?, arguments.u32()?);
+    // The mask that the mode went through, and padding.
+    arguments.bytes(8)?;
+    let place = Place { dir: call.handle()?, name: arguments.name()? };
+    let set = SetAttributes { mode: Some(mode & 0o7777), ..SetAttributes::default() };
+    let identity = call.identity();
+    let (cx, fs) = (call.context(&identity), &call.session.fs);
+    let made = match mode & kind::MASK {
+        0 | kind::REGULAR => fs.create(&cx, place, CreateMode::Guarded, &set),
+        kind::BLOCK_DEVICE => fs.make_node(&cx, place, NewNode::BlockDevice(device_of(device)), &set),
+        kind::CHAR_DEVICE => fs.make_node(&cx, place, NewNode::CharDevice(device_of(device)), &set),
+        kind::FIFO => fs.make_node(&cx, place, NewNode::Fifo, &set),
+        kind::SOCKET => fs.make_node(&cx, place, NewNode::Socket, &set),
+        _ => return Err(Errno::INVAL),
+    };
+    call.reply_entry(&made.map_err(errno)?);
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! The operations of the kernel's interface, one file each.
+
+pub(crate) mod access;
+pub(crate) mod copy_file_range;
+pub(crate) mod create;
+pub(crate) mod fallocate;
+pub(crate) mod flush;
+pub(crate) mod forget;
+pub(crate) mod fsync;
+pub(crate) mod getattr;
+pub(crate) mod getlk;
+pub(crate) mod getxattr;
+pub(crate) mod link;
+pub(crate) mod listxattr;
+mod lock_range;
+pub(crate) mod lookup;
+pub(crate) mod lseek;
+pub(crate) mod mkdir;
+pub(crate) mod mknod;
+pub(crate) mod open;
+pub(crate) mod opendir;
+pub(crate) mod read;
+pub(crate) mod readdir;
+pub(crate) mod readdirplus;
+pub(crate) mod readlink;
+pub(crate) mod release;
+pub(crate) mod removexattr;
+pub(crate) mod rename;
+pub(crate) mod rmdir;
+pub(crate) mod setattr;
+pub(crate) mod setlk;
+pub(crate) mod setxattr;
+pub(crate) mod statfs;
+pub(crate) mod symlink;
+pub(crate) mod unlink;
+pub(crate) mod write;
+mod xattr_name;

@@ -1,0 +1,60 @@
+//! OPEN: a file to be read and written.
+
+use vfs::{Attributes, Handle, OpenMode, SetAttributes};
+
+use crate::abi::{flags, open};
+use crate::callers::Identity;
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+use crate::files::Opened;
+use crate::output::Undo;
+
+pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+    let flags = call.arguments().u32()?;
+    let handle = call.handle()?;
+    let identity = call.identity();
+    let opened = open_file(&call, handle, identity, flags)?;
+    let cx = opened.context(call.worker);
+    if flags & flags::TRUNCATE != 0 {
+        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+        call.session.fs.set_attributes(&cx, &handle, &set).map_err(errno)?;
+    }
+    let attributes = opened.file.attributes(&cx).map_err(errno)?;
+    let is_current = is_current(&call, &attributes);
+    reply(&mut call, opened, is_current);
+    Ok(())
+}
+
+/// Opens a file for whoever asks.
+pub(crate) fn open_file(
+    call: &Call<'_>,
+    handle: Handle,
+    identity: Identity,
+    flags: u32,
+) -> Result<Opened, rustix::io::Errno> {
+    let mode = if flags & flags::ACCESS_MODE == flags::READ_ONLY { OpenMode::Read } else { OpenMode::Write };
+    let file = call.session.fs.open(&call.context(&identity), &handle, mode).map_err(errno)?;
+    Ok(Opened::new(file, handle, identity))
+}
+
+/// Whether the kernel's pages are still true. If they are not, it learns that its attributes are not either: it drops the pages by itself, and
+/// would go on to believe in the file's old end.
+fn is_current(call: &Call<'_>, attributes: &Attributes) -> bool {
+    let is_current = call.session.nodes.is_current(call.request.node, attributes);
+    if !is_current {
+        call.session.forget_attributes(call.request.node);
+        call.session.nodes.tell_attributes(call.request.node, attributes);
+    }
+    is_current
+}
+
+/// `fuse_open_out`.
+pub(crate) fn reply(call: &mut Call<'_>, opened: Opened, is_current: bool) {
+    let number = call.session.files.insert(opened);
+    call.output.gives(Undo::Close(number));
+    let direct = if call.session.options.is_direct { open::DIRECT_IO } else { 0 };
+    let keep = if is_current { open::KEEP_CACHE } else { 0 };
+    call.output.u64(number);
+    call.output.u32(direct | keep);
+    call.output.u32(0);
+}

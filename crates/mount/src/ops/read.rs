@@ -1,0 +1,21 @@
+//! READ: bytes of a file, read to where the reply leaves from.
+
+use rustix::io::Errno;
+
+use crate::abi::MAX_DATA_BYTES;
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+
+pub(crate) fn run(call: Call<'_>) -> Outcome {
+    let mut arguments = call.arguments();
+    let opened = call.session.files.get(arguments.u64()?)?;
+    let offset_bytes = arguments.u64()?;
+    let size = arguments.u32()? as usize;
+    if size > MAX_DATA_BYTES {
+        return Err(Errno::INVAL);
+    }
+    let into = call.output.room(size);
+    let count = opened.file.read_at(&opened.context(call.worker), offset_bytes, into).map_err(errno)?;
+    call.output.advance(count.min(size));
+    Ok(())
+}

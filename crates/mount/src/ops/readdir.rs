@@ -1,0 +1,106 @@
+//! READDIR: names in a directory.
+
+use std::ops::ControlFlow;
+
+use rustix::io::Errno;
+use vfs::{Attributes, Detail, DirEntry, FileKind, Handle, ReadDir};
+
+use crate::abi::{DIRENT_BYTES, ENTRY_BYTES, MAX_DATA_BYTES};
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+use crate::reply::kind_bits;
+
+/// How many places are taken by `.` and `..`, which the file system does not list: its own begin behind them, and leave room at the end.
+const DOTS: u64 = 2;
+/// What the kernel shows for a kind that is not known.
+const UNKNOWN: u32 = 0;
+
+pub(crate) fn run(mut call: Call<'_>) -> Outcome {
+    list(&mut call, Detail::Names)
+}
+
+/// A name in a listing.
+struct Item<'a> {
+    name: &'a [u8],
+    fileid: u64,
+    /// Where the listing goes on behind it.
+    next: u64,
+    kind: Option<FileKind>,
+}
+
+/// Lists names, with the files themselves where details are wanted.
+pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> Outcome {
+    let mut arguments = call.arguments();
+    arguments.u64()?;
+    let place = arguments.u64()?;
+    let room = (arguments.u32()? as usize).min(MAX_DATA_BYTES);
+    let dir = call.handle()?;
+    let place = dots(call, &dir, (place, room), detail)?;
+    if place < DOTS {
+        return Ok(());
+    }
+    let identity = call.identity();
+    let (fs, cx) = (&call.session.fs, call.context(&identity));
+    let list = ReadDir { dir: &dir, after: place - DOTS, detail };
+    let mut each = |entry: DirEntry<'_>| put_entry(call, &entry, room, detail);
+    match fs.read_dir(&cx, list, &mut each) {
+        Err(error) if call.output.length() == 0 => Err(errno(error)),
+        // What was found before the error is given, and the error is met again behind it.
+        _ => Ok(()),
+    }
+}
+
+/// Puts in `.` and `..`, if the listing has not passed them, and says where it goes on.
+fn dots(call: &mut Call<'_>, dir: &Handle, (place, room): (u64, usize), detail: Detail) -> Result<u64, Errno> {
+    if place >= DOTS {
+        return Ok(place);
+    }
+    let identity = call.identity();
+    let cx = call.context(&identity);
+    let own = call.session.fs.attributes(&cx, dir).map_err(errno)?;
+    let above = call.session.fs.parent(&cx, dir).map_or(own, |entry| entry.attributes);
+    let dots: [(&[u8], Attributes); 2] = [(b".", own), (b"..", above)];
+    for (next, (name, attributes)) in (1..).zip(dots).skip(place as usize) {
+        let item = Item { name, fileid: attributes.fileid, next, kind: Some(FileKind::Directory) };
+        if !fits(call, &item, room, detail) {
+            return Ok(next - 1);
+        }
+        if detail == Detail::Entries {
+            // Number 0: the kernel has these two already.
+            call.output.zeros(ENTRY_BYTES);
+        }
+        put(call, &item);
+    }
+    Ok(DOTS)
+}
+
+fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, room: usize, detail: Detail) -> ControlFlow<()> {
+    let kind = entry.entry.map(|entry| entry.attributes.kind);
+    let item = Item { name: entry.name, fileid: entry.fileid, next: entry.cookie.saturating_add(DOTS), kind };
+    if !fits(call, &item, room, detail) {
+        return ControlFlow::Break(());
+    }
+    match (detail, &entry.entry) {
+        (Detail::Names, _) => {}
+        (Detail::Entries, Some(entry)) => call.reply_entry(entry),
+        (Detail::Entries, None) => call.output.zeros(ENTRY_BYTES),
+    }
+    put(call, &item);
+    ControlFlow::Continue(())
+}
+
+fn fits(call: &Call<'_>, item: &Item<'_>, room: usize, detail: Detail) -> bool {
+    let entry = if detail == Detail::Entries { ENTRY_BYTES } else { 0 };
+    call.output.length() + entry + (DIRENT_BYTES + item.name.len()).next_multiple_of(8) <= room
+}
+
+/// `fuse_dirent`.
+fn put(call: &mut Call<'_>, item: &Item<'_>) {
+    call.output.u64(item.fileid);
+    call.output.u64(item.next);
+    call.output.u32(u32::try_from(item.name.len()).unwrap_or(0));
+    call.output.u32(item.kind.map_or(UNKNOWN, |kind| kind_bits(kind) >> 12));
+    call.output.bytes(item.name);
+    let length = DIRENT_BYTES + item.name.len();
+    call.output.zeros(length.next_multiple_of(8) - length);
+}

@@ -1,0 +1,19 @@
+//! READLINK: the target of a symbolic link.
+
+use rustix::io::Errno;
+
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+
+/// The longest target that the kernel takes, in bytes: a page less the NUL that it puts behind.
+const MAX_TARGET_BYTES: usize = 4095;
+
+pub(crate) fn run(call: Call<'_>) -> Outcome {
+    let identity = call.identity();
+    let target = call.session.fs.read_link(&call.context(&identity), &call.handle()?).map_err(errno)?;
+    if target.len() > MAX_TARGET_BYTES {
+        return Err(Errno::NAMETOOLONG);
+    }
+    call.output.bytes(&target);
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! RELEASE: the last descriptor of an open file was closed.
+
+use vfs::LockOwner;
+
+use crate::abi::RELEASE_FLOCK_UNLOCK;
+use crate::dispatch::{Call, Outcome};
+
+pub(crate) fn run(call: Call<'_>) -> Outcome {
+    let mut arguments = call.arguments();
+    let number = arguments.u64()?;
+    let _flags = arguments.u32()?;
+    let release_flags = arguments.u32()?;
+    let owner = LockOwner(arguments.u64()?);
+    let Some(opened) = call.session.files.remove(number) else { return Ok(()) };
+    let cx = opened.context(call.worker);
+    if release_flags & RELEASE_FLOCK_UNLOCK != 0 {
+        match opened.file.unlock(&cx, owner, 0..=u64::MAX) {
+            Ok(()) => call.session.lock_waits.hurry(),
+            Err(error) => tracing::warn!(%error, "a lock of a file that is closed could not be given up"),
+        }
+    }
+    // What was written through a mapping after the last close has nobody who could be told of an error.
+    if let Err(error) = opened.flush(call.worker) {
+        tracing::warn!(%error, "what was written to a file after it was closed is lost");
+    }
+    Ok(())
+}

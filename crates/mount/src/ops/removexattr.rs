@@ -1,0 +1,10 @@
+//! REMOVEXATTR: an extended attribute less.
+
+use super::xattr_name::{self, errno};
+use crate::dispatch::{Call, Outcome};
+
+pub(crate) fn run(call: Call<'_>) -> Outcome {
+    let name = xattr_name::parse(call.arguments().text()?)?;
+    let identity = call.identity();
+    call.session.fs.remove_xattr(&call.context(&identity), &call.handle()?, name).map_err(errno)
+}

@@ -1,0 +1,12 @@
+//! UNLINK: a name less.
+
+use vfs::Place;
+
+use crate::dispatch::{Call, Outcome};
+use crate::errno::errno;
+
+pub(crate) fn run(call: Call<'_>) -> Outcome {
+    let place = Place { dir: call.handle()?, name: call.arguments().name()? };
+    let identity = call.identity();
+    call.session.fs.remove(&call.context(&identity), place).map_err(errno)
+}

@@ -1,0 +1,141 @@
+//! A reply while it is made: one piece of memory with the header in front, so that it leaves by one write and nothing is moved.
+
+use crate::abi::OUT_HEADER_BYTES;
+
+/// What has to be taken back when the reply reaches nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undo {
+    /// The kernel never learned of this file.
+    Forget(u64),
+    /// The kernel never learned of this open file.
+    Close(u64),
+}
+
+/// A reply, and what it gave to the kernel.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// Always initialised, and never made shorter; `used` bytes of it count.
+    bytes: Vec<u8>,
+    used: usize,
+    undo: Vec<Undo>,
+    is_postponed: bool,
+}
+
+impl Output {
+    /// An empty reply.
+    pub(crate) fn new() -> Output {
+        Output { bytes: vec![0; 4096], used: OUT_HEADER_BYTES, undo: Vec::new(), is_postponed: false }
+    }
+
+    /// Empties it for the next one.
+    pub(crate) fn clear(&mut self) {
+        self.used = OUT_HEADER_BYTES;
+        self.undo.clear();
+        self.is_postponed = false;
+    }
+
+    /// How many bytes there are behind the header.
+    pub(crate) fn length(&self) -> usize {
+        self.used - OUT_HEADER_BYTES
+    }
+
+    /// Room for `count` bytes behind what is there; [`Output::advance`] says how many of them count. The caller has checked
+    /// that this is not more than a reply may hold.
+    pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {
+        let end = self.used + count;
+        if self.bytes.len() < end {
+            self.bytes.resize(end.next_power_of_two(), 0);
+        }
+        &mut self.bytes[self.used..end]
+    }
+
+    /// Makes the next `count` bytes of the room part of the reply.
+    pub(crate) fn advance(&mut self, count: usize) {
+        self.used = (self.used + count).min(self.bytes.len());
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
+        self.advance(bytes.len());
+    }
+
+    pub(crate) fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_ne_bytes());
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_ne_bytes());
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) {
+        self.bytes(&value.to_ne_bytes());
+    }
+
+    pub(crate) fn zeros(&mut self, count: usize) {
+        self.room(count).fill(0);
+        self.advance(count);
+    }
+
+    /// Notes what the reply gives to the kernel.
+    pub(crate) fn gives(&mut self, undo: Undo) {
+        self.undo.push(undo);
+    }
+
+    /// What the reply gave to the kernel.
+    pub(crate) fn given(&self) -> &[Undo] {
+        &self.undo
+    }
+
+    /// Says that the reply is sent later, by somebody else.
+    pub(crate) fn postpone(&mut self) {
+        self.is_postponed = true;
+    }
+
+    /// Whether the reply is sent later.
+    pub(crate) fn is_postponed(&self) -> bool {
+        self.is_postponed
+    }
+
+    /// The whole message.
+    pub(crate) fn message(&mut self, unique: u64) -> &[u8] {
+        let header = header(self.used, 0, unique);
+        self.bytes[..OUT_HEADER_BYTES].copy_from_slice(&header);
+        &self.bytes[..self.used]
+    }
+}
+
+/// The header of a message of `length` bytes; `error` is an error as a negative number, 0, or a notification's code.
+pub(crate) fn header(length: usize, error: i32, unique: u64) -> [u8; OUT_HEADER_BYTES] {
+    let mut header = [0; OUT_HEADER_BYTES];
+    header[..4].copy_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes());
+    header[4..8].copy_from_slice(&error.to_ne_bytes());
+    header[8..].copy_from_slice(&unique.to_ne_bytes());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_is_header_and_what_was_put_in_and_nothing_of_the_reply_before() {
+        let mut output = Output::new();
+        output.bytes(&[0xff; 100]);
+        output.clear();
+        output.u32(5);
+        output.room(64).fill(9);
+        output.advance(2);
+        let mut expected = header(22, 0, 3).to_vec();
+        expected.extend(5_u32.to_ne_bytes());
+        expected.extend([9, 9]);
+        assert_eq!(output.message(3), expected);
+    }
+
+    #[test]
+    fn reply_grows_as_far_as_its_data_needs() {
+        let mut output = Output::new();
+        output.room(1 << 20).fill(1);
+        output.advance(1 << 20);
+        assert_eq!(output.message(1).len(), OUT_HEADER_BYTES + (1 << 20));
+    }
+}

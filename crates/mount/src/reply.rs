@@ -1,0 +1,115 @@
+//! Attributes and entries as the kernel wants them.
+
+use std::time::Duration;
+
+use vfs::{Attributes, Device, Entry, FileKind};
+
+use crate::abi::{self, kind};
+use crate::dispatch::Call;
+use crate::output::{Output, Undo};
+
+/// The unit of `blocks`, in bytes.
+const BLOCK_BYTES: u64 = 512;
+
+/// The kind of file as part of a mode.
+pub(crate) fn kind_bits(of: FileKind) -> u32 {
+    match of {
+        FileKind::Regular => kind::REGULAR,
+        FileKind::Directory => kind::DIRECTORY,
+        FileKind::Symlink => kind::SYMLINK,
+        FileKind::BlockDevice => kind::BLOCK_DEVICE,
+        FileKind::CharDevice => kind::CHAR_DEVICE,
+        FileKind::Fifo => kind::FIFO,
+        FileKind::Socket => kind::SOCKET,
+    }
+}
+
+/// A device's number as the kernel packs it: eight low bits of the minor number, then the major one, then the rest.
+fn device_number(device: Device) -> u32 {
+    device.minor & 0xff | device.major << 8 | (device.minor & !0xff) << 12
+}
+
+/// The device of a number.
+pub(crate) fn device_of(number: u32) -> Device {
+    Device { major: number >> 8 & 0xfff, minor: number & 0xff | number >> 12 & 0xf_ff00 }
+}
+
+/// `fuse_attr`.
+fn attributes(output: &mut Output, of: &Attributes) {
+    output.u64(of.fileid);
+    output.u64(of.size_bytes);
+    output.u64(of.used_bytes.div_ceil(BLOCK_BYTES));
+    for time in [of.accessed, of.modified, of.changed] {
+        output.u64(time.seconds.cast_unsigned());
+    }
+    for time in [of.accessed, of.modified, of.changed] {
+        output.u32(time.nanoseconds);
+    }
+    for word in [kind_bits(of.kind) | of.mode & 0o7777, of.links, of.uid, of.gid, device_number(of.device)] {
+        output.u32(word);
+    }
+    // The size of blocks, which the kernel chooses, and flags.
+    output.zeros(8);
+}
+
+fn seconds(output: &mut Output, time: Duration) {
+    output.u64(time.as_secs());
+}
+
+impl Call<'_> {
+    /// `fuse_attr_out` of the file that the request is about.
+    pub(crate) fn reply_attributes(&mut self, of: &Attributes) {
+        self.session.nodes.tell_attributes(self.request.node, of);
+        let validity = self.session.options.validity.attributes;
+        seconds(self.output, validity);
+        self.output.u32(validity.subsec_nanos());
+        self.output.zeros(4);
+        attributes(self.output, of);
+    }
+
+    /// `fuse_entry_out`, which makes the kernel know the file.
+    pub(crate) fn reply_entry(&mut self, entry: &Entry) {
+        let number = self.session.nodes.tell(entry.handle, &entry.attributes);
+        self.output.gives(Undo::Forget(number));
+        let validity = self.session.options.validity;
+        self.output.u64(number);
+        // Numbers are never given twice, so all are of one generation.
+        self.output.u64(0);
+        seconds(self.output, validity.names);
+        seconds(self.output, validity.attributes);
+        self.output.u32(validity.names.subsec_nanos());
+        self.output.u32(validity.attributes.subsec_nanos());
+        attributes(self.output, &entry.attributes);
+    }
+
+    /// `fuse_entry_out` for a name that is not there, which the kernel may remember.
+    pub(crate) fn reply_absence(&mut self) {
+        let validity = self.session.options.validity.absences;
+        self.output.zeros(16);
+        seconds(self.output, validity);
+        self.output.zeros(8);
+        self.output.u32(validity.subsec_nanos());
+        self.output.zeros(abi::ENTRY_BYTES - 36);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_numbers_are_packed_and_unpacked() {
+        for (major, minor) in [(8, 1), (0xfff, 0xf_ffff), (1, 0x300), (0, 0)] {
+            let device = Device { major, minor };
+            assert_eq!(device_of(device_number(device)), device);
+        }
+        assert_eq!(device_number(Device { major: 8, minor: 0x101 }), 0x10_0801);
+    }
+
+    #[test]
+    fn attributes_take_the_bytes_that_the_kernel_wants() {
+        let mut output = Output::new();
+        attributes(&mut output, &Attributes::new(FileKind::Fifo, 7));
+        assert_eq!(output.length(), 88);
+    }
+}

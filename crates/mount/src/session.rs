@@ -1,0 +1,170 @@
+//! What all threads of a mount share, and the loop that each of them runs.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+use rustix::io::Errno;
+use vfs::{FileSystem, Properties};
+
+use crate::abi::{MAX_DATA_BYTES, NOTIFY_INVAL_INODE, OUT_HEADER_BYTES, REQUEST_HEAD_BYTES};
+use crate::arguments::Request;
+use crate::callers::Callers;
+use crate::crew::{Crew, Task};
+use crate::device::{Device, Received};
+use crate::dispatch;
+use crate::files::Files;
+use crate::flights::Flights;
+use crate::lock_waits::LockWaits;
+use crate::nodes::Nodes;
+use crate::options::Options;
+use crate::output::{self, Output, Undo};
+
+/// What a mount consists of.
+pub(crate) struct Session {
+    pub(crate) fs: Arc<dyn FileSystem>,
+    pub(crate) properties: Properties,
+    pub(crate) options: Options,
+    pub(crate) device: Device,
+    pub(crate) nodes: Nodes,
+    pub(crate) files: Files,
+    pub(crate) callers: Callers,
+    pub(crate) flights: Flights,
+    pub(crate) lock_waits: LockWaits,
+    pub(crate) crew: Crew,
+}
+
+impl Session {
+    pub(crate) fn new(fs: Arc<dyn FileSystem>, options: Options, device: Device) -> Session {
+        Session {
+            properties: fs.properties(),
+            nodes: Nodes::new(fs.root()),
+            fs,
+            options,
+            device,
+            files: Files::default(),
+            callers: Callers::default(),
+            flights: Flights::default(),
+            lock_waits: LockWaits::default(),
+            crew: Crew::default(),
+        }
+    }
+
+    /// Starts the first thread that answers requests, and the two that look after interruptions and locks.
+    ///
+    /// # Errors
+    /// When there are no threads.
+    pub(crate) fn start(self: &Arc<Session>) -> io::Result<()> {
+        self.crew.begin();
+        self.spawn("fuse-signals", Session::watch_signals)?;
+        self.spawn("fuse-locks", |session| session.lock_waits.run(session))?;
+        self.spawn("fuse-0", |session| session.serve(0))
+    }
+
+    fn spawn(self: &Arc<Session>, name: &str, run: impl FnOnce(&Arc<Session>) + Send + 'static) -> io::Result<()> {
+        let session = Arc::clone(self);
+        thread::Builder::new().name(name.to_owned()).spawn(move || run(&session)).map(drop)
+    }
+
+    /// Receives requests and answers them until the mount ends.
+    fn serve(self: &Arc<Session>, worker: usize) {
+        let mut input = vec![0; MAX_DATA_BYTES + REQUEST_HEAD_BYTES];
+        let mut output = Output::new();
+        while let Received::Request(count) = self.device.receive(&mut input) {
+            self.take(&input[..count], worker, &mut output);
+        }
+        self.flights.end();
+        self.lock_waits.end();
+        self.crew.ended();
+    }
+
+    /// Answers one request, or finds somebody who does.
+    fn take(self: &Arc<Session>, bytes: &[u8], worker: usize, output: &mut Output) {
+        let Some(request) = Request::parse(bytes) else { return };
+        if dispatch::at_once(self, &request) {
+            return;
+        }
+        self.flights.begin(request.unique, request.pid, dispatch::waits_for_a_lock(&request));
+        match self.crew.received() {
+            Task::Queue => return self.crew.queue(bytes),
+            Task::Start(number) => {
+                if let Err(error) = self.spawn(&format!("fuse-{number}"), move |session| session.serve(number)) {
+                    tracing::warn!(%error, "cannot start a further thread for the mount");
+                    self.crew.not_started();
+                }
+            }
+            Task::Work => {}
+        }
+        self.answer(&request, worker, output);
+        while let Some(bytes) = self.crew.next() {
+            if let Some(request) = Request::parse(&bytes) {
+                self.answer(&request, worker, output);
+            }
+        }
+    }
+
+    fn answer(&self, request: &Request<'_>, worker: usize, output: &mut Output) {
+        // Whoever waited may have been killed while the request was in the queue.
+        if !self.flights.is_waiting(request.unique) {
+            return;
+        }
+        output.clear();
+        let outcome = dispatch::carry_out(self, request, worker, output);
+        if output.is_postponed() {
+            return;
+        }
+        let is_heard = self.flights.claim(request.unique)
+            && match outcome {
+                Ok(()) => self.device.send(output.message(request.unique)).is_ok(),
+                Err(error) => self.send_error(request.unique, error),
+            };
+        if !is_heard || outcome.is_err() {
+            self.undo(output);
+        }
+    }
+
+    /// Takes back what a reply gave that the kernel did not get.
+    fn undo(&self, output: &Output) {
+        for given in output.given() {
+            match given {
+                Undo::Forget(number) => self.nodes.forget(*number, 1),
+                Undo::Close(number) => drop(self.files.remove(*number)),
+            }
+        }
+    }
+
+    /// Sends a reply that is only an error, or with number 0 one that is empty. Says whether somebody waited for it.
+    pub(crate) fn send_error(&self, unique: u64, error: Errno) -> bool {
+        self.send_number(unique, -error.raw_os_error())
+    }
+
+    /// Sends a reply without content.
+    pub(crate) fn send_done(&self, unique: u64) -> bool {
+        self.send_number(unique, 0)
+    }
+
+    fn send_number(&self, unique: u64, number: i32) -> bool {
+        self.device.send(&output::header(OUT_HEADER_BYTES, number, unique)).is_ok()
+    }
+
+    /// Tells the kernel that the attributes of a file which it has are no longer true. Its pages stay: to drop them here could wait for a
+    /// request that waits for this thread.
+    pub(crate) fn forget_attributes(&self, node: u64) {
+        let mut message = Output::new();
+        message.u64(node);
+        message.u64(u64::MAX);
+        message.u64(0);
+        let mut message = message.message(0).to_vec();
+        message[4..8].copy_from_slice(&NOTIFY_INVAL_INODE.to_ne_bytes());
+        // A kernel that does not have the file has no attributes of it.
+        let _ = self.device.send(&message);
+    }
+
+    fn watch_signals(self: &Arc<Session>) {
+        while let Some(killed) = self.flights.wait_for_killed() {
+            for unique in killed {
+                self.send_error(unique, Errno::INTR);
+            }
+        }
+    }
+}
