@@ -208,6 +208,14 @@ pub enum Lie {
         /// Where the segment begins.
         got: u64,
     },
+    /// A SEEK found something in front of where it began.
+    #[error("something was found at byte {got} when it was looked for from byte {from} on")]
+    SoughtBackwards {
+        /// Where it was to begin.
+        from: u64,
+        /// What the reply says.
+        got: u64,
+    },
     /// A READ_PLUS brought more segments than any reply has.
     #[error("{0} segments in one reply")]
     TooManySegments(u32),

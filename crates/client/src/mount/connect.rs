@@ -114,6 +114,7 @@ impl Mounted {
             caches,
             cache_recorder,
             has_read_plus,
+            is_without_seek: AtomicBool::new(false),
         }))
     }
 }

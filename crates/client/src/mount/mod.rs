@@ -59,6 +59,8 @@ pub(crate) struct Mounted {
     cache_recorder: CacheRecorder,
     /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
     pub(crate) has_read_plus: AtomicBool,
+    /// Whether a reply said that the server has no SEEK.
+    pub(crate) is_without_seek: AtomicBool,
 }
 
 impl Mount {

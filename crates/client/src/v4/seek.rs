@@ -3,7 +3,7 @@ use proto::nfs4::{ArgOp, DataContent, Putfh, Seek, SeekArgs, Stateid};
 use super::client::Client;
 use super::putfh;
 use super::request::Request;
-use crate::{Handle, Result};
+use crate::{Handle, Lie, Reason, Result};
 
 /// Where the next data or the next hole begins, if there is one before the end (RFC 7862 §15.11).
 pub(crate) async fn seek(
@@ -17,6 +17,9 @@ pub(crate) async fn seek(
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     let ok = results.ok::<Seek, _>()?;
+    if ok.offset < offset && !ok.eof {
+        return Err(reply.error(Reason::Lie(Lie::SoughtBackwards { from: offset, got: ok.offset })));
+    }
     // At the end there is a hole, and no data.
-    Ok(if ok.eof && what == DataContent::Data { None } else { Some(ok.offset) })
+    Ok(if ok.eof && what == DataContent::Data { None } else { Some(ok.offset.max(offset)) })
 }
