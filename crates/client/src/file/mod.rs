@@ -14,7 +14,7 @@ mod sparse;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use vfs::{Attributes, SetAttributes, Stability};
+use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
@@ -65,7 +65,14 @@ impl Mount {
         let target = Target::Name { dir: *dir, name: name.to_vec() };
         let opened = client.open(Opening { target, share, create }).await?;
         self.learn(asked, &opened.entry.handle, &opened.entry.attributes);
-        Ok(File::new(self, opened.entry, Some(opened.file), options))
+        let mut file = File::new(self, opened.entry, Some(opened.file), options);
+        if let Some((CreateMode::Exclusive(_), set)) = &create {
+            // The verifier may be kept in the times, and not all attributes are taken: they are set now.
+            let now = Some(SetTime::Now);
+            let set = SetAttributes { accessed: set.accessed.or(now), modified: set.modified.or(now), ..*set };
+            file.entry.attributes = file.setattr(&set).await?;
+        }
+        Ok(file)
     }
 
     /// Opens a regular file that is known by its handle, and never makes one. Version 4.0 opens by names only: there the file

@@ -1,0 +1,53 @@
+//! Waiting for the server on a thread that may wait.
+
+use std::io;
+use std::sync::mpsc;
+
+use tokio::runtime;
+use vfs::{Context, Error, Result};
+
+use super::{Shared, status};
+
+/// What a call on a thread that runs tasks is told: to wait there would keep the reply from being received.
+const WRONG_THREAD: &str = "a remote file system is called on a thread of an asynchronous runtime; \
+                            call it on a thread that may wait (std::thread)";
+
+impl Shared {
+    /// Waits for what the server says.
+    pub(super) fn wait<T>(&self, cx: &Context<'_>, work: impl Future<Output = crate::Result<T>>) -> Result<T> {
+        self.wait_for(cx, work)?.map_err(status::neutral)
+    }
+
+    /// Waits for what the server says, and leaves it to the caller what an error means.
+    pub(super) fn wait_for<T>(
+        &self,
+        cx: &Context<'_>,
+        work: impl Future<Output = crate::Result<T>>,
+    ) -> Result<crate::Result<T>> {
+        if !cx.may_block {
+            return Err(Error::WouldBlock);
+        }
+        if is_runtime_thread() {
+            return Err(Error::Io(io::Error::other(WRONG_THREAD)));
+        }
+        Ok(self.runtime.block_on(work))
+    }
+
+    /// Lets `work` be done by the runtime, and waits for its end on a thread that may wait. This works when the runtime has ended, too:
+    /// the work is not done then.
+    pub(super) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let (done, end) = mpsc::sync_channel::<()>(1);
+        self.runtime.spawn(async move {
+            work.await;
+            drop(done);
+        });
+        if !is_runtime_thread() {
+            // There is nothing to receive but that the other side is gone.
+            let _ = end.recv();
+        }
+    }
+}
+
+pub(super) fn is_runtime_thread() -> bool {
+    runtime::Handle::try_current().is_ok()
+}

@@ -1,0 +1,193 @@
+//! A mounted export as a [`vfs::FileSystem`]: what serves, mounts or copies any file system does so with a remote one, too.
+
+mod attributes;
+mod call;
+mod create;
+mod handles;
+mod identity;
+mod names;
+mod open;
+mod open_file;
+mod opens;
+mod read_dir;
+mod remove;
+mod rename;
+mod space;
+mod status;
+mod unstable;
+mod xattrs;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
+
+use tokio::runtime;
+use vfs::{
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
+    OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+};
+
+use crate::{Mount, PathLimits};
+use handles::Handles;
+use opens::Opens;
+
+/// A mounted export as a file system whose calls wait.
+///
+/// A call waits for the server on the thread that makes it, and the connections run on the runtime that was named. It must
+/// not be made on a thread that runs tasks: there it fails with an error that says so.
+///
+/// **Who asks.** Every call goes to the server with the [`Credentials`](crate::Credentials) of the mount, whoever the caller is. For a
+/// caller with another number than theirs, [`FileSystem::access`] gives only what the permission bits give to the caller, too,
+/// and when the mount is the superuser's what is made is given to the caller.
+///
+/// **Handles** are numbers, made from those of the server, so that the same file has the same number for every process that mounts it.
+/// The last [`RemoteFs::MAX_HANDLES`] files that were met are known by them, and those that are open; the number of
+/// one that was forgotten is [`vfs::Error::Stale`] until somebody looks the file up.
+///
+/// **Files that are open and removed** stay usable: while this object has a file open, its last name is not removed but made
+/// `.nfs` and a number, and that name is removed when the file is closed.
+///
+/// ```no_run
+/// # async fn example() -> client::Result<()> {
+/// use client::{Mount, Options, RemoteFs};
+/// use vfs::{Context, FileSystem};
+///
+/// let url = "nfs://localhost/export?version=4.2".parse().unwrap();
+/// let mount = Mount::connect(&url, &Options::default()).await?;
+/// let files = RemoteFs::new(mount, tokio::runtime::Handle::current());
+/// std::thread::spawn(move || println!("{:?}", files.attributes(&Context::ROOT, &files.root())));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct RemoteFs(Arc<Shared>);
+
+/// What the file system and its open files share.
+#[derive(Debug)]
+struct Shared {
+    mount: Mount,
+    runtime: runtime::Handle,
+    handles: Handles,
+    opens: Opens,
+    limits: OnceLock<PathLimits>,
+    /// What hidden names begin with, other than those of any other client, and how many were given.
+    name_seed: u64,
+    hidden_names: AtomicU32,
+}
+
+impl RemoteFs {
+    /// The most files that are known by their numbers, besides those that are open.
+    pub const MAX_HANDLES: usize = 262_144;
+
+    /// Makes a file system of a mount, whose tasks run on `runtime`. That one must have threads of its own, and outlive the file system.
+    pub fn new(mount: Mount, runtime: runtime::Handle) -> RemoteFs {
+        let handles = Handles::new(mount.root(), Self::MAX_HANDLES);
+        let opens = Opens::default();
+        let (limits, hidden_names) = (OnceLock::new(), AtomicU32::new(0));
+        let name_seed = RandomState::new().hash_one(0);
+        RemoteFs(Arc::new(Shared { mount, runtime, handles, opens, limits, name_seed, hidden_names }))
+    }
+
+    /// The mount.
+    pub fn mount(&self) -> &Mount {
+        &self.0.mount
+    }
+}
+
+impl FileSystem for RemoteFs {
+    fn root(&self) -> Handle {
+        Handles::ROOT.into()
+    }
+
+    fn blocking(&self) -> Blocking {
+        Blocking::Always
+    }
+
+    fn properties(&self) -> Properties {
+        space::properties(&self.0)
+    }
+
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        attributes::get(&self.0, cx, node)
+    }
+
+    fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
+        identity::access(&self.0, cx, (node, attributes), wanted)
+    }
+
+    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        attributes::set(&self.0, cx, node, set)
+    }
+
+    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        names::lookup(&self.0, cx, place)
+    }
+
+    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        names::parent(&self.0, cx, dir)
+    }
+
+    fn read_link(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
+        names::read_link(&self.0, cx, node)
+    }
+
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        Ok(open::open(&self.0, cx, node, mode)?)
+    }
+
+    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        read_dir::read_dir(&self.0, cx, list, each)
+    }
+
+    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
+        create::create(&self.0, cx, place, (mode, set))
+    }
+
+    fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
+        create::make_node(&self.0, cx, place, (node, set))
+    }
+
+    fn link(&self, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
+        create::link(&self.0, cx, node, place)
+    }
+
+    fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        remove::remove(&self.0, cx, place, None)
+    }
+
+    fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, seen: &Entry) -> Result<()> {
+        remove::remove(&self.0, cx, place, Some(seen))
+    }
+
+    fn remove_dir(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        remove::remove_dir(&self.0, cx, place)
+    }
+
+    fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        rename::rename(&self.0, cx, from, to)
+    }
+
+    fn get_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<Option<Vec<u8>>> {
+        xattrs::get(&self.0, cx, node, name)
+    }
+
+    fn set_xattr(&self, cx: &Context<'_>, node: &Handle, set: &SetXattr<'_>) -> Result<()> {
+        xattrs::set(&self.0, cx, node, set)
+    }
+
+    fn list_xattrs(&self, cx: &Context<'_>, node: &Handle) -> Result<Vec<Box<[u8]>>> {
+        xattrs::list(&self.0, cx, node)
+    }
+
+    fn remove_xattr(&self, cx: &Context<'_>, node: &Handle, name: XattrName<'_>) -> Result<()> {
+        xattrs::remove(&self.0, cx, node, name)
+    }
+
+    fn maintain(&self) {
+        self.0.opens.tidy();
+    }
+
+    fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {
+        space::space(&self.0, cx, node)
+    }
+}

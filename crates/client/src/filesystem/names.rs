@@ -1,0 +1,38 @@
+use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
+
+use super::Shared;
+use super::handles::{Handles, NameIn};
+
+pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+    let dir = shared.handles.find_dir(&place.dir)?;
+    let name = place.name.as_bytes();
+    let found = shared.wait(cx, shared.mount.lookup(&dir.handle, name))?;
+    shared.entry(&found, Some(NameIn::new(dir.handle, name)))
+}
+
+/// The directory above. The server may have one above the root, which is not looked for.
+pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+    let known = shared.handles.find_dir(dir)?;
+    if known.number == Handles::ROOT {
+        let attributes = shared.wait(cx, shared.mount.getattr(&known.handle))?;
+        return Ok(Entry { handle: *dir, attributes });
+    }
+    let found = shared.wait(cx, shared.mount.lookup_parent(&known.handle))?;
+    shared.entry(&found, None)
+}
+
+pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
+    let known = shared.handles.find(node)?;
+    if known.kind != FileKind::Symlink {
+        return Err(Error::WrongKind);
+    }
+    shared.wait(cx, shared.mount.readlink(&known.handle))
+}
+
+impl Shared {
+    /// What was met, under its number.
+    pub(super) fn entry(&self, found: &crate::Entry, name: Option<NameIn>) -> Result<Entry> {
+        let known = self.handles.meet(found, name)?;
+        Ok(Entry { handle: known.number.into(), attributes: found.attributes })
+    }
+}

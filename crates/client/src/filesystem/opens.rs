@@ -1,0 +1,149 @@
+//! The files that are open, each once for reading and once for writing.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use vfs::{OpenFile, OpenMode};
+
+use super::handles::{NameIn, Number};
+use super::open_file::RemoteFile;
+use super::unstable::Unstable;
+
+/// The most files that were just made and are kept open for whoever opens them next.
+const MAX_NEW: usize = 32;
+
+/// All files that are open.
+#[derive(Debug, Default)]
+pub(super) struct Opens(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    files: HashMap<Number, Slot>,
+    new: VecDeque<New>,
+}
+
+#[derive(Debug)]
+struct New {
+    file: Arc<RemoteFile>,
+    /// Whether [`Opens::tidy`] came by since.
+    is_old: bool,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    read: Weak<RemoteFile>,
+    write: Weak<RemoteFile>,
+    /// How many there are, of which others may have taken the places above.
+    count: usize,
+    /// The name that is to be removed when nobody has the file open any more.
+    hidden: Option<NameIn>,
+    unstable: Arc<Unstable>,
+}
+
+impl Opens {
+    /// Counts a file that was opened, and gives what all of that file share.
+    pub(super) fn begin(&self, number: Number) -> Arc<Unstable> {
+        let mut table = self.lock();
+        let slot = table.files.entry(number).or_default();
+        slot.count += 1;
+        Arc::clone(&slot.unstable)
+    }
+
+    /// Counts a file that is closed. Whoever closes the last one gets the name that is to be removed.
+    pub(super) fn end(&self, number: Number) -> Option<NameIn> {
+        let mut table = self.lock();
+        let slot = table.files.get_mut(&number)?;
+        slot.count = slot.count.saturating_sub(1);
+        if slot.count > 0 { None } else { table.files.remove(&number)?.hidden }
+    }
+
+    /// Lets others share a file.
+    pub(super) fn insert(&self, file: &Arc<RemoteFile>) {
+        let mut table = self.lock();
+        let Some(slot) = table.files.get_mut(&file.number()) else { return };
+        match file.mode() {
+            OpenMode::Read => slot.read = Arc::downgrade(file),
+            OpenMode::Write => slot.write = Arc::downgrade(file),
+        }
+    }
+
+    /// A file that is open for `mode`, if there is one. One that was just made is handed over.
+    pub(super) fn get(&self, number: Number, mode: OpenMode) -> Option<Arc<RemoteFile>> {
+        let mut table = self.lock();
+        let slot = table.files.get(&number)?;
+        let file = slot.write.upgrade();
+        let file = if mode == OpenMode::Read { file.or_else(|| slot.read.upgrade()) } else { file };
+        let made = table.take_new(number);
+        drop(table);
+        // What was kept is dropped here, without the lock, and is not the last one.
+        drop(made);
+        file
+    }
+
+    /// Keeps a file that was just made open, so that whoever made it can write it whatever its mode is.
+    pub(super) fn keep_new(&self, file: Arc<RemoteFile>) {
+        self.insert(&file);
+        let mut table = self.lock();
+        table.new.push_back(New { file, is_old: false });
+        let too_many = if table.new.len() > MAX_NEW { table.new.pop_front() } else { None };
+        drop(table);
+        drop(too_many);
+    }
+
+    /// Closes a file that was made and that nobody has opened since.
+    pub(super) fn let_go_of_new(&self, number: Number) {
+        let made = self.lock().take_new(number);
+        drop(made);
+    }
+
+    /// Closes what was made and not been opened for a while.
+    pub(super) fn tidy(&self) {
+        let mut table = self.lock();
+        let old = table.take_new_where(|new| new.is_old);
+        table.new.iter_mut().for_each(|new| new.is_old = true);
+        drop(table);
+        drop(old);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().files.is_empty()
+    }
+
+    /// Whether somebody has the file open.
+    pub(super) fn is_open(&self, number: Number) -> bool {
+        self.lock().files.contains_key(&number)
+    }
+
+    /// Has a name removed when nobody has the file open any more. When that is so already the name comes back.
+    pub(super) fn hide(&self, number: Number, name: NameIn) -> Option<NameIn> {
+        match self.lock().files.get_mut(&number) {
+            Some(slot) => slot.hidden.replace(name),
+            None => Some(name),
+        }
+    }
+
+    /// The open file that `file` is, if it is one of these.
+    pub(super) fn own(&self, file: &dyn OpenFile) -> Option<Arc<RemoteFile>> {
+        let table = self.lock();
+        let is_it = |weak: &&Weak<RemoteFile>| std::ptr::addr_eq(weak.as_ptr(), std::ptr::from_ref(file));
+        let found = table.files.values().flat_map(|slot| [&slot.read, &slot.write]).find(is_it);
+        found.and_then(Weak::upgrade)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Takes out a file that was just made, or was found by several who would have made it.
+    fn take_new(&mut self, number: Number) -> Vec<New> {
+        self.take_new_where(|new| new.file.number() == number)
+    }
+
+    fn take_new_where(&mut self, is_taken: impl Fn(&New) -> bool) -> Vec<New> {
+        let (taken, others): (Vec<New>, Vec<New>) = self.new.drain(..).partition(is_taken);
+        self.new = others.into();
+        taken
+    }
+}

@@ -1,0 +1,84 @@
+//! Listing directories by the server's own cookies.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use vfs::{Context, EachEntry, Error, Listing, ReadDir, Result};
+
+use super::Shared;
+use super::handles::{Known, NameIn};
+use crate::types::{DirPosition, Page};
+use crate::{Detail, DirEntry, Status, Version};
+
+/// The largest cookie that a listing may give.
+const MAX_COOKIE: u64 = u64::MAX - 2;
+/// The most replies without an entry that follow on each other.
+const MAX_EMPTY_PAGES: u32 = 64;
+
+/// Gives the entries that come after a cookie: those of one reply, or of the first that has any.
+pub(super) fn read_dir(shared: &Shared, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+    let dir = shared.handles.find_dir(list.dir)?;
+    let detail = match list.detail {
+        vfs::Detail::Names => Detail::Names,
+        vfs::Detail::Entries => Detail::Entries,
+    };
+    let mut after = list.after;
+    for _ in 0..MAX_EMPTY_PAGES {
+        let page = page(shared, cx, &dir, (after, detail))?;
+        let has_entries = !page.entries.is_empty();
+        if give(shared, &dir, &page, each)?.is_break() {
+            return Ok(Listing::Stopped);
+        }
+        match (page.is_last, has_entries) {
+            (true, _) => return Ok(Listing::Complete),
+            (false, true) => return Ok(Listing::Stopped),
+            (false, false) => after = page.next.cookie,
+        }
+    }
+    Err(Error::Io(io::Error::other("the server lists a directory without telling its names")))
+}
+
+fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, Detail)) -> Result<Page> {
+    let verifier = if after == 0 { [0; 8] } else { shared.handles.verifier(dir.number) };
+    if shared.mount.version() == Version::V2 && u32::try_from(after).is_err() {
+        return Err(Error::BadCookie);
+    }
+    let page = shared.wait(cx, shared.page(dir, DirPosition { cookie: after, verifier }, detail))?;
+    shared.handles.set_verifier(dir.number, page.next.verifier);
+    Ok(page)
+}
+
+fn give(shared: &Shared, dir: &Known, page: &Page, each: EachEntry<'_>) -> Result<ControlFlow<()>> {
+    for entry in &page.entries {
+        if entry.cookie == 0 || entry.cookie > MAX_COOKIE {
+            return Err(Error::Io(io::Error::other("the server gives a cookie that cannot be passed on")));
+        }
+        let DirEntry { name, fileid, cookie, entry } = entry;
+        let entry = entry.map(|found| shared.entry(&found, Some(NameIn::new(dir.handle, name)))).transpose()?;
+        if each(vfs::DirEntry { name, fileid: *fileid, cookie: *cookie, entry }).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+impl Shared {
+    async fn page(&self, dir: &Known, from: DirPosition, detail: Detail) -> crate::Result<Page> {
+        let mount = &self.mount;
+        if detail == Detail::Names {
+            return mount.readdir(&dir.handle, from).await;
+        }
+        let mut page = match mount.has_readdirplus() {
+            true => match mount.readdirplus(&dir.handle, from).await {
+                Err(error) if error.status() == Some(Status::NotSupported) => mount.readdir(&dir.handle, from).await?,
+                other => other?,
+            },
+            false => mount.readdir(&dir.handle, from).await?,
+        };
+        for entry in page.entries.iter_mut().filter(|entry| entry.entry.is_none()) {
+            // What is gone meanwhile, or cannot be looked at, has a name and nothing else.
+            entry.entry = mount.lookup(&dir.handle, &entry.name).await.ok();
+        }
+        Ok(page)
+    }
+}

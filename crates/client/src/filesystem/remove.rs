@@ -1,0 +1,74 @@
+//! Removing names, also of files that are open.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use vfs::{Context, Entry, FileKind, Place, Result};
+
+use super::Shared;
+use super::handles::{Known, NameIn};
+
+/// Removes a name that is not a directory's. The file is looked at first where one that is open may be lost.
+pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {
+    let dir = shared.handles.find_dir(&place.dir)?;
+    let name = place.name.as_bytes();
+    if !shared.opens.is_empty()
+        && let Some(victim) = open_victim(shared, cx, (&dir, name), seen)?
+    {
+        return hide(shared, cx, (&dir, name), &victim);
+    }
+    shared.wait(cx, shared.mount.remove(&dir.handle, name))
+}
+
+/// The file that would be lost with its name though somebody has it open.
+pub(super) fn open_victim(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (dir, name): (&Known, &[u8]),
+    seen: Option<&Entry>,
+) -> Result<Option<Known>> {
+    let (victim, attributes) = match seen {
+        Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
+        None => {
+            let found = shared.wait(cx, shared.mount.lookup(&dir.handle, name))?;
+            (shared.handles.meet(&found, Some(NameIn::new(dir.handle, name)))?, found.attributes)
+        }
+    };
+    if attributes.kind != FileKind::Regular || attributes.links > 1 {
+        return Ok(None);
+    }
+    shared.opens.let_go_of_new(victim.number);
+    Ok(shared.opens.is_open(victim.number).then_some(victim))
+}
+
+/// Gives a file that is open a name that nobody looks for, which is removed when the file is closed.
+fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim: &Known) -> Result<()> {
+    let hidden = hidden_name(shared);
+    shared.wait(cx, shared.mount.rename(&dir.handle, name, &dir.handle, &hidden))?;
+    remove_at_close(shared, cx, dir, (victim, hidden))
+}
+
+/// Has a hidden name removed by whoever closes the file, or removes it now when nobody has it open any more.
+pub(super) fn remove_at_close(
+    shared: &Shared,
+    cx: &Context<'_>,
+    dir: &Known,
+    (victim, hidden): (&Known, Vec<u8>),
+) -> Result<()> {
+    match shared.opens.hide(victim.number, NameIn::new(dir.handle, &hidden)) {
+        Some(left) => shared.wait(cx, shared.mount.remove(&left.dir, &left.name)),
+        None => Ok(()),
+    }
+}
+
+/// A name that nobody else gives: `.nfs` as other clients have it, so that what cleans up behind clients knows it.
+pub(super) fn hidden_name(shared: &Shared) -> Vec<u8> {
+    let count = shared.hidden_names.fetch_add(1, Ordering::Relaxed);
+    format!(".nfs{:016x}{count:08x}", shared.name_seed).into_bytes()
+}
+
+/// Removes an empty directory.
+pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+    let dir = shared.handles.find_dir(&place.dir)?;
+    shared.wait(cx, shared.mount.rmdir(&dir.handle, place.name.as_bytes()))
+}

@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use vfs::{Context, Error, Place, Result};
+
+use super::Shared;
+use super::handles::Known;
+use super::remove::{hidden_name, open_victim, remove_at_close};
+
+/// Moves a name over another one. A file that is open and would lose its last name gets a hidden one before.
+pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+    let (from_dir, to_dir) = (shared.handles.find_dir(&from.dir)?, shared.handles.find_dir(&to.dir)?);
+    let (from_name, to_name) = (from.name.as_bytes(), to.name.as_bytes());
+    let hidden = match shared.opens.is_empty() {
+        true => None,
+        false => keep_victim(shared, cx, (&from_dir, from_name), (&to_dir, to_name))?,
+    };
+    let renamed = shared.wait(cx, shared.mount.rename(&from_dir.handle, from_name, &to_dir.handle, to_name));
+    match hidden {
+        None => renamed,
+        Some((victim, hidden)) if renamed.is_ok() => remove_at_close(shared, cx, &to_dir, (&victim, hidden)),
+        Some((_, hidden)) => {
+            // Nothing was lost, and the further name is not needed.
+            let _ = shared.wait(cx, shared.mount.remove(&to_dir.handle, &hidden));
+            renamed
+        }
+    }
+}
+
+/// Gives the file that would lose its last name though it is open a further one, in the same directory.
+fn keep_victim(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (from_dir, from_name): (&Known, &[u8]),
+    (to_dir, to_name): (&Known, &[u8]),
+) -> Result<Option<(Known, Vec<u8>)>> {
+    let victim = match open_victim(shared, cx, (to_dir, to_name), None) {
+        Ok(Some(victim)) => victim,
+        Ok(None) | Err(Error::NoEntry | Error::NotDirectory) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let moved = shared.wait(cx, shared.mount.lookup(&from_dir.handle, from_name))?;
+    if moved.handle == victim.handle {
+        return Ok(None);
+    }
+    let hidden = hidden_name(shared);
+    match shared.wait(cx, shared.mount.link(&victim.handle, &to_dir.handle, &hidden)) {
+        Ok(()) => Ok(Some((victim, hidden))),
+        // Without further names it is moved away, and for a moment there is nothing of that name.
+        Err(Error::NotSupported) => {
+            shared.wait(cx, shared.mount.rename(&to_dir.handle, to_name, &to_dir.handle, &hidden))?;
+            Ok(Some((victim, hidden)))
+        }
+        Err(error) => Err(error),
+    }
+}

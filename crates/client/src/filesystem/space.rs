@@ -1,0 +1,43 @@
+use vfs::{Context, Handle, Properties, Result, Space};
+
+use super::Shared;
+use crate::Version;
+
+pub(super) fn space(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Space> {
+    let known = shared.handles.find(node)?;
+    shared.wait(cx, shared.mount.fsstat(&known.handle))
+}
+
+/// What the server said when it was mounted, and what it says of names when it is first asked.
+pub(super) fn properties(shared: &Shared) -> Properties {
+    let info = shared.mount.info();
+    let mut properties = Properties {
+        max_file_bytes: info.max_file_bytes,
+        time_step_ns: u32::try_from(info.time_step_ns).unwrap_or(u32::MAX),
+        hard_links: info.has_hard_links,
+        symlinks: info.has_symlinks,
+        homogeneous: info.is_homogeneous,
+        times_can_be_set: info.can_set_times,
+        xattrs: shared.mount.version() >= Version::V4(proto::nfs4::MinorVersion::V2),
+        ..Properties::default()
+    };
+    if let Some(limits) = limits(shared) {
+        properties.max_name_bytes = limits.max_name_bytes;
+        properties.max_links = limits.max_links;
+        properties.case_insensitive = limits.case_insensitive;
+        properties.case_preserving = limits.case_preserving;
+    }
+    properties
+}
+
+/// Asked once, on the first thread that may wait; version 2 has no such limits.
+fn limits(shared: &Shared) -> Option<&crate::PathLimits> {
+    if shared.limits.get().is_none()
+        && shared.mount.version() != Version::V2
+        && let Ok(limits) = shared.wait(&Context::ROOT, shared.mount.pathconf(&shared.mount.root().handle))
+    {
+        // Another thread may have been told the same before.
+        let _ = shared.limits.set(limits);
+    }
+    shared.limits.get()
+}
