@@ -1,7 +1,7 @@
 //! Wharf's NFS client: versions 2, 3, 4.0, 4.1 and 4.2, asynchronous and pipelined.
 //!
 //! A [`Mount`] is what applications use: it is made of a [`Url`] and [`Options`], and offers every operation whatever the
-//! version of NFS. A [`Connection`] below it carries typed calls of any program. [`core`] below that is the state of a
+//! version of NFS. [`Dir`] and [`File`] make paths and open files of it, with caches in between. A [`Connection`] below it carries typed calls of any program. [`core`] below that is the state of a
 //! connection without socket and clock. [`rpcbind`] and [`mountd`] ask a server what it has; [`copy`] moves whole trees.
 //!
 //! Everything runs on a tokio runtime with timers and network (`enable_all`).
@@ -28,6 +28,7 @@ mod connection;
 pub mod copy;
 pub mod core;
 mod credentials;
+mod dir;
 mod directory;
 mod error;
 mod file;
@@ -50,6 +51,7 @@ pub mod v4;
 pub use connection::{Connection, Response};
 pub use core::{Counters, Transport};
 pub use credentials::Credentials;
+pub use dir::{Dir, Entries};
 pub use directory::Listing;
 pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
 pub use file::{Access, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};

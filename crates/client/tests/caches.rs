@@ -9,7 +9,9 @@ mod real;
 use std::future::Future;
 use std::time::Duration;
 
-use client::{Caching, Handle, Mount, Options, Version};
+use client::{
+    Caching, Follow, Handle, HitsMisses, Mount, NameCaching, OpenOptions, Options, Rights, SpecialFile, Status, Version,
+};
 use real::Export;
 use vfs::{CreateMode, SetAttributes};
 
@@ -109,4 +111,132 @@ async fn without_times_every_look_asks_and_without_close_to_open_opening_does_no
     let mount = mount_with(&export, Version::V3, Caching { close_to_open: false, ..Caching::default() }).await;
     mount.attributes(&file).await.unwrap();
     assert_eq!(calls(&mount, mount.attributes_at_open(&file)).await.0, 0);
+}
+
+#[tokio::test]
+async fn name_is_looked_up_once_whether_it_is_there_or_not() {
+    let export = Export::start();
+    for version in VERSIONS {
+        file(&export, version, b"here").await;
+        let mount = mount_with(&export, version, patient()).await;
+        let root = mount.root_dir();
+        for name in ["here", "gone"] {
+            let (count, first) = calls(&mount, root.metadata(name)).await;
+            let (again, second) = calls(&mount, root.metadata(name)).await;
+            assert_eq!((count, again), (1, 0), "{version} {name}");
+            let found = [first, second].map(|result| result.map_err(|error| error.status()));
+            assert_eq!(found[0], found[1], "{version} {name}");
+        }
+        assert_eq!(mount.cache_counters().names, HitsMisses { hits: 2, misses: 2 }, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn absent_name_is_asked_for_again_where_absence_is_not_believed() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount_with(&export, version, Caching { names: NameCaching::Positive, ..patient() }).await;
+        let root = mount.root_dir();
+        for _ in 0..3 {
+            assert_eq!(calls(&mount, root.metadata("gone")).await.0, 1, "{version}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn name_that_somebody_else_made_or_removed_is_seen_when_the_directory_was_asked_for() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, yours) = (mount_with(&export, version, restless()).await, export.mount(version).await);
+        let (here, there) = (mine.root_dir(), yours.root_dir());
+        assert!(here.metadata("shared").await.is_err(), "{version}");
+        there.create_dir("shared", 0o755).await.unwrap();
+        until(async || here.metadata("shared").await.is_ok()).await;
+        there.remove_dir("shared").await.unwrap();
+        until(async || here.metadata("shared").await.is_err()).await;
+    }
+}
+
+#[tokio::test]
+async fn own_changes_of_names_are_known_at_once() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount_with(&export, version, patient()).await;
+        let root = mount.root_dir();
+        let is_there = async |name: &str| match root.lookup(name, Follow::Nothing).await {
+            Ok(entry) => Some(entry.handle),
+            Err(error) => {
+                assert_eq!(error.status(), Some(Status::NoEntry), "{version} {name}");
+                None
+            }
+        };
+        for name in ["dir", "file", "link", "hard", "moved", "pipe"] {
+            assert_eq!(is_there(name).await, None, "{version}");
+        }
+        let dir = root.create_dir("dir", 0o755).await.unwrap();
+        assert_eq!(is_there("dir").await, Some(*dir.handle()), "{version}");
+        root.open("file", &OpenOptions::write().making(0o644)).await.unwrap().close().await.unwrap();
+        let file = is_there("file").await;
+        assert!(file.is_some(), "{version}");
+        let link = root.symlink("dir", "link").await.unwrap();
+        assert_eq!(is_there("link").await, Some(link.handle), "{version}");
+        root.create_special("pipe", SpecialFile::Fifo, 0o600).await.unwrap();
+        assert!(is_there("pipe").await.is_some(), "{version}");
+        root.hard_link("file", &root, "hard").await.unwrap();
+        assert_eq!(is_there("hard").await, file, "{version}");
+        assert_eq!(root.metadata("file").await.unwrap().links, 2, "{version}");
+        root.open("moved", &OpenOptions::write().making(0o644)).await.unwrap().close().await.unwrap();
+        assert_ne!(is_there("moved").await, file, "{version}");
+        root.rename("file", &root, "moved").await.unwrap();
+        assert_eq!((is_there("file").await, is_there("moved").await), (None, file), "{version}");
+        root.rename("moved", &dir, "inside").await.unwrap();
+        assert_eq!((is_there("moved").await, is_there("dir/inside").await), (None, file), "{version}");
+        assert_eq!(is_there("hard").await, file, "{version}");
+        root.remove_file("hard").await.unwrap();
+        assert_eq!(is_there("hard").await, None, "{version}");
+        assert_eq!(dir.metadata("inside").await.unwrap().links, 1, "{version}");
+        dir.remove_file("inside").await.unwrap();
+        root.remove_dir("dir").await.unwrap();
+        root.remove_file("link").await.unwrap();
+        root.remove_file("pipe").await.unwrap();
+        assert_eq!((is_there("dir").await, is_there("link").await, is_there("pipe").await), (None, None, None));
+    }
+}
+
+#[tokio::test]
+async fn rights_and_targets_of_links_are_asked_for_once() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount_with(&export, version, patient()).await;
+        let root = mount.root_dir();
+        root.symlink("some/where", "link").await.unwrap();
+        root.read_link("link").await.unwrap();
+        let (count, target) = calls(&mount, root.read_link("link")).await;
+        assert_eq!((count, &target.unwrap()[..]), (0, &b"some/where"[..]), "{version}");
+        assert_eq!(mount.cache_counters().symlinks, HitsMisses { hits: 1, misses: 1 }, "{version}");
+
+        root.access("", Rights::READ).await.unwrap();
+        let (count, rights) = calls(&mount, root.access("", Rights::LOOKUP | Rights::MODIFY)).await;
+        assert_eq!((count, rights.unwrap()), (0, Rights::LOOKUP | Rights::MODIFY), "{version}");
+        root.set_attributes("", &mode(0o755)).await.unwrap();
+        assert_ne!(calls(&mount, root.access("", Rights::READ)).await.0, 0, "{version}: it may be another one now");
+        assert_eq!(mount.cache_counters().access, HitsMisses { hits: 1, misses: 2 }, "{version}");
+        root.remove_file("link").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn bounded_caches_forget_and_ask_again() {
+    let export = Export::start();
+    let root = export.mount(Version::V3).await.root_dir();
+    for number in 0..30 {
+        root.create_dir(number.to_string(), 0o755).await.unwrap();
+    }
+    let few = mount_with(&export, Version::V3, Caching { max_entries: 10, ..patient() }).await;
+    for _ in 0..2 {
+        for number in 0..30 {
+            few.root_dir().metadata(number.to_string()).await.unwrap();
+        }
+    }
+    assert_eq!(few.cache_counters().names, HitsMisses { hits: 0, misses: 60 });
 }

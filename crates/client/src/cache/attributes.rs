@@ -28,8 +28,8 @@ pub(crate) struct AttributeCache {
 /// When a call was sent, among all that was learned and sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    number: u64,
-    time: Instant,
+    pub(super) number: u64,
+    pub(super) time: Instant,
 }
 
 #[derive(Debug, Default)]

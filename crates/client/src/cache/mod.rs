@@ -3,20 +3,51 @@
 //! Every cache is bounded, has one short lock that is never held while something is waited for, and can be wrong for no
 //! longer than [`Caching`](crate::Caching) says.
 
+mod access;
+mod answers;
 mod attributes;
+mod names;
 mod order;
+mod symlinks;
+
+use vfs::{Attributes, Timestamp};
 
 use crate::Caching;
+pub(crate) use access::AccessCache;
+pub(crate) use answers::FileState;
 pub(crate) use attributes::{Asked, AttributeCache};
+pub(crate) use names::{NameCache, Place};
+pub(crate) use symlinks::SymlinkCache;
 
 /// The caches of a mount.
 #[derive(Debug)]
 pub(crate) struct Caches {
     pub(crate) attributes: AttributeCache,
+    pub(crate) names: NameCache,
+    pub(crate) access: AccessCache,
+    pub(crate) symlinks: SymlinkCache,
 }
 
 impl Caches {
     pub(crate) fn new(caching: &Caching) -> Caches {
-        Caches { attributes: AttributeCache::new(caching) }
+        Caches {
+            attributes: AttributeCache::new(caching),
+            names: NameCache::new(caching),
+            access: AccessCache::new(caching),
+            symlinks: SymlinkCache::new(caching),
+        }
+    }
+}
+
+/// What changes whenever the names of a directory do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DirVersion {
+    change: u64,
+    modified: Timestamp,
+}
+
+impl DirVersion {
+    pub(crate) fn of(attributes: &Attributes) -> DirVersion {
+        DirVersion { change: attributes.change, modified: attributes.modified }
     }
 }

@@ -66,7 +66,6 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
     }
 
     /// Takes an entry out.
-    #[allow(dead_code, reason = "used by the caches that follow")]
     pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

@@ -60,7 +60,7 @@ impl Mount {
         self.check_name("OPEN", name)?;
         let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
         let (share, create) = (options.share(), options.create);
-        let _change = create.is_some().then(|| self.change([dir]));
+        let _change = create.is_some().then(|| self.change_names([(dir, name)]));
         let asked = self.ask();
         let target = Target::Name { dir: *dir, name: name.to_vec() };
         let opened = client.open(Opening { target, share, create }).await?;
@@ -94,6 +94,11 @@ impl Mount {
                 Ok(File::new(self, entry, None, options))
             }
         }
+    }
+
+    /// A file that was found, in a version that knows no open files.
+    pub(crate) fn use_found(&self, entry: Entry, options: &OpenOptions) -> File {
+        File::new(self, entry, None, options)
     }
 
     /// Finds or makes a file in a version that knows no open files.

@@ -55,6 +55,12 @@ impl OpenOptions {
         OpenOptions { create: Some((mode, set)), ..self }
     }
 
+    /// The same, and the file is made with these permission bits if it is not there.
+    #[must_use]
+    pub fn making(self, mode: u32) -> OpenOptions {
+        self.creating(CreateMode::Unchecked, SetAttributes { mode: Some(mode), ..SetAttributes::default() })
+    }
+
     pub(super) fn share(&self) -> Share {
         let share = match self.access {
             Access::Read => Share::READ,

@@ -1,6 +1,6 @@
 //! A mounted export: the API that applications use, whatever the version of NFS.
 
-mod attributes;
+mod cached;
 mod change;
 mod connect;
 mod connect_v4;
@@ -19,6 +19,7 @@ use crate::statistics::{CacheRecorder, Statistics};
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
 pub use path::Follow;
+pub(crate) use path::{Source, Walk};
 pub use sizes::Sizes;
 
 /// A mounted export. Clones share its connections.

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use vfs::{Attributes, CreateMode, SetAttributes, Space, Stability};
 
 use super::Mount;
+use crate::cache::Place;
 use crate::directory::Listing;
 use crate::patience::Patience;
 use crate::types::{DirPosition, Page};
@@ -46,9 +47,12 @@ impl Mount {
     /// # Errors
     /// [`Status::NoEntry`](crate::Status::NoEntry), and whatever else the server says.
     pub async fn lookup(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
-        let asked = self.ask();
+        let (asked, version) = (self.ask(), self.dir_version(dir));
         let found = call!(self, lookup(dir, name)).map_err(|error| error.about(name));
-        self.learn_entry(asked, found)
+        if let Some(version) = version {
+            self.learn_lookup(asked, Place { dir, name }, version, &found);
+        }
+        found.inspect(|entry| self.learn(asked, &entry.handle, &entry.attributes))
     }
 
     /// Finds the directory that `dir` is in. The server may know one above what is mounted.
@@ -58,7 +62,7 @@ impl Mount {
     pub async fn lookup_parent(&self, dir: &Handle) -> Result<Entry> {
         let asked = self.ask();
         let found = call!(self, lookupp(dir));
-        self.learn_entry(asked, found)
+        found.inspect(|entry| self.learn(asked, &entry.handle, &entry.attributes))
     }
 
     /// The attributes of a file.
@@ -190,7 +194,7 @@ impl Mount {
     /// [`Status::Exists`](crate::Status::Exists) as `mode` says; whatever else the server says.
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         self.check_name("CREATE", name)?;
-        let mut change = self.change([dir]);
+        let mut change = self.change_names([(dir, name)]);
         let made = call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))?;
         change.learn(&made);
         Ok(made)
@@ -202,7 +206,7 @@ impl Mount {
     /// What the server says.
     pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
         self.check_name("MKDIR", name)?;
-        let mut change = self.change([dir]);
+        let mut change = self.change_names([(dir, name)]);
         let made = call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))?;
         change.learn(&made);
         Ok(made)
@@ -214,7 +218,7 @@ impl Mount {
     /// What the server says.
     pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
         self.check_name("SYMLINK", name)?;
-        let mut change = self.change([dir]);
+        let mut change = self.change_names([(dir, name)]);
         let made = call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))?;
         change.learn(&made);
         Ok(made)
@@ -226,7 +230,7 @@ impl Mount {
     /// What the server says.
     pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
         self.check_name("MKNOD", name)?;
-        let mut change = self.change([dir]);
+        let mut change = self.change_names([(dir, name)]);
         let made = call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))?;
         change.learn(&made);
         Ok(made)
@@ -238,7 +242,7 @@ impl Mount {
     /// What the server says.
     pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("REMOVE", name)?;
-        let _change = self.change([dir]);
+        let _change = self.change_names([(dir, name)]);
         call!(self, remove(dir, name)).map_err(|error| error.about(name))
     }
 
@@ -248,7 +252,7 @@ impl Mount {
     /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("RMDIR", name)?;
-        let _change = self.change([dir]);
+        let _change = self.change_names([(dir, name)]);
         call!(self, rmdir(dir, name)).map_err(|error| error.about(name))
     }
 
@@ -259,7 +263,7 @@ impl Mount {
     pub async fn rename(&self, from_dir: &Handle, from: &[u8], to_dir: &Handle, to: &[u8]) -> Result<()> {
         self.check_name("RENAME", from)?;
         self.check_name("RENAME", to)?;
-        let _change = self.change([from_dir, to_dir]);
+        let _change = self.change_names([(from_dir, from), (to_dir, to)]);
         call!(self, rename(from_dir, from, to_dir, to)).map_err(|error| error.about(from))
     }
 
@@ -269,7 +273,7 @@ impl Mount {
     /// What the server says.
     pub async fn link(&self, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("LINK", name)?;
-        let _change = self.change([file, dir]);
+        let _changes = (self.change([file]), self.change_names([(dir, name)]));
         call!(self, link(file, dir, name)).map_err(|error| error.about(name))
     }
 

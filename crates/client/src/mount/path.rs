@@ -1,7 +1,9 @@
 //! Following paths through directories and symbolic links.
 
+use std::sync::Arc;
+
 use super::Mount;
-use crate::{Entry, PathError, Reason, Result};
+use crate::{Entry, Handle, PathError, Reason, Result};
 use vfs::FileKind;
 
 /// The most symbolic links on the way to one file, as Linux has it.
@@ -26,8 +28,7 @@ impl Mount {
     /// # Errors
     /// What the server says of a component, and [`Reason::Path`].
     pub async fn walk(&self, path: &[u8], follow: Follow) -> Result<Entry> {
-        let mut walk = Walk { mount: self, way: Vec::new(), links: 0, steps: 0 };
-        walk.run(path, follow).await.map_err(|error| error.about(path))
+        Walk::new(self, self.root().handle, Source::Server).run(path, follow).await.map_err(|error| error.about(path))
     }
 
     /// The directory that `path` is in, and its last component.
@@ -44,50 +45,122 @@ impl Mount {
     }
 }
 
-struct Walk<'m> {
+/// Who is asked on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The server.
+    Server,
+    /// The caches, as long as they are believed.
+    Caches,
+}
+
+/// A way through directories.
+pub(crate) struct Walk<'m> {
     mount: &'m Mount,
-    /// The directories from the root's child to where the walk is.
+    source: Source,
+    /// Where the way begins.
+    start: Handle,
+    /// The directories from the first one's child to where the walk is.
     way: Vec<Entry>,
+    /// What is still to be walked, last component first.
+    rest: Vec<Vec<u8>>,
     links: usize,
     steps: usize,
 }
 
-impl Walk<'_> {
-    async fn run(&mut self, path: &[u8], follow: Follow) -> Result<Entry> {
-        // What is still to be walked, last component first.
-        let mut rest: Vec<Vec<u8>> = components(path);
-        while let Some(name) = rest.pop() {
-            self.steps += 1;
-            if self.steps > MAX_COMPONENTS {
-                return Err(self.error(PathError::TooLong(MAX_COMPONENTS)));
-            }
-            if name == b".." {
-                self.way.pop();
-                continue;
-            }
-            let here = self.here();
-            let found = self.mount.lookup(&here.handle, &name).await?;
-            let is_followed = !rest.is_empty() || follow == Follow::Links;
-            if found.attributes.kind == FileKind::Symlink && is_followed {
-                rest.extend(self.target(&found).await?);
-            } else {
-                self.way.push(found);
-            }
-        }
-        Ok(self.here())
+impl<'m> Walk<'m> {
+    pub(crate) fn new(mount: &'m Mount, start: Handle, source: Source) -> Walk<'m> {
+        Walk { mount, source, start, way: Vec::new(), rest: Vec::new(), links: 0, steps: 0 }
     }
 
-    fn here(&self) -> Entry {
-        *self.way.last().unwrap_or(self.mount.root())
+    pub(crate) async fn run(&mut self, path: &[u8], follow: Follow) -> Result<Entry> {
+        self.rest = components(path);
+        while let Some(name) = self.rest.pop() {
+            let is_followed = !self.rest.is_empty() || follow == Follow::Links;
+            self.step(&name, is_followed).await?;
+        }
+        match (self.way.last(), self.source) {
+            (Some(entry), _) => Ok(*entry),
+            (None, Source::Server) if self.start == self.mount.root().handle => Ok(*self.mount.root()),
+            (None, _) => Ok(Entry { handle: self.start, attributes: self.mount.attributes(&self.start).await? }),
+        }
+    }
+
+    /// Walks to the directory that the last component is in, and tells that one, which is empty when the path names nothing.
+    pub(crate) async fn run_to_last(&mut self, path: &[u8]) -> Result<(Handle, Vec<u8>)> {
+        self.rest = components(path);
+        self.go_on_to_last().await
+    }
+
+    /// Follows a link in the directory where the walk is, up to the last component of its target.
+    pub(crate) async fn follow_to_last(&mut self, link: &Handle) -> Result<(Handle, Vec<u8>)> {
+        let target = self.target(link).await?;
+        self.rest.extend(target);
+        self.go_on_to_last().await
+    }
+
+    async fn go_on_to_last(&mut self) -> Result<(Handle, Vec<u8>)> {
+        while let Some(name) = self.rest.pop() {
+            if self.rest.is_empty() && name != b".." {
+                return Ok((self.here(), name));
+            }
+            self.step(&name, true).await?;
+        }
+        Ok((self.here(), Vec::new()))
+    }
+
+    async fn step(&mut self, name: &[u8], is_followed: bool) -> Result<()> {
+        self.steps += 1;
+        if self.steps > MAX_COMPONENTS {
+            return Err(self.error(PathError::TooLong(MAX_COMPONENTS)));
+        }
+        if name == b".." {
+            return self.go_up().await;
+        }
+        let found = self.find(name).await?;
+        if found.attributes.kind == FileKind::Symlink && is_followed {
+            let target = self.target(&found.handle).await?;
+            self.rest.extend(target);
+        } else {
+            self.way.push(found);
+        }
+        Ok(())
+    }
+
+    /// Goes to the directory above, which nobody knows where the walk began below the root.
+    async fn go_up(&mut self) -> Result<()> {
+        if self.way.pop().is_none() && self.start != self.mount.root().handle {
+            self.start = self.mount.lookup_parent(&self.start).await?.handle;
+        }
+        Ok(())
+    }
+
+    async fn find(&self, name: &[u8]) -> Result<Entry> {
+        let here = self.here();
+        match self.source {
+            Source::Server => self.mount.lookup(&here, name).await,
+            Source::Caches => self.mount.find(&here, name).await,
+        }
+    }
+
+    async fn read_link(&self, link: &Handle) -> Result<Arc<[u8]>> {
+        match self.source {
+            Source::Server => self.mount.readlink(link).await.map(Arc::from),
+            Source::Caches => self.mount.link_target(link).await,
+        }
+    }
+
+    fn here(&self) -> Handle {
+        self.way.last().map_or(self.start, |entry| entry.handle)
     }
 
     /// The components of a link's target. An absolute one starts at the server's root, of which only the export is here.
-    async fn target(&mut self, link: &Entry) -> Result<Vec<Vec<u8>>> {
+    async fn target(&mut self, link: &Handle) -> Result<Vec<Vec<u8>>> {
         self.links += 1;
         if self.links > MAX_LINKS {
             return Err(self.error(PathError::TooManyLinks(MAX_LINKS)));
         }
-        let target = self.mount.readlink(&link.handle).await?;
+        let target = self.read_link(link).await?;
         if !target.starts_with(b"/") {
             return Ok(components(&target));
         }
@@ -97,7 +170,7 @@ impl Walk<'_> {
             return Err(self.error(PathError::LeavesExport));
         }
         inside.truncate(inside.len() - export.len());
-        self.way.clear();
+        (self.start, self.way) = (self.mount.root().handle, Vec::new());
         Ok(inside)
     }
 

@@ -1,0 +1,250 @@
+//! What names in directories lead to, and which names there are none of.
+//!
+//! An answer is kept with the version of the directory that was known when it was asked for, and is believed while the directory
+//! is known to have that version: it was true at a time when the directory was at least that new. All answers of one directory
+//! share an edition; when the directory changes it gets another edition, and the old answers are forgotten in their turn.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vfs::Name;
+
+use super::order::Order;
+use super::{Asked, DirVersion};
+use crate::{Caching, Handle, NameCaching};
+
+/// Answers to lookups in many directories.
+#[derive(Debug)]
+pub(crate) struct NameCache {
+    names: Mutex<Names>,
+    caching: NameCaching,
+    /// The longest time that an answer is believed although the directory seems to be the same: where versions are times, two
+    /// changes may have one.
+    max_age: Duration,
+    max_entries: usize,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    dirs: Order<Handle, Directory>,
+    found: Order<(u64, Box<[u8]>), Found>,
+    editions: u64,
+}
+
+#[derive(Debug)]
+struct Directory {
+    edition: u64,
+    version: Option<DirVersion>,
+    /// When this client changed the directory, or learned of its version: answers that were asked for before are old.
+    since: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// The file, or `None` when there is none of that name.
+    file: Option<Handle>,
+    learned: Instant,
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place<'a> {
+    pub(crate) dir: &'a Handle,
+    pub(crate) name: &'a [u8],
+}
+
+impl NameCache {
+    pub(crate) fn new(caching: &Caching) -> NameCache {
+        NameCache {
+            names: Mutex::default(),
+            caching: caching.names,
+            max_age: caching.dir_max,
+            max_entries: caching.max_entries.max(1),
+        }
+    }
+
+    /// The file of that name, or `Some(None)` when it is known that there is none.
+    pub(crate) fn look(&self, place: Place<'_>, version: DirVersion) -> Option<Option<Handle>> {
+        let mut names = self.lock();
+        let dir = names.dirs.get(place.dir).filter(|dir| dir.version == Some(version))?;
+        let key = (dir.edition, place.name.into());
+        let found = *names.found.get(&key)?;
+        (found.learned.elapsed() <= self.max_age).then_some(found.file)
+    }
+
+    /// Takes in an answer that was asked for when the directory had that version.
+    pub(crate) fn learn(&self, asked: Asked, place: Place<'_>, version: DirVersion, file: Option<Handle>) {
+        let is_kept = match self.caching {
+            NameCaching::All => true,
+            NameCaching::Positive => file.is_some(),
+            NameCaching::Off => false,
+        };
+        if !is_kept || place.name.len() > Name::MAX_BYTES {
+            return;
+        }
+        let mut names = self.lock();
+        let Some(edition) = names.edition(place.dir, version, asked.number) else { return };
+        names.found.insert((edition, place.name.into()), Found { file, learned: asked.time });
+        names.shrink(self.max_entries);
+    }
+
+    /// Forgets a name that this client changed, and whatever answers to earlier questions are still under way. Tells which file
+    /// it was taken to lead to.
+    pub(crate) fn outdate(&self, now: Asked, place: Place<'_>) -> Option<Handle> {
+        let mut names = self.lock();
+        let Some(dir) = names.dirs.get(place.dir) else {
+            names.add(place.dir, None, now.number);
+            names.shrink(self.max_entries);
+            return None;
+        };
+        dir.since = now.number;
+        let key = (dir.edition, place.name.into());
+        names.found.remove(&key)?.file
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Names {
+    /// The edition of a directory's answers of that version, or `None` when something newer is known.
+    fn edition(&mut self, dir: &Handle, version: DirVersion, asked: u64) -> Option<u64> {
+        let Some(known) = self.dirs.get(dir) else { return Some(self.add(dir, Some(version), asked)) };
+        if asked < known.since {
+            return None;
+        }
+        if known.version == Some(version) {
+            return Some(known.edition);
+        }
+        Some(self.add(dir, Some(version), asked))
+    }
+
+    fn add(&mut self, dir: &Handle, version: Option<DirVersion>, since: u64) -> u64 {
+        self.editions += 1;
+        self.dirs.insert(*dir, Directory { edition: self.editions, version, since });
+        self.editions
+    }
+
+    fn shrink(&mut self, max_entries: usize) {
+        while self.found.len() > max_entries {
+            self.found.pop_oldest();
+        }
+        while self.dirs.len() > max_entries {
+            self.dirs.pop_oldest();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::AttributeCache;
+    use vfs::{Attributes, FileKind};
+
+    struct Bench {
+        attributes: AttributeCache,
+        names: NameCache,
+        dir: Handle,
+    }
+
+    impl Bench {
+        fn new(caching: Caching) -> Bench {
+            let (attributes, names) = (AttributeCache::new(&caching), NameCache::new(&caching));
+            Bench { attributes, names, dir: handle(0) }
+        }
+
+        fn place<'a>(&'a self, name: &'a str) -> Place<'a> {
+            Place { dir: &self.dir, name: name.as_bytes() }
+        }
+
+        fn learn(&self, name: &str, change: u64, file: Option<Handle>) {
+            self.names.learn(self.attributes.ask(), self.place(name), version(change), file);
+        }
+
+        fn look(&self, name: &str, change: u64) -> Option<Option<Handle>> {
+            self.names.look(self.place(name), version(change))
+        }
+
+        /// What a change by this client does.
+        fn outdate(&self, name: &str) {
+            self.attributes.outdate(&self.dir);
+            self.names.outdate(self.attributes.ask(), self.place(name));
+        }
+    }
+
+    fn handle(number: u8) -> Handle {
+        Handle::new(&[number]).unwrap()
+    }
+
+    fn version(change: u64) -> DirVersion {
+        DirVersion::of(&Attributes { change, ..Attributes::new(FileKind::Directory, 1) })
+    }
+
+    #[test]
+    fn answers_are_of_one_version_of_the_directory() {
+        let bench = Bench::new(Caching::default());
+        bench.learn("a", 1, Some(handle(1)));
+        bench.learn("b", 1, None);
+        assert_eq!((bench.look("a", 1), bench.look("b", 1)), (Some(Some(handle(1))), Some(None)));
+        assert_eq!((bench.look("a", 2), bench.look("c", 1)), (None, None));
+        bench.learn("c", 2, None);
+        assert_eq!((bench.look("a", 2), bench.look("a", 1), bench.look("c", 2)), (None, None, Some(None)));
+    }
+
+    #[test]
+    fn absence_is_kept_only_where_it_is_wanted() {
+        let positive = Bench::new(Caching { names: NameCaching::Positive, ..Caching::default() });
+        let off = Bench::new(Caching { names: NameCaching::Off, ..Caching::default() });
+        for bench in [&positive, &off] {
+            bench.learn("here", 1, Some(handle(1)));
+            bench.learn("gone", 1, None);
+            assert_eq!(bench.look("gone", 1), None);
+        }
+        assert_eq!((positive.look("here", 1), off.look("here", 1)), (Some(Some(handle(1))), None));
+    }
+
+    #[test]
+    fn own_change_ends_what_is_known_of_its_name_and_what_is_under_way_in_its_directory() {
+        let bench = Bench::new(Caching::default());
+        bench.learn("a", 1, Some(handle(1)));
+        bench.learn("b", 1, Some(handle(2)));
+        let asked = bench.attributes.ask();
+        bench.outdate("a");
+        bench.names.learn(asked, bench.place("a"), version(1), Some(handle(1)));
+        assert_eq!((bench.look("a", 1), bench.look("b", 1)), (None, Some(Some(handle(2)))));
+        bench.learn("a", 1, None);
+        assert_eq!(bench.look("a", 1), Some(None));
+    }
+
+    #[test]
+    fn own_change_of_a_directory_that_is_not_known_ends_what_is_under_way() {
+        let bench = Bench::new(Caching::default());
+        let asked = bench.attributes.ask();
+        bench.outdate("a");
+        bench.names.learn(asked, bench.place("a"), version(1), Some(handle(1)));
+        assert_eq!(bench.look("a", 1), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answer_is_not_believed_for_ever() {
+        let bench = Bench::new(Caching::default());
+        bench.learn("a", 1, None);
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert_eq!(bench.look("a", 1), None);
+    }
+
+    #[test]
+    fn only_so_many_names_and_directories_are_known() {
+        let bench = Bench::new(Caching { max_entries: 5, ..Caching::default() });
+        for number in 0..100 {
+            bench.learn(&number.to_string(), 1, None);
+            let other = Place { dir: &handle(number), name: b"a" };
+            bench.names.learn(bench.attributes.ask(), other, version(1), None);
+        }
+        bench.learn(&"x".repeat(256), 1, None);
+        let names = bench.names.lock();
+        assert_eq!((names.found.len(), names.dirs.len()), (5, 5));
+    }
+}

@@ -1,0 +1,97 @@
+//! Changing what is in a directory.
+
+use vfs::{Attributes, SetAttributes};
+
+use super::Dir;
+use crate::{Entry, Follow, Result, SpecialFile};
+
+impl Dir {
+    /// Makes a directory with these permission bits.
+    ///
+    /// # Errors
+    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    pub async fn create_dir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<Dir> {
+        let path = path.as_ref();
+        let (dir, name) = self.parent(path).await?;
+        let made = self.mount.mkdir(&dir, &name, &with_mode(mode)).await.map_err(|error| error.about(path))?;
+        Ok(self.mount.dir(&made.handle))
+    }
+
+    /// Makes a symbolic link to `target` at `path`, as `ln -s` does.
+    ///
+    /// # Errors
+    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    pub async fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<Entry> {
+        let path = path.as_ref();
+        let (dir, name) = self.parent(path).await?;
+        let mode = with_mode(0o777);
+        self.mount.symlink(&dir, &name, target.as_ref(), &mode).await.map_err(|error| error.about(path))
+    }
+
+    /// Makes a device, a socket or a FIFO with these permission bits.
+    ///
+    /// # Errors
+    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    pub async fn create_special(&self, path: impl AsRef<[u8]>, node: SpecialFile, mode: u32) -> Result<Entry> {
+        let path = path.as_ref();
+        let (dir, name) = self.parent(path).await?;
+        self.mount.mknod(&dir, &name, node, &with_mode(mode)).await.map_err(|error| error.about(path))
+    }
+
+    /// Gives the file at `path`, which may be a symbolic link, the further name `to`, below `to_dir`.
+    ///
+    /// # Errors
+    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    pub async fn hard_link(&self, path: impl AsRef<[u8]>, to_dir: &Dir, to: impl AsRef<[u8]>) -> Result<()> {
+        let (path, to) = (path.as_ref(), to.as_ref());
+        let file = self.lookup(path, Follow::Nothing).await?;
+        let (dir, name) = to_dir.parent(to).await?;
+        self.mount.link(&file.handle, &dir, &name).await.map_err(|error| error.about(to))
+    }
+
+    /// Moves the file at `path` to the name `to`, below `to_dir`, over what is there if that is of the same kind.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn rename(&self, path: impl AsRef<[u8]>, to_dir: &Dir, to: impl AsRef<[u8]>) -> Result<()> {
+        let path = path.as_ref();
+        let (from_dir, from_name) = self.parent(path).await?;
+        let (to_dir, to_name) = to_dir.parent(to.as_ref()).await?;
+        let renamed = self.mount.rename(&from_dir, &from_name, &to_dir, &to_name).await;
+        renamed.map_err(|error| error.about(path))
+    }
+
+    /// Removes a name that is not a directory's.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        let path = path.as_ref();
+        let (dir, name) = self.parent(path).await?;
+        self.mount.remove(&dir, &name).await.map_err(|error| error.about(path))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
+    pub async fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<()> {
+        let path = path.as_ref();
+        let (dir, name) = self.parent(path).await?;
+        self.mount.rmdir(&dir, &name).await.map_err(|error| error.about(path))
+    }
+
+    /// Sets attributes of a file, and tells what they all are then.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn set_attributes(&self, path: impl AsRef<[u8]>, set: &SetAttributes) -> Result<Attributes> {
+        let path = path.as_ref();
+        let file = self.lookup(path, Follow::Links).await?;
+        self.mount.setattr(&file.handle, set).await.map_err(|error| error.about(path))
+    }
+}
+
+fn with_mode(mode: u32) -> SetAttributes {
+    SetAttributes { mode: Some(mode), ..SetAttributes::default() }
+}

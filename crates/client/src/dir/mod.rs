@@ -1,0 +1,180 @@
+//! Directories as applications use them: paths below them, looked up through the caches of the mount.
+
+mod change;
+mod entries;
+mod open;
+
+use std::sync::Arc;
+
+use vfs::{Attributes, FileKind};
+
+use crate::mount::{Source, Walk};
+use crate::{Entry, Follow, Handle, Mount, Reason, Result, Rights, Status};
+pub use entries::Entries;
+
+/// A directory of a mount, and the files below it by their paths.
+///
+/// Paths are bytes with `/` between names, relative to the directory; a leading `/` means nothing. `..` goes up, and no higher than
+/// what is mounted. Symbolic links on the way are followed, absolute ones when they lead into the export; one at the
+/// end is followed by whatever is about a file's content or attributes, and not by what is about its name.
+///
+/// What the server told before is believed as [`Caching`](crate::Caching) says: names, attributes, rights, targets of links and
+/// listings come from memory where they can. What this mount changes is known at once. A call whose future is dropped is
+/// forgotten; if it was to change something, it may have done so.
+///
+/// ```
+/// # use std::{sync::Arc, time::Duration};
+/// # use daemon::{Daemon, export_to_this_machine};
+/// # let files = Arc::new(fs_mem::MemFs::new(fs_mem::MemOptions::default()));
+/// # let listen = vec!["127.0.0.1:0".parse()?];
+/// # let mut export = export_to_this_machine("/files", files);
+/// # export.rules.iter_mut().for_each(|rule| rule.options.squash = server::Squash::None);
+/// # let server = Daemon::start(daemon::Options { listen, loops: 1, ..daemon::Options::default() }, vec![export])?;
+/// # let address = server.addresses()[0];
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// use client::{Mount, OpenOptions, Options, Version};
+///
+/// // A server in this process exports `/files`; `address` is its own.
+/// let url = format!("nfs://{address}/files").parse()?;
+/// let options = Options { version: Version::V4_2, use_privileged_port: false, ..Options::default() };
+/// let mount = Mount::connect(&url, &options).await?;
+///
+/// let root = mount.root_dir();
+/// let letters = root.create_dir("letters", 0o755).await?;
+/// let file = letters.open("first", &OpenOptions::write().making(0o644)).await?;
+/// file.write_at(0, b"Dear reader").await?;
+/// file.close().await?;
+///
+/// root.symlink("letters/first", "newest").await?;
+/// assert_eq!(root.metadata("newest").await?.size_bytes, 11);
+/// assert_eq!(root.read_link("newest").await?, b"letters/first");
+///
+/// letters.rename("first", &root, "letter").await?;
+/// let mut entries = root.read_dir();
+/// let mut names = Vec::new();
+/// while let Some(entry) = entries.next().await? {
+///     names.push(String::from_utf8_lossy(&entry.name).into_owned());
+/// }
+/// names.sort();
+/// assert_eq!(names, ["letter", "letters", "newest"]);
+/// # mount.unmount().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # server.shutdown(Duration::from_secs(1));
+/// # server.wait();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Dir {
+    mount: Mount,
+    handle: Handle,
+}
+
+impl Mount {
+    /// The directory that is mounted.
+    pub fn root_dir(&self) -> Dir {
+        self.dir(&self.root().handle)
+    }
+
+    /// The directory with that handle. Whether it is one, the first use shows.
+    pub fn dir(&self, handle: &Handle) -> Dir {
+        Dir { mount: self.clone(), handle: *handle }
+    }
+
+    /// The directory that `path` names, from the root of the export.
+    ///
+    /// # Errors
+    /// As those of [`Dir::open_dir`].
+    pub async fn open_dir(&self, path: impl AsRef<[u8]>) -> Result<Dir> {
+        self.root_dir().open_dir(path).await
+    }
+}
+
+/// Asking.
+impl Dir {
+    /// The directory's handle.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// The mount that it is of.
+    pub fn mount(&self) -> &Mount {
+        &self.mount
+    }
+
+    /// Finds a file.
+    ///
+    /// # Errors
+    /// What the server says of a component, such as [`Status::NoEntry`]; [`Reason::Path`].
+    pub async fn lookup(&self, path: impl AsRef<[u8]>, follow: Follow) -> Result<Entry> {
+        let path = path.as_ref();
+        self.walk().run(path, follow).await.map_err(|error| error.about(path))
+    }
+
+    /// The directory that `path` names.
+    ///
+    /// # Errors
+    /// [`Status::NotDirectory`]; as those of [`Dir::lookup`].
+    pub async fn open_dir(&self, path: impl AsRef<[u8]>) -> Result<Dir> {
+        let path = path.as_ref();
+        let found = self.lookup(path, Follow::Links).await?;
+        match found.attributes.kind {
+            FileKind::Directory => Ok(self.mount.dir(&found.handle)),
+            _ => Err(self.mount.error("LOOKUP", Reason::Status(Status::NotDirectory)).about(path)),
+        }
+    }
+
+    /// The attributes of a file; those of this directory for an empty path.
+    ///
+    /// # Errors
+    /// As those of [`Dir::lookup`].
+    pub async fn metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        Ok(self.lookup(path, Follow::Links).await?.attributes)
+    }
+
+    /// The attributes of a file or of a symbolic link itself.
+    ///
+    /// # Errors
+    /// As those of [`Dir::lookup`].
+    pub async fn symlink_metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
+        Ok(self.lookup(path, Follow::Nothing).await?.attributes)
+    }
+
+    /// Which of the `wanted` things the caller may do with a file.
+    ///
+    /// # Errors
+    /// As those of [`Dir::lookup`].
+    pub async fn access(&self, path: impl AsRef<[u8]>, wanted: Rights) -> Result<Rights> {
+        let path = path.as_ref();
+        let found = self.lookup(path, Follow::Links).await?;
+        self.mount.rights(&found.handle, wanted).await.map_err(|error| error.about(path))
+    }
+
+    /// The target of a symbolic link.
+    ///
+    /// # Errors
+    /// [`Status::Invalid`] when it is none; as those of [`Dir::lookup`].
+    pub async fn read_link(&self, path: impl AsRef<[u8]>) -> Result<Vec<u8>> {
+        let path = path.as_ref();
+        let found = self.lookup(path, Follow::Nothing).await?;
+        if found.attributes.kind != FileKind::Symlink {
+            return Err(self.mount.error("READLINK", Reason::Status(Status::Invalid)).about(path));
+        }
+        let target: Arc<[u8]> = self.mount.link_target(&found.handle).await.map_err(|error| error.about(path))?;
+        Ok(target.to_vec())
+    }
+
+    /// The names in this directory, in the server's order.
+    pub fn read_dir(&self) -> Entries<'_> {
+        Entries::new(self)
+    }
+
+    fn walk(&self) -> Walk<'_> {
+        Walk::new(&self.mount, self.handle, Source::Caches)
+    }
+
+    /// The directory that the last component of a path is in, and that component.
+    async fn parent(&self, path: &[u8]) -> Result<(Handle, Vec<u8>)> {
+        self.walk().run_to_last(path).await.map_err(|error| error.about(path))
+    }
+}

@@ -1,0 +1,139 @@
+//! Questions that the caches answer where they can, and how what replies tell gets into them.
+//!
+//! They have other names than the operations of the RFCs, which always ask the server.
+
+use std::sync::Arc;
+
+use vfs::Attributes;
+
+use super::Mount;
+use crate::cache::{Asked, Caches, DirVersion, FileState, Place};
+use crate::{Entry, Handle, Reason, Result, Rights, Status};
+
+impl Mount {
+    /// The attributes of a file, from memory while they are believed ([`Caching`](crate::Caching)). [`Mount::getattr`] always asks.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn attributes(&self, file: &Handle) -> Result<Attributes> {
+        let cached = self.caches().attributes.get(file);
+        self.0.cache_recorder.attributes.look(cached.is_some());
+        match cached {
+            Some(attributes) => Ok(attributes),
+            None => self.getattr(file).await,
+        }
+    }
+
+    /// The attributes of a file that is opened: the server's own, so that what others wrote before they closed it is seen
+    /// (close-to-open consistency), unless [`Caching::close_to_open`](crate::Caching::close_to_open) is off.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn attributes_at_open(&self, file: &Handle) -> Result<Attributes> {
+        match self.0.options.caching.close_to_open {
+            true => self.getattr(file).await,
+            false => self.attributes(file).await,
+        }
+    }
+
+    /// Finds a name in a directory, from memory while the directory is believed not to have changed, or that there is none of that
+    /// name. [`Mount::lookup`] always asks.
+    ///
+    /// # Errors
+    /// [`Status::NoEntry`], and whatever else the server says.
+    pub async fn find(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
+        let version = DirVersion::of(&self.attributes(dir).await?);
+        let place = Place { dir, name };
+        let cached = self.caches().names.look(place, version);
+        self.0.cache_recorder.names.look(cached.is_some());
+        match cached {
+            Some(Some(handle)) => match self.attributes(&handle).await {
+                Ok(attributes) => Ok(Entry { handle, attributes }),
+                // Somebody else put another file in its place; the server knows which.
+                Err(error) if error.status() == Some(Status::Stale) => self.lookup(dir, name).await,
+                Err(error) => Err(error.about(name)),
+            },
+            Some(None) => Err(self.error("LOOKUP", Reason::Status(Status::NoEntry)).about(name)),
+            None => self.lookup(dir, name).await,
+        }
+    }
+
+    /// Which of the `wanted` things the caller may do, from memory while the file is believed not to have changed.
+    /// [`Mount::access`] always asks.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn rights(&self, file: &Handle, wanted: Rights) -> Result<Rights> {
+        let state = FileState::of(&self.attributes(file).await?);
+        let cached = self.caches().access.look(file, state);
+        self.0.cache_recorder.access.look(cached.is_some());
+        let rights = match cached {
+            Some(rights) => rights,
+            None => {
+                let rights = self.access(file, Rights::ALL).await?;
+                self.caches().access.learn(file, state, rights);
+                rights
+            }
+        };
+        Ok(rights & wanted)
+    }
+
+    /// The target of a symbolic link, from memory while the link is believed not to have changed. [`Mount::readlink`] always asks.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn link_target(&self, link: &Handle) -> Result<Arc<[u8]>> {
+        let state = FileState::of(&self.attributes(link).await?);
+        let cached = self.caches().symlinks.look(link, state);
+        self.0.cache_recorder.symlinks.look(cached.is_some());
+        match cached {
+            Some(target) => Ok(target),
+            None => {
+                let target = Arc::from(self.readlink(link).await?);
+                self.caches().symlinks.learn(link, state, Arc::clone(&target));
+                Ok(target)
+            }
+        }
+    }
+
+    pub(super) fn caches(&self) -> &Caches {
+        &self.0.caches
+    }
+
+    /// Notes that a call is sent now whose reply carries attributes.
+    pub(crate) fn ask(&self) -> Asked {
+        self.caches().attributes.ask()
+    }
+
+    /// Takes in what a reply says of a file.
+    pub(crate) fn learn(&self, asked: Asked, file: &Handle, attributes: &Attributes) {
+        self.caches().attributes.learn(asked, file, attributes);
+    }
+
+    /// The version that a directory is believed to have.
+    pub(super) fn dir_version(&self, dir: &Handle) -> Option<DirVersion> {
+        self.caches().attributes.get(dir).as_ref().map(DirVersion::of)
+    }
+
+    /// Takes in what a lookup found that was made when the directory had that version.
+    pub(super) fn learn_lookup(&self, asked: Asked, place: Place<'_>, version: DirVersion, found: &Result<Entry>) {
+        let file = match found {
+            Ok(entry) => Some(entry.handle),
+            Err(error) if error.status() == Some(Status::NoEntry) => None,
+            Err(_) => return,
+        };
+        self.caches().names.learn(asked, place, version, file);
+    }
+
+    /// Notes that this client changed a file, or may have when the reply was lost, and that nobody told what it is like now.
+    pub(super) fn outdate(&self, file: &Handle) {
+        self.caches().attributes.outdate(file);
+    }
+
+    /// Notes that this client changed what a name leads to, and with it how many names its file has.
+    pub(super) fn outdate_name(&self, place: Place<'_>) {
+        if let Some(file) = self.caches().names.outdate(self.ask(), place) {
+            self.outdate(&file);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Directories as applications use them, against the real server.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod real;
+
+use client::{Follow, OpenOptions, PathError, Reason, Status, Version};
+use real::Export;
+use vfs::{CreateMode, FileKind, SetAttributes};
+
+const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
+
+#[tokio::test]
+async fn paths_lead_through_directories_and_links_and_up_again() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = export.mount(version).await;
+        let root = mount.root_dir();
+        let top = format!("top-{version}");
+        root.create_dir(&top, 0o755).await.unwrap();
+        let inner = root.create_dir(format!("{top}/inner"), 0o755).await.unwrap();
+        let file = inner.open("file", &OpenOptions::write().making(0o640)).await.unwrap();
+        let handle = *file.handle();
+        file.close().await.unwrap();
+        inner.symlink("../inner/file", "around").await.unwrap();
+        root.symlink(format!("/files/{top}"), format!("{top}-absolute")).await.unwrap();
+        let deep = mount.open_dir(format!("/{top}/./inner/")).await.unwrap();
+        let absolute = format!("../../{top}-absolute/inner/around");
+        for path in ["file", "around", "../inner/file", "../../../../files", &absolute] {
+            match deep.lookup(path, Follow::Links).await {
+                Ok(found) => assert_eq!(found.handle, handle, "{version} {path}"),
+                // What is mounted has nothing above it, and no file of that name.
+                Err(error) => assert!(path.ends_with("/files") && error.status() == Some(Status::NoEntry), "{error}"),
+            }
+        }
+        assert_eq!(deep.metadata("around").await.unwrap().mode, 0o640, "{version}");
+        assert_eq!(deep.symlink_metadata("around").await.unwrap().kind, FileKind::Symlink, "{version}");
+        assert_eq!(deep.open("around", &OpenOptions::read()).await.unwrap().handle(), &handle, "{version}");
+        let made = deep.open(&absolute, &OpenOptions::both().making(0o600)).await.unwrap();
+        assert_eq!(made.handle(), &handle, "{version}: the link's file is there already");
+        made.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn link_to_nothing_is_made_into_a_file_by_whoever_opens_it_so() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = export.mount(version).await;
+        let root = mount.root_dir();
+        let (link, target) = (format!("link-{version}"), format!("target-{version}"));
+        root.symlink(&target, &link).await.unwrap();
+        let missing = root.open(&link, &OpenOptions::read()).await.unwrap_err();
+        assert_eq!(missing.status(), Some(Status::NoEntry), "{version}");
+        let new = OpenOptions::write().creating(CreateMode::Guarded, SetAttributes::default());
+        assert_eq!(root.open(&link, &new).await.unwrap_err().status(), Some(Status::Exists), "{version}");
+        root.open(&link, &OpenOptions::write().making(0o644)).await.unwrap().close().await.unwrap();
+        assert_eq!(root.symlink_metadata(&target).await.unwrap().kind, FileKind::Regular, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn error_names_the_path_and_says_what_is_wrong() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = export.mount(version).await;
+        let root = mount.root_dir();
+        root.open("file", &OpenOptions::write().making(0o644)).await.unwrap().close().await.unwrap();
+        let error = root.metadata("no/such").await.unwrap_err();
+        assert_eq!((error.status(), error.file()), (Some(Status::NoEntry), Some(&b"no/such"[..])), "{version}");
+        assert_eq!(root.open_dir("file").await.unwrap_err().status(), Some(Status::NotDirectory), "{version}");
+        assert_eq!(root.metadata("file/x").await.unwrap_err().status(), Some(Status::NotDirectory), "{version}");
+        assert_eq!(root.read_link("file").await.unwrap_err().status(), Some(Status::Invalid), "{version}");
+        assert_eq!(root.create_dir("file", 0o755).await.unwrap_err().status(), Some(Status::Exists), "{version}");
+        assert!(matches!(root.remove_file("").await.unwrap_err().reason(), Reason::Name(_)), "{version}");
+        root.create_dir("dir", 0o755).await.ok();
+        let refused = root.open("dir", &OpenOptions::read()).await.unwrap_err();
+        assert_eq!(refused.status(), Some(Status::IsDirectory), "{version}");
+        root.symlink("loop", "loop").await.ok();
+        let error = root.metadata("loop").await.unwrap_err();
+        assert!(matches!(error.reason(), Reason::Path(PathError::TooManyLinks(_))), "{version}: {error}");
+        let error = root.open("loop", &OpenOptions::write().making(0o644)).await.unwrap_err();
+        assert!(matches!(error.reason(), Reason::Path(PathError::TooManyLinks(_))), "{version}: {error}");
+    }
+}
