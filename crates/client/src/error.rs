@@ -186,6 +186,9 @@ pub enum Lie {
     /// A session without slots, or with requests too small to hold anything.
     #[error("the session is of no use: {0}")]
     UselessSession(&'static str),
+    /// The reply to a request of a session has another place in it than the request.
+    #[error("the reply is one of another slot")]
+    WrongSlot,
     /// A lease is no time at all.
     #[error("a lease of {0} seconds")]
     Lease(u32),

@@ -48,7 +48,7 @@ mod v2;
 mod v3;
 pub mod v4;
 
-pub use connection::{Connection, Response};
+pub use connection::{Connection, Response, Tunnel};
 pub use core::{Counters, Transport};
 pub use credentials::Credentials;
 pub use dir::{Dir, Entries};

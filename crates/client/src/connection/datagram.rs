@@ -4,11 +4,11 @@ use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Instant;
 
 use bytes::BytesMut;
 use tokio::net::UdpSocket;
 
+use super::outage::Watch;
 use super::shared::{Shared, wake_all};
 use super::timer::Timer;
 
@@ -27,12 +27,14 @@ pub(super) struct Driver {
     incoming: BytesMut,
     timer: Timer,
     wakers: Vec<Waker>,
+    watch: Watch,
 }
 
 impl Driver {
     pub(super) fn new(shared: Arc<Shared>, socket: UdpSocket) -> Driver {
         let (outgoing, incoming) = (BytesMut::new(), BytesMut::new());
-        Driver { shared, socket, outgoing, incoming, timer: Timer::new(), wakers: Vec::new() }
+        let watch = Watch::new(Arc::clone(&shared.server));
+        Driver { shared, socket, outgoing, incoming, timer: Timer::new(), wakers: Vec::new(), watch }
     }
 
     pub(super) async fn run(mut self) {
@@ -63,13 +65,18 @@ impl Driver {
             self.send(cx);
             let Some(deadline) = deadline else { return Poll::Pending };
             ready!(self.timer.poll(deadline, cx));
-            self.shared.lock().core.handle_timeout(Instant::now(), &mut self.wakers);
+            let news = {
+                let core = &mut self.shared.lock().core;
+                core.handle_timeout(super::now(), &mut self.wakers);
+                core.take_news()
+            };
             wake_all(&mut self.wakers);
+            news.into_iter().for_each(|news| self.watch.tell(news));
         }
     }
 
     fn send(&mut self, cx: &mut Context<'_>) {
-        let now = Instant::now();
+        let now = super::now();
         loop {
             if self.outgoing.is_empty() && !self.shared.lock().core.fill_datagram(now, &mut self.outgoing) {
                 return;
@@ -95,7 +102,7 @@ impl Driver {
             }
             match self.socket.try_recv_buf(&mut self.incoming) {
                 // What came in one turn came at one time.
-                Ok(_) => self.take_message(*now.get_or_insert_with(Instant::now)),
+                Ok(_) => self.take_message(*now.get_or_insert_with(super::now)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => self.note(&error),
             }
@@ -103,10 +110,15 @@ impl Driver {
         cx.waker().wake_by_ref();
     }
 
-    fn take_message(&mut self, now: Instant) {
+    fn take_message(&mut self, now: std::time::Instant) {
         let message = self.incoming.split().freeze();
-        self.shared.lock().core.handle_message(now, message, &mut self.wakers);
+        let news = {
+            let core = &mut self.shared.lock().core;
+            core.handle_message(now, message, &mut self.wakers);
+            core.take_news()
+        };
         wake_all(&mut self.wakers);
+        news.into_iter().for_each(|news| self.watch.tell(news));
     }
 
     /// A socket error is a server that is not there yet or a network that is full: retransmission deals with both.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
+use super::tunnel::{Stream, Tunnel};
+
 /// The ports that servers take for privileged, highest first; those below 600 belong to well-known services.
 const PRIVILEGED_PORTS: std::ops::RangeInclusive<u16> = 600..=1023;
 /// How many ports are tried before any port will do.
@@ -14,27 +16,34 @@ const MAX_PORT_TRIES: u16 = 64;
 const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
 
 /// Where to connect to, and from which port.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Dial {
     pub(super) address: SocketAddr,
     pub(super) use_privileged_port: bool,
     pub(super) timeout: Duration,
+    pub(super) tunnel: Option<Tunnel>,
 }
 
 impl Dial {
     /// Connects a stream. `last_port` is the port of the connection before, which the server's replay cache knows.
-    pub(super) async fn stream(&self, last_port: Option<u16>) -> io::Result<TcpStream> {
+    pub(super) async fn stream(&self, last_port: Option<u16>) -> io::Result<Stream> {
         let attempt = async {
-            match last_port {
-                Some(port) => match self.stream_from(port).await {
-                    Ok(stream) => Ok(stream),
-                    Err(error) if is_port_trouble(&error) => self.stream_from_any().await,
-                    Err(error) => Err(error),
-                },
-                None => self.stream_from_any().await,
+            if let Some(tunnel) = &self.tunnel {
+                return tunnel.open(self.address).await;
             }
+            self.tcp(last_port).await.map(Stream::Tcp)
         };
-        let stream = tokio::time::timeout(self.timeout, attempt).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        tokio::time::timeout(self.timeout, attempt).await.map_err(|_| io::ErrorKind::TimedOut)?
+    }
+
+    async fn tcp(&self, last_port: Option<u16>) -> io::Result<TcpStream> {
+        let stream = match last_port {
+            Some(port) => match self.stream_from(port).await {
+                Err(error) if is_port_trouble(&error) => self.stream_from_any().await?,
+                other => other?,
+            },
+            None => self.stream_from_any().await?,
+        };
         stream.set_nodelay(true)?;
         Ok(stream)
     }

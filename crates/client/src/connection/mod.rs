@@ -3,10 +3,12 @@
 mod back_calls;
 mod datagram;
 mod dial;
+mod outage;
 mod response;
 mod shared;
 mod stream;
 mod timer;
+mod tunnel;
 
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -15,12 +17,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use buffer::Buffer;
 use bytes::Bytes;
 use proto::Operation;
 use rpc::Xid;
+use tokio::sync::SemaphorePermit;
 use xdr::{Encode, Encoder};
 
 use crate::core::{Core, Counters, Failure, Transport};
@@ -30,6 +33,7 @@ pub(crate) use back_calls::BackCalls;
 use dial::Dial;
 pub use response::Response;
 use shared::Shared;
+pub use tunnel::Tunnel;
 
 /// What a reply may take besides 1 MiB of data, in bytes.
 const REPLY_HEADER_BYTES: usize = 64 * 1024;
@@ -59,6 +63,8 @@ struct Closer {
     shared: Arc<Shared>,
     address: SocketAddr,
     credentials: Credentials,
+    /// How long a call waits for a silent server, if not for ever.
+    patience: Option<Duration>,
 }
 
 impl Drop for Closer {
@@ -77,9 +83,10 @@ impl Connection {
         let server: Arc<str> = server.into();
         let failed = |source| Error::new(&server, "connect", Reason::Connect { address, source });
         let use_privileged_port = options.use_privileged_port;
-        let dial = Dial { address, use_privileged_port, timeout: options.connect_timeout };
+        let (timeout, tunnel) = (options.connect_timeout, options.tunnel.clone());
+        let dial = Dial { address, use_privileged_port, timeout, tunnel };
         let config = options.core_config();
-        let core = Core::new(config, random(), Instant::now());
+        let core = Core::new(config, random(), now());
         let header = options.credentials.header();
         let shared = Arc::new(Shared::new(core, config.max_pending, Arc::clone(&server), header));
         match config.transport {
@@ -92,7 +99,8 @@ impl Connection {
                 tokio::spawn(datagram::Driver::new(Arc::clone(&shared), socket).run());
             }
         }
-        Ok(Connection(Arc::new(Closer { shared, address, credentials: options.credentials.resolve() })))
+        let (credentials, patience) = (options.credentials.resolve(), options.patience());
+        Ok(Connection(Arc::new(Closer { shared, address, credentials, patience })))
     }
 
     /// Calls a procedure and waits for the reply.
@@ -123,15 +131,9 @@ impl Connection {
         write: impl FnOnce(&mut Buffer) -> Label,
     ) -> Result<Response<O>> {
         let shared = &*self.0.shared;
-        let asked = Instant::now();
-        let (_permit, has_waited) = match shared.permits.try_acquire() {
-            Ok(permit) => (permit, false),
-            Err(_) => match shared.permits.acquire().await {
-                Ok(permit) => (permit, true),
-                Err(_) => return Err(self.no_reply::<O>(Failure::Closed)),
-            },
-        };
-        let now = if has_waited { Instant::now() } else { asked };
+        let asked = now();
+        let (_permit, has_waited) = self.permit().await.map_err(|failure| self.no_reply::<O>(failure))?;
+        let now = if has_waited { now() } else { asked };
         let xid = self.submit::<O>((asked, now), data, write).map_err(|failure| self.no_reply::<O>(failure))?;
         match (Reply { shared, xid, is_over: false }).await {
             Ok(message) => Response::parse(message, &shared.server),
@@ -139,9 +141,32 @@ impl Connection {
         }
     }
 
+    /// Waits until there is room for a call, but not in a queue that a silent server lets stand still for longer than a
+    /// call may take. Says whether it waited.
+    async fn permit(&self) -> std::result::Result<(SemaphorePermit<'_>, bool), Failure> {
+        let permits = &self.0.shared.permits;
+        if let Ok(permit) = permits.try_acquire() {
+            return Ok((permit, false));
+        }
+        let patience = self.0.patience.unwrap_or(Duration::MAX);
+        loop {
+            let replies = self.counters().replies;
+            match tokio::time::timeout(patience, permits.acquire()).await {
+                Ok(permit) => return permit.map(|permit| (permit, true)).map_err(|_| Failure::Closed),
+                Err(_) if self.counters().replies != replies => {}
+                Err(_) => return Err(Failure::TimedOut { sends: 0, waited: patience }),
+            }
+        }
+    }
+
     /// The calls of the server on this connection, from now on; the connection ends without regard to them.
     pub(crate) fn back_calls(&self) -> BackCalls {
         BackCalls::new(Arc::clone(&self.0.shared))
+    }
+
+    /// How long a call waits for a silent server before it fails, if not for ever.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.0.patience
     }
 
     /// The address of the server.
@@ -243,6 +268,11 @@ fn put_header<O: Operation>(template: &[u8], xid: Xid, head: &mut Buffer) {
 fn reply_limits() -> rpc::record::Limits {
     let max_bytes = proto::nfs3::MAX_DATA_BYTES + REPLY_HEADER_BYTES;
     rpc::record::Limits { max_bytes, max_fragments: MAX_REPLY_FRAGMENTS }
+}
+
+/// The time as the runtime has it, whose clock tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 /// A number that is another one in each process and each time; the keys come from the system's randomness.

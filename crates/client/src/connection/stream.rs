@@ -5,16 +5,17 @@ use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::BufMut;
 use rpc::record;
 use tokio::io::{AsyncReadExt, AsyncWrite};
-use tokio::net::TcpStream;
 
 use super::dial::Dial;
+use super::outage::Watch;
 use super::shared::{Shared, wake_all};
 use super::timer::Timer;
+use super::tunnel::Stream;
 use crate::core::{Batch, Expired, Failure, Incoming};
 
 /// The shortest and the longest pause between two attempts to connect.
@@ -44,6 +45,7 @@ pub(super) struct Driver {
     incoming: Incoming,
     timer: Timer,
     wakers: Vec<Waker>,
+    watch: Watch,
     /// Whether this turn was put off already so that more calls can join the batch.
     has_waited: bool,
 }
@@ -51,33 +53,32 @@ pub(super) struct Driver {
 impl Driver {
     pub(super) fn new(shared: Arc<Shared>, dial: Dial, limits: record::Limits) -> Driver {
         let (batch, incoming, timer) = (Batch::default(), Incoming::new(limits), Timer::new());
-        Driver { shared, dial, batch, incoming, timer, wakers: Vec::new(), has_waited: false }
+        let watch = Watch::new(Arc::clone(&shared.server));
+        Driver { shared, dial, batch, incoming, timer, wakers: Vec::new(), watch, has_waited: false }
     }
 
-    pub(super) async fn run(mut self, mut stream: TcpStream) {
-        let mut pause = MIN_PAUSE;
+    pub(super) async fn run(mut self, mut stream: Stream) {
+        let mut short_lives = 0u32;
         loop {
-            let since = Instant::now();
+            let since = super::now();
             match poll_fn(|cx| self.poll_serve(&mut stream, cx)).await {
                 End::Closing => return,
                 End::Lost(error) => tracing::debug!(server = %self.shared.server, %error, "connection lost"),
-                End::Silent => tracing::warn!(server = %self.shared.server, "server does not answer; connecting anew"),
+                End::Silent => tracing::debug!(server = %self.shared.server, "server does not answer; connecting anew"),
                 End::Broken(error) => self.fail_all(Failure::BrokenStream(error)),
             }
-            pause = if since.elapsed() > STEADY { MIN_PAUSE } else { (pause * 2).min(MAX_PAUSE) };
+            short_lives = if super::now() - since > STEADY { 0 } else { short_lives.saturating_add(1) };
             // The old socket is closed first, so that its port is free for the new one.
-            let port = stream.local_addr().ok().map(|address| address.port());
-            // Nothing more is wanted of it, so it is reset: its port would be kept from the new one for minutes.
-            let _ = stream.set_zero_linger();
-            drop(stream);
-            match self.reconnect(port, pause).await {
+            let port = stream.port();
+            stream.reset();
+            match self.reconnect(port, pause_after(short_lives)).await {
                 Some(another) => stream = another,
                 None => return,
             }
         }
     }
 
-    fn poll_serve(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+    fn poll_serve(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<End> {
         if let Poll::Ready(end) = self.poll_state(cx) {
             return Poll::Ready(end);
         }
@@ -101,8 +102,12 @@ impl Driver {
             let Some(deadline) = state.core.poll_timeout() else { return Poll::Pending };
             drop(state);
             ready!(self.timer.poll(deadline, cx));
-            let expired = self.shared.lock().core.handle_timeout(Instant::now(), &mut self.wakers);
+            let (expired, news) = {
+                let core = &mut self.shared.lock().core;
+                (core.handle_timeout(super::now(), &mut self.wakers), core.take_news())
+            };
             wake_all(&mut self.wakers);
+            news.into_iter().for_each(|news| self.watch.tell(news));
             if expired == Expired::Reconnect {
                 return Poll::Ready(End::Silent);
             }
@@ -110,7 +115,7 @@ impl Driver {
     }
 
     /// Sends what is queued, as much as the socket takes.
-    fn send(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> io::Result<()> {
+    fn send(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> io::Result<()> {
         loop {
             if self.batch.is_empty() && !self.gather(cx) {
                 return Ok(());
@@ -142,12 +147,12 @@ impl Driver {
             let _ = pin!(tokio::task::yield_now()).poll(cx);
             return false;
         }
-        state.core.fill_batch(Instant::now(), &mut self.batch);
+        state.core.fill_batch(super::now(), &mut self.batch);
         true
     }
 
     /// Receives what has come and hands the replies on.
-    fn receive(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+    fn receive(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<End> {
         for _ in 0..READS_PER_TURN {
             let (memory, room) = self.incoming.room();
             let mut memory = memory.limit(room);
@@ -165,31 +170,33 @@ impl Driver {
     }
 
     fn take_messages(&mut self) -> Result<(), record::Error> {
-        let result = {
+        let (result, news) = {
             let (mut state, mut now) = (self.shared.lock(), None);
-            loop {
+            let result = loop {
                 match self.incoming.next_message() {
                     Ok(Some(message)) => {
                         // What came together came at one time.
-                        let now = *now.get_or_insert_with(Instant::now);
+                        let now = *now.get_or_insert_with(super::now);
                         state.core.handle_message(now, message, &mut self.wakers);
                     }
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(error),
                 }
-            }
+            };
+            (result, state.core.take_news())
         };
         wake_all(&mut self.wakers);
+        news.into_iter().for_each(|news| self.watch.tell(news));
         result
     }
 
     /// Connects again and again until it succeeds or nobody needs it any more. Time-outs go on meanwhile.
-    async fn reconnect(&mut self, port: Option<u16>, pause: Duration) -> Option<TcpStream> {
+    async fn reconnect(&mut self, port: Option<u16>, pause: Duration) -> Option<Stream> {
         self.shared.set_up(false);
         self.shared.lock().core.handle_lost();
         self.batch.clear();
         self.incoming.clear();
-        let mut attempt = pin!(connect_until_it_works(self.dial, port, pause));
+        let mut attempt = pin!(connect_until_it_works(self.dial.clone(), port, pause));
         let stream = poll_fn(|cx| match self.poll_state(cx) {
             Poll::Ready(End::Closing) => Poll::Ready(None),
             _ => attempt.as_mut().poll(cx).map(Some),
@@ -215,13 +222,23 @@ impl Drop for Driver {
     }
 }
 
-async fn connect_until_it_works(dial: Dial, port: Option<u16>, mut pause: Duration) -> TcpStream {
+/// How long a server is left alone that ended so many streams one after the other as soon as they were there. A first one is
+/// bad luck.
+fn pause_after(short_lives: u32) -> Duration {
+    match short_lives {
+        0 | 1 => Duration::ZERO,
+        more => MIN_PAUSE.saturating_mul(1 << (more - 2).min(u32::BITS - 1)).min(MAX_PAUSE),
+    }
+}
+
+/// Connects after `pause`, and then again and again.
+async fn connect_until_it_works(dial: Dial, port: Option<u16>, mut pause: Duration) -> Stream {
     loop {
+        tokio::time::sleep(pause).await;
         match dial.stream(port).await {
             Ok(stream) => return stream,
             Err(error) => tracing::debug!(address = %dial.address, %error, "cannot connect"),
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(MAX_PAUSE);
+        pause = (pause * 2).clamp(MIN_PAUSE, MAX_PAUSE);
     }
 }

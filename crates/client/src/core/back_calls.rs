@@ -29,12 +29,12 @@ pub enum BackEvent {
 }
 
 impl BackCalls {
-    /// The most calls that wait: more than any session's back channel has slots.
+    /// The most calls and replies that wait together: more than any session's back channel has slots.
     const MAX_WAITING: usize = 64;
 
     /// Takes a call that came, and says whether there was room.
     pub(super) fn push(&mut self, message: Bytes, wakers: &mut Vec<Waker>) -> bool {
-        if !self.is_served || self.calls.len() >= Self::MAX_WAITING {
+        if !self.is_served || self.calls.len() + self.replies.len() >= Self::MAX_WAITING {
             return false;
         }
         self.calls.push_back(message);

@@ -38,6 +38,13 @@ impl Retry {
     /// The longest time between two sends over datagrams.
     pub const MAX_DATAGRAM_TIMEOUT: Duration = Duration::from_secs(60);
 
+    /// How long a call waits in all before it fails, or `None` when it never does.
+    pub fn patience(&self, transport: Transport) -> Option<Duration> {
+        let next = |last: &Duration| Some(self.next_timeout(transport, *last));
+        let waits = std::iter::successors(Some(self.first_timeout), next).take(self.retransmissions as usize + 1);
+        (!self.is_hard).then(|| waits.fold(Duration::ZERO, Duration::saturating_add))
+    }
+
     /// How long the next send is given: twice as long over datagrams, where a time-out may mean congestion; longer by
     /// the first time over a stream, which has its own retransmission.
     pub(crate) fn next_timeout(&self, transport: Transport, last: Duration) -> Duration {

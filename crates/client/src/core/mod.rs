@@ -16,6 +16,7 @@ mod config;
 mod counters;
 mod failure;
 mod incoming;
+mod news;
 mod receive;
 mod send;
 mod slot;
@@ -38,6 +39,7 @@ pub use config::{Config, Retry, Transport};
 pub use counters::Counters;
 pub use failure::Failure;
 pub use incoming::Incoming;
+pub use news::News;
 use slot::{Slot, State};
 pub use timers::Expired;
 use window::Window;
@@ -63,6 +65,9 @@ pub struct Core {
     /// No deadline is earlier than this one.
     earliest: Option<Instant>,
     back_calls: BackCalls,
+    /// Whether it was told that the server is silent.
+    is_silent: bool,
+    news: Option<News>,
     counters: Counters,
     recorder: CallRecorder,
 }
@@ -87,6 +92,8 @@ impl Core {
             is_connected: true,
             earliest: None,
             back_calls: BackCalls::default(),
+            is_silent: false,
+            news: None,
             counters: Counters::default(),
             recorder: CallRecorder::new(),
             config,
@@ -124,7 +131,7 @@ impl Core {
             return Err(Full);
         }
         let xid = self.free_xid();
-        let timeout = self.config.retry.first_timeout;
+        let (timeout, replies) = (self.config.retry.first_timeout, self.counters.replies);
         let slot = self.slot_mut(xid);
         slot.xid = xid;
         slot.state = State::Pending;
@@ -138,6 +145,7 @@ impl Core {
         (slot.sends, slot.expiries, slot.asked, slot.submitted, slot.timeout) = (0, 0, now, now, timeout);
         slot.deadline = now + timeout;
         slot.is_queued = true;
+        slot.replies_before = replies;
         self.recorder.submitted(&label);
         self.earliest = Some(self.earliest.map_or(now + timeout, |earliest| earliest.min(now + timeout)));
         self.pending += 1;
@@ -202,6 +210,12 @@ impl Core {
         self.back_calls.end(wakers);
         self.queue.clear();
         (self.pending, self.in_flight, self.earliest) = (0, 0, None);
+    }
+
+    /// What happened to the server since this was asked last. Only calls that never fail make news: of the others their
+    /// callers hear.
+    pub fn take_news(&mut self) -> Option<News> {
+        self.news.take()
     }
 
     fn mask(&self) -> u32 {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use rpc::Xid;
 
-use super::{Core, Transport};
+use super::{Core, News, Transport};
 use crate::statistics::Times;
 
 /// The message type of a reply (RFC 5531 §9), as it stands in the second word.
@@ -44,6 +44,9 @@ impl Core {
         wakers.extend(slot.finish(Ok(message)));
         self.leave_table(xid, was_queued);
         self.counters.replies += 1;
+        if std::mem::take(&mut self.is_silent) {
+            self.news = Some(News::Answers);
+        }
         self.window.on_reply();
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Slot {
     pub(super) label: Label,
     /// When the caller asked for it, which may be before there was a place.
     pub(super) asked: Instant,
+    /// How many replies had come to any call when its time began.
+    pub(super) replies_before: u64,
     pub(super) submitted: Instant,
     /// When it was first sent.
     pub(super) sent: Instant,
@@ -63,6 +65,7 @@ impl Slot {
             expiries: 0,
             label: Label::OTHER,
             asked: now,
+            replies_before: 0,
             submitted: now,
             sent: now,
             deadline: now,

@@ -144,6 +144,39 @@ fn hard_call_goes_on_for_ever() {
 }
 
 #[test]
+fn silence_is_news_once_and_so_is_its_end() {
+    let retry = Retry { first_timeout: SECOND, retransmissions: 1, is_hard: true };
+    let mut bench = Bench::new(Transport::Stream, retry);
+    let (slow, other) = (bench.submit(b"slow"), bench.submit(b"call"));
+    bench.stream();
+    bench.pass(SECOND);
+    bench.reply(other, b"here");
+    bench.pass(SECOND * 2);
+    assert_eq!(bench.core.take_news(), None, "one slow call is no silence while others are answered");
+    for _ in 0..10 {
+        bench.pass(SECOND * 60);
+    }
+    assert_eq!((bench.core.take_news(), bench.core.take_news()), (Some(News::Silent), None));
+    bench.reply(slow, b"at last");
+    assert_eq!((bench.core.take_news(), bench.core.take_news()), (Some(News::Answers), None));
+}
+
+#[test]
+fn replies_to_calls_of_a_server_that_takes_none_of_them_stay_few() {
+    let mut bench = Bench::soft(Transport::Stream);
+    bench.core.serve_back_calls();
+    let (mut taken, cx) = (0, Context::from_waker(Waker::noop()));
+    for _ in 0..1000 {
+        bench.core.handle_message(bench.now, Bytes::from_static(b"\0\0\0\x07\0\0\0\0"), &mut bench.wakers);
+        if bench.core.poll_back_event(&cx).is_ready() {
+            bench.core.answer_back_call(Bytes::from_static(b"reply"));
+            taken += 1;
+        }
+    }
+    assert_eq!((taken, bench.core.counters().invalid), (64, 936));
+}
+
+#[test]
 fn doubled_and_late_replies_are_counted_and_change_nothing() {
     let mut bench = Bench::soft(Transport::Datagram);
     let call = bench.submit(b"call");

@@ -3,7 +3,7 @@
 use std::task::Waker;
 use std::time::Instant;
 
-use super::{Core, Failure, Transport};
+use super::{Core, Failure, News, Transport};
 
 /// What time-outs ask of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,12 @@ impl Core {
             self.leave_table(xid, was_queued);
             return !was_queued;
         }
+        // One call that takes long is no silence while others are answered.
+        let is_silence = retry.is_hard && slot.expiries > retry.retransmissions;
+        if is_silence && !self.is_silent && slot.replies_before == self.counters.replies {
+            (self.is_silent, self.news) = (true, Some(News::Silent));
+        }
+        slot.replies_before = self.counters.replies;
         slot.timeout = retry.next_timeout(self.config.transport, slot.timeout);
         slot.deadline = now + slot.timeout;
         if !was_queued && self.config.transport == Transport::Datagram {

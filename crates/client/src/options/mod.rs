@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use proto::nfs4::MinorVersion;
 
-use crate::Credentials;
 use crate::core::{Config, Retry, Transport};
+use crate::{Credentials, Tunnel};
 pub use caching::{Caching, NameCaching};
 
 /// A version of NFS.
@@ -102,6 +102,8 @@ pub struct Options {
     pub max_pending: usize,
     /// Whether to send from a port below 1024 when the system permits it; servers may refuse others.
     pub use_privileged_port: bool,
+    /// Another way to the server than a TCP socket.
+    pub tunnel: Option<Tunnel>,
     /// How long to try to connect at first.
     pub connect_timeout: Duration,
     /// The most entries of one directory; a listing with more fails.
@@ -128,6 +130,11 @@ impl Options {
     /// With the newest version that the server speaks, from NFSv4.2 down to NFSv2.
     pub fn negotiating() -> Options {
         Options { version: Version::V4_2, lowest_version: Some(Version::V2), ..Options::default() }
+    }
+
+    /// How long a call waits for a server that says nothing before it fails, or `None` when it never does.
+    pub fn patience(&self) -> Option<Duration> {
+        self.core_config().retry.patience(self.transport)
     }
 
     /// How a connection of these options behaves.
@@ -167,6 +174,7 @@ impl Default for Options {
             connections: 1,
             max_pending: 512,
             use_privileged_port: true,
+            tunnel: None,
             connect_timeout: Duration::from_secs(10),
             max_dir_entries: 100_000_000,
             caching: Caching::default(),
@@ -181,9 +189,7 @@ mod tests {
 
     /// How long a call waits in all before it fails.
     fn patience(transport: Transport) -> Duration {
-        let retry = Options { transport, ..Options::default() }.core_config().retry;
-        let next = |last: &Duration| Some(retry.next_timeout(transport, *last));
-        std::iter::successors(Some(retry.first_timeout), next).take(1 + retry.retransmissions as usize).sum()
+        Options { transport, ..Options::default() }.patience().unwrap()
     }
 
     #[test]

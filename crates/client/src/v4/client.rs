@@ -16,8 +16,8 @@ use super::session::{Channel, Session};
 use super::slots::Taken;
 use super::wire::Wire;
 use crate::connection::Connection;
-use crate::core::Transport;
-use crate::{Error, Options, Reason, Result, Version};
+use crate::core::{Failure, Transport};
+use crate::{Error, Lie, Options, Reason, Result, Version};
 
 /// How often one call is sent anew because the session was lost, the connection not bound, or the server not ready.
 const MAX_ATTEMPTS: u32 = 16;
@@ -213,13 +213,20 @@ impl Client {
                 _ => Ok(reply),
             });
         };
-        let Some(taken) = channel.slots.take().await else {
-            return Ok(Err(Trouble::SessionLost(Status::BadSession)));
-        };
+        let patience = connection.patience();
+        let taken = channel.slots.take(patience).await.map_err(|_| {
+            let waited = patience.unwrap_or_default();
+            self.error(request.name, Reason::NoReply(Failure::TimedOut { sends: 0, waited }))
+        })?;
+        let Some(taken) = taken else { return Ok(Err(Trouble::SessionLost(Status::BadSession))) };
         let sequence = channel.sequence(&taken, request.is_kept);
         let guard = SlotGuard { client: self, session, taken: Some(taken) };
         let mut reply = self.wire(connection).send(request, Some(sequence)).await?;
         match reply.take_sequence()? {
+            // A reply from another place is another request's: whether this one was carried out, nobody knows.
+            Ok(ok) if (ok.session, ok.slot, ok.sequence) != (sequence.session, sequence.slot, sequence.sequence) => {
+                Err(reply.error(Reason::Lie(Lie::WrongSlot)))
+            }
             Ok(ok) => {
                 guard.complete(channel);
                 self.note(session, channel, &ok);

@@ -187,7 +187,8 @@ impl Client {
         let Ok(runtime) = runtime::Handle::try_current() else { return };
         let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
         runtime.spawn(async move {
-            for _ in 0..MAX_TRIES {
+            // As long as somebody may want the slot: without it a session ends up with none.
+            for tries in 0u32.. {
                 let Some((client, session)) = upgrade(&client, &session) else { return };
                 let Some(channel) = &session.channel else { return };
                 let probe =
@@ -195,7 +196,10 @@ impl Client {
                 let request = Request::reading("SEQUENCE", &[]);
                 let reply = client.wire(client.connection()).send(&request, Some(probe)).await;
                 match reply.and_then(|mut reply| reply.take_sequence()) {
-                    Ok(Err(Status::Delay)) | Err(_) => tokio::time::sleep(PAUSE).await,
+                    Ok(Err(Status::Delay)) | Err(_) => {
+                        drop((client, session));
+                        tokio::time::sleep(PAUSE * tries.clamp(1, MAX_TRIES)).await;
+                    }
                     Ok(Err(Status::BadSession | Status::DeadSession)) => return,
                     Ok(_) => return channel.slots.settle(slot, sequence),
                 }

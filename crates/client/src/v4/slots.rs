@@ -5,9 +5,11 @@
 //! slot is used by nobody until a request under the same id was answered, whatever with.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use proto::nfs4::SlotId;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::error::Elapsed;
 
 /// The most slots that a client uses of one session.
 pub(super) const MAX_SLOTS: u32 = 1024;
@@ -31,6 +33,8 @@ struct Table {
     target: u32,
     /// How many permits are to be given up because the target went down.
     excess: u32,
+    /// How often a slot was freed.
+    freed: u64,
 }
 
 /// A slot in use. When it is dropped it is in doubt, unless it was settled before.
@@ -49,13 +53,31 @@ impl Slots {
         let count = count.clamp(1, MAX_SLOTS);
         let mut free = vec![0; (count as usize).div_ceil(WORD_BITS)].into_boxed_slice();
         (0..count as usize).for_each(|slot| free[slot / WORD_BITS] |= 1 << (slot % WORD_BITS));
-        let table = Table { sequences: vec![1; count as usize].into(), free, target: count, excess: 0 };
+        let table = Table { sequences: vec![1; count as usize].into(), free, target: count, excess: 0, freed: 0 };
         Slots { table: Mutex::new(table), permits: Semaphore::new(count as usize) }
     }
 
-    /// Waits for a free slot and takes the lowest, so that the server can let the high ones go.
-    pub(super) async fn take(&self) -> Option<Taken<'_>> {
-        let permit = self.permits.acquire().await.ok()?;
+    /// Waits for a free slot and takes the lowest, so that the server can let the high ones go; `None` when the session is
+    /// gone.
+    ///
+    /// # Errors
+    /// When no slot at all was freed for as long as `patience`.
+    pub(super) async fn take(&self, patience: Option<Duration>) -> Result<Option<Taken<'_>>, Elapsed> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(self.take_lowest(permit));
+        }
+        let patience = patience.unwrap_or(Duration::MAX);
+        loop {
+            let freed = self.lock().freed;
+            match tokio::time::timeout(patience, self.permits.acquire()).await {
+                Ok(permit) => return Ok(permit.ok().and_then(|permit| self.take_lowest(permit))),
+                Err(_) if self.lock().freed != freed => {}
+                Err(elapsed) => return Err(elapsed),
+            }
+        }
+    }
+
+    fn take_lowest<'s>(&'s self, permit: SemaphorePermit<'s>) -> Option<Taken<'s>> {
         let mut table = self.lock();
         let slot = table.lowest_free()?;
         table.free[slot / WORD_BITS] &= !(1 << (slot % WORD_BITS));
@@ -143,6 +165,7 @@ impl Table {
 
     fn set_free(&mut self, slot: SlotId) {
         self.free[slot.0 as usize / WORD_BITS] |= 1 << (slot.0 as usize % WORD_BITS);
+        self.freed += 1;
     }
 }
 
@@ -151,7 +174,7 @@ mod tests {
     use super::*;
 
     async fn take(slots: &Slots) -> Taken<'_> {
-        slots.take().await.unwrap()
+        slots.take(None).await.unwrap().unwrap()
     }
 
     #[tokio::test]
@@ -172,7 +195,7 @@ mod tests {
         let taken = take(&slots).await;
         let (slot, sequence) = (taken.slot, taken.sequence);
         slots.doubt(taken);
-        let waiting = tokio::time::timeout(std::time::Duration::from_millis(20), slots.take());
+        let waiting = slots.take(Some(Duration::from_millis(20)));
         assert!(waiting.await.is_err());
         slots.settle(slot, sequence);
         assert_eq!(take(&slots).await.sequence, 2);
