@@ -1,7 +1,6 @@
 //! Callbacks: calls of the server over the client's own connections (RFC 8881 §2.10.3.1 and §20).
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
 
 use buffer::Buffer;
 use bytes::Bytes;
@@ -28,29 +27,16 @@ pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
     max_requests: BackSlots::COUNT,
     rdma_ird: None,
 };
-/// How long a server is left alone that says again that it cannot call the client.
-const MIN_BIND_PAUSE: Duration = Duration::from_secs(5);
 
 /// What callbacks have in common.
 #[derive(Debug, Default)]
 pub(super) struct Callbacks {
     slots: Mutex<BackSlots>,
-    last_bind: Mutex<Option<Instant>>,
     /// Wakes those who wait for a lock: the server says that one may be had.
     pub(super) lock_freed: Notify,
 }
 
 impl Callbacks {
-    /// Whether it is time to bind the connections again so that the server can call.
-    pub(super) fn wants_path(&self) -> bool {
-        let mut last = self.last_bind.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_time = last.is_none_or(|last| last.elapsed() >= MIN_BIND_PAUSE);
-        if is_time {
-            *last = Some(Instant::now());
-        }
-        is_time
-    }
-
     fn slots(&self) -> MutexGuard<'_, BackSlots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use proto::nfs4::{MinorVersion, SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_CB_PATH_DOWN_SESSION, SequenceOk, Status};
+use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
 use super::callback::Callbacks;
@@ -14,6 +14,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::session::{Channel, Session};
 use super::slots::Taken;
+use super::watch::Watch;
 use super::wire::Wire;
 use crate::connection::Connection;
 use crate::core::{Failure, Transport};
@@ -55,6 +56,7 @@ pub(super) struct Inner {
     /// Held by whoever makes a new session.
     pub(super) recovery: Mutex<Recovery>,
     pub(super) opens: Opens,
+    pub(super) watch: Watch,
     pub(super) callbacks: Arc<Callbacks>,
     /// How many slots are asked for.
     pub(super) slots: u32,
@@ -105,6 +107,7 @@ impl Client {
             session: RwLock::new(Arc::new(session)),
             recovery: Mutex::new(recovery),
             opens: Opens::default(),
+            watch: Watch::default(),
             callbacks: Arc::default(),
             slots,
             is_hard: options.is_hard,
@@ -175,8 +178,13 @@ impl Client {
 
     /// Sends a request in this session only.
     pub(super) async fn call_in(&self, session: &Arc<Session>, request: &Request<'_>) -> Result<Reply> {
-        let refused = |trouble: Trouble| self.error(request.name, Reason::Status(trouble.status().into()));
-        self.attempt(session, request).await?.map_err(refused)
+        let mut attempts = Attempts::default();
+        loop {
+            match self.attempt(session, request).await? {
+                Ok(reply) => return Ok(reply),
+                Err(trouble) => attempts.mend_in(self, session, trouble).await?,
+            }
+        }
     }
 
     /// Sends a request in this session only if there is one, and otherwise in whatever session there is.
@@ -253,12 +261,7 @@ impl Client {
     fn note(&self, session: &Arc<Session>, channel: &Channel, ok: &SequenceOk) {
         session.renewed();
         channel.slots.aim(ok.target_highest_slot);
-        if ok.status_flags & !(SEQ_STATUS_CB_PATH_DOWN | SEQ_STATUS_CB_PATH_DOWN_SESSION) != 0 {
-            self.look_after(session, ok.status_flags);
-        }
-        if ok.status_flags & SEQ_STATUS_CB_PATH_DOWN_SESSION != 0 && self.0.callbacks.wants_path() {
-            self.bind_again(session);
-        }
+        self.look_after(session, ok.status_flags);
     }
 }
 
@@ -280,6 +283,17 @@ impl Attempts {
         }
         // Recovery makes calls of its own, which come here only in sessions of their own.
         Box::pin(client.mend(session, trouble)).await
+    }
+
+    /// Does what helps against `trouble` without making another session, which is for whoever called.
+    pub(super) async fn mend_in(&mut self, client: &Client, session: &Arc<Session>, trouble: Trouble) -> Result<()> {
+        self.0 += 1;
+        match trouble {
+            Trouble::Busy(_) | Trouble::Again(_) if self.0 < MAX_ATTEMPTS => tokio::time::sleep(trouble.pause()).await,
+            Trouble::NotBound(_) if self.0 < MAX_ATTEMPTS => client.bind_all(session).await?,
+            _ => return Err(client.error("SEQUENCE", Reason::Status(trouble.status().into()))),
+        }
+        Ok(())
     }
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proto::nfs4::{ArgOp, Close, CloseArgs, Putfh, Res, Stateid};
 
 use super::client::Client;
@@ -6,6 +8,7 @@ use super::open_file::{OpenFile, is_about_state};
 use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
+use super::session::Session;
 use crate::{Handle, Result};
 
 /// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2), and lets its locks go before, which some servers want.
@@ -14,6 +17,29 @@ pub(super) async fn close(file: &OpenFile) -> Result<()> {
     let unlocked = unlock_all(file).await;
     let Some((owner, stateid)) = file.take_owner() else { return Ok(()) };
     close_stateid(&file.client, &file.handle, owner, stateid).await.and(unlocked)
+}
+
+/// Closes a file that was opened again while somebody closed it, in the session that it was opened in.
+pub(super) async fn close_in(session: &Arc<Session>, file: &OpenFile, owner: Owner, stateid: Stateid) -> Result<()> {
+    let mut owner = owner;
+    close_other(session, &file.client, (&file.handle, stateid), &mut owner).await
+}
+
+/// Closes what was opened and is not wanted, and keeps its owner.
+pub(super) async fn close_other(
+    session: &Arc<Session>,
+    client: &Client,
+    (handle, stateid): (&Handle, Stateid),
+    owner: &mut Owner,
+) -> Result<()> {
+    let operations = [putfh(handle), ArgOp::Close(CloseArgs { seqid: owner.open_seqid, open_stateid: stateid })];
+    let reply = client.call_in(session, &Request::changing("CLOSE", &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    let result = results.next::<Close>()?;
+    let is_used = matches!(result, Res::Ok(_)) || matches!(result, Res::Fail(status) if status.uses_seqid());
+    owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(is_used));
+    Ok(())
 }
 
 /// Closes what a stateid stands for. What the server does not know is closed already.

@@ -16,8 +16,8 @@ pub(super) struct Known {
     pub(super) sequence: u32,
 }
 
-/// Makes the client known (RFC 8881 §18.35).
-pub(super) async fn exchange_id(wire: &Wire<'_>, identity: &Identity) -> Result<Known> {
+/// Makes the client known (RFC 8881 §18.35), and gives the name of the servers that share what is known of it.
+pub(super) async fn exchange_id(wire: &Wire<'_>, identity: &Identity) -> Result<(Known, Vec<u8>)> {
     let arguments = ExchangeIdArgs {
         verifier: identity.verifier,
         owner_id: &identity.name,
@@ -30,5 +30,5 @@ pub(super) async fn exchange_id(wire: &Wire<'_>, identity: &Identity) -> Result<
     let operations = [ArgOp::ExchangeId(arguments)];
     let reply = wire.call(&Request::changing("EXCHANGE_ID", &operations)).await?;
     let ok = reply.results().ok::<ExchangeId, _>()?;
-    Ok(Known { client: ok.client, sequence: ok.sequence })
+    Ok((Known { client: ok.client, sequence: ok.sequence }, ok.server_scope.to_vec()))
 }

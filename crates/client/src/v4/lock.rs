@@ -73,9 +73,7 @@ async fn lock_once(file: &OpenFile, session: Option<&Arc<Session>>, wanted: Held
         let operations = [putfh(&file.handle), ArgOp::Lock(arguments)];
         match client.attempt(&now, &Request::changing("LOCK", &operations)).await? {
             Ok(reply) => break reply,
-            Err(trouble) if session.is_some() => {
-                return Err(client.error("LOCK", Reason::Status(trouble.status().into())));
-            }
+            Err(trouble) if session.is_some() => attempts.mend_in(client, &now, trouble).await?,
             Err(trouble) => attempts.mend(client, &now, trouble).await?,
         }
     };

@@ -60,6 +60,7 @@ mod setclientid;
 mod setxattr;
 mod slots;
 mod test_stateid;
+mod watch;
 mod wire;
 mod write;
 

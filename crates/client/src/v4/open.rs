@@ -39,7 +39,7 @@ pub(crate) enum Target {
 
 impl Target {
     /// The file that is the current one when OPEN begins, and what OPEN makes of it.
-    fn claim(&self) -> (&Handle, OpenClaim<'_>) {
+    pub(super) fn claim(&self) -> (&Handle, OpenClaim<'_>) {
         match self {
             Target::Name { dir, name } => (dir, OpenClaim::Null(Component(name))),
             Target::File(file) => (file, OpenClaim::Fh),
@@ -71,7 +71,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
         let _under_way = client.0.opens.begin_open();
         match open_once(&client, &mut owner, &opening).await {
             Ok((stateid, entry)) => {
-                let file = OpenFile::new(client.clone(), entry.handle, opening.share, (owner, stateid));
+                let file = OpenFile::new(client.clone(), entry.handle, &opening, (owner, stateid));
                 return Ok(Opened { file, entry });
             }
             Err(error) if patience.allows(&error) => patience.wait().await,

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proto::nfs4::{
-    ArgOp, DelegationType, Open, OpenArgs, OpenClaim, OpenHow, Putfh, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ,
+    ArgOp, DelegationType, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ,
     SHARE_ACCESS_WRITE, SHARE_DENY_BOTH, SHARE_DENY_NONE, SHARE_DENY_READ, SHARE_DENY_WRITE, StateOwner, Stateid,
     Status,
 };
@@ -11,12 +11,13 @@ use super::close::close;
 use super::free_stateid::free_stateid;
 use super::held_locks::HeldLocks;
 use super::lock::relock;
-use super::open::{access, opened, settle};
+use super::open::{Opening, Target, access, opened, settle};
 use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
 use super::session::Session;
 use super::test_stateid::test_stateid;
+use crate::patience::Patience;
 use crate::{Error, Handle, Reason, Result};
 
 /// What somebody does with an open file, and what others may not do meanwhile.
@@ -48,6 +49,8 @@ impl Share {
 pub(crate) struct OpenFile {
     pub(super) client: Client,
     pub(super) handle: Handle,
+    /// How it was found, which 4.0 needs to open it anew.
+    target: Target,
     share: Share,
     number: u64,
     held: Mutex<Held>,
@@ -69,13 +72,23 @@ pub(super) struct Held {
     is_lost: bool,
 }
 
+/// By what right a file is opened again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// It was open before the server restarted.
+    Reclaim,
+    /// None: others may have had it meanwhile.
+    Anew,
+}
+
 impl OpenFile {
-    pub(super) fn new(client: Client, handle: Handle, share: Share, held: (Owner, Stateid)) -> Arc<OpenFile> {
+    pub(super) fn new(client: Client, handle: Handle, opening: &Opening, held: (Owner, Stateid)) -> Arc<OpenFile> {
         let (owner, stateid) = held;
+        let (target, share) = (opening.target.clone(), opening.share);
         let number = owner.number();
         let held = Held { owner: Some(owner), stateid, locks: None, era: 0, is_lost: false };
         let order = tokio::sync::Mutex::new(());
-        let file = Arc::new(OpenFile { client, handle, share, number, held: Mutex::new(held), order });
+        let file = Arc::new(OpenFile { client, handle, target, share, number, held: Mutex::new(held), order });
         file.client.0.opens.insert(number, &file);
         file
     }
@@ -110,20 +123,27 @@ impl OpenFile {
         if !self.client.minor_version().has_sessions() {
             return self.repair_v4_0(era, error).await;
         }
-        let _recovery = self.client.0.recovery.lock().await;
-        if self.held().era != era {
+        let mut recovery = self.client.0.recovery.lock().await;
+        if self.era() != era {
             return Ok(());
         }
         let session = self.client.session();
-        self.open_again(&session, OpenClaim::Fh).await
+        if recovery.must_reclaim {
+            self.client.reclaim(&mut recovery, &session).await?;
+        }
+        if self.era() != era { Ok(()) } else { self.open_again(&session, Again::Anew).await }
     }
 
     /// In 4.0 there is no session that tells of a restart: a stateid of before it does (RFC 7530 §9.6.2).
     async fn repair_v4_0(&self, era: u32, error: Error) -> Result<()> {
-        let session = self.client.session();
         let is_restart = [Status::StaleStateid, Status::StaleClientid, Status::Expired]
             .iter()
             .any(|status| error.v4_status() == Some(*status));
+        // Whoever is about it makes an era of it; only then it is known whose turn it is.
+        let session = {
+            let _recovery = self.client.0.recovery.lock().await;
+            self.client.session()
+        };
         match self.era() == era {
             true if is_restart => self.client.renew_session(&session).await,
             true => Err(error),
@@ -149,56 +169,100 @@ impl OpenFile {
         Some((owner, self.newest(held.stateid)))
     }
 
-    /// Reclaims the file and its locks after the server restarted; opens it anew where the server has forgotten it.
-    pub(super) async fn reclaim(&self, client: &Client, session: &Arc<Session>) {
-        let previous = OpenClaim::Previous { delegation: DelegationType::None };
-        let result = match self.open_again(session, previous).await {
-            Err(error) if is_no_reclaim(&error) => self.open_again(session, OpenClaim::Fh).await,
-            other => other,
-        };
-        if let Err(error) = result {
-            tracing::warn!(server = %client.0.server, %error, "cannot have back what was open");
-        }
-    }
-
-    /// Looks whether the server took the file away, and opens it anew then.
-    pub(super) async fn check(&self, client: &Client, session: &Arc<Session>) {
-        let stateid = self.held().stateid;
-        match test_stateid(client, session, stateid).await {
-            Ok(Status::Ok) | Err(_) => {}
-            Ok(_) => {
-                let _ = free_stateid(client, session, stateid).await;
-                if let Err(error) = self.open_again(session, OpenClaim::Fh).await {
-                    tracing::warn!(server = %client.0.server, %error, "cannot have back what was open");
-                }
+    /// Reclaims the file and its locks after the server restarted. `false` when the server knows nothing of it, so that it is to
+    /// be opened anew.
+    ///
+    /// # Errors
+    /// When the session is lost again, or there is no answer: then nothing is decided.
+    pub(super) async fn reclaim(&self, session: &Arc<Session>) -> Result<bool> {
+        match self.open_again(session, Again::Reclaim).await {
+            Ok(()) => Ok(true),
+            Err(error) if decides_nothing(&error) => Err(error),
+            Err(error) if is_no_reclaim(&error) => Ok(false),
+            Err(error) => {
+                self.note_loss(&error);
+                Ok(true)
             }
         }
     }
 
-    /// Opens the file by its handle and locks what was locked. Without a reclaim nobody knows what others did in
-    /// between, so that locks are lost then.
-    async fn open_again(&self, session: &Arc<Session>, claim: OpenClaim<'_>) -> Result<()> {
-        let is_reclaim = matches!(claim, OpenClaim::Previous { .. });
-        let Some(mut owner) = self.held().owner.take() else { return Ok(()) };
-        let result = self.open_by_handle(session, claim, &mut owner).await;
-        let stateid = {
-            let mut held = self.held();
-            held.owner = Some(owner);
-            let had_locks = held.locks.is_some() && !is_reclaim;
-            held.is_lost = held.is_lost || had_locks || result.as_ref().is_err_and(|error| !is_no_reclaim(error));
-            held.era = held.era.wrapping_add(1);
-            let stateid = result?;
-            held.stateid = stateid;
-            stateid
-        };
-        if is_reclaim { relock(self, session, stateid).await } else { Ok(()) }
+    /// Opens the file anew, which the server has forgotten. Its locks are lost.
+    ///
+    /// # Errors
+    /// As those of [`OpenFile::reclaim`].
+    pub(super) async fn open_anew(&self, session: &Arc<Session>) -> Result<()> {
+        match self.open_again(session, Again::Anew).await {
+            Err(error) if !decides_nothing(&error) => {
+                self.note_loss(&error);
+                Ok(())
+            }
+            other => other,
+        }
     }
 
-    async fn open_by_handle(&self, session: &Arc<Session>, claim: OpenClaim<'_>, owner: &mut Owner) -> Result<Stateid> {
-        let client = &self.client;
-        if claim == OpenClaim::Fh && !client.minor_version().has_sessions() {
-            return Err(client.error("OPEN", Reason::StateLost));
+    fn note_loss(&self, error: &Error) {
+        tracing::warn!(server = %self.client.0.server, %error, "cannot have back what was open");
+    }
+
+    /// Looks whether the server took the file or its locks away, and opens it anew then.
+    pub(super) async fn check(&self, session: &Arc<Session>) -> Result<()> {
+        let (open, locks) = {
+            let held = self.held();
+            (held.stateid, held.locks.as_ref().map(|(stateid, _)| *stateid))
+        };
+        let mut is_whole = true;
+        for stateid in locks.into_iter().chain([open]) {
+            if test_stateid(&self.client, session, stateid).await? != Status::Ok {
+                is_whole = false;
+                // What it does not know it need not forget.
+                let _ = free_stateid(&self.client, session, stateid).await;
+            }
         }
+        let is_closed = self.held().owner.is_none();
+        if is_whole || is_closed { Ok(()) } else { self.open_anew(session).await }
+    }
+
+    /// Opens the file again, and locks what was locked when it is reclaimed. Otherwise nobody knows what others did in
+    /// between, so that locks are lost then.
+    async fn open_again(&self, session: &Arc<Session>, again: Again) -> Result<()> {
+        let Some(mut owner) = self.held().owner.clone() else { return Ok(()) };
+        let result = self.open_by_handle(session, again, &mut owner).await;
+        let is_kept = {
+            let mut held = self.held();
+            let held = &mut *held;
+            if let Some(kept) = &mut held.owner {
+                kept.open_seqid = owner.open_seqid;
+                held.take_back(again, &result);
+            }
+            held.owner.is_some()
+        };
+        let stateid = result?;
+        if !is_kept {
+            return super::close::close_in(session, self, owner, stateid).await;
+        }
+        if again == Again::Reclaim { relock(self, session, stateid).await } else { Ok(()) }
+    }
+
+    /// Opens the file once more, for as long as the server wants to be asked later.
+    async fn open_by_handle(&self, session: &Arc<Session>, again: Again, owner: &mut Owner) -> Result<Stateid> {
+        let mut patience = Patience::new(self.client.0.is_hard);
+        loop {
+            match self.open_by_handle_once(session, again, owner).await {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                other => return other,
+            }
+        }
+    }
+
+    async fn open_by_handle_once(&self, session: &Arc<Session>, again: Again, owner: &mut Owner) -> Result<Stateid> {
+        let client = &self.client;
+        let has_handles = client.minor_version().has_sessions();
+        let (current, claim) = match again {
+            Again::Reclaim => (&self.handle, OpenClaim::Previous { delegation: DelegationType::None }),
+            Again::Anew if has_handles => (&self.handle, OpenClaim::Fh),
+            // 4.0 opens by name alone, which may be another file's by now.
+            Again::Anew => self.target.claim(),
+        };
         let name = owner.open_name();
         let arguments = OpenArgs {
             seqid: owner.open_seqid,
@@ -208,12 +272,36 @@ impl OpenFile {
             how: OpenHow::NoCreate,
             claim,
         };
-        let operations = [putfh(&self.handle), ArgOp::Open(arguments)];
+        let operations = [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh];
         let reply = client.call_in(session, &Request::changing("OPEN", &operations)).await?;
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
         let ok = opened(results.next::<Open>()?, owner, &reply)?;
-        settle(client, Some(session), (&self.handle, &ok), owner).await
+        let found = Handle::from(results.ok::<Getfh, _>()?);
+        let stateid = settle(client, Some(session), (&found, &ok), owner).await?;
+        if found == self.handle || has_handles {
+            return Ok(stateid);
+        }
+        super::close::close_other(session, client, (&found, stateid), owner).await?;
+        Err(client.error("OPEN", Reason::StateLost))
+    }
+}
+
+impl Held {
+    /// Takes what came of opening the file again.
+    fn take_back(&mut self, again: Again, result: &Result<Stateid>) {
+        match result {
+            Ok(stateid) => self.stateid = *stateid,
+            Err(error) if decides_nothing(error) => return,
+            // It is opened anew next.
+            Err(error) if again == Again::Reclaim && is_no_reclaim(error) => return,
+            Err(_) => self.is_lost = true,
+        }
+        self.era = self.era.wrapping_add(1);
+        if again == Again::Anew {
+            let had = self.locks.take();
+            self.is_lost |= had.is_some_and(|(_, locks)| !locks.is_empty());
+        }
     }
 }
 
@@ -237,6 +325,17 @@ pub(crate) fn is_about_state(error: &Error) -> bool {
         Status::StaleClientid,
     ];
     error.v4_status().is_some_and(|status| lost.contains(&status))
+}
+
+/// Whether nobody knows what the server would have said: it does not answer, or the session is lost again.
+pub(super) fn decides_nothing(error: &Error) -> bool {
+    let no_answer = matches!(error.reason(), Reason::NoReply(_) | Reason::Connect { .. });
+    no_answer || is_session_lost(error)
+}
+
+/// Whether the session, or the client id of 4.0, is gone.
+pub(super) fn is_session_lost(error: &Error) -> bool {
+    matches!(error.v4_status(), Some(Status::BadSession | Status::DeadSession | Status::StaleClientid))
 }
 
 /// Whether there is nothing to reclaim, as the server sees it.

@@ -1,13 +1,11 @@
 //! What the client has open, so that it can be reclaimed after the server restarted.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::client::Client;
 use super::open_file::OpenFile;
 use super::owner::Owner;
-use super::session::Session;
 
 /// The most owners that wait to be used again.
 const MAX_IDLE_OWNERS: usize = 1024;
@@ -18,7 +16,6 @@ pub(super) struct Opens {
     table: Mutex<Table>,
     /// How many OPENs are under way, whose state the server may call about before their replies are here.
     under_way: AtomicUsize,
-    is_checking: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -74,26 +71,10 @@ impl Opens {
         self.lock().files.remove(&number);
     }
 
-    /// Reclaims everything in a session of a client that the server did not know before.
-    pub(super) async fn reclaim_all(&self, client: &Client, session: &Arc<Session>) {
-        // Owners of 4.0 are unknown to the server now, as are their sequence numbers.
+    /// Forgets owners that have nothing open: those of 4.0 are unknown to a server that restarted, as are their sequence
+    /// numbers.
+    pub(super) fn forget_idle(&self) {
         self.lock().idle.clear();
-        for file in self.files() {
-            file.reclaim(client, session).await;
-        }
-    }
-
-    /// Whether nobody looks already which files the server took away; whoever gets `true` calls [`Opens::check_all`].
-    pub(super) fn begin_check(&self) -> bool {
-        !self.is_checking.swap(true, Ordering::Relaxed)
-    }
-
-    /// Finds out which files the server took away, lets it forget them and opens them anew.
-    pub(super) async fn check_all(&self, client: &Client, session: &Arc<Session>) {
-        for file in self.files() {
-            file.check(client, session).await;
-        }
-        self.is_checking.store(false, Ordering::Relaxed);
     }
 
     /// Closes what is still open.
@@ -104,7 +85,7 @@ impl Opens {
         }
     }
 
-    fn files(&self) -> Vec<Arc<OpenFile>> {
+    pub(super) fn files(&self) -> Vec<Arc<OpenFile>> {
         self.lock().files.values().filter_map(Weak::upgrade).collect()
     }
 

@@ -3,7 +3,7 @@ use std::fmt::Write;
 /// Who has one file open, and who has locks in it. An owner has one file open at a time, so that every file that the
 /// application opens is a state of its own, closed by itself; afterwards the owner is used again, so that a server of 4.0
 /// need not have it confirmed anew.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Owner {
     number: u64,
     /// The next sequence numbers of 4.0 (RFC 7530 §9.1.7).

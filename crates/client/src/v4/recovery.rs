@@ -3,11 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use proto::nfs4::{
-    ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SEQ_STATUS_ADMIN_STATE_REVOKED,
-    SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED, SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED, SEQ_STATUS_RESTART_RECLAIM_NEEDED,
-    SequenceArgs, SlotId, Status,
-};
+use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
 use tokio::runtime;
 
 use super::bind_conn_to_session::bind_conn_to_session;
@@ -18,12 +14,13 @@ use super::destroy_clientid::destroy_clientid;
 use super::destroy_session::destroy_session;
 use super::exchange_id::{Known, exchange_id};
 use super::identity::Identity;
+use super::open_file::is_session_lost;
 use super::renewal;
 use super::request::Request;
 use super::session::Session;
 use super::setclientid::setclientid;
 use super::wire::Wire;
-use crate::{Reason, Result};
+use crate::Result;
 
 /// How often a step of making a session is tried while the server says "not now".
 const MAX_TRIES: u32 = 20;
@@ -35,35 +32,47 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub(super) struct Recovery {
     /// The client id, and the sequence id of the next CREATE_SESSION. 4.0 has none.
     known: Option<Known>,
+    /// The servers that share client ids with this one, as it calls them. 4.0 has no name for them.
+    scope: Option<Vec<u8>>,
+    /// Whether the server has forgotten the client, and was not told yet that all is reclaimed.
+    pub(super) must_reclaim: bool,
+    /// Whether what was open may be reclaimed: not at a server that is another one (RFC 8881 §8.4.2.1).
+    is_same_server: bool,
 }
 
 impl Recovery {
     /// Makes the client known, and its first session.
     pub(super) async fn start(wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<(Session, Recovery)> {
-        let mut recovery = Recovery { known: None };
+        let mut recovery = Recovery { known: None, scope: None, must_reclaim: false, is_same_server: true };
         let session = recovery.new_client(wire, identity, slots).await?;
         Ok((session, recovery))
     }
 
     async fn new_client(&mut self, wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<Session> {
         self.known = None;
-        if wire.minor == MinorVersion::V0 {
-            return setclientid(wire, identity).await;
-        }
         let mut tries = 0;
         loop {
-            let known = self.known.insert(exchange_id(wire, identity).await?);
-            match create_session(wire, *known, slots).await {
+            match self.new_client_once(wire, identity, slots).await {
                 Err(error) if error.v4_status() == Some(Status::Delay) && tries < MAX_TRIES => {
                     tries += 1;
                     tokio::time::sleep(PAUSE).await;
                 }
-                other => {
-                    known.sequence = known.sequence.wrapping_add(1);
-                    return other;
-                }
+                other => return other,
             }
         }
+    }
+
+    async fn new_client_once(&mut self, wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<Session> {
+        if wire.minor == MinorVersion::V0 {
+            return setclientid(wire, identity).await;
+        }
+        let (known, scope) = exchange_id(wire, identity).await?;
+        self.is_same_server = self.scope.as_ref().is_none_or(|earlier| *earlier == scope);
+        let known = self.known.insert(known);
+        let session = create_session(wire, *known, slots).await?;
+        known.sequence = known.sequence.wrapping_add(1);
+        self.scope = Some(scope);
+        Ok(session)
     }
 
     /// Another session of the same client, or `None` when the server does not know the client any more.
@@ -118,51 +127,110 @@ impl Client {
                 tokio::time::sleep(trouble.pause()).await;
                 Ok(())
             }
-            Trouble::NotBound(_) => {
-                // Those that are lost are bound when there are others in their place.
-                for connection in self.0.connections.iter().filter(|connection| connection.is_up()) {
-                    self.bind(connection, session).await?;
-                }
-                Ok(())
-            }
+            Trouble::NotBound(_) => match self.bind_all(session).await {
+                Err(error) if is_session_lost(&error) => self.renew_session(session).await,
+                other => other,
+            },
             Trouble::SessionLost(_) | Trouble::SlotsBroken(_) => self.renew_session(session).await,
         }
     }
 
-    async fn bind(&self, connection: &crate::Connection, session: &Arc<Session>) -> Result<()> {
-        let Some(channel) = &session.channel else { return Ok(()) };
-        match bind_conn_to_session(&self.wire(connection), channel.session).await {
-            Err(error) if matches!(error.v4_status(), Some(Status::BadSession | Status::DeadSession)) => {
-                self.renew_session(session).await
-            }
-            other => other,
+    /// Binds all connections but those that are lost, which are bound when there are others in their place.
+    pub(super) async fn bind_all(&self, session: &Arc<Session>) -> Result<()> {
+        for connection in self.0.connections.iter().filter(|connection| connection.is_up()) {
+            self.bind(connection, session).await?;
         }
+        Ok(())
     }
 
-    /// Makes a session in the place of `lost`; everything is reclaimed when the server has forgotten the client too.
+    async fn bind(&self, connection: &crate::Connection, session: &Arc<Session>) -> Result<()> {
+        let Some(channel) = &session.channel else { return Ok(()) };
+        bind_conn_to_session(&self.wire(connection), channel.session).await
+    }
+
+    /// Makes a session in the place of `lost`; everything is reclaimed when the server has forgotten the client too. When it
+    /// is lost again meanwhile it begins anew.
     pub(super) async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         if !Arc::ptr_eq(lost, &self.session()) {
             return Ok(());
         }
-        let wire = self.wire(self.connection());
-        if let Some(channel) = &lost.channel {
-            // The server may have lost it already.
-            let _ = destroy_session(&wire, channel.session).await;
-        }
-        match recovery.new_session(&wire, self.0.slots).await? {
-            Some(session) => drop(self.replace_session(session)),
-            None => {
-                let session = recovery.new_client(&wire, &self.0.identity, self.0.slots).await?;
-                let session = self.replace_session(session);
-                self.0.opens.reclaim_all(self, &session).await;
-                self.reclaim_complete(&session).await?;
+        for attempt in 0.. {
+            let session = self.next_session(&mut recovery).await?;
+            let result = if recovery.must_reclaim { self.reclaim(&mut recovery, &session).await } else { Ok(()) };
+            match result {
+                Err(error) if is_session_lost(&error) && attempt < MAX_TRIES => {}
+                Err(error) => return Err(error),
+                Ok(()) => break,
             }
         }
         if self.0.connections.len() > 1 {
             self.bind_again(&self.session());
         }
         Ok(())
+    }
+
+    /// Makes another session in the place of one that the server cannot go on with: what is under way ends first, so that
+    /// nothing is carried out twice (RFC 8881 §18.46.3).
+    pub(super) async fn leave_session(&self, left: &Arc<Session>) -> Result<()> {
+        let mut recovery = self.0.recovery.lock().await;
+        if !Arc::ptr_eq(left, &self.session()) {
+            return Ok(());
+        }
+        left.close();
+        for _ in 0..MAX_TRIES {
+            if left.channel.as_ref().is_none_or(|channel| channel.slots.is_idle()) {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        self.next_session(&mut recovery).await?;
+        drop(recovery);
+        self.finish_recovery().await
+    }
+
+    /// Puts a new session in the place of the one that there is, of the same client if the server knows it still.
+    async fn next_session(&self, recovery: &mut Recovery) -> Result<Arc<Session>> {
+        let (wire, lost) = (self.wire(self.connection()), self.session());
+        if let Some(channel) = &lost.channel {
+            // The server may have lost it already.
+            let _ = destroy_session(&wire, channel.session).await;
+        }
+        if let Some(session) = recovery.new_session(&wire, self.0.slots).await? {
+            return Ok(self.replace_session(session));
+        }
+        let session = recovery.new_client(&wire, &self.0.identity, self.0.slots).await?;
+        recovery.must_reclaim = true;
+        Ok(self.replace_session(session))
+    }
+
+    /// Reclaims what was open, says that this is all, and opens anew what the server knew nothing of: that waits for the end
+    /// of the server's grace period, which may wait for this client (RFC 8881 §8.4.2.1).
+    pub(super) async fn reclaim(&self, recovery: &mut Recovery, session: &Arc<Session>) -> Result<()> {
+        self.0.opens.forget_idle();
+        let mut forgotten = Vec::new();
+        for file in self.0.opens.files() {
+            let is_had_back = recovery.is_same_server && file.reclaim(session).await?;
+            if !is_had_back {
+                forgotten.push(file);
+            }
+        }
+        self.reclaim_complete(session).await?;
+        recovery.must_reclaim = false;
+        for file in forgotten {
+            file.open_anew(session).await?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with what an earlier attempt to reclaim left undone.
+    pub(super) async fn finish_recovery(&self) -> Result<()> {
+        let mut recovery = self.0.recovery.lock().await;
+        if !recovery.must_reclaim {
+            return Ok(());
+        }
+        let session = self.session();
+        self.reclaim(&mut recovery, &session).await
     }
 
     /// Says that nothing more will be reclaimed.
@@ -172,12 +240,10 @@ impl Client {
         }
         let operations = [ArgOp::ReclaimComplete(ReclaimCompleteArgs { one_fs: false })];
         let request = Request::changing("RECLAIM_COMPLETE", &operations);
-        match self.attempt(session, &request).await? {
-            Ok(reply) => match reply.results().ok::<ReclaimComplete, _>() {
-                Err(error) if error.v4_status() == Some(Status::CompleteAlready) => Ok(()),
-                other => other,
-            },
-            Err(trouble) => Err(self.error(request.name, Reason::Status(trouble.status().into()))),
+        let reply = self.call_in(session, &request).await?;
+        match reply.results().ok::<ReclaimComplete, _>() {
+            Err(error) if error.v4_status() == Some(Status::CompleteAlready) => Ok(()),
+            other => other,
         }
     }
 
@@ -225,29 +291,9 @@ impl Client {
         let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
         tokio::spawn(async move {
             let Some((client, session)) = upgrade(&client, &session) else { return };
-            for connection in client.0.connections.iter().filter(|connection| connection.is_up()) {
-                if let Err(error) = client.bind(connection, &session).await {
-                    tracing::debug!(server = %client.0.server, %error, "cannot bind a connection");
-                }
+            if let Err(error) = client.bind_all(&session).await {
+                tracing::debug!(server = %client.0.server, %error, "cannot bind a connection");
             }
-        });
-    }
-
-    /// Sees in the background to what the flags of a SEQUENCE say was lost.
-    pub(super) fn look_after(&self, session: &Arc<Session>, flags: u32) {
-        const LOST: u32 = SEQ_STATUS_RESTART_RECLAIM_NEEDED
-            | SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED
-            | SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED
-            | SEQ_STATUS_ADMIN_STATE_REVOKED;
-        if flags & LOST == 0 || !self.0.opens.begin_check() {
-            return;
-        }
-        let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
-        tokio::spawn(async move {
-            let Some((client, session)) = upgrade(&client, &session) else { return };
-            let recovery = client.0.recovery.lock().await;
-            client.0.opens.check_all(&client, &session).await;
-            drop(recovery);
         });
     }
 }
@@ -265,6 +311,6 @@ impl Trouble {
     }
 }
 
-fn upgrade(client: &Weak<Inner>, session: &Weak<Session>) -> Option<(Client, Arc<Session>)> {
+pub(super) fn upgrade(client: &Weak<Inner>, session: &Weak<Session>) -> Option<(Client, Arc<Session>)> {
     Some((Client(client.upgrade()?), session.upgrade()?))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::client::{Client, Inner};
 use super::request::Request;
-use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs};
+use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs, Status};
 
 use crate::{Lie, Reason, Result};
 
@@ -32,6 +32,10 @@ pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
 impl Client {
     /// Renews the lease: from 4.1 on by a SEQUENCE alone.
     async fn renew_once(&self) -> Result<()> {
+        if let Err(error) = self.finish_recovery().await {
+            // When the session is lost again, the request below finds that out.
+            tracing::debug!(server = %self.0.server, %error, "cannot reclaim yet");
+        }
         if self.0.minor.has_sessions() {
             return self.call(&Request::reading("SEQUENCE", &[])).await.map(drop);
         }
@@ -39,6 +43,10 @@ impl Client {
         let operations = [ArgOp::Renew(RenewArgs { client: self.session().client })];
         let session = self.session();
         match self.attempt(&session, &Request::reading("RENEW", &operations)).await? {
+            // The lease ran out, and the client id is as good as forgotten (RFC 7530 §9.6.3).
+            Ok(reply) if reply.status() == Status::Expired => self.renew_session(&session).await,
+            // It is renewed all the same (RFC 7530 §16.29): nobody wants to be called.
+            Ok(reply) if reply.status() == Status::CbPathDown => Ok(()),
             Ok(reply) => reply.results().ok::<Renew, _>(),
             Err(trouble) => self.mend(&session, trouble).await,
         }

@@ -142,6 +142,12 @@ impl Slots {
         self.permits.close();
     }
 
+    /// Whether no request is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        let table = self.lock();
+        table.free.iter().map(|word| word.count_ones()).sum::<u32>() == table.sequences.len() as u32
+    }
+
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,7 +7,9 @@ pub mod older;
 pub mod proxy;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use client::{Mount, Options, Url, Version};
@@ -16,21 +18,67 @@ use fs_mem::{MemFs, MemOptions};
 
 /// A server of one export, `/files`, that everybody may write to.
 pub struct Export {
-    daemon: Daemon,
+    daemon: Option<Daemon>,
+    address: SocketAddr,
+    files: Arc<MemFs>,
+    state: Option<State>,
+}
+
+/// What outlives the server.
+struct State {
+    dir: PathBuf,
+    lease: Duration,
 }
 
 impl Export {
     pub fn start() -> Export {
+        Export::start_with(None)
+    }
+
+    /// With leases and a grace period of this length, in whole seconds, and what it needs to be restarted.
+    pub fn restartable(lease: Duration) -> Export {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("wharf-client-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Export::start_with(Some(State { dir, lease }))
+    }
+
+    fn start_with(state: Option<State>) -> Export {
         let files = Arc::new(MemFs::new(MemOptions::default()));
-        let options =
-            daemon::Options { listen: vec!["127.0.0.1:0".parse().unwrap()], loops: 1, ..daemon::Options::default() };
+        let mut export = Export { daemon: None, address: "127.0.0.1:0".parse().unwrap(), files, state };
+        export.run();
+        export
+    }
+
+    fn run(&mut self) {
+        let mut options = daemon::Options { listen: vec![self.address], loops: 1, ..daemon::Options::default() };
+        if let Some(State { dir, lease }) = &self.state {
+            (options.state_dir, options.lease, options.grace) = (Some(dir.clone()), *lease, *lease);
+        }
+        let files: Arc<dyn vfs::FileSystem> = self.files.clone();
         let mut export = export_to_this_machine("/files", files);
         export.rules.iter_mut().for_each(|rule| rule.options.squash = server::Squash::None);
-        Export { daemon: Daemon::start(options, vec![export]).unwrap() }
+        let daemon = Daemon::start(options, vec![export]).unwrap();
+        self.address = daemon.addresses()[0];
+        self.daemon = Some(daemon);
+    }
+
+    /// Ends the server, and starts it again at the same address.
+    pub fn restart(&mut self) {
+        self.stop();
+        self.run();
+    }
+
+    fn stop(&mut self) {
+        if let Some(daemon) = self.daemon.take() {
+            daemon.shutdown(Duration::ZERO);
+            daemon.wait();
+        }
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.daemon.addresses()[0]
+        self.address
     }
 
     pub fn url(&self) -> Url {
@@ -48,7 +96,9 @@ impl Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
-        self.daemon.shutdown(Duration::from_secs(1));
-        self.daemon.wait();
+        self.stop();
+        if let Some(State { dir, .. }) = &self.state {
+            let _ = std::fs::remove_dir_all(dir);
+        }
     }
 }

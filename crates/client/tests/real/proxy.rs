@@ -23,6 +23,8 @@ struct Plan {
     calls: Vec<usize>,
     /// How many sessions were asked for.
     sessions: usize,
+    /// Whether nobody gets through.
+    is_blocked: bool,
     /// The session of the latest request.
     session: SessionId,
     /// How often a message with the operation that is watched came.
@@ -46,7 +48,11 @@ impl Proxy {
         let shared = Arc::clone(&plan);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let server = TcpStream::connect(server).await.unwrap();
+                // A server that restarts is not there for a while.
+                let Ok(server) = TcpStream::connect(server).await else { continue };
+                if shared.lock().unwrap().is_blocked {
+                    continue;
+                }
                 let (number, cut) = {
                     let mut plan = shared.lock().unwrap();
                     plan.cuts.push(Arc::default());
@@ -78,6 +84,13 @@ impl Proxy {
 
     pub fn connections(&self) -> usize {
         self.plan.lock().unwrap().cuts.len()
+    }
+
+    /// Keeps the client from the server, or lets it through again.
+    pub fn block(&self, is_blocked: bool) {
+        let mut plan = self.plan.lock().unwrap();
+        plan.is_blocked = is_blocked;
+        plan.cuts.iter().for_each(|cut| cut.notify_one());
     }
 
     /// Ends the connection of this number, counted from 0 in the order in which they were made.
