@@ -164,6 +164,18 @@ pub enum ExportError {
         /// The state directory.
         state_dir: PathBuf,
     },
+    /// The URL of another server's directory is none.
+    #[error(transparent)]
+    BadUrl(#[from] client::UrlError),
+    /// The directory of another server cannot be had.
+    #[error(transparent)]
+    Remote(#[from] client::Error),
+    /// The URL names something else.
+    #[error("not a directory: only directories can be exported")]
+    NotDirectory,
+    /// What speaks to other servers cannot be started.
+    #[error("cannot start the client's runtime: {0}")]
+    Runtime(#[source] io::Error),
     /// The plan of faults cannot be read.
     #[error("the faults make no sense: {0}")]
     Faults(#[from] fs_fault::ParseError),

@@ -12,7 +12,8 @@ use crate::{ConfigError, Defaults, ExportSpec, Origin, Reason, SizeError, Source
 /// The exports that the command line names, and how they are offered.
 ///
 /// An export is a directory, whose absolute path is its name, or `mem:SIZE`, whose name is `/mem` unless it is given as
-/// in `mem:4G=/scratch`. A directory whose name begins with `mem:` is written `./mem:…`.
+/// in `mem:4G=/scratch`, or an `nfs://` URL of a directory at another server, whose name is the URL's path unless it is given
+/// behind the last `=/`. A directory whose name begins with `mem:` is written `./mem:…`.
 #[derive(Debug, Clone, Default)]
 pub struct ExportFlags {
     /// What to export.
@@ -41,6 +42,9 @@ pub struct ExportFlags {
 
 /// The capacity of `mem:` without a size.
 const DEFAULT_CAPACITY_BYTES: u64 = 1 << 30;
+
+/// What the URL of a directory at another server begins with.
+const URL_SCHEME: &str = "nfs://";
 
 /// The name of an export in memory that says no other.
 const MEMORY_NAME: &str = "/mem";
@@ -106,6 +110,9 @@ fn source_and_name(argument: &OsStr, base: &Path) -> Result<(Source, String), Re
         let memory = str::from_utf8(memory).map_err(|_| Reason::NotUtf8)?;
         return memory_and_name(memory);
     }
+    if argument.as_bytes().starts_with(URL_SCHEME.as_bytes()) {
+        return remote_and_name(argument.to_str().ok_or(Reason::NotUtf8)?);
+    }
     let dir = path::absolute(Path::new(argument), base);
     let name = path::name_of_dir(&dir)?;
     Ok((Source::Dir(base.join(argument)), name))
@@ -118,6 +125,21 @@ fn memory_and_name(memory: &str) -> Result<(Source, String), Reason> {
         return Err(SizeError::Malformed(size.to_owned()).into());
     }
     Ok((Source::Memory { capacity_bytes }, path::export_name(name)?))
+}
+
+/// A URL, and the name behind it. Parameters have no slash in their values, so that the last `=/` is that of the name, unless the
+/// URL's path has one: then a name has to be given.
+fn remote_and_name(argument: &str) -> Result<(Source, String), Reason> {
+    let named = argument.rfind("=/").map(|at| (&argument[..at], &argument[at + 1..]));
+    let (url, name) = named.unwrap_or((argument, path_of_url(argument)));
+    Ok((Source::Remote { url: url.to_owned() }, path::export_name(name)?))
+}
+
+/// The path of a URL, as it is written.
+pub(crate) fn path_of_url(url: &str) -> &str {
+    let place = url.strip_prefix(URL_SCHEME).unwrap_or(url);
+    let place = place.split_once('?').map_or(place, |(place, _)| place);
+    place.find('/').map_or("/", |slash| &place[slash..])
 }
 
 #[cfg(test)]
@@ -150,6 +172,15 @@ mod tests {
         assert_eq!(exports[2].source, Source::Memory { capacity_bytes: 1 << 30 });
         assert_eq!(exports[3].source, Source::Dir("/home/me/./mem:x".into()));
         assert_eq!(exports[3].name, "/home/me/mem:x");
+    }
+
+    #[test]
+    fn directory_of_another_server_is_called_by_its_path_unless_it_has_a_name() {
+        let urls = ["nfs://host/srv/data", "nfs://host:2049/a?version=4.2=/b", "nfs://[::1]/=/c"];
+        let exports = parse(&flags(&urls)).unwrap();
+        let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
+        assert_eq!(names, ["/srv/data", "/b", "/c"]);
+        assert_eq!(exports[1].source, Source::Remote { url: "nfs://host:2049/a?version=4.2".to_owned() });
     }
 
     #[test]

@@ -86,8 +86,8 @@ pub enum Reason {
     /// A time makes no sense.
     #[error(transparent)]
     Duration(#[from] DurationError),
-    /// An export says neither or both of `path` and `memory`.
-    #[error("an export needs either `path` or `memory`")]
+    /// An export says none of `path`, `memory` and `url`, or more than one.
+    #[error("an export needs one of `path`, `memory` and `url`")]
     NoSource,
     /// An export in memory has no name.
     #[error("an export in memory needs a `name`, such as \"/mem\"")]

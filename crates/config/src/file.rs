@@ -46,6 +46,7 @@ use server::{AccessRule, ClientPattern, ExportOptions};
 use toml::Spanned;
 
 use crate::clients::parse_clients;
+use crate::command_line::path_of_url;
 use crate::defaults::IdentityWords;
 use crate::settings::Size;
 use crate::spec::rules_for;
@@ -76,6 +77,7 @@ struct File {
 struct Export {
     path: Option<Spanned<String>>,
     memory: Option<Spanned<Size>>,
+    url: Option<Spanned<String>>,
     name: Option<Spanned<String>>,
     #[serde(default)]
     clients: Vec<Spanned<String>>,
@@ -192,15 +194,21 @@ fn source_and_name(export: &Export, whole: &Range<usize>, place: &Place<'_>) -> 
         Some(name) => Some(path::export_name(name.get_ref()).map_err(place.bad(name.span()))?),
         None => None,
     };
-    match (&export.path, &export.memory) {
-        (Some(dir), None) => {
+    match (&export.path, &export.memory, &export.url) {
+        (Some(dir), None, None) => {
             let own_name = path::export_name(dir.get_ref()).map_err(place.bad::<PathReason>(dir.span()))?;
             Ok((Source::Dir(dir.get_ref().into()), name.unwrap_or(own_name)))
         }
-        (None, Some(memory)) => {
+        (None, Some(memory), None) => {
             let capacity_bytes = memory.get_ref().bytes().map_err(place.bad(memory.span()))?;
             let name = name.ok_or(Reason::Nameless).map_err(place.bad(whole.clone()))?;
             Ok((Source::Memory { capacity_bytes }, name))
+        }
+        (None, None, Some(url)) => {
+            let own_name =
+                || path::export_name(path_of_url(url.get_ref())).map_err(place.bad::<PathReason>(url.span()));
+            let name = name.map_or_else(own_name, Ok)?;
+            Ok((Source::Remote { url: url.get_ref().clone() }, name))
         }
         _ => Err(place.bad(whole.clone())(Reason::NoSource)),
     }

@@ -14,6 +14,11 @@ pub enum Source {
         /// The most bytes that they take.
         capacity_bytes: u64,
     },
+    /// At another server.
+    Remote {
+        /// The URL of the directory, as it was written.
+        url: String,
+    },
 }
 
 /// One export, as it was asked for.

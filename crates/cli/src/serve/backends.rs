@@ -11,6 +11,7 @@ use fs_mem::{MemFs, MemOptions};
 use server::Export;
 use vfs::FileSystem;
 
+use super::remotes::Remotes;
 use crate::failure::{ExportError, Failure};
 
 /// Opens the file systems of exports, and keeps those of exports that stay the same through a reload, so that their clients
@@ -18,6 +19,7 @@ use crate::failure::{ExportError, Failure};
 #[derive(Default)]
 pub struct Backends {
     options: BackendOptions,
+    remotes: Remotes,
     open: HashMap<Key, Arc<dyn FileSystem>>,
 }
 
@@ -50,7 +52,7 @@ const MEMORY_ROOT_MODE: u32 = 0o1777;
 impl Backends {
     /// Makes a set without any file system.
     pub fn new(options: BackendOptions) -> Backends {
-        Backends { options, open: HashMap::new() }
+        Backends { options, ..Backends::default() }
     }
 
     /// Opens what `specs` need, lets go of what they do not, and gives their exports.
@@ -78,6 +80,7 @@ impl Backends {
         let file_system: Arc<dyn FileSystem> = match &spec.source {
             Source::Dir(dir) => Arc::new(HostFs::open(dir, self.host_options(spec))?),
             Source::Memory { capacity_bytes } => Arc::new(MemFs::new(self.memory_options(*capacity_bytes))),
+            Source::Remote { url } => Arc::new(self.remotes.open(url)?),
         };
         match &spec.fault {
             Some(plan) => Ok(Arc::new(FaultFs::new(file_system, FaultPlan::new(plan.parse::<Rules>()?)))),

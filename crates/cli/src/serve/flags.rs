@@ -19,7 +19,7 @@ use super::storage_flags::StorageFlags;
                         when they come a second time.")]
 pub struct Flags {
     /// Directories to export, each under its absolute path; or `mem:4G` for files in memory, exported as /mem, or
-    /// `mem:4G=/name`.
+    /// `mem:4G=/name`; or `nfs://host/path?version=3=/name` for what another server exports.
     #[arg(value_name = "DIR")]
     export: Vec<OsString>,
     /// A TOML file with settings and exports.

@@ -8,6 +8,7 @@ pub mod how_to_mount;
 mod logging;
 mod privilege;
 mod remote_servers;
+mod remotes;
 mod reply_flags;
 mod service_manager;
 mod serving;

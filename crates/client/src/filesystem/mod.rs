@@ -81,7 +81,13 @@ impl RemoteFs {
 
     /// Makes a file system of a mount, whose tasks run on `runtime`. That one must have threads of its own, and outlive the file system.
     pub fn new(mount: Mount, runtime: runtime::Handle) -> RemoteFs {
-        let handles = Handles::new(mount.root(), Self::MAX_HANDLES);
+        let root = *mount.root();
+        RemoteFs::rooted_at(mount, &root, runtime)
+    }
+
+    /// Makes a file system of a directory in a mount, as a [`Url`](crate::Url) may name one, and what is below it.
+    pub fn rooted_at(mount: Mount, root: &crate::Entry, runtime: runtime::Handle) -> RemoteFs {
+        let handles = Handles::new(root, Self::MAX_HANDLES);
         let opens = Opens::default();
         let (limits, hidden_names) = (OnceLock::new(), AtomicU32::new(0));
         let name_seed = RandomState::new().hash_one(0);

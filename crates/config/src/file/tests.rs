@@ -220,8 +220,9 @@ fn value_that_makes_no_sense_is_refused_with_its_place() {
 
 #[test]
 fn export_needs_one_source() {
-    assert!(refusal("\n[[export]]\nname = \"/a\"\n").starts_with("wharf.toml:2:1: an export needs either"));
-    assert!(refusal("[[export]]\npath = \"/a\"\nmemory = 5\n").contains("either `path` or `memory`"));
+    assert!(refusal("\n[[export]]\nname = \"/a\"\n").starts_with("wharf.toml:2:1: an export needs one"));
+    assert!(refusal("[[export]]\npath = \"/a\"\nmemory = 5\n").contains("one of `path`, `memory` and `url`"));
+    assert!(refusal("[[export]]\nurl = \"nfs://host/a\"\nmemory = 5\n").contains("one of `path`"));
     assert!(refusal("[[export]]\nmemory = 5\n").contains("needs a `name`"));
 }
 
@@ -258,7 +259,7 @@ fn example_of_the_documentation_is_accepted() {
     let (settings, exports) = parse(include_str!("../../../../docs/examples/wharf.toml")).unwrap();
     assert_eq!(settings.limits.max_unsent_bytes, Some(4 << 20));
     let names: Vec<&str> = exports.iter().map(|export| export.name.as_str()).collect();
-    assert_eq!(names, ["/srv/data", "/artifacts", "/scratch", "/slow"]);
+    assert_eq!(names, ["/srv/data", "/artifacts", "/scratch", "/nas", "/slow"]);
     assert_eq!(exports[0].rules.len(), 5);
     assert_eq!(exports[1].fsid, Some(7));
 }
