@@ -1,7 +1,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{bench, cat, cp, demo, experiments, ln, ls, mkdir, mv, rm, rpcinfo, serve, showmount, stat};
+use crate::{bench, cat, cp, demo, experiments, ln, ls, mkdir, mount, mv, rm, rpcinfo, serve, showmount, stat};
 
 /// NFS server, NFS client and performance lab in one program.
 #[derive(Debug, Parser)]
@@ -23,6 +23,7 @@ pub enum Command {
     Stat(stat::Flags),
     Rm(rm::Flags),
     Mkdir(mkdir::Flags),
+    Mount(mount::Flags),
     Mv(mv::Flags),
     Ln(ln::Flags),
     Showmount(showmount::Flags),
@@ -43,6 +44,7 @@ impl Command {
             Command::Stat(flags) => stat::run(&flags),
             Command::Rm(flags) => rm::run(&flags),
             Command::Mkdir(flags) => mkdir::run(&flags),
+            Command::Mount(flags) => mount::run(&flags),
             Command::Mv(flags) => mv::run(&flags),
             Command::Ln(flags) => ln::run(&flags),
             Command::Showmount(flags) => showmount::run(&flags),

@@ -80,6 +80,9 @@ pub enum Failure {
     /// Both sides of a copy are here.
     #[error("neither SRC nor DST is a URL that begins with nfs://; cp copies local files")]
     NoRemoteSide,
+    /// A mount did not come about.
+    #[error(transparent)]
+    Mount(#[from] crate::mount::MountFailure),
     /// A benchmark failed.
     #[error(transparent)]
     Bench(#[from] BenchError),

@@ -17,6 +17,7 @@ mod interruption;
 mod ln;
 mod ls;
 mod mkdir;
+mod mount;
 mod mv;
 mod output;
 mod progress;

@@ -20,8 +20,6 @@ const MAX_PAGES: usize = abi::MAX_DATA_BYTES / PAGE_BYTES;
 const WANTED: u64 = init::ASYNC_READ
     | init::ATOMIC_O_TRUNC
     | init::BIG_WRITES
-    | init::DO_READDIRPLUS
-    | init::READDIRPLUS_AUTO
     | init::ASYNC_DIO
     | init::PARALLEL_DIROPS
     | init::HANDLE_KILLPRIV
@@ -76,7 +74,8 @@ fn wanted(session: &Session) -> u64 {
     let locks = if session.properties.locks { init::POSIX_LOCKS | init::FLOCK_LOCKS } else { 0 };
     // With writes of its own to come, the kernel knows a file's time better than the file system.
     let cache = if session.options.is_writeback { init::WRITEBACK_CACHE } else { init::AUTO_INVAL_DATA };
-    WANTED | locks | cache
+    let listings = if session.options.lists_files { init::DO_READDIRPLUS | init::READDIRPLUS_AUTO } else { 0 };
+    WANTED | locks | cache | listings
 }
 
 fn reply(session: &Session, offer: &Offer, output: &mut Output) {

@@ -36,8 +36,9 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(fs: Arc<dyn FileSystem>, options: Options, device: Device) -> Session {
+        let properties = fs.properties();
         Session {
-            properties: fs.properties(),
+            properties: Properties { locks: properties.locks && options.passes_locks, ..properties },
             nodes: Nodes::new(fs.root()),
             fs,
             options,

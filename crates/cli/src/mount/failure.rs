@@ -1,0 +1,20 @@
+use std::io;
+
+use super::options::OptionError;
+
+/// Why a mount did not come about, or did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum MountFailure {
+    /// An option makes no sense.
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    /// The file system could not be mounted.
+    #[error(transparent)]
+    Mount(#[from] mount::MountError),
+    /// The process that should have stayed has ended; it has said why.
+    #[error("the mount did not come about")]
+    Daemon,
+    /// The process that stays cannot be started.
+    #[error("cannot start the process that serves the mount: {0}; --foreground needs none")]
+    Start(#[source] io::Error),
+}

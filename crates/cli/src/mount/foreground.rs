@@ -1,0 +1,81 @@
+//! The process that serves a mount.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use mount::{Mounted, UnmountError};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::options::Settings;
+use super::{Flags, MountFailure, connect, daemon, log};
+use crate::failure::Failure;
+use crate::interruption;
+
+/// How long a mount in the background tries to reach its server when `retry` does not say: a week, as nfs(5) has it.
+const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Mounts, and returns when it was unmounted.
+pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
+    let log = log::start();
+    let runtime = connect::start_runtime()?;
+    let url = flags.source.url();
+    // The working directory may be below the mount, or go away.
+    let dir = std::path::absolute(&flags.dir).map_err(|source| Failure::Local { path: flags.dir.clone(), source })?;
+    let files = match connect::connect(url, settings, &runtime) {
+        Err(_) if flags.as_daemon && settings.is_background => {
+            daemon::let_go(&log)?;
+            let mut patient = settings.clone();
+            patient.retry = Some(settings.retry.unwrap_or(BACKGROUND_RETRY));
+            connect::connect(url, &patient, &runtime)?
+        }
+        other => other?,
+    };
+    let version = files.mount().version();
+    let mounted = mount::mount(files, &dir, settings.mount.clone()).map_err(MountFailure::from)?;
+    let mounted = Arc::new(mounted);
+    end_when_told(&mounted)?;
+    tracing::info!("mounted {} on {} with NFSv{version}", flags.source, mounted.dir().display());
+    if flags.as_daemon {
+        daemon::let_go(&log)?;
+    }
+    mounted.wait();
+    Ok(())
+}
+
+/// Unmounts on Ctrl-C and when the process is told to end.
+fn end_when_told(mounted: &Arc<Mounted>) -> Result<(), Failure> {
+    let failed = |source| Failure::System { action: "receive signals", source };
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;
+    let mounted = Arc::clone(mounted);
+    let wait = move || {
+        let mut ends = signals.forever().filter(|signal| *signal != SIGHUP);
+        if let Some(signal) = ends.next() {
+            unmount(&mounted, signal);
+        }
+        if let Some(signal) = ends.next() {
+            tracing::warn!("told a second time: what is open there stays usable until it is closed");
+            if mounted.detach().is_err() {
+                interruption::end_by(signal);
+            }
+        }
+        // Whoever asks a third time does not care.
+        ends.next().map(interruption::end_by)
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+    Ok(())
+}
+
+fn unmount(mounted: &Mounted, signal: i32) {
+    match mounted.unmount() {
+        Ok(()) => {}
+        Err(error @ UnmountError::Busy(_)) => {
+            tracing::error!("still mounted: {error}; a second signal takes it away all the same");
+        }
+        Err(error) => {
+            tracing::error!("{error}");
+            interruption::end_by(signal);
+        }
+    }
+}
