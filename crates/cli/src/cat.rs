@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use vfs::FileKind;
 
 use crate::failure::Failure;
+use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, Session, about};
 
@@ -17,6 +18,8 @@ pub struct Flags {
     #[arg(value_name = "URL", required = true)]
     urls: Vec<Url>,
     #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
     connect: ConnectFlags,
 }
 
@@ -26,16 +29,18 @@ const READ_AHEAD: usize = 16;
 /// Writes the files out.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
-        let mut output = Output::new();
+        let (mut output, mut own) = (Output::new(), OwnMounts::new(flags.own));
         for url in &flags.urls {
             let session = Session::open(url, &flags.connect).await?;
+            own.add(&session.mount);
             let file = session.find(Follow::Links).await?;
             if file.attributes.kind == FileKind::Directory {
                 return Err(Failure::IsDirectory { file: session.name() });
             }
             write_out(&session, &file, &mut output).await?;
         }
-        Ok(output.finish()?)
+        output.finish()?;
+        own.tell()
     })
 }
 

@@ -5,6 +5,7 @@ use client::{Detail, Entry, Follow, Mount, Url};
 use vfs::FileKind;
 
 use crate::failure::Failure;
+use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, about, mode_text, time_text};
 
@@ -27,13 +28,16 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
     connect: ConnectFlags,
 }
 
 /// Lists.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
-        let mut lister = Lister { flags, records: Vec::new(), output: Output::new(), shown: Shown::on_stdout() };
+        let (output, own) = (Output::new(), OwnMounts::new(flags.own));
+        let mut lister = Lister { flags, records: Vec::new(), output, own, shown: Shown::on_stdout() };
         for url in &flags.urls {
             lister.list_url(url).await?;
         }
@@ -45,6 +49,7 @@ struct Lister<'a> {
     flags: &'a Flags,
     records: Vec<FileRecord>,
     output: Output,
+    own: OwnMounts,
     shown: Shown,
 }
 
@@ -65,6 +70,7 @@ struct Pending {
 impl Lister<'_> {
     async fn list_url(&mut self, url: &Url) -> Result<(), Failure> {
         let session = Session::open(url, &self.flags.connect).await?;
+        self.own.add(&session.mount);
         let entry = session.find(Follow::Links).await?;
         if entry.attributes.kind != FileKind::Directory {
             return self.show(&Listed { name: url.path.clone(), entry, target: None }, b"");
@@ -133,7 +139,8 @@ impl Lister<'_> {
         if self.flags.json {
             self.output.json(&self.records)?;
         }
-        Ok(self.output.finish()?)
+        self.output.finish()?;
+        self.own.tell()
     }
 }
 

@@ -19,6 +19,7 @@ mod ls;
 mod mkdir;
 mod mount;
 mod mv;
+mod nfsstat;
 mod output;
 mod progress;
 mod remote;

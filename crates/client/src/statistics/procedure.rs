@@ -65,6 +65,11 @@ impl Procedure {
         (0..=OTHER).map(Procedure).filter(|procedure| !procedure.name().is_empty())
     }
 
+    /// The procedure with this name in a version of NFS, without that of the minor version.
+    pub fn named(version: Option<u32>, name: &str) -> Option<Procedure> {
+        Procedure::all().find(|procedure| procedure.version() == version && procedure.name() == name)
+    }
+
     /// The version of NFS, without that of the minor version; `None` for other programs.
     pub fn version(self) -> Option<u32> {
         Some(match self.0 {
@@ -130,6 +135,7 @@ mod tests {
             (Procedure::of::<proto::mount::Mnt3>(), None, "OTHER"),
         ] {
             assert_eq!((procedure.version(), procedure.name()), (version, name));
+            assert_eq!(Procedure::named(version, name), Some(procedure));
         }
     }
 

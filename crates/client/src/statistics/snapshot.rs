@@ -61,9 +61,9 @@ impl Statistics {
         self.procedures().filter(|(procedure, _)| procedure.name() == name).map(|(_, counted)| counted.calls).sum()
     }
 
-    /// The operations that were in COMPOUNDs of NFSv4.
-    pub fn operations(&self) -> impl Iterator<Item = (OpNumber, OperationCounters)> {
-        self.operations.iter().filter_map(|(number, counted)| Some((OpNumber::from_number(*number)?, *counted)))
+    /// The operations that were in COMPOUNDs of NFSv4, by name.
+    pub fn operations(&self) -> impl Iterator<Item = (&'static str, OperationCounters)> {
+        self.operations.iter().filter_map(|(number, counted)| Some((OpNumber::from_number(*number)?.name(), *counted)))
     }
 
     /// What was counted of one operation in COMPOUNDs.
@@ -77,10 +77,18 @@ impl Statistics {
     }
 
     /// Adds what was counted of the operation with this number.
-    pub fn add_operation(&mut self, number: u32, counted: OperationCounters) {
+    pub(super) fn add_operation(&mut self, number: u32, counted: OperationCounters) {
         if counted != OperationCounters::default() {
             let sum = self.operations.entry(number).or_default();
             *sum = sum.combine(counted, u64::saturating_add);
+        }
+    }
+
+    /// Adds what was counted of the operation with this name; one that this client does not know is left out.
+    pub fn add_operation_named(&mut self, name: &str, counted: OperationCounters) {
+        let mut known = (0..Procedure::OPERATIONS as u32).filter_map(OpNumber::from_number);
+        if let Some(operation) = known.find(|operation| operation.name() == name) {
+            self.add_operation(operation.number(), counted);
         }
     }
 
@@ -179,6 +187,10 @@ mod tests {
 
     #[test]
     fn interval_has_what_happened_in_it_and_nothing_else() {
+        let mut named = Statistics::default();
+        named.add_operation_named("PUTFH", OperationCounters { calls: 6, errors: 0 });
+        named.add_operation_named("NO_SUCH", OperationCounters { calls: 1, errors: 0 });
+        assert!(named.operations().eq(statistics(6, 0).operations()));
         let since = statistics(10, 3).since(&statistics(4, 3));
         assert_eq!(since, statistics(6, 0));
         assert_eq!((since.calls("READ"), since.calls("LOOKUP"), since.rpc.calls), (6, 0, 6));

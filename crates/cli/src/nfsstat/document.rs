@@ -1,0 +1,282 @@
+//! What a client process says of its mounts, as JSON.
+
+use std::time::Duration;
+
+use client::{
+    CacheCounters, Counters, Histogram, HitsMisses, Mount, OperationCounters, Procedure, ProcedureStatistics,
+    Statistics,
+};
+use serde::{Deserialize, Serialize};
+
+/// The form of the document; a reader that does not know it says so.
+pub const FORMAT: u32 = 1;
+
+/// A mount and what it has counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    pub format: u32,
+    pub pid: u32,
+    /// The server and the path there, as mount(8) writes them.
+    pub from: String,
+    /// The mount point, or the command that uses the mount.
+    pub on: String,
+    /// The options, with commas between them, as nfs(5) names them.
+    pub options: String,
+    pub statistics: Figures,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Figures {
+    pub rpc: Rpc,
+    pub caches: Caches,
+    pub procedures: Vec<ProcedureFigures>,
+    pub operations: Vec<OperationFigures>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Rpc {
+    timed_out: u64,
+    invalid: u64,
+    x_replies: u64,
+    retries: u64,
+    requests: u64,
+    replies: u64,
+    reconnects: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Both {
+    hits: u64,
+    misses: u64,
+}
+
+/// The caches under FreeBSD's names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Caches {
+    attr: Both,
+    lkup: Both,
+    bior: Both,
+    biow: Both,
+    biorl: Both,
+    biod: Both,
+    dire: Both,
+    accs: Both,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcedureFigures {
+    name: String,
+    /// The version of NFS; none for other programs.
+    version: Option<u32>,
+    calls: u64,
+    replies: u64,
+    sent_bytes: u64,
+    received_bytes: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    errors: u64,
+    queue: Times,
+    wire: Times,
+    total: Times,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationFigures {
+    name: String,
+    calls: u64,
+    errors: u64,
+}
+
+/// A histogram: its sum is exact, and its buckets are those that are not empty.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Times {
+    count: u64,
+    sum_ns: u64,
+    buckets: Vec<Bucket>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Bucket {
+    from_ns: u64,
+    to_ns: u64,
+    count: u64,
+}
+
+impl Document {
+    /// What `mount` says of itself, with these figures.
+    pub fn new(mount: &Mount, on: &str, statistics: &Statistics) -> Document {
+        Document {
+            format: FORMAT,
+            pid: std::process::id(),
+            from: format!("{}:{}", mount.server(), String::from_utf8_lossy(mount.export())),
+            on: on.to_owned(),
+            options: super::options::text(mount),
+            statistics: Figures::from(statistics),
+        }
+    }
+}
+
+impl From<&Statistics> for Figures {
+    fn from(statistics: &Statistics) -> Figures {
+        let Counters { calls, replies, retransmissions, timeouts, unexpected, invalid, reconnects } = statistics.rpc;
+        let operation = |(name, counted): (&str, OperationCounters)| OperationFigures {
+            name: name.to_owned(),
+            calls: counted.calls,
+            errors: counted.errors,
+        };
+        Figures {
+            rpc: Rpc {
+                timed_out: timeouts,
+                invalid,
+                x_replies: unexpected,
+                retries: retransmissions,
+                requests: calls,
+                replies,
+                reconnects,
+            },
+            caches: Caches::from(&statistics.caches),
+            procedures: statistics.procedures().map(ProcedureFigures::new).collect(),
+            operations: statistics.operations().map(operation).collect(),
+        }
+    }
+}
+
+impl Figures {
+    /// The statistics that these were made of. What this program does not know by name is left out.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        let Rpc { timed_out, invalid, x_replies, retries, requests, replies, reconnects } = self.rpc;
+        statistics.rpc = Counters {
+            calls: requests,
+            replies,
+            retransmissions: retries,
+            timeouts: timed_out,
+            unexpected: x_replies,
+            invalid,
+            reconnects,
+        };
+        statistics.caches = self.caches.counters();
+        for figures in &self.procedures {
+            if let Some(procedure) = Procedure::named(figures.version, &figures.name) {
+                statistics.add_procedure(procedure, &figures.counted());
+            }
+        }
+        for OperationFigures { name, calls, errors } in &self.operations {
+            statistics.add_operation_named(name, OperationCounters { calls: *calls, errors: *errors });
+        }
+        statistics
+    }
+}
+
+impl ProcedureFigures {
+    fn new((procedure, counted): (Procedure, &ProcedureStatistics)) -> ProcedureFigures {
+        ProcedureFigures {
+            name: procedure.name().to_owned(),
+            version: procedure.version(),
+            calls: counted.calls,
+            replies: counted.replies,
+            sent_bytes: counted.sent_bytes,
+            received_bytes: counted.received_bytes,
+            retransmissions: counted.retransmissions,
+            timeouts: counted.timeouts,
+            errors: counted.errors,
+            queue: Times::from(&counted.queue),
+            wire: Times::from(&counted.wire),
+            total: Times::from(&counted.total),
+        }
+    }
+
+    fn counted(&self) -> ProcedureStatistics {
+        ProcedureStatistics {
+            calls: self.calls,
+            replies: self.replies,
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.received_bytes,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            errors: self.errors,
+            queue: self.queue.histogram(),
+            wire: self.wire.histogram(),
+            total: self.total.histogram(),
+        }
+    }
+}
+
+impl From<&Histogram> for Times {
+    fn from(histogram: &Histogram) -> Times {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let bucket = |(from, to, count)| Bucket { from_ns: nanoseconds(from), to_ns: nanoseconds(to), count };
+        Times {
+            count: histogram.count(),
+            sum_ns: nanoseconds(histogram.sum()),
+            buckets: histogram.buckets().map(bucket).collect(),
+        }
+    }
+}
+
+impl Times {
+    fn histogram(&self) -> Histogram {
+        let mut histogram = Histogram::default();
+        histogram.add_sum(Duration::from_nanos(self.sum_ns));
+        for bucket in &self.buckets {
+            histogram.add_bucket(Duration::from_nanos(bucket.from_ns), bucket.count);
+        }
+        histogram
+    }
+}
+
+impl From<&CacheCounters> for Caches {
+    fn from(caches: &CacheCounters) -> Caches {
+        let both = |HitsMisses { hits, misses }| Both { hits, misses };
+        Caches {
+            attr: both(caches.attributes),
+            lkup: both(caches.names),
+            bior: both(caches.block_reads),
+            biow: both(caches.block_writes),
+            biorl: both(caches.symlinks),
+            biod: both(caches.directory_blocks),
+            dire: both(caches.directory_entries),
+            accs: both(caches.access),
+        }
+    }
+}
+
+impl Caches {
+    fn counters(&self) -> CacheCounters {
+        let both = |Both { hits, misses }| HitsMisses { hits, misses };
+        CacheCounters {
+            attributes: both(self.attr),
+            names: both(self.lkup),
+            block_reads: both(self.bior),
+            block_writes: both(self.biow),
+            symlinks: both(self.biorl),
+            directory_blocks: both(self.biod),
+            directory_entries: both(self.dire),
+            access: both(self.accs),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_come_back_from_json_as_they_were() {
+        let mut statistics = Statistics::default();
+        statistics.rpc =
+            Counters { calls: 9, replies: 8, timeouts: 3, unexpected: 2, invalid: 1, ..Default::default() };
+        statistics.caches.block_reads = HitsMisses { hits: 15, misses: 1 };
+        statistics.caches.access = HitsMisses { hits: 0, misses: 4 };
+        let mut counted =
+            ProcedureStatistics { calls: 9, replies: 8, sent_bytes: 1000, errors: 1, ..Default::default() };
+        [1, 90, 90, 5_000_000].into_iter().for_each(|us| counted.wire.record(Duration::from_micros(us)));
+        let procedure = Procedure::named(Some(4), "READ_PLUS").unwrap();
+        statistics.add_procedure(procedure, &counted);
+        statistics.add_operation_named("PUTFH", OperationCounters { calls: 9, errors: 1 });
+        let json = serde_json::to_string(&Figures::from(&statistics)).unwrap();
+        let again: Figures = serde_json::from_str(&json).unwrap();
+        assert_eq!(again.statistics(), statistics);
+    }
+}
