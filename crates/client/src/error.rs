@@ -19,13 +19,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 ///     error.status() == Some(client::Status::NoEntry)
 /// }
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Parts>);
 
+#[derive(Clone)]
 struct Parts {
     operation: &'static str,
     server: Arc<str>,
     file: Option<Vec<u8>>,
-    reason: Reason,
+    /// Shared by all who wait for one thing that went wrong.
+    reason: Arc<Reason>,
 }
 
 /// Why an operation failed.
@@ -289,7 +292,7 @@ impl fmt::Display for MountRefusal {
 
 impl Error {
     pub(crate) fn new(server: &Arc<str>, operation: &'static str, reason: Reason) -> Error {
-        Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason }))
+        Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason: Arc::new(reason) }))
     }
 
     /// Says which operation it was, where what failed carried it.
@@ -327,7 +330,7 @@ impl Error {
 
     /// The status, when the server carried the call out and says no.
     pub fn status(&self) -> Option<Status> {
-        match self.0.reason {
+        match *self.0.reason {
             Reason::Status(status) => Some(status),
             Reason::Moved { .. } => Some(Status::Moved),
             _ => None,
@@ -370,6 +373,6 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0.reason)
+        Some(&*self.0.reason)
     }
 }

@@ -6,16 +6,18 @@
 mod access;
 mod answers;
 mod attributes;
+mod blocks;
 mod names;
 mod order;
 mod symlinks;
 
 use vfs::{Attributes, Timestamp};
 
-use crate::Caching;
+use crate::{Caching, Sizes};
 pub(crate) use access::AccessCache;
 pub(crate) use answers::FileState;
 pub(crate) use attributes::{Asked, AttributeCache};
+pub(crate) use blocks::{BlockCache, FileData};
 pub(crate) use names::{NameCache, Place};
 pub(crate) use symlinks::SymlinkCache;
 
@@ -26,15 +28,17 @@ pub(crate) struct Caches {
     pub(crate) names: NameCache,
     pub(crate) access: AccessCache,
     pub(crate) symlinks: SymlinkCache,
+    pub(crate) blocks: BlockCache,
 }
 
 impl Caches {
-    pub(crate) fn new(caching: &Caching) -> Caches {
+    pub(crate) fn new(caching: &Caching, sizes: Sizes) -> Caches {
         Caches {
             attributes: AttributeCache::new(caching),
             names: NameCache::new(caching),
             access: AccessCache::new(caching),
             symlinks: SymlinkCache::new(caching),
+            blocks: BlockCache::new(caching, sizes),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{Reason, Result};
 const MAX_UNDER_WAY: usize = 16;
 
 /// Fills `buffer` unless the file ends; how many bytes were read.
-pub(super) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+pub(crate) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     let piece_bytes = io.mount.sizes().read as usize;
     if buffer.len() <= piece_bytes {
         return io.read_into(offset, buffer).await.map(|read| read.count);

@@ -1,7 +1,7 @@
 //! A file that is open: what NFSv4 keeps for whoever reads, writes and locks it.
 
 mod copies;
-mod direct;
+pub(crate) mod direct;
 mod io;
 mod locks;
 mod open_options;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 
+use crate::cache::FileData;
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 pub(crate) use io::Io;
@@ -49,6 +50,8 @@ pub struct File {
     open: Option<Arc<OpenFile>>,
     /// How its bytes are read and written, by whatever task does it.
     io: Arc<Io>,
+    /// Its bytes in memory, unless the mount keeps none.
+    data: Option<FileData>,
 }
 
 impl Mount {
@@ -116,7 +119,11 @@ impl File {
         // Before NFSv4 the handle alone gives the right to read.
         let can_read = open.is_none() || options.access != Access::Write;
         let io = Io { mount: mount.clone(), handle: entry.handle, open: open.clone(), can_read };
-        File { mount: mount.clone(), entry, open, io: Arc::new(io) }
+        let io = Arc::new(io);
+        let cut_to = options.create.as_ref().and_then(|(_, set)| set.size_bytes);
+        let is_cut = cut_to == Some(entry.attributes.size_bytes);
+        let data = (!mount.options().caching.is_direct).then(|| FileData::open(&io, &entry.attributes, is_cut));
+        File { mount: mount.clone(), entry, open, io, data }
     }
 
     /// The file's handle.
@@ -135,7 +142,16 @@ impl File {
     /// # Errors
     /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
     pub async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
-        self.io.write(offset, data, stability).await
+        let written = self.io.write(offset, data, stability).await;
+        self.forget_data();
+        written
+    }
+
+    /// Notes that the bytes of the file were changed at the server, past what is kept of them in memory.
+    pub(super) fn forget_data(&self) {
+        if let Some(data) = &self.data {
+            data.forget();
+        }
     }
 
     /// Brings what was written to stable storage, as [`Mount::commit`] does.

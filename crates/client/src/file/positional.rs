@@ -14,7 +14,10 @@ impl File {
     /// # Errors
     /// What the server says; [`Reason::Lie`](crate::Reason::Lie) when it brings what cannot be.
     pub async fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        direct::read(&self.io, offset, buffer).await
+        match &self.data {
+            Some(data) => data.read(offset, buffer).await,
+            None => direct::read(&self.io, offset, buffer).await,
+        }
     }
 
     /// Fills several buffers one after the other, as [`File::read_at`] fills one.
@@ -39,7 +42,10 @@ impl File {
     /// # Errors
     /// What the server says, of this write or of an earlier one that was sent late.
     pub async fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
-        direct::write(&self.io, offset, data).await?;
+        match &self.data {
+            Some(cache) => cache.write(offset, data).await?,
+            None => direct::write(&self.io, offset, data).await?,
+        }
         Ok(data.len())
     }
 
@@ -60,7 +66,10 @@ impl File {
     /// # Errors
     /// What the server says, once for each write that failed.
     pub async fn flush(&self) -> Result<()> {
-        Ok(())
+        match &self.data {
+            Some(data) => data.flush(false).await,
+            None => Ok(()),
+        }
     }
 
     /// Brings all changed data to the server's stable storage.
@@ -68,7 +77,10 @@ impl File {
     /// # Errors
     /// As those of [`File::flush`].
     pub async fn sync(&self) -> Result<()> {
-        Ok(())
+        match &self.data {
+            Some(data) => data.flush(true).await,
+            None => self.io.commit().await.map(drop),
+        }
     }
 
     /// Cuts the file or extends it with zeros.
@@ -76,6 +88,9 @@ impl File {
     /// # Errors
     /// What the server says.
     pub async fn set_len(&self, size_bytes: u64) -> Result<()> {
+        if let Some(data) = &self.data {
+            return data.set_size(size_bytes).await;
+        }
         let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
         self.setattr(&set).await.map(drop)
     }
@@ -86,9 +101,13 @@ impl File {
     /// # Errors
     /// What the server says, after which nothing is open either.
     pub async fn close(self) -> Result<()> {
+        let finished = match &self.data {
+            Some(data) if self.mount.options().caching.close_to_open => data.finish().await,
+            _ => Ok(()),
+        };
         match &self.open {
-            Some(open) => open.close().await,
-            None => Ok(()),
+            Some(open) => finished.and(open.close().await),
+            None => finished,
         }
     }
 }

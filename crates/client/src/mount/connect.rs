@@ -97,7 +97,7 @@ impl Mounted {
         let Found { connections, options, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
-        let (caches, cache_recorder) = (Caches::new(&options.caching), CacheRecorder::default());
+        let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), CacheRecorder::default());
         caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
         let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);
         Ok(Arc::new(Mounted {

@@ -13,7 +13,7 @@ mod xattrs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-use crate::cache::Caches;
+use crate::cache::{BlockCache, Caches};
 use crate::core::Counters;
 use crate::statistics::{CacheRecorder, Statistics};
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
@@ -142,6 +142,15 @@ impl Mount {
         statistics.caches = self.cache_counters();
         self.0.connections.iter().for_each(|connection| connection.add_to(&mut statistics));
         statistics
+    }
+
+    /// The data of files in memory.
+    pub(crate) fn blocks(&self) -> &BlockCache {
+        &self.0.caches.blocks
+    }
+
+    pub(crate) fn cache_recorder(&self) -> &CacheRecorder {
+        &self.0.cache_recorder
     }
 
     /// The client of NFSv4, which only its mounts have.

@@ -8,8 +8,8 @@ mod procedure;
 mod recorder;
 mod snapshot;
 
-pub(crate) use caches::CacheRecorder;
 pub use caches::{CacheCounters, HitsMisses};
+pub(crate) use caches::{CacheRecorder, Recorder};
 pub use histogram::Histogram;
 pub(crate) use label::CompoundLabel;
 pub use label::Label;

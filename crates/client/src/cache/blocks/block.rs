@@ -1,0 +1,300 @@
+//! One block of a file: which of its bytes are known, and how far those that were changed have come on their way to the
+//! server.
+//!
+//! A changed byte is `dirty`, then `writing` while a WRITE carries it, then `unstable` while only the server's memory has it,
+//! then `committing` while a COMMIT is under way, and then as clean as one that was read. It may be changed again at any
+//! point; what is `writing` is never sent a second time meanwhile, because the server may carry two WRITEs out in any order.
+//! The block is kept until nothing of it is changed.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::fill::Fill;
+use super::ranges::Ranges;
+
+/// Parts of a block that wait for the same, and the number of the oldest change among them.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) ranges: Ranges,
+    since: u64,
+}
+
+impl Parts {
+    fn add(&mut self, range: Range<u32>, since: u64) {
+        self.since = if self.ranges.is_empty() { since } else { self.since.min(since) };
+        self.ranges.insert(range);
+    }
+
+    /// Moves everything to `other`.
+    fn move_to(&mut self, other: &mut Parts) {
+        let since = self.since;
+        let ranges = std::mem::take(&mut self.ranges);
+        ranges.iter().for_each(|range| other.add(range.clone(), since));
+    }
+
+    /// The number of the oldest change, or none that is as old.
+    pub(super) fn since(&self) -> u64 {
+        if self.ranges.is_empty() { u64::MAX } else { self.since }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) file: u32,
+    pub(super) index: u64,
+    /// Empty until something of it is known.
+    pub(super) data: Box<[u8]>,
+    /// The bytes that are as a reader has to see them.
+    pub(super) known: Ranges,
+    pub(super) dirty: Parts,
+    pub(super) writing: Parts,
+    pub(super) unstable: Parts,
+    pub(super) committing: Parts,
+    /// What brings the bytes that are not known.
+    pub(super) fill: Option<Arc<Fill>>,
+    /// The file was cut here while it is filled: what the server says of the bytes from here on is old.
+    pub(super) fill_limit: u32,
+    /// What fills it is older than what is known of the file, and is not to be used.
+    pub(super) is_outdated: bool,
+    /// How many readers and writers wait for it, or hold what they waited for.
+    pub(super) pins: u32,
+    /// Nobody looked at it since it was asked for.
+    pub(super) is_unseen: bool,
+    /// It is not in the file any more; only those who wait for it see it.
+    pub(super) is_detached: bool,
+}
+
+impl Block {
+    pub(super) fn new(file: u32, index: u64) -> Block {
+        Block {
+            file,
+            index,
+            data: Box::default(),
+            known: Ranges::default(),
+            dirty: Parts::default(),
+            writing: Parts::default(),
+            unstable: Parts::default(),
+            committing: Parts::default(),
+            fill: None,
+            fill_limit: u32::MAX,
+            is_outdated: false,
+            pins: 0,
+            is_unseen: false,
+            is_detached: false,
+        }
+    }
+
+    /// Whether something of it is not on the server's stable storage yet.
+    pub(super) fn is_unclean(&self) -> bool {
+        !(self.dirty.is_empty() && self.writing.is_empty() && self.unstable.is_empty() && self.committing.is_empty())
+    }
+
+    /// The number of the oldest change that the server has not got.
+    pub(super) fn unwritten_since(&self) -> u64 {
+        self.dirty.since().min(self.writing.since())
+    }
+
+    /// The number of the oldest change that the server may still lose.
+    pub(super) fn unclean_since(&self) -> u64 {
+        self.unwritten_since().min(self.unstable.since()).min(self.committing.since())
+    }
+
+    /// Where the last byte that the server has not got ends, or 0.
+    pub(super) fn unwritten_end(&self) -> u32 {
+        self.dirty.ranges.end().max(self.writing.ranges.end())
+    }
+
+    fn memory(&mut self, block_bytes: u32) -> &mut [u8] {
+        if self.data.is_empty() {
+            self.data = vec![0; block_bytes as usize].into();
+        }
+        &mut self.data
+    }
+
+    /// Takes `data` as change number `since`.
+    pub(super) fn write(&mut self, at: u32, data: &[u8], (block_bytes, since): (u32, u64)) {
+        let range = at..at + data.len() as u32;
+        if self.data.is_empty() && range == (0..block_bytes) {
+            self.data = data.into();
+        } else {
+            self.memory(block_bytes)[range.start as usize..range.end as usize].copy_from_slice(data);
+        }
+        self.known.insert(range.clone());
+        self.dirty.add(range, since);
+    }
+
+    /// Puts what the server has where nothing is known: `bytes`, and zeros behind them.
+    pub(super) fn install(&mut self, bytes: &[u8], block_bytes: u32) {
+        let bytes = &bytes[..bytes.len().min(block_bytes as usize).min(self.fill_limit as usize)];
+        if self.data.is_empty() && bytes.len() == block_bytes as usize {
+            self.data = bytes.into();
+        } else {
+            let mut gaps = Ranges::default();
+            gaps.insert(0..block_bytes);
+            self.known.iter().for_each(|range| gaps.remove(range));
+            let memory = self.memory(block_bytes);
+            for gap in gaps.iter() {
+                let (from, to) = (gap.start as usize, gap.end as usize);
+                let told = bytes.len().clamp(from, to);
+                memory[from..told].copy_from_slice(&bytes[from.min(bytes.len())..told.min(bytes.len())]);
+                memory[told..to].fill(0);
+            }
+        }
+        self.known.insert(0..block_bytes);
+    }
+
+    /// A WRITE is sent with this part.
+    pub(super) fn begin_write(&mut self, range: &Range<u32>) {
+        let since = self.dirty.since();
+        self.dirty.ranges.remove(range);
+        self.writing.add(range.clone(), since);
+    }
+
+    /// The server has this part, though perhaps in memory only.
+    pub(super) fn written(&mut self, range: &Range<u32>, is_stable: bool) {
+        let since = self.writing.since();
+        self.writing.ranges.remove(range);
+        if !is_stable {
+            self.unstable.add(range.clone(), since);
+        }
+    }
+
+    /// The server did not take this part, and is to be sent it again.
+    pub(super) fn not_written(&mut self, range: &Range<u32>) {
+        let since = self.writing.since();
+        self.writing.ranges.remove(range);
+        self.dirty.add(range.clone(), since);
+    }
+
+    /// The server will not take this part. What it has there instead is not known.
+    pub(super) fn refused(&mut self, range: &Range<u32>) {
+        self.writing.ranges.remove(range);
+        self.known.remove(range);
+        self.known.insert_all(&self.dirty.ranges);
+    }
+
+    pub(super) fn begin_commit(&mut self) {
+        self.unstable.move_to(&mut self.committing);
+    }
+
+    pub(super) fn committed(&mut self) {
+        self.committing.ranges.clear();
+    }
+
+    /// The server lost what was being committed.
+    pub(super) fn not_committed(&mut self) {
+        self.committing.move_to(&mut self.dirty);
+    }
+
+    /// The server lost what was not committed.
+    pub(super) fn lost(&mut self) {
+        self.unstable.move_to(&mut self.dirty);
+    }
+
+    /// Nothing of what was changed will reach the server any more.
+    pub(super) fn give_up(&mut self) {
+        for parts in [&mut self.dirty, &mut self.writing, &mut self.unstable, &mut self.committing] {
+            parts.ranges.clear();
+        }
+        self.known.clear();
+    }
+
+    /// What the server told is old: only what was changed here stays.
+    pub(super) fn forget_clean(&mut self) {
+        self.known.clear();
+        for parts in [&self.dirty, &self.writing, &self.unstable, &self.committing] {
+            self.known.insert_all(&parts.ranges);
+        }
+    }
+
+    /// The file ends at `end` now, and what comes behind it later begins as zeros.
+    pub(super) fn cut(&mut self, end: u32, block_bytes: u32) {
+        let tail = end..block_bytes;
+        for parts in [&mut self.dirty, &mut self.writing, &mut self.unstable, &mut self.committing] {
+            parts.ranges.remove(&tail);
+        }
+        if self.fill.is_some() {
+            self.fill_limit = self.fill_limit.min(end);
+        }
+        if !self.data.is_empty() {
+            self.data[end as usize..].fill(0);
+            self.known.insert(tail);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: u32 = 16;
+
+    fn written(parts: &[(u32, &[u8])]) -> Block {
+        let mut block = Block::new(0, 0);
+        for (number, (at, data)) in parts.iter().enumerate() {
+            block.write(*at, data, (BYTES, number as u64 + 1));
+        }
+        block
+    }
+
+    #[test]
+    fn bytes_of_the_server_go_where_nothing_was_written() {
+        let mut block = written(&[(2, b"ab"), (8, b"c")]);
+        block.install(b"0123456789", BYTES);
+        assert_eq!(&*block.data, b"01ab4567c9\0\0\0\0\0\0");
+        assert!(block.known.contains(&(0..BYTES)));
+    }
+
+    #[test]
+    fn change_is_unclean_until_it_is_committed() {
+        let mut block = written(&[(0, b"ab"), (4, b"cd")]);
+        assert_eq!((block.unwritten_since(), block.unwritten_end()), (1, 6));
+        block.begin_write(&(0..2));
+        block.written(&(0..2), false);
+        assert_eq!((block.unwritten_since(), block.unclean_since()), (1, 1));
+        block.begin_write(&(4..6));
+        block.written(&(4..6), true);
+        assert_eq!(block.unwritten_since(), u64::MAX);
+        block.begin_commit();
+        assert!(block.is_unclean());
+        block.committed();
+        assert!(!block.is_unclean());
+    }
+
+    #[test]
+    fn what_the_server_lost_is_dirty_again() {
+        let mut block = written(&[(0, b"ab")]);
+        block.begin_write(&(0..2));
+        block.written(&(0..2), false);
+        block.lost();
+        assert!(block.dirty.ranges.contains(&(0..2)));
+        block.begin_write(&(0..2));
+        block.written(&(0..2), false);
+        block.begin_commit();
+        block.not_committed();
+        assert!(block.dirty.ranges.contains(&(0..2)) && block.committing.is_empty());
+    }
+
+    #[test]
+    fn change_during_a_write_stays_when_the_write_is_refused() {
+        let mut block = written(&[(0, b"abcd")]);
+        block.begin_write(&(0..4));
+        block.write(1, b"X", (BYTES, 9));
+        block.refused(&(0..4));
+        assert_eq!((block.known.count(), block.known.contains(&(1..2)), block.unwritten_since()), (1, true, 9));
+    }
+
+    #[test]
+    fn cut_tail_reads_as_zeros_even_when_old_bytes_arrive_late() {
+        let mut block = written(&[(10, b"abc")]);
+        block.fill = Some(Arc::default());
+        block.cut(4, BYTES);
+        assert!(!block.is_unclean());
+        block.install(&[7; 16], BYTES);
+        assert_eq!(&*block.data, b"\x07\x07\x07\x07\0\0\0\0\0\0\0\0\0\0\0\0");
+    }
+}

@@ -1,0 +1,67 @@
+use crate::{Caching, Sizes};
+
+/// The smallest and the largest block, in bytes.
+const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 4096..=1 << 20;
+/// The fewest blocks that a cache works with: some that are read, some that are written.
+const MIN_BLOCKS: usize = 8;
+/// The most bytes that one reader waits for at a time.
+const MAX_WANTED_BYTES: usize = 8 << 20;
+
+/// How the data of a mount is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Config {
+    /// A block has two to this power bytes.
+    pub(super) shift: u32,
+    /// The most blocks.
+    pub(super) max_blocks: usize,
+    /// The most of them with changes in them. Readers always find as many that are clean.
+    pub(super) max_unclean: usize,
+    /// The most blocks that one reader waits for at a time.
+    pub(super) max_wanted: u64,
+    /// How many neighbours one READ brings.
+    pub(super) read_blocks: u64,
+    /// The most bytes of one WRITE.
+    pub(super) write_bytes: u32,
+    /// How far ahead data is asked for, in bytes.
+    pub(super) ahead_bytes: u64,
+}
+
+impl Config {
+    pub(super) fn new(caching: &Caching, sizes: Sizes) -> Config {
+        let block_bytes = caching.block_bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end()).next_power_of_two();
+        let shift = block_bytes.trailing_zeros();
+        let blocks = |bytes: u64| usize::try_from(bytes >> shift).unwrap_or(usize::MAX);
+        let max_blocks = blocks(caching.max_bytes).clamp(MIN_BLOCKS, u32::MAX as usize);
+        let quarter = max_blocks / 4;
+        Config {
+            shift,
+            max_blocks,
+            max_unclean: blocks(caching.max_dirty_bytes).clamp(1, max_blocks / 2),
+            max_wanted: (MAX_WANTED_BYTES >> shift).clamp(1, quarter) as u64,
+            read_blocks: u64::from((sizes.read >> shift).max(1)),
+            write_bytes: sizes.write,
+            ahead_bytes: caching.read_ahead_bytes.min((quarter as u64) << shift),
+        }
+    }
+
+    pub(super) fn block_bytes(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// Where a block begins, in bytes.
+    pub(super) fn start(&self, index: u64) -> u64 {
+        index << self.shift
+    }
+
+    /// The first block behind byte `end`.
+    pub(super) fn blocks_to(&self, end: u64) -> u64 {
+        (end >> self.shift) + u64::from(end & u64::from(self.block_bytes() - 1) != 0)
+    }
+
+    /// The part of block `index` between two places in the file.
+    pub(super) fn part(&self, index: u64, from: u64, to: u64) -> std::ops::Range<u32> {
+        let start = self.start(index);
+        let within = |place: u64| place.saturating_sub(start).min(u64::from(self.block_bytes())) as u32;
+        within(from)..within(to)
+    }
+}

@@ -1,0 +1,322 @@
+//! The data of a file as one open of it sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::runtime::Handle as Runtime;
+use tokio::sync::futures::OwnedNotified;
+use tokio::time::Instant;
+use vfs::{Attributes, SetAttributes};
+
+use super::fill::Fill;
+use super::read::{Job, Progress, Step, Then};
+use super::state::State;
+use super::write::Author;
+use super::writer;
+use crate::core::Failure;
+use crate::file::{Io, direct};
+use crate::statistics::Recorder;
+use crate::{Error, Reason, Result};
+
+/// For how long a file's attributes are not even looked for in their cache; it is never longer than they are believed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// An open file, by way of the cache. When it is dropped, what was changed is written in the background.
+#[derive(Debug)]
+pub(crate) struct FileData {
+    io: Arc<Io>,
+    file: u32,
+    reader: u32,
+    /// Where the tasks run: that of the mount, whoever uses the file.
+    runtime: Runtime,
+}
+
+impl FileData {
+    /// Begins to use a file that is as `attributes` say; if it was cut when it was opened, nothing of before is kept.
+    pub(crate) fn open(io: &Arc<Io>, attributes: &Attributes, is_cut: bool) -> FileData {
+        let mut state = io.mount.blocks().lock();
+        let (file, reader) = state.open(&io.handle, attributes);
+        if is_cut {
+            state.set_size(file, attributes.size_bytes);
+        }
+        drop(state);
+        FileData { io: Arc::clone(io), file, reader, runtime: Runtime::current() }
+    }
+
+    /// Fills `buffer`, unless the file ends.
+    pub(crate) async fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let mut call = Call::new(self, &self.recorder().block_reads, offset);
+        let (mut done, mut is_checked) = (0, false);
+        loop {
+            let wait = {
+                let mut state = self.state();
+                let changes = state.file_ref(self.file).changes;
+                if is_checked || state.is_checked(self.file, Instant::now()) {
+                    let step = state.read(self.reader, &mut call.progress, offset + done as u64, &mut buffer[done..]);
+                    done += step.bytes;
+                    self.start(&state, step)
+                } else {
+                    Wait::Attributes(changes)
+                }
+            };
+            match wait {
+                Wait::Over => return Ok(done),
+                Wait::Attributes(changes) => is_checked = self.check(changes).await?,
+                other => other.end().await?,
+            }
+        }
+    }
+
+    /// Takes all of `data`; it is written later.
+    pub(crate) async fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let mut call = Call::new(self, &self.recorder().block_writes, offset);
+        let mut done = 0;
+        loop {
+            let wait = {
+                let mut state = self.state();
+                let (file, can_read, now) = (self.file, self.io.can_read, Instant::now());
+                let author = Author { file, io: Some(&self.io), can_read, now };
+                let step = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
+                done += step.bytes;
+                if state.needs_task(self.file) {
+                    writer::start(&self.runtime, &self.io.mount, self.file);
+                }
+                self.start(&state, step)
+            };
+            match wait {
+                Wait::Over => return Ok(()),
+                other => other.end().await?,
+            }
+        }
+    }
+
+    /// Has all changes written, and committed if that is wanted.
+    pub(crate) async fn flush(&self, is_committed: bool) -> Result<()> {
+        let to = self.state().want_written(self.file, is_committed);
+        loop {
+            let progress = {
+                let mut state = self.state();
+                if state.is_written(self.file, to, is_committed) {
+                    return state.file(self.file).late.error.take().map_or(Ok(()), Err);
+                }
+                Arc::clone(&state.file(self.file).late.progress).notified_owned()
+            };
+            progress.await;
+        }
+    }
+
+    /// Has all changes committed, and takes the version that the file has then for our own.
+    pub(crate) async fn finish(&self) -> Result<()> {
+        let result = self.flush(true).await;
+        let (is_explained, changes) = {
+            let state = self.state();
+            let file = state.file_ref(self.file);
+            (file.is_explained, file.changes)
+        };
+        // Whether somebody else changes the file from now on is only seen by one who knows what it is like now.
+        if is_explained && let Ok(attributes) = self.io.getattr().await {
+            self.state().learn(self.file, &attributes, changes);
+        }
+        result
+    }
+
+    /// Cuts or lengthens the file.
+    pub(crate) async fn set_size(&self, size_bytes: u64) -> Result<()> {
+        let hold = Hold::new(&self.io, self.file);
+        let closed = |_| closed(&self.io);
+        self.runtime.spawn(async move { hold.set_size(size_bytes).await }).await.map_err(closed)?
+    }
+
+    /// Forgets everything that is not changed here: it was changed past the cache.
+    pub(crate) fn forget(&self) {
+        let mut state = self.state();
+        state.forget_clean(self.file);
+        state.file(self.file).checked_until = None;
+    }
+
+    /// Asks what the file is like now.
+    async fn check(&self, changes: u64) -> Result<bool> {
+        let attributes = self.io.mount.attributes(&self.io.handle).await?;
+        let until = Instant::now() + CHECK_INTERVAL.min(self.io.mount.options().caching.file_min);
+        let mut state = self.state();
+        state.learn(self.file, &attributes, changes);
+        state.file(self.file).checked_until = Some(until);
+        Ok(true)
+    }
+
+    /// Starts what has to be done before the caller goes on, and tells what to wait for.
+    fn start(&self, state: &State, step: Step) -> Wait {
+        for job in step.jobs {
+            let filling = Filling { io: Arc::clone(&self.io), job: Some(job) };
+            self.runtime.spawn(filling.run());
+        }
+        match step.then {
+            Then::Done => Wait::Over,
+            Then::Filled(fill) => Wait::Fill(fill),
+            Then::Room => Wait::Told(Arc::clone(&state.room).notified_owned()),
+            Then::Written => {
+                let progress = &state.file_ref(self.file).late.progress;
+                Wait::Told(Arc::clone(progress).notified_owned())
+            }
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.io.mount.blocks().lock()
+    }
+
+    fn recorder(&self) -> &crate::statistics::CacheRecorder {
+        self.io.mount.cache_recorder()
+    }
+}
+
+impl Drop for FileData {
+    fn drop(&mut self) {
+        let mut state = self.state();
+        state.want_written(self.file, true);
+        state.close(self.file, self.reader);
+    }
+}
+
+/// What a call waits for.
+enum Wait {
+    Over,
+    Attributes(u64),
+    Fill(Arc<Fill>),
+    Told(OwnedNotified),
+}
+
+impl Wait {
+    async fn end(self) -> Result<()> {
+        match self {
+            Wait::Over | Wait::Attributes(_) => Ok(()),
+            Wait::Fill(fill) => fill.ended().await,
+            Wait::Told(told) => {
+                told.await;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A read or write that is under way. When nobody waits for it any more, what it pinned is let go.
+struct Call<'a> {
+    data: &'a FileData,
+    recorder: &'a Recorder,
+    progress: Progress,
+}
+
+impl<'a> Call<'a> {
+    fn new(data: &'a FileData, recorder: &'a Recorder, from: u64) -> Call<'a> {
+        Call { data, recorder, progress: Progress { from, ..Progress::default() } }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.progress.pins.is_empty() {
+            self.data.state().unpin_all(&mut self.progress);
+        }
+        let Progress { hits, misses, .. } = self.progress;
+        if hits > 0 {
+            self.recorder.hits(hits);
+        }
+        if misses > 0 {
+            self.recorder.misses(misses);
+        }
+    }
+}
+
+/// A task that reads blocks. However it ends, those who wait are told.
+struct Filling {
+    io: Arc<Io>,
+    job: Option<Job>,
+}
+
+impl Filling {
+    async fn run(mut self) {
+        let Some(job) = &self.job else { return };
+        let result = read(&self.io, job.offset, job.bytes).await;
+        if let Some(job) = self.job.take() {
+            self.io.mount.blocks().lock().end_job(&job, result);
+        }
+    }
+}
+
+impl Drop for Filling {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            self.io.mount.blocks().lock().end_job(&job, Err(closed(&self.io)));
+        }
+    }
+}
+
+/// Reads `count` bytes, in one READ if it can be; fewer where the file ends.
+async fn read(io: &Arc<Io>, offset: u64, count: usize) -> Result<Bytes> {
+    if count <= io.mount.sizes().read as usize {
+        return direct::read_piece(io, offset, count).await;
+    }
+    let mut bytes = vec![0; count];
+    let done = direct::read(io, offset, &mut bytes).await?;
+    bytes.truncate(done);
+    Ok(bytes.into())
+}
+
+/// The runtime that tasks run on has ended.
+pub(super) fn closed(io: &Io) -> Error {
+    io.mount.error("connection", Reason::NoReply(Failure::Closed))
+}
+
+/// Keeps changes from being written while the file is cut.
+struct Hold {
+    io: Arc<Io>,
+    file: u32,
+}
+
+impl Hold {
+    fn new(io: &Arc<Io>, file: u32) -> Hold {
+        let mut state = io.mount.blocks().lock();
+        let held = state.file(file);
+        held.late.holds += 1;
+        held.tasks += 1;
+        Hold { io: Arc::clone(io), file }
+    }
+
+    async fn set_size(self, size_bytes: u64) -> Result<()> {
+        self.quiet().await;
+        let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
+        let attributes = self.io.setattr(&set).await?;
+        let mut state = self.io.mount.blocks().lock();
+        state.set_size(self.file, size_bytes);
+        let changes = state.file_ref(self.file).changes;
+        state.learn(self.file, &attributes, changes);
+        Ok(())
+    }
+
+    /// Waits until no WRITE is under way: one that is carried out later would lengthen the file again.
+    async fn quiet(&self) {
+        loop {
+            let progress = {
+                let state = self.io.mount.blocks().lock();
+                let late = &state.file_ref(self.file).late;
+                if late.writes == 0 && !late.is_committing {
+                    return;
+                }
+                Arc::clone(&late.progress).notified_owned()
+            };
+            progress.await;
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.io.mount.blocks().lock();
+        let held = state.file(self.file);
+        held.late.holds -= 1;
+        held.tasks -= 1;
+        held.late.wake.notify_one();
+        state.forget_unused(self.file);
+    }
+}

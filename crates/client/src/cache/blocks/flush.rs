@@ -1,0 +1,334 @@
+//! What of a file is written next, and what its outcome means.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use tokio::time::Instant;
+use vfs::Stability;
+
+use super::state::State;
+use crate::{Error, Result, WriteVerifier, Written};
+
+/// How often in a row a server may lose what was unstable before it is asked to write to stable storage at once.
+const MAX_LOSSES: u32 = 4;
+/// The most WRITEs of one file that are under way.
+const MAX_WRITES: u32 = 16;
+
+/// What a task that writes a file does next.
+#[derive(Debug)]
+pub(super) enum Action {
+    /// Send this.
+    Write(Batch),
+    /// Commit what was sent.
+    Commit,
+    /// Wait to be woken, or until then.
+    Wait(Option<Instant>),
+    /// End: nothing is changed.
+    End,
+}
+
+/// Neighbouring changes that one WRITE carries. The data is a copy: it may be changed again meanwhile.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pieces: Vec<Piece>,
+    pub(super) offset: u64,
+    pub(super) data: Bytes,
+    pub(super) stability: Stability,
+}
+
+#[derive(Debug, Clone)]
+struct Piece {
+    slot: u32,
+    index: u64,
+    part: Range<u32>,
+}
+
+impl State {
+    pub(super) fn next_action(&mut self, file: u32, now: Instant) -> Action {
+        let late = &self.file_ref(file).late;
+        if late.holds > 0 || late.writes >= MAX_WRITES {
+            return Action::Wait(None);
+        }
+        if late.deadline.is_some_and(|deadline| deadline <= now) {
+            self.want_written(file, true);
+        }
+        let oldest = self.oldest(file, |block| block.unwritten_since());
+        let late = &self.file_ref(file).late;
+        let takes_all = oldest <= late.flush_to.max(late.commit_to) || self.is_pressed();
+        let least = if takes_all { 1 } else { self.config.write_bytes };
+        if let Some(pieces) = self.pick(file, least) {
+            return Action::Write(self.batch(file, pieces));
+        }
+        self.file(file).late.gathered_bytes = 0;
+        self.commit_or_wait(file)
+    }
+
+    fn commit_or_wait(&mut self, file: u32) -> Action {
+        let oldest_unstable = self.oldest(file, |block| block.unstable.since());
+        let oldest_unwritten = self.oldest(file, |block| block.unwritten_since());
+        let late = &self.file_ref(file).late;
+        let is_wanted = oldest_unstable <= late.commit_to && oldest_unwritten > late.commit_to;
+        if oldest_unstable != u64::MAX && !late.is_committing && (is_wanted || self.is_pressed()) {
+            self.begin_commit(file);
+            return Action::Commit;
+        }
+        let state = self.file(file);
+        if !state.unclean.is_empty() || state.late.writes > 0 || state.late.is_committing {
+            return Action::Wait(state.late.deadline);
+        }
+        (state.late.deadline, state.late.io, state.late.has_task) = (None, None, false);
+        self.forget_unused(file);
+        Action::End
+    }
+
+    /// Has everything that is changed by now written, and committed, without further delay; its number.
+    pub(super) fn want_written(&mut self, file: u32, is_committed: bool) -> u64 {
+        let newest = self.newest_change;
+        let late = &mut self.file(file).late;
+        late.flush_to = newest;
+        if is_committed {
+            (late.commit_to, late.deadline) = (newest, None);
+        }
+        late.wake.notify_one();
+        newest
+    }
+
+    /// The number of the oldest change in a state.
+    fn oldest(&self, file: u32, since: impl Fn(&super::block::Block) -> u64) -> u64 {
+        self.unclean_slots(file).map(|(_, slot)| since(self.block_ref(slot))).min().unwrap_or(u64::MAX)
+    }
+
+    fn unclean_slots(&self, file: u32) -> impl Iterator<Item = (u64, u32)> {
+        let state = self.file_ref(file);
+        state.unclean.iter().filter_map(|index| Some((*index, *state.blocks.get(index)?)))
+    }
+
+    /// The first neighbouring changes behind the cursor of at least so many bytes, or before it.
+    fn pick(&mut self, file: u32, least: u32) -> Option<Vec<Piece>> {
+        let cursor = self.file_ref(file).late.cursor;
+        let found = self.pick_in(file, cursor..u64::MAX, least).or_else(|| self.pick_in(file, 0..cursor, least));
+        if let Some(last) = found.as_ref().and_then(|pieces| pieces.last()) {
+            let cursor = last.index;
+            self.file(file).late.cursor = cursor;
+        }
+        found
+    }
+
+    fn pick_in(&self, file: u32, indexes: Range<u64>, least: u32) -> Option<Vec<Piece>> {
+        let state = self.file_ref(file);
+        let mut run = Run { pieces: Vec::new(), bytes: 0, next: u64::MAX, most: self.config.write_bytes };
+        for index in state.unclean.range(indexes) {
+            let Some(slot) = state.blocks.get(index).copied() else { continue };
+            let block = self.block_ref(slot);
+            if !block.writing.is_empty() {
+                continue;
+            }
+            for part in block.dirty.ranges.iter() {
+                let start = self.config.start(*index) + u64::from(part.start);
+                if run.next != start && run.bytes >= least {
+                    return Some(run.pieces);
+                }
+                run.add(start, Piece { slot, index: *index, part: part.clone() });
+                if run.bytes == run.most {
+                    return Some(run.pieces);
+                }
+            }
+        }
+        (run.bytes >= least).then_some(run.pieces)
+    }
+
+    fn batch(&mut self, file: u32, pieces: Vec<Piece>) -> Batch {
+        let bytes = pieces.iter().map(|piece| piece.part.len()).sum();
+        let mut data = BytesMut::with_capacity(bytes);
+        for Piece { slot, part, .. } in &pieces {
+            let block = self.block(*slot);
+            block.begin_write(part);
+            data.extend_from_slice(&block.data[part.start as usize..part.end as usize]);
+        }
+        let offset = pieces.first().map_or(0, |piece| self.config.start(piece.index) + u64::from(piece.part.start));
+        let stability = self.stability(file);
+        let late = &mut self.file(file).late;
+        late.writes += 1;
+        late.gathered_bytes = late.gathered_bytes.saturating_sub(bytes as u64);
+        Batch { pieces, offset, data: data.freeze(), stability }
+    }
+
+    /// How safe a WRITE must be: one alone that is to be committed anyway needs no COMMIT when it is stable, and a server that
+    /// keeps losing things is not trusted with them.
+    fn stability(&self, file: u32) -> Stability {
+        let late = &self.file_ref(file).late;
+        let is_alone = late.writes == 0
+            && self.unclean_slots(file).all(|(_, slot)| {
+                let block = self.block_ref(slot);
+                block.dirty.is_empty() && block.unstable.is_empty() && block.committing.is_empty()
+            });
+        let is_wanted = self.oldest(file, |block| block.unwritten_since()) <= late.commit_to;
+        match (is_alone && is_wanted) || late.losses >= MAX_LOSSES {
+            true => Stability::File,
+            false => Stability::Unstable,
+        }
+    }
+
+    /// Takes in how a WRITE went.
+    pub(super) fn end_write(&mut self, file: u32, batch: &Batch, result: Result<Written>) {
+        self.file(file).late.writes -= 1;
+        match result {
+            Ok(written) => self.written(file, batch, written),
+            Err(error) => self.refused(file, batch, error),
+        }
+        self.tell_progress(file);
+    }
+
+    fn written(&mut self, file: u32, batch: &Batch, written: Written) {
+        let is_stable = written.stability != Stability::Unstable;
+        if !is_stable {
+            self.compare_verifier(file, written.verifier);
+        }
+        let mut left = written.count;
+        for piece in &batch.pieces {
+            let done = left.min(piece.part.len() as u32);
+            left -= done;
+            let (done, rest) = (piece.part.start..piece.part.start + done, piece.part.start + done..piece.part.end);
+            self.end_piece(file, piece, |block| {
+                if !done.is_empty() {
+                    block.written(&done, is_stable);
+                }
+                if !rest.is_empty() {
+                    block.not_written(&rest);
+                }
+            });
+        }
+        let state = self.file(file);
+        state.changes += 1;
+        state.is_explained = true;
+        state.server_size = state.server_size.max(batch.offset + u64::from(written.count));
+    }
+
+    fn refused(&mut self, file: u32, batch: &Batch, error: Error) {
+        for piece in &batch.pieces {
+            self.end_piece(file, piece, |block| block.refused(&piece.part));
+        }
+        self.note_error(file, error);
+    }
+
+    fn end_piece(&mut self, file: u32, piece: &Piece, end: impl FnOnce(&mut super::block::Block)) {
+        // It may have been given up meanwhile.
+        if self.is_at(piece.slot, file, piece.index) && self.block(piece.slot).writing.ranges.contains(&piece.part) {
+            end(self.block(piece.slot));
+            self.note_changes(piece.slot);
+        }
+    }
+
+    /// Keeps an error for whoever comes next, and believes nothing that was known of the file.
+    fn note_error(&mut self, file: u32, error: Error) {
+        let state = self.file(file);
+        state.late.error.get_or_insert(error);
+        state.checked_until = None;
+        self.measure(file);
+    }
+
+    /// Another verifier than before means that the server may have lost what was unstable (RFC 1813 §3.3.7).
+    fn compare_verifier(&mut self, file: u32, verifier: WriteVerifier) {
+        let late = &mut self.file(file).late;
+        if late.verifier.replace(verifier).is_some_and(|before| before != verifier) {
+            self.lose(file, super::block::Block::lost);
+        }
+    }
+
+    /// Has everything in a state sent again.
+    fn lose(&mut self, file: u32, lose: impl Fn(&mut super::block::Block)) {
+        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+        slots.into_iter().for_each(|slot| lose(self.block(slot)));
+        self.file(file).late.losses += 1;
+        self.want_written(file, false);
+    }
+
+    fn begin_commit(&mut self, file: u32) {
+        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+        slots.into_iter().for_each(|slot| self.block(slot).begin_commit());
+        let late = &mut self.file(file).late;
+        (late.is_committing, late.committing) = (true, late.verifier);
+    }
+
+    /// Takes in how a COMMIT went.
+    pub(super) fn end_commit(&mut self, file: u32, result: Result<WriteVerifier>) {
+        let late = &mut self.file(file).late;
+        late.is_committing = false;
+        let is_same = result.as_ref().ok() == late.committing.as_ref();
+        match result {
+            Ok(_) if is_same => {
+                late.losses = 0;
+                self.end_committing(file, super::block::Block::committed);
+            }
+            Ok(_) => self.lose(file, super::block::Block::not_committed),
+            Err(error) => {
+                self.end_committing(file, |block| {
+                    block.committed();
+                    block.forget_clean();
+                });
+                self.note_error(file, error);
+            }
+        }
+        self.tell_progress(file);
+    }
+
+    fn end_committing(&mut self, file: u32, end: impl Fn(&mut super::block::Block)) {
+        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+        for slot in slots {
+            if !self.block(slot).committing.is_empty() {
+                end(self.block(slot));
+                self.note_changes(slot);
+            }
+        }
+    }
+
+    /// Gives up everything that was not written.
+    pub(super) fn abandon(&mut self, file: u32, error: Error) {
+        let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
+        for slot in slots {
+            self.block(slot).give_up();
+            self.note_changes(slot);
+        }
+        self.note_error(file, error);
+        self.tell_progress(file);
+    }
+
+    fn tell_progress(&mut self, file: u32) {
+        let late = &self.file(file).late;
+        late.progress.notify_waiters();
+        late.wake.notify_one();
+    }
+
+    /// Whether all changes up to number `to` are at the server, or on its stable storage.
+    pub(super) fn is_written(&self, file: u32, to: u64, is_committed: bool) -> bool {
+        let oldest = match is_committed {
+            true => self.oldest(file, |block| block.unclean_since()),
+            false => self.oldest(file, |block| block.unwritten_since()),
+        };
+        oldest > to
+    }
+}
+
+/// Neighbours that are gathered for one WRITE.
+struct Run {
+    pieces: Vec<Piece>,
+    bytes: u32,
+    /// Where the next neighbour would begin.
+    next: u64,
+    most: u32,
+}
+
+impl Run {
+    /// Adds as much of a piece as there is room for; one that is no neighbour begins anew.
+    fn add(&mut self, start: u64, mut piece: Piece) {
+        if self.next != start {
+            self.pieces.clear();
+            self.bytes = 0;
+        }
+        let length = (piece.part.len() as u32).min(self.most - self.bytes);
+        piece.part.end = piece.part.start + length;
+        self.bytes += length;
+        self.next = start + u64::from(length);
+        self.pieces.push(piece);
+    }
+}

@@ -1,0 +1,44 @@
+//! The data of files in memory: what was read, what will be read, and what was written and is not at the server yet.
+//!
+//! All files of a mount share one bound of memory, and all opens of a file share its data. What happens to the blocks is
+//! decided without sockets and tasks, in `state`, `read`, `write` and `flush`; the tasks here carry it out. Blocks are filled and
+//! written by tasks, never by the caller's future, so that a caller who goes away leaves nothing half done.
+//!
+//! The clean data of a file is of one version of it, as its attributes tell; when they tell of another one that own writes do not
+//! explain, it is forgotten. Own changes stay, and go over those of others.
+
+mod block;
+mod config;
+mod data;
+mod fill;
+mod flush;
+mod ranges;
+mod read;
+mod state;
+#[cfg(test)]
+mod tests;
+mod write;
+mod writer;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::{Caching, Sizes};
+use config::Config;
+pub(crate) use data::FileData;
+use state::State;
+
+/// The data of all files of a mount.
+#[derive(Debug)]
+pub(crate) struct BlockCache {
+    state: Mutex<State>,
+}
+
+impl BlockCache {
+    pub(crate) fn new(caching: &Caching, sizes: Sizes) -> BlockCache {
+        BlockCache { state: Mutex::new(State::new(Config::new(caching, sizes))) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

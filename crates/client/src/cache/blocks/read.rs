@@ -1,0 +1,308 @@
+//! Looking for bytes, asking for those that are not there, and asking ahead of sequential readers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::fill::Fill;
+use super::state::State;
+use crate::Result;
+
+/// Who reads a file through one open, and where it is expected to go on.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: u32,
+    /// Where the last read ended; none ended here at first.
+    next: u64,
+    /// Up to where data was asked for ahead.
+    asked: u64,
+    /// How far ahead is asked, in bytes: twice as far each time.
+    window: u64,
+    /// The block that was read last, which is found without a search.
+    last: (u64, u32),
+}
+
+impl Reader {
+    pub(super) fn new(file: u32) -> Reader {
+        Reader { file, next: u64::MAX, asked: 0, window: 0, last: (u64::MAX, u32::MAX) }
+    }
+}
+
+/// What one read or write has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Where it began.
+    pub(super) from: u64,
+    /// Blocks that it waits for or waited for, in their order.
+    pub(super) pins: VecDeque<(u64, u32)>,
+    /// Blocks before this one were counted.
+    pub(super) counted_to: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+}
+
+impl Progress {
+    /// Counts a look at a block, unless it was counted.
+    pub(super) fn count(&mut self, index: u64, is_hit: bool) {
+        if index >= self.counted_to {
+            self.counted_to = index + 1;
+            *(if is_hit { &mut self.hits } else { &mut self.misses }) += 1;
+        }
+    }
+}
+
+/// What has to happen before a read or write can go on.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// It is over.
+    Done,
+    /// These blocks are on their way.
+    Filled(Arc<Fill>),
+    /// Memory becomes free.
+    Room,
+    /// Something of the file is written.
+    Written,
+}
+
+/// How far one read or write got.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) bytes: usize,
+    pub(super) then: Then,
+    /// What is to be read from the server, by tasks.
+    pub(super) jobs: Vec<Job>,
+}
+
+/// Neighbouring blocks that are to be read from the server at once.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) file: u32,
+    pub(super) fill: Arc<Fill>,
+    first: u64,
+    slots: Vec<u32>,
+    /// What to read: nothing behind the end of the server's file.
+    pub(super) offset: u64,
+    pub(super) bytes: usize,
+    /// What [`super::state::FileState::changes`] was then.
+    changes: u64,
+}
+
+impl State {
+    /// Copies what is there into `buffer`, and asks for what is not.
+    pub(super) fn read(&mut self, reader: u32, progress: &mut Progress, at: u64, buffer: &mut [u8]) -> Step {
+        let file = self.reader(reader).file;
+        let end = at.saturating_add(buffer.len() as u64).min(self.file_ref(file).size);
+        let (mut place, mut jobs) = (at, Vec::new());
+        let then = loop {
+            if place >= end {
+                break Then::Done;
+            }
+            let index = place >> self.config.shift;
+            let part = self.config.part(index, place, end);
+            let to = &mut buffer[(place - at) as usize..][..part.len()];
+            if self.copy(reader, progress, index, (&part, to)) {
+                place += part.len() as u64;
+                continue;
+            }
+            progress.count(index, false);
+            break self.want(file, progress, index..self.config.blocks_to(end), &mut jobs);
+        };
+        if matches!(then, Then::Done) && place > progress.from {
+            self.ahead(reader, progress.from, place, &mut jobs);
+        }
+        Step { bytes: (place.max(at) - at) as usize, then, jobs }
+    }
+
+    fn reader(&mut self, reader: u32) -> &mut Reader {
+        match &mut self.readers[reader as usize] {
+            Some(reader) => reader,
+            None => unreachable!("a reader is kept for as long as its file is open"),
+        }
+    }
+
+    /// Copies a part of a block, if it is there.
+    fn copy(
+        &mut self,
+        reader: u32,
+        progress: &mut Progress,
+        index: u64,
+        (part, to): (&std::ops::Range<u32>, &mut [u8]),
+    ) -> bool {
+        let pinned = progress.pins.pop_front_if(|pin| pin.0 == index).map(|pin| pin.1);
+        let (last, file) = (self.reader(reader).last, self.reader(reader).file);
+        let is_last = last.0 == index && self.is_at(last.1, file, index);
+        let found = if is_last { Some(last.1) } else { self.find(file, index) };
+        let Some(slot) = pinned.or(found) else { return false };
+        let block = self.block(slot);
+        let is_known = block.known.contains(part);
+        if is_known {
+            to.copy_from_slice(&block.data[part.start as usize..part.end as usize]);
+            progress.count(index, !std::mem::take(&mut block.is_unseen));
+        }
+        if pinned.is_some() {
+            self.unpin(slot);
+        } else if is_known && !is_last {
+            self.touch(slot);
+        }
+        if is_known {
+            self.reader(reader).last = (index, slot);
+        }
+        is_known
+    }
+
+    /// Pins the blocks that are wanted and not there, and asks for those that nobody asked for yet.
+    pub(super) fn want(
+        &mut self,
+        file: u32,
+        progress: &mut Progress,
+        indexes: std::ops::Range<u64>,
+        jobs: &mut Vec<Job>,
+    ) -> Then {
+        self.unpin_all(progress);
+        let last = indexes.end.min(indexes.start + self.config.max_wanted);
+        let mut first = None;
+        for index in indexes.start..last {
+            let Some(slot) = self.asked_for(file, index, jobs) else { break };
+            let Some(slot) = slot else { continue };
+            let block = self.block(slot);
+            // The first one has just been looked at.
+            block.is_unseen &= index != indexes.start;
+            first = first.or_else(|| block.fill.clone());
+            self.pin(slot);
+            progress.pins.push_back((index, slot));
+        }
+        match first {
+            Some(fill) => Then::Filled(fill),
+            None if progress.pins.is_empty() && self.find(file, indexes.start).is_none() => {
+                self.want_room();
+                Then::Room
+            }
+            // It has just become known, without asking.
+            None => Then::Filled(Arc::new(Fill::ended_already())),
+        }
+    }
+
+    pub(super) fn unpin_all(&mut self, progress: &mut Progress) {
+        while let Some((_, slot)) = progress.pins.pop_front() {
+            self.unpin(slot);
+        }
+    }
+
+    /// The block that is on its way, or nothing where everything is known; asks for it if nobody did. `None` when there is no
+    /// memory for it.
+    #[allow(clippy::option_option, reason = "the outer one ends the loop")]
+    fn asked_for(&mut self, file: u32, index: u64, jobs: &mut Vec<Job>) -> Option<Option<u32>> {
+        let (start, block_bytes) = (self.config.start(index), self.config.block_bytes());
+        let found = self.find(file, index);
+        if let Some(slot) = found {
+            let block = self.block(slot);
+            if block.fill.is_some() {
+                return Some(Some(slot));
+            }
+            if block.known.contains(&(0..block_bytes)) {
+                return Some(None);
+            }
+        }
+        let slot = match found {
+            Some(slot) => slot,
+            None => self.new_block(file, index)?,
+        };
+        if start >= self.file_ref(file).server_size {
+            // The server has nothing there: what is not known here are zeros.
+            self.block(slot).install(&[], block_bytes);
+            self.settle(slot);
+            return Some(None);
+        }
+        self.add_to_jobs(file, index, slot, jobs);
+        Some(Some(slot))
+    }
+
+    /// Lets a block be read together with the one before it, if that is read too and there is room in the READ.
+    fn add_to_jobs(&mut self, file: u32, index: u64, slot: u32, jobs: &mut Vec<Job>) {
+        let state = self.file_ref(file);
+        let (server_size, changes) = (state.server_size, state.changes);
+        let end = self.config.start(index + 1).min(server_size);
+        let is_next = |job: &&mut Job| job.file == file && job.first + job.slots.len() as u64 == index;
+        let most = self.config.read_blocks;
+        let has_room = |job: &&mut Job| (job.slots.len() as u64) < most;
+        let fill = match jobs.last_mut().filter(is_next).filter(has_room) {
+            Some(job) => {
+                job.slots.push(slot);
+                job.bytes = (end - job.offset) as usize;
+                Arc::clone(&job.fill)
+            }
+            None => {
+                let (offset, fill) = (self.config.start(index), Arc::new(Fill::default()));
+                let bytes = (end - offset) as usize;
+                jobs.push(Job {
+                    file,
+                    fill: Arc::clone(&fill),
+                    first: index,
+                    slots: vec![slot],
+                    offset,
+                    bytes,
+                    changes,
+                });
+                self.file(file).tasks += 1;
+                fill
+            }
+        };
+        let block = self.block(slot);
+        (block.fill, block.fill_limit, block.is_outdated, block.is_unseen) = (Some(fill), u32::MAX, false, true);
+    }
+
+    /// Asks ahead of a reader that reads one thing after the other.
+    fn ahead(&mut self, reader: u32, at: u64, end: u64, jobs: &mut Vec<Job>) {
+        let (most, shift) = (self.config.ahead_bytes, self.config.shift);
+        let step = self.config.read_blocks << shift;
+        let state = self.reader(reader);
+        let (file, is_sequential) = (state.file, state.next == at);
+        state.next = end;
+        if !is_sequential {
+            (state.window, state.asked) = (0, 0);
+            return;
+        }
+        state.asked = state.asked.max(end);
+        if state.asked - end > state.window / 2 || most == 0 {
+            return;
+        }
+        state.window = (state.window * 2).max(step).min(most);
+        let to = (end + state.window).next_multiple_of(step);
+        let asked = std::mem::replace(&mut state.asked, to);
+        let indexes = self.config.blocks_to(asked)..to >> shift;
+        let last = self.config.blocks_to(self.file_ref(file).server_size);
+        for index in indexes.start..indexes.end.min(last) {
+            if self.asked_for(file, index, jobs).is_none() {
+                break;
+            }
+        }
+    }
+
+    /// Takes in what a job has brought, or why it brought nothing.
+    pub(super) fn end_job(&mut self, job: &Job, result: Result<Bytes>) {
+        let block_bytes = self.config.block_bytes() as usize;
+        for (number, slot) in job.slots.iter().enumerate() {
+            let block = self.block(*slot);
+            block.fill = None;
+            if let (Ok(bytes), false) = (&result, block.is_outdated) {
+                let from = (number * block_bytes).min(bytes.len());
+                block.install(&bytes[from..], block_bytes as u32);
+            }
+            self.settle(*slot);
+        }
+        let state = self.file(job.file);
+        state.tasks -= 1;
+        if let Ok(bytes) = &result
+            && bytes.len() < job.bytes
+            && state.changes == job.changes
+        {
+            // Somebody has cut the file meanwhile.
+            state.server_size = state.server_size.min(job.offset + bytes.len() as u64);
+            state.checked_until = None;
+            self.measure(job.file);
+        }
+        job.fill.end(result.err());
+        self.forget_unused(job.file);
+    }
+}

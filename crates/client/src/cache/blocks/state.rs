@@ -1,0 +1,414 @@
+//! The blocks of all files of a mount, and the memory that they take: no sockets, no tasks, no clock.
+//!
+//! What always holds:
+//! - A block is in the map of its file unless it is detached, and then somebody waits for it or for its fill.
+//! - A block is in `order`, and may be dropped at any time, exactly if nothing of it is changed, nobody waits for it, and
+//!   nothing fills it.
+//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them have changes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use vfs::{Attributes, Timestamp};
+
+use super::block::Block;
+use super::config::Config;
+use super::read::Reader;
+use crate::cache::order::Order;
+use crate::file::Io;
+use crate::{Error, Handle, WriteVerifier};
+
+/// Which state of a file its clean blocks are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    change: u64,
+    modified: Timestamp,
+    size_bytes: u64,
+}
+
+impl Version {
+    fn of(attributes: &Attributes) -> Version {
+        let Attributes { change, modified, size_bytes, .. } = *attributes;
+        Version { change, modified, size_bytes }
+    }
+}
+
+/// A file of which something is kept, or that is open.
+#[derive(Debug)]
+pub(super) struct FileState {
+    pub(super) handle: Handle,
+    /// How many are open.
+    pub(super) opens: u32,
+    /// How many tasks will come back to it.
+    pub(super) tasks: u32,
+    pub(super) blocks: BTreeMap<u64, u32>,
+    /// Those of them that have changes.
+    pub(super) unclean: BTreeSet<u64>,
+    /// How long the file is, with what was not written yet.
+    pub(super) size: u64,
+    /// How long the server's file is.
+    pub(super) server_size: u64,
+    version: Option<Version>,
+    /// Whether own writes explain that the server has another version.
+    pub(super) is_explained: bool,
+    /// Counts own changes at the server: attributes that were asked for before one may tell of the time before.
+    pub(super) changes: u64,
+    pub(super) checked_until: Option<Instant>,
+    pub(super) late: LateWrites,
+}
+
+/// What is known of the changes of a file that are written late.
+#[derive(Debug, Default)]
+pub(super) struct LateWrites {
+    /// How to write.
+    pub(super) io: Option<Arc<Io>>,
+    pub(super) has_task: bool,
+    /// Wakes the task.
+    pub(super) wake: Arc<Notify>,
+    /// Tells of everything that ended.
+    pub(super) progress: Arc<Notify>,
+    /// Changes up to this number are wanted at the server, and on its stable storage.
+    pub(super) flush_to: u64,
+    pub(super) commit_to: u64,
+    /// When everything is written although nobody asked for it.
+    pub(super) deadline: Option<Instant>,
+    /// Dirty bytes, about: what is written twice counts twice.
+    pub(super) gathered_bytes: u64,
+    /// How many WRITEs are under way.
+    pub(super) writes: u32,
+    pub(super) is_committing: bool,
+    /// While this is not 0 nothing is sent.
+    pub(super) holds: u32,
+    /// What the newest unstable WRITE was answered with.
+    pub(super) verifier: Option<WriteVerifier>,
+    /// What it was when the COMMIT was sent.
+    pub(super) committing: Option<WriteVerifier>,
+    /// How often in a row the server lost what was unstable.
+    pub(super) losses: u32,
+    /// Where the next search for something to write begins.
+    pub(super) cursor: u64,
+    /// What went wrong and nobody was told yet.
+    pub(super) error: Option<Error>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) config: Config,
+    by_handle: HashMap<Handle, u32>,
+    files: Vec<Option<FileState>>,
+    pub(super) readers: Vec<Option<Reader>>,
+    slots: Vec<Option<Block>>,
+    free: Vec<u32>,
+    order: Order<u32, ()>,
+    /// How many blocks have changes.
+    pub(super) unclean: usize,
+    /// The number of the newest change.
+    pub(super) newest_change: u64,
+    /// Somebody waits for memory.
+    pub(super) wants_room: bool,
+    pub(super) room: Arc<Notify>,
+}
+
+impl State {
+    pub(super) fn new(config: Config) -> State {
+        State {
+            config,
+            by_handle: HashMap::new(),
+            files: Vec::new(),
+            readers: Vec::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            order: Order::default(),
+            unclean: 0,
+            newest_change: 0,
+            wants_room: false,
+            room: Arc::default(),
+        }
+    }
+
+    /// Opens a file that is as `attributes` say, and begins a reader of it.
+    pub(super) fn open(&mut self, handle: &Handle, attributes: &Attributes) -> (u32, u32) {
+        let file = match self.by_handle.get(handle) {
+            Some(file) => *file,
+            None => self.new_file(handle),
+        };
+        let state = self.file(file);
+        state.opens += 1;
+        let changes = state.changes;
+        self.learn(file, attributes, changes);
+        let reader = put(&mut self.readers, Reader::new(file));
+        (file, reader)
+    }
+
+    fn new_file(&mut self, handle: &Handle) -> u32 {
+        let state = FileState {
+            handle: *handle,
+            opens: 0,
+            tasks: 0,
+            blocks: BTreeMap::new(),
+            unclean: BTreeSet::new(),
+            size: 0,
+            server_size: 0,
+            version: None,
+            is_explained: false,
+            changes: 0,
+            checked_until: None,
+            late: LateWrites::default(),
+        };
+        let file = put(&mut self.files, state);
+        self.by_handle.insert(*handle, file);
+        file
+    }
+
+    /// Closes what [`State::open`] opened.
+    pub(super) fn close(&mut self, file: u32, reader: u32) {
+        self.readers[reader as usize] = None;
+        self.file(file).opens -= 1;
+        self.forget_unused(file);
+    }
+
+    /// Forgets a file that nobody has open and of which nothing is kept.
+    pub(super) fn forget_unused(&mut self, file: u32) {
+        let state = self.file(file);
+        if state.opens == 0 && state.tasks == 0 && state.blocks.is_empty() && !state.late.has_task {
+            let handle = state.handle;
+            self.by_handle.remove(&handle);
+            self.files[file as usize] = None;
+        }
+    }
+
+    /// Takes in what the server says of a file; `changes` is what it was when the server was asked.
+    pub(super) fn learn(&mut self, file: u32, attributes: &Attributes, changes: u64) {
+        let state = self.file(file);
+        if state.changes != changes {
+            return;
+        }
+        let version = Version::of(attributes);
+        let is_own = state.is_explained || state.late.writes > 0;
+        let is_other = state.version != Some(version) && (!is_own || attributes.size_bytes < state.server_size);
+        state.version = Some(version);
+        state.is_explained = state.late.writes > 0;
+        state.server_size = attributes.size_bytes;
+        if is_other {
+            self.forget_clean(file);
+        }
+        self.measure(file);
+    }
+
+    /// Whether what is known of the file need not be looked at again.
+    pub(super) fn is_checked(&self, file: u32, now: Instant) -> bool {
+        self.file_ref(file).checked_until.is_some_and(|until| now < until)
+    }
+
+    /// Whether a task has to be started that writes what is changed; whoever gets `true` does it.
+    pub(super) fn needs_task(&mut self, file: u32) -> bool {
+        let state = self.file(file);
+        !state.unclean.is_empty() && !std::mem::replace(&mut state.late.has_task, true)
+    }
+
+    /// Works out how long the file is.
+    pub(super) fn measure(&mut self, file: u32) {
+        let state = self.file_ref(file);
+        let ends = state.unclean.iter().rev().find_map(|index| {
+            let end = self.block_ref(*state.blocks.get(index)?).unwritten_end();
+            (end > 0).then(|| self.config.start(*index) + u64::from(end))
+        });
+        let size = state.server_size.max(ends.unwrap_or(0));
+        self.file(file).size = size;
+    }
+
+    /// Forgets everything that was not changed here.
+    pub(super) fn forget_clean(&mut self, file: u32) {
+        let all: Vec<(u64, u32)> = self.file(file).blocks.iter().map(|(index, slot)| (*index, *slot)).collect();
+        for (index, slot) in all {
+            if self.block(slot).is_unclean() {
+                let block = self.block(slot);
+                block.forget_clean();
+                block.is_outdated = block.fill.is_some();
+            } else {
+                self.detach(index, slot);
+            }
+        }
+    }
+
+    /// Takes a block out of its file.
+    pub(super) fn detach(&mut self, index: u64, slot: u32) {
+        let file = self.block(slot).file;
+        self.file(file).blocks.remove(&index);
+        self.block(slot).is_detached = true;
+        self.order.remove(&slot);
+        self.settle(slot);
+    }
+
+    /// Whether somebody's changes take more than half of what they may, or memory is wanted.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.wants_room || self.unclean * 2 > self.config.max_unclean
+    }
+}
+
+/// Blocks and the memory for them.
+impl State {
+    pub(super) fn file(&mut self, file: u32) -> &mut FileState {
+        match &mut self.files[file as usize] {
+            Some(state) => state,
+            None => unreachable!("a file is kept for as long as somebody names it"),
+        }
+    }
+
+    pub(super) fn file_ref(&self, file: u32) -> &FileState {
+        match &self.files[file as usize] {
+            Some(state) => state,
+            None => unreachable!("a file is kept for as long as somebody names it"),
+        }
+    }
+
+    pub(super) fn block(&mut self, slot: u32) -> &mut Block {
+        match &mut self.slots[slot as usize] {
+            Some(block) => block,
+            None => unreachable!("a block is kept for as long as somebody names it"),
+        }
+    }
+
+    pub(super) fn block_ref(&self, slot: u32) -> &Block {
+        match &self.slots[slot as usize] {
+            Some(block) => block,
+            None => unreachable!("a block is kept for as long as somebody names it"),
+        }
+    }
+
+    pub(super) fn find(&self, file: u32, index: u64) -> Option<u32> {
+        self.file_ref(file).blocks.get(&index).copied()
+    }
+
+    /// Whether `slot` holds this very block of the file.
+    pub(super) fn is_at(&self, slot: u32, file: u32, index: u64) -> bool {
+        let block = self.slots.get(slot as usize).and_then(Option::as_ref);
+        block.is_some_and(|block| block.file == file && block.index == index && !block.is_detached)
+    }
+
+    /// A new block, for which an old one goes if it must, or `None` while all are needed.
+    pub(super) fn new_block(&mut self, file: u32, index: u64) -> Option<u32> {
+        if self.free.is_empty() && self.slots.len() < self.config.max_blocks {
+            self.slots.push(None);
+            self.free.push(self.slots.len() as u32 - 1);
+        }
+        if self.free.is_empty() {
+            let (oldest, ()) = self.order.pop_oldest()?;
+            let block = self.block_ref(oldest);
+            let (index, of) = (block.index, block.file);
+            self.detach(index, oldest);
+            if of != file {
+                self.forget_unused(of);
+            }
+        }
+        let slot = self.free.pop()?;
+        self.slots[slot as usize] = Some(Block::new(file, index));
+        self.file(file).blocks.insert(index, slot);
+        Some(slot)
+    }
+
+    /// Notes that a block was used.
+    pub(super) fn touch(&mut self, slot: u32) {
+        self.order.get(&slot);
+    }
+
+    /// Nobody may drop the block until it is unpinned.
+    pub(super) fn pin(&mut self, slot: u32) {
+        self.block(slot).pins += 1;
+        self.order.remove(&slot);
+    }
+
+    pub(super) fn unpin(&mut self, slot: u32) {
+        self.block(slot).pins -= 1;
+        self.settle(slot);
+    }
+
+    /// Keeps a block that nobody needs at the moment in the order of use, or drops it when nothing is known of it.
+    pub(super) fn settle(&mut self, slot: u32) {
+        let block = self.block_ref(slot);
+        if block.pins > 0 || block.fill.is_some() || block.is_unclean() {
+            return;
+        }
+        if block.is_detached || block.known.is_empty() {
+            let (file, index, is_detached) = (block.file, block.index, block.is_detached);
+            if !is_detached {
+                self.file(file).blocks.remove(&index);
+            }
+            self.order.remove(&slot);
+            self.slots[slot as usize] = None;
+            self.free.push(slot);
+        } else {
+            self.order.insert(slot, ());
+        }
+        self.tell_of_room();
+    }
+
+    pub(super) fn tell_of_room(&mut self) {
+        if std::mem::take(&mut self.wants_room) {
+            self.room.notify_waiters();
+        }
+    }
+
+    /// Notes that somebody waits for memory, which writing changes gives.
+    pub(super) fn want_room(&mut self) {
+        self.wants_room = true;
+        self.files.iter().flatten().filter(|file| file.late.has_task).for_each(|file| file.late.wake.notify_one());
+    }
+
+    /// Notes whether a block has changes, after that may have become different.
+    pub(super) fn note_changes(&mut self, slot: u32) {
+        let block = self.block_ref(slot);
+        let (file, index, is_unclean, is_detached) = (block.file, block.index, block.is_unclean(), block.is_detached);
+        let is_unclean = is_unclean && !is_detached;
+        let state = self.file(file);
+        let differs = if is_unclean { state.unclean.insert(index) } else { state.unclean.remove(&index) };
+        match (differs, is_unclean) {
+            (true, true) => {
+                self.unclean += 1;
+                self.order.remove(&slot);
+            }
+            (true, false) => {
+                self.unclean -= 1;
+                self.settle(slot);
+                self.tell_of_room();
+            }
+            (false, _) => {}
+        }
+    }
+}
+
+/// Puts a value in the first free place.
+fn put<T>(places: &mut Vec<Option<T>>, value: T) -> u32 {
+    let free = places.iter().position(Option::is_none);
+    let place = free.unwrap_or_else(|| {
+        places.push(None);
+        places.len() - 1
+    });
+    places[place] = Some(value);
+    place as u32
+}
+
+#[cfg(test)]
+impl State {
+    /// Panics unless what is said at the top of this file holds.
+    pub(super) fn check(&self) {
+        let kept = self.slots.iter().flatten().count();
+        assert!(kept <= self.config.max_blocks && self.unclean <= self.config.max_unclean);
+        let unclean = |file: &FileState| file.unclean.len();
+        assert_eq!(self.files.iter().flatten().map(unclean).sum::<usize>(), self.unclean);
+        let mut idle = 0;
+        for (slot, block) in
+            self.slots.iter().enumerate().filter_map(|(slot, block)| Some((slot as u32, block.as_ref()?)))
+        {
+            let is_mapped = self.files[block.file as usize]
+                .as_ref()
+                .is_some_and(|file| file.blocks.get(&block.index) == Some(&slot));
+            assert_eq!(is_mapped, !block.is_detached);
+            let is_idle = block.pins == 0 && block.fill.is_none() && !block.is_unclean();
+            idle += usize::from(is_idle);
+        }
+        assert_eq!(idle, self.order.len());
+    }
+}

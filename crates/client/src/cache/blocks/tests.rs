@@ -1,0 +1,444 @@
+//! The state of all blocks, driven by hand: a server that is a vector of bytes, without sockets, tasks and clock.
+
+use bytes::Bytes;
+use proto::nfs3;
+use tokio::time::Instant;
+use vfs::{Attributes, FileKind, Stability};
+
+use super::config::Config;
+use super::flush::{Action, Batch};
+use super::read::{Job, Progress, Then};
+use super::state::State;
+use super::write::Author;
+use crate::{Caching, Error, Handle, HitsMisses, Reason, Sizes, Status, WriteVerifier, Written};
+
+const BLOCK: u64 = 4096;
+
+/// A client of one file, and its server.
+struct World {
+    state: State,
+    file: u32,
+    reader: u32,
+    now: Instant,
+    /// What the server has, on its stable storage and in memory.
+    stable: Vec<u8>,
+    server: Vec<u8>,
+    verifier: WriteVerifier,
+    /// What is on its way.
+    jobs: Vec<Job>,
+    batches: Vec<Batch>,
+    has_commit: bool,
+    reads: usize,
+    writes: usize,
+    commits: usize,
+    counts: HitsMisses,
+}
+
+impl World {
+    fn new(server: Vec<u8>, caching: Caching, (read, write): (u32, u32)) -> World {
+        let config =
+            Config::new(&Caching { block_bytes: BLOCK as u32, ..caching }, Sizes { read, write, readdir: 4096 });
+        let mut state = State::new(config);
+        let attributes = Attributes { size_bytes: server.len() as u64, ..Attributes::new(FileKind::Regular, 1) };
+        let (file, reader) = state.open(&Handle::new(b"file").unwrap(), &attributes);
+        World {
+            state,
+            file,
+            reader,
+            now: Instant::now(),
+            stable: server.clone(),
+            server,
+            verifier: WriteVerifier::default(),
+            jobs: Vec::new(),
+            batches: Vec::new(),
+            has_commit: false,
+            reads: 0,
+            writes: 0,
+            commits: 0,
+            counts: HitsMisses::default(),
+        }
+    }
+
+    fn read(&mut self, offset: u64, count: usize) -> Vec<u8> {
+        let (mut buffer, mut done) = (vec![0; count], 0);
+        let mut progress = Progress { from: offset, ..Progress::default() };
+        loop {
+            let step = self.state.read(self.reader, &mut progress, offset + done as u64, &mut buffer[done..]);
+            done += step.bytes;
+            self.start(step.jobs);
+            match step.then {
+                Then::Done => break,
+                Then::Filled(_) => self.answer_reads(),
+                Then::Room | Then::Written => self.work(),
+            }
+        }
+        self.count(progress);
+        buffer.truncate(done);
+        buffer
+    }
+
+    /// Takes as much as there is room for without the server.
+    fn try_write(&mut self, offset: u64, data: &[u8]) -> (usize, bool) {
+        let mut progress = Progress { from: offset, ..Progress::default() };
+        let author = Author { file: self.file, io: None, can_read: true, now: self.now };
+        let step = self.state.write(author, &mut progress, offset, data).unwrap();
+        self.start(step.jobs);
+        self.state.unpin_all(&mut progress);
+        self.count(progress);
+        (step.bytes, matches!(step.then, Then::Filled(_)))
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) {
+        let mut done = 0;
+        while done < data.len() {
+            done += self.try_write(offset + done as u64, &data[done..]).0;
+            self.answer_reads();
+            if done < data.len() {
+                self.work();
+            }
+        }
+    }
+
+    fn count(&mut self, Progress { hits, misses, .. }: Progress) {
+        self.counts.hits += hits;
+        self.counts.misses += misses;
+    }
+
+    fn start(&mut self, jobs: Vec<Job>) {
+        self.reads += jobs.len();
+        self.jobs.extend(jobs);
+    }
+
+    fn answer_reads(&mut self) {
+        for job in std::mem::take(&mut self.jobs) {
+            let from = (job.offset as usize).min(self.server.len());
+            let to = (from + job.bytes).min(self.server.len());
+            self.state.end_job(&job, Ok(Bytes::copy_from_slice(&self.server[from..to])));
+        }
+        self.state.check();
+    }
+
+    /// Starts what the writing task would start.
+    fn begin_work(&mut self) {
+        loop {
+            match self.state.next_action(self.file, self.now) {
+                Action::Write(batch) => self.batches.push(batch),
+                Action::Commit => self.has_commit = true,
+                Action::Wait(_) | Action::End => return,
+            }
+        }
+    }
+
+    fn answer_writes(&mut self) {
+        for batch in std::mem::take(&mut self.batches) {
+            self.writes += 1;
+            let (from, to) = (batch.offset as usize, batch.offset as usize + batch.data.len());
+            for bytes in [&mut self.server, &mut self.stable]
+                .into_iter()
+                .take(1 + usize::from(batch.stability != Stability::Unstable))
+            {
+                bytes.resize(bytes.len().max(to), 0);
+                bytes[from..to].copy_from_slice(&batch.data);
+            }
+            let written =
+                Written { count: batch.data.len() as u32, stability: batch.stability, verifier: self.verifier };
+            self.state.end_write(self.file, &batch, Ok(written));
+        }
+        self.state.check();
+    }
+
+    fn answer_commit(&mut self) {
+        if std::mem::take(&mut self.has_commit) {
+            self.commits += 1;
+            self.stable.clone_from(&self.server);
+            self.state.end_commit(self.file, Ok(self.verifier));
+        }
+        self.state.check();
+    }
+
+    /// Carries everything out that is to be done now.
+    fn work(&mut self) {
+        loop {
+            self.answer_reads();
+            self.begin_work();
+            if self.batches.is_empty() && !self.has_commit {
+                return;
+            }
+            self.answer_writes();
+            self.answer_commit();
+        }
+    }
+
+    fn sync(&mut self) {
+        let to = self.state.want_written(self.file, true);
+        self.work();
+        assert!(self.state.is_written(self.file, to, true));
+    }
+
+    /// The server forgets what it did not bring to stable storage.
+    fn restart(&mut self) {
+        self.server.clone_from(&self.stable);
+        self.verifier.0[0] += 1;
+    }
+}
+
+fn bytes(count: u64) -> Vec<u8> {
+    (0..count).map(|byte| (byte % 251) as u8).collect()
+}
+
+fn quiet() -> Caching {
+    Caching { read_ahead_bytes: 0, ..Caching::default() }
+}
+
+#[test]
+fn sequential_reads_cost_one_read_and_one_miss_for_each_block_with_read_ahead_and_without() {
+    for caching in [Caching::default(), quiet()] {
+        let mut world = World::new(bytes(40 * BLOCK), caching, (BLOCK as u32, BLOCK as u32));
+        for part in 0..40 * 16 {
+            let offset = part * BLOCK / 16;
+            assert_eq!(world.read(offset, 256), world.server[offset as usize..][..256]);
+        }
+        assert_eq!((world.reads, world.counts), (40, HitsMisses { hits: 40 * 15, misses: 40 }));
+    }
+}
+
+#[test]
+fn neighbours_that_are_missing_share_a_read() {
+    let mut world = World::new(bytes(64 * BLOCK), quiet(), (8 * BLOCK as u32, 4096));
+    world.read(20 * BLOCK + 5, 10);
+    assert_eq!(world.read(16 * BLOCK, 16 * BLOCK as usize), world.server[16 * BLOCK as usize..][..16 * BLOCK as usize]);
+    assert_eq!(world.reads, 1 + 3, "4 blocks before the one that is there, 8 and 3 behind it");
+    assert_eq!(world.counts, HitsMisses { hits: 1, misses: 16 });
+}
+
+#[test]
+fn random_reader_asks_for_nothing_ahead_and_a_sequential_one_for_less_and_less_often() {
+    let mut world = World::new(bytes(256 * BLOCK), Caching::default(), (BLOCK as u32, 4096));
+    for block in [9, 3, 200, 100, 7] {
+        world.read(block * BLOCK, 100);
+    }
+    assert_eq!(world.reads, 5);
+    world.read(20 * BLOCK, 100);
+    world.read(20 * BLOCK + 100, 100);
+    assert_eq!((world.reads, world.jobs.len()), (6 + 1, 1));
+}
+
+#[test]
+fn parts_that_were_written_need_no_read_until_somebody_reads_beside_them() {
+    let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
+    world.write(100, b"one");
+    world.write(200, b"two");
+    assert_eq!((world.reads, world.counts), (0, HitsMisses { hits: 2, misses: 0 }));
+    assert_eq!(world.read(200, 3), b"two");
+    let mut expected = bytes(BLOCK);
+    expected[100..103].copy_from_slice(b"one");
+    expected[200..203].copy_from_slice(b"two");
+    assert_eq!(world.read(0, BLOCK as usize), expected);
+    assert_eq!(world.reads, 1);
+}
+
+#[test]
+fn block_of_many_parts_is_read_before_one_more_is_written() {
+    let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
+    for part in 0..8 {
+        world.write(part * 100, b"x");
+    }
+    assert_eq!((world.reads, world.counts), (0, HitsMisses { hits: 8, misses: 0 }));
+    assert_eq!(world.try_write(900, b"x"), (0, true));
+    assert_eq!(world.counts, HitsMisses { hits: 8, misses: 1 });
+    world.write(900, b"x");
+    assert_eq!(world.reads, 1);
+    world.sync();
+    let mut expected = bytes(BLOCK);
+    (0..10).filter(|part| *part != 8).for_each(|part| expected[part * 100] = b'x');
+    assert_eq!(world.stable, expected, "and only what was written is sent");
+}
+
+#[test]
+fn nothing_is_read_behind_the_end() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, 4096));
+    for part in 0..20 {
+        world.write(3 * BLOCK + part * 100, b"x");
+    }
+    assert_eq!(world.read(0, 4096), [0; 4096]);
+    assert_eq!(world.reads, 0);
+    assert_eq!(world.read(3 * BLOCK + 1899, 100), b"\0x");
+}
+
+#[test]
+fn neighbours_are_gathered_for_one_write_and_a_lone_one_needs_no_commit() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, 4 * BLOCK as u32));
+    for part in 0..64 {
+        world.write(part * 256, &[part as u8; 256]);
+    }
+    world.sync();
+    assert_eq!((world.writes, world.commits), (1, 0));
+    world.write(0, &bytes(10 * BLOCK));
+    world.sync();
+    assert_eq!((world.writes, world.commits), (1 + 3, 1));
+    assert_eq!(world.stable, bytes(10 * BLOCK));
+}
+
+#[test]
+fn whole_writes_go_out_while_more_is_gathered_and_the_rest_when_it_is_due() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, 2 * BLOCK as u32));
+    world.write(0, &bytes(5 * BLOCK));
+    world.begin_work();
+    assert_eq!(world.batches.len(), 2, "the fifth block waits for a sixth");
+    world.answer_writes();
+    world.now += std::time::Duration::from_secs(3600);
+    world.work();
+    assert_eq!((world.writes, world.commits, world.stable.len()), (3, 1, 5 * BLOCK as usize));
+}
+
+#[test]
+fn what_a_restart_lost_is_sent_again() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, BLOCK as u32));
+    world.write(0, &bytes(3 * BLOCK));
+    world.begin_work();
+    world.answer_writes();
+    world.restart();
+    // The COMMIT tells of it.
+    world.sync();
+    assert_eq!(world.stable, bytes(3 * BLOCK));
+    world.write(0, &[1; 2 * BLOCK as usize]);
+    world.begin_work();
+    world.answer_writes();
+    world.restart();
+    // The next WRITE tells of it.
+    world.write(2 * BLOCK, &[2; BLOCK as usize]);
+    world.begin_work();
+    world.answer_writes();
+    world.sync();
+    assert_eq!(world.stable, [vec![1; 2 * BLOCK as usize], vec![2; BLOCK as usize]].concat());
+}
+
+#[test]
+fn server_whose_verifier_never_stays_is_asked_for_stable_writes() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, BLOCK as u32));
+    world.write(0, &bytes(4 * BLOCK));
+    world.state.want_written(world.file, true);
+    for _ in 0..100 {
+        world.begin_work();
+        world.answer_writes();
+        world.restart();
+        world.answer_commit();
+    }
+    assert_eq!(world.stable, bytes(4 * BLOCK));
+}
+
+#[test]
+fn bytes_that_are_being_written_are_not_written_twice_at_once() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, BLOCK as u32));
+    world.write(0, &[1; BLOCK as usize]);
+    world.begin_work();
+    world.write(0, &[2; BLOCK as usize]);
+    world.state.want_written(world.file, true);
+    world.begin_work();
+    assert_eq!(world.batches.len(), 1);
+    world.answer_writes();
+    world.sync();
+    assert!(world.stable == [2; BLOCK as usize]);
+}
+
+#[test]
+fn refused_write_is_told_once_and_its_bytes_are_forgotten() {
+    let mut world = World::new(bytes(BLOCK), quiet(), (4096, BLOCK as u32));
+    world.write(0, b"refused");
+    world.state.want_written(world.file, false);
+    world.begin_work();
+    let batch = world.batches.pop().unwrap();
+    let no_space = Error::new(&"server".into(), "WRITE", Reason::Status(Status::from(nfs3::Status::NoSpc)));
+    world.state.end_write(world.file, &batch, Err(no_space));
+    let told = world.state.file(world.file).late.error.take().unwrap();
+    assert_eq!(told.status(), Some(Status::NoSpace));
+    assert_eq!(world.read(0, 100), bytes(100));
+    world.state.check();
+}
+
+#[test]
+fn changes_take_no_more_than_their_part_of_memory_while_the_server_says_nothing() {
+    let caching = Caching { max_bytes: 16 * BLOCK, max_dirty_bytes: 4 * BLOCK, ..quiet() };
+    let mut world = World::new(bytes(100 * BLOCK), caching, (4096, 4096));
+    let (taken, _) = world.try_write(0, &[1; 100 * BLOCK as usize]);
+    assert_eq!(taken, 4 * BLOCK as usize);
+    world.begin_work();
+    assert_eq!(world.try_write(4 * BLOCK, b"more").0, 0);
+    assert_eq!(world.try_write(0, b"where changes are already").0, 25);
+    assert_eq!(world.read(50 * BLOCK, 20 * BLOCK as usize), world.server[50 * BLOCK as usize..][..20 * BLOCK as usize]);
+    world.answer_writes();
+    world.work();
+    assert_eq!(world.try_write(4 * BLOCK, b"more").0, 4);
+    world.state.check();
+}
+
+#[test]
+fn oldest_blocks_go_first() {
+    let caching = Caching { max_bytes: 8 * BLOCK, ..quiet() };
+    let mut world = World::new(bytes(100 * BLOCK), caching, (4096, 4096));
+    for block in 0..8 {
+        world.read(block * BLOCK, 1);
+    }
+    world.read(0, 1);
+    world.read(50 * BLOCK, 1);
+    let before = world.reads;
+    world.read(0, 1);
+    assert_eq!(world.reads, before);
+    world.read(BLOCK, 1);
+    assert_eq!(world.reads, before + 1);
+}
+
+#[test]
+fn other_version_is_read_anew_and_own_changes_stay() {
+    let mut world = World::new(bytes(3 * BLOCK), quiet(), (4096, 4096));
+    world.read(0, 3 * BLOCK as usize);
+    world.write(BLOCK + 10, b"own");
+    world.server = vec![7; 2 * BLOCK as usize];
+    let attributes = Attributes { size_bytes: 2 * BLOCK, change: 5, ..Attributes::new(FileKind::Regular, 1) };
+    let changes = world.state.file_ref(world.file).changes;
+    world.state.learn(world.file, &attributes, changes);
+    let mut expected = vec![7; 2 * BLOCK as usize];
+    expected[BLOCK as usize + 10..][..3].copy_from_slice(b"own");
+    assert_eq!(world.read(0, 3 * BLOCK as usize), expected);
+    world.state.check();
+}
+
+#[test]
+fn old_bytes_that_arrive_late_are_not_taken() {
+    let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
+    let mut progress = Progress::default();
+    let step = world.state.read(world.reader, &mut progress, 0, &mut [0; 10]);
+    world.state.set_size(world.file, 0);
+    world.state.set_size(world.file, BLOCK);
+    world.jobs = step.jobs;
+    world.answer_reads();
+    world.server = vec![0; BLOCK as usize];
+    world.state.unpin_all(&mut progress);
+    assert_eq!(world.read(0, 10), [0; 10]);
+}
+
+#[test]
+fn reader_who_goes_away_leaves_the_block_for_others() {
+    let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
+    let mut progress = Progress::default();
+    let step = world.state.read(world.reader, &mut progress, 0, &mut [0; 10]);
+    world.state.unpin_all(&mut progress);
+    world.start(step.jobs);
+    world.answer_reads();
+    assert_eq!((world.read(0, 10), world.reads), (bytes(10), 1));
+}
+
+#[test]
+fn file_of_which_nothing_is_kept_is_forgotten() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, 4096));
+    world.write(0, b"x");
+    world.sync();
+    world.state.close(world.file, world.reader);
+    let attributes = Attributes { size_bytes: 1, change: 9, ..Attributes::new(FileKind::Regular, 1) };
+    let (file, reader) = world.state.open(&Handle::new(b"file").unwrap(), &attributes);
+    assert_eq!(file, world.file, "a clean block is kept for who opens it again");
+    world.state.set_size(file, 0);
+    world.state.close(file, reader);
+    let (other, _) = world.state.open(&Handle::new(b"other").unwrap(), &attributes);
+    assert_eq!(other, file, "the place is free");
+}

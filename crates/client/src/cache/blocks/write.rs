@@ -1,0 +1,180 @@
+//! Taking in what is written.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::read::{Job, Progress, Step, Then};
+use super::state::State;
+use crate::Result;
+use crate::file::Io;
+
+/// How long changes wait to be written although nobody asks for it: long enough that most neighbours come together.
+const WRITE_DELAY: Duration = Duration::from_secs(2);
+/// The most parts of a block that are known one by one; with more the whole block is read first.
+const MAX_PARTS: usize = 8;
+
+/// Who writes, and when.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Author<'a> {
+    pub(super) file: u32,
+    /// How it is written later.
+    pub(super) io: Option<&'a Arc<Io>>,
+    /// Whether the server lets the author read.
+    pub(super) can_read: bool,
+    pub(super) now: Instant,
+}
+
+impl State {
+    /// Takes in as much of `data` as there is room for.
+    ///
+    /// # Errors
+    /// What happened to an earlier write, once.
+    pub(super) fn write(&mut self, author: Author<'_>, progress: &mut Progress, at: u64, data: &[u8]) -> Result<Step> {
+        let file = author.file;
+        if let Some(error) = self.file(file).late.error.take() {
+            return Err(error);
+        }
+        let (end, mut place, mut jobs) = (at + data.len() as u64, at, Vec::new());
+        let then = loop {
+            if place >= end {
+                break Then::Done;
+            }
+            let index = place >> self.config.shift;
+            let part = self.config.part(index, place, end);
+            let from = &data[(place - at) as usize..][..part.len()];
+            let slot = match self.room_for(author, progress, (index, &part), &mut jobs) {
+                Ok(slot) => slot,
+                Err(then) => break then,
+            };
+            self.put_data(slot, (file, index), part.start, from);
+            place += part.len() as u64;
+        };
+        let bytes = (place - at) as usize;
+        if bytes > 0 {
+            self.changed(author, bytes);
+        }
+        Ok(Step { bytes, then, jobs })
+    }
+
+    /// A block that takes a part at once, or what has to happen before there is one.
+    fn room_for(
+        &mut self,
+        author: Author<'_>,
+        progress: &mut Progress,
+        (index, part): (u64, &Range<u32>),
+        jobs: &mut Vec<Job>,
+    ) -> std::result::Result<u32, Then> {
+        let file = author.file;
+        let found = self.find(file, index);
+        let is_unclean = found.is_some_and(|slot| self.block_ref(slot).is_unclean());
+        if !is_unclean && self.unclean >= self.config.max_unclean {
+            self.unpin_all(progress);
+            self.want_room();
+            return Err(Then::Room);
+        }
+        let Some(slot) = found.or_else(|| self.new_block(file, index)) else {
+            self.unpin_all(progress);
+            self.want_room();
+            return Err(Then::Room);
+        };
+        if self.has_too_many_parts(file, slot, part) {
+            return self.make_whole(author, progress, (index, slot), jobs);
+        }
+        progress.count(index, true);
+        if progress.pins.front().is_some_and(|pin| *pin == (index, slot)) {
+            progress.pins.pop_front();
+            self.block(slot).pins -= 1;
+        }
+        Ok(slot)
+    }
+
+    /// Whether one more part could not be known by itself. What the server has nothing of is known to be zeros.
+    fn has_too_many_parts(&mut self, file: u32, slot: u32, part: &Range<u32>) -> bool {
+        let (server_size, block_bytes) = (self.file_ref(file).server_size, self.config.block_bytes());
+        let start = self.config.start(self.block_ref(slot).index);
+        let block = self.block(slot);
+        if start >= server_size
+            && block.fill.is_none()
+            && part.len() < block_bytes as usize
+            && !block.known.contains(part)
+        {
+            block.install(&[], block_bytes);
+        }
+        block.known.count() >= MAX_PARTS && !block.known.touches(part)
+    }
+
+    /// Reads the rest of a block before it is written, or has it written where it cannot be read.
+    fn make_whole(
+        &mut self,
+        Author { file, can_read, .. }: Author<'_>,
+        progress: &mut Progress,
+        (index, slot): (u64, u32),
+        jobs: &mut Vec<Job>,
+    ) -> std::result::Result<u32, Then> {
+        if can_read {
+            progress.count(index, false);
+            let then = self.want(file, progress, index..index + 1, jobs);
+            self.block(slot).is_unseen = false;
+            return Err(then);
+        }
+        if self.block_ref(slot).is_unclean() {
+            self.want_written(file, true);
+            return Err(Then::Written);
+        }
+        self.block(slot).known.clear();
+        Ok(slot)
+    }
+
+    fn put_data(&mut self, slot: u32, (file, index): (u32, u64), at: u32, data: &[u8]) {
+        self.newest_change += 1;
+        let (block_bytes, since) = (self.config.block_bytes(), self.newest_change);
+        let end = self.config.start(index) + u64::from(at) + data.len() as u64;
+        self.block(slot).write(at, data, (block_bytes, since));
+        self.note_changes(slot);
+        let state = self.file(file);
+        state.size = state.size.max(end);
+    }
+
+    /// Sees to it that what was changed will be written.
+    fn changed(&mut self, Author { file, io, now, .. }: Author<'_>, bytes: usize) {
+        let (is_pressed, most) = (self.is_pressed(), u64::from(self.config.write_bytes));
+        let late = &mut self.file(file).late;
+        if late.io.as_ref().map(Arc::as_ptr) != io.map(Arc::as_ptr) {
+            late.io = io.cloned();
+        }
+        late.deadline.get_or_insert(now + WRITE_DELAY);
+        late.gathered_bytes += bytes as u64;
+        if is_pressed || late.gathered_bytes >= most {
+            late.wake.notify_one();
+        }
+    }
+
+    /// Cuts a file that the server has cut, or lengthens one that it has lengthened.
+    pub(super) fn set_size(&mut self, file: u32, size: u64) {
+        let state = self.file(file);
+        state.changes += 1;
+        state.is_explained = true;
+        state.server_size = size;
+        let (last, within) = (size >> self.config.shift, (size & u64::from(self.config.block_bytes() - 1)) as u32);
+        let first_gone = self.config.blocks_to(size);
+        let behind: Vec<(u64, u32)> =
+            self.file(file).blocks.range(last..).map(|(index, slot)| (*index, *slot)).collect();
+        for (index, slot) in behind {
+            if index >= first_gone {
+                self.block(slot).give_up();
+                self.note_changes(slot);
+                if self.is_at(slot, file, index) {
+                    self.detach(index, slot);
+                }
+            } else {
+                let block_bytes = self.config.block_bytes();
+                self.block(slot).cut(within, block_bytes);
+                self.note_changes(slot);
+            }
+        }
+        self.measure(file);
+    }
+}

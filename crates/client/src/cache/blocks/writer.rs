@@ -1,0 +1,119 @@
+//! The task that writes what was changed in a file. There is one for as long as anything is.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::runtime::Handle as Runtime;
+use tokio::time::{Instant, timeout_at};
+
+use super::data::closed;
+use super::flush::{Action, Batch};
+use crate::file::Io;
+use crate::{Mount, Result, Written};
+
+/// Starts the task for a file.
+pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
+    let writer = Writer { mount: mount.clone(), file, is_over: false };
+    runtime.spawn(writer.run());
+}
+
+struct Writer {
+    mount: Mount,
+    file: u32,
+    is_over: bool,
+}
+
+impl Writer {
+    async fn run(mut self) {
+        loop {
+            let (action, io, wake) = {
+                let mut state = self.mount.blocks().lock();
+                let late = &state.file_ref(self.file).late;
+                let (wake, io) = (Arc::clone(&late.wake), late.io.clone());
+                (state.next_action(self.file, Instant::now()), io, wake)
+            };
+            match (action, io) {
+                (Action::End, _) => {
+                    self.is_over = true;
+                    return;
+                }
+                (Action::Write(batch), Some(io)) => {
+                    tokio::spawn(Writing { io, file: self.file, batch: Some(batch) }.run());
+                }
+                (Action::Commit, Some(io)) => {
+                    tokio::spawn(Committing { io, file: self.file, is_over: false }.run());
+                }
+                (Action::Wait(Some(until)), _) => drop(timeout_at(until, wake.notified()).await),
+                (Action::Wait(None) | Action::Write(_) | Action::Commit, _) => wake.notified().await,
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        // The runtime has ended, and with it all that could be written.
+        let mut state = self.mount.blocks().lock();
+        let io = state.file(self.file).late.io.take();
+        state.file(self.file).late.has_task = false;
+        if let Some(io) = io {
+            state.abandon(self.file, closed(&io));
+        }
+    }
+}
+
+/// One WRITE that is under way.
+struct Writing {
+    io: Arc<Io>,
+    file: u32,
+    batch: Option<Batch>,
+}
+
+impl Writing {
+    async fn run(mut self) {
+        let Some(batch) = &self.batch else { return };
+        let result = self.io.write(batch.offset, Bytes::clone(&batch.data), batch.stability).await;
+        self.end(result);
+    }
+
+    fn end(&mut self, result: Result<Written>) {
+        if let Some(batch) = self.batch.take() {
+            self.io.mount.blocks().lock().end_write(self.file, &batch, result);
+        }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if self.batch.is_some() {
+            let error = closed(&self.io);
+            self.end(Err(error));
+        }
+    }
+}
+
+/// One COMMIT that is under way.
+struct Committing {
+    io: Arc<Io>,
+    file: u32,
+    is_over: bool,
+}
+
+impl Committing {
+    async fn run(mut self) {
+        let result = self.io.commit().await;
+        self.is_over = true;
+        self.io.mount.blocks().lock().end_commit(self.file, result);
+    }
+}
+
+impl Drop for Committing {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.io.mount.blocks().lock().end_commit(self.file, Err(closed(&self.io)));
+        }
+    }
+}
