@@ -14,11 +14,17 @@ use crate::{Failure, Outcome, command, instructions};
 pub use tally::Counts;
 use tally::LibTest;
 
-const FOREIGN_PROGRAMS: [Program; 3] = [
+const FOREIGN_PROGRAMS: [Program; 7] = [
     // libnfs's tools are a second client beside Wharf's own.
     Program { name: "nfs-ls", packages: &["libnfs-utils"] },
     // The program that a server registers with.
     Program { name: "rpcbind", packages: &["rpcbind"] },
+    // What people do on a mount.
+    Program { name: "fio", packages: &["fio"] },
+    Program { name: "git", packages: &["git"] },
+    Program { name: "rsync", packages: &["rsync"] },
+    // What ordinary users mount with.
+    Program { name: "fusermount3", packages: &["fuse3"] },
     // Counts the server's instructions.
     Program { name: "valgrind", packages: &["valgrind"] },
 ];
