@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use vfs::{Name, NameError};
 
 use crate::types::{DirPosition, Page};
-use crate::{Detail, DirEntry, Entry, Error, Handle, Lie, Mount, Reason, Result, Status};
+use crate::{Detail, DirEntry, Entry, Handle, Lie, Mount, Reason, Result};
 
 /// An entry as it stands in a reply.
 pub(crate) struct RawEntry<'a> {
@@ -78,6 +78,27 @@ impl LoopDetector {
     }
 }
 
+/// How far a listing has come, and that it comes to an end.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    detector: LoopDetector,
+    entries: u64,
+}
+
+impl Progress {
+    /// Takes in one more page. One that goes round in a circle, or on without end, is a lie.
+    pub(crate) fn check(&mut self, page: &Page, max_entries: u64) -> std::result::Result<(), Reason> {
+        self.entries += page.entries.len() as u64;
+        if self.entries > max_entries {
+            return Err(Reason::Lie(Lie::TooManyEntries(max_entries)));
+        }
+        if !page.is_last && self.detector.is_loop(page.next.cookie) {
+            return Err(Reason::Lie(Lie::CookieLoop));
+        }
+        Ok(())
+    }
+}
+
 /// The entries of a directory, in the server's order.
 ///
 /// ```no_run
@@ -96,11 +117,8 @@ pub struct Listing<'m> {
     detail: Detail,
     position: DirPosition,
     is_over: bool,
-    detector: LoopDetector,
-    entries: u64,
+    progress: Progress,
     ready: VecDeque<DirEntry>,
-    /// Whether the server has READDIRPLUS, as far as is known.
-    has_plus: bool,
 }
 
 impl<'m> Listing<'m> {
@@ -111,10 +129,8 @@ impl<'m> Listing<'m> {
             detail,
             position: DirPosition::default(),
             is_over: false,
-            detector: LoopDetector::default(),
-            entries: 0,
+            progress: Progress::default(),
             ready: VecDeque::new(),
-            has_plus: true,
         }
     }
 
@@ -143,57 +159,14 @@ impl<'m> Listing<'m> {
         if self.is_over {
             return Ok(None);
         }
-        let asked = self.mount.ask();
-        let mut page = self.ask().await?;
-        self.check(&page)?;
-        for entry in page.entries.iter().filter_map(|entry| entry.entry.as_ref()) {
-            self.mount.learn(asked, &entry.handle, &entry.attributes);
-        }
+        let mut page = self.mount.ask_page(&self.dir, self.position, self.detail).await?;
+        let checked = self.progress.check(&page, self.mount.max_dir_entries());
+        checked.map_err(|reason| self.mount.error("READDIR", reason))?;
         (self.position, self.is_over) = (page.next, page.is_last);
         if self.detail == Detail::Entries {
-            self.complete(&mut page.entries).await?;
+            self.mount.complete(&self.dir, &mut page.entries).await?;
         }
         Ok(Some(page.entries))
-    }
-
-    async fn ask(&mut self) -> Result<Page> {
-        if self.detail == Detail::Entries && self.has_plus && self.mount.has_readdirplus() {
-            match self.mount.readdirplus(&self.dir, self.position).await {
-                // A server may do without (RFC 1813 §3.3.17): READDIR and LOOKUP say the same.
-                Err(error) if error.status() == Some(Status::NotSupported) => self.has_plus = false,
-                other => return other,
-            }
-        }
-        self.mount.readdir(&self.dir, self.position).await
-    }
-
-    fn check(&mut self, page: &Page) -> Result<()> {
-        self.entries += page.entries.len() as u64;
-        let max = self.mount.max_dir_entries();
-        if self.entries > max {
-            return Err(self.lie(Lie::TooManyEntries(max)));
-        }
-        if !page.is_last && self.detector.is_loop(page.next.cookie) {
-            return Err(self.lie(Lie::CookieLoop));
-        }
-        Ok(())
-    }
-
-    /// Looks up the files of which the reply did not say enough. One that is gone meanwhile stays without.
-    async fn complete(&self, entries: &mut [DirEntry]) -> Result<()> {
-        for entry in entries.iter_mut().filter(|entry| entry.entry.is_none()) {
-            match self.mount.lookup(&self.dir, &entry.name).await {
-                Ok(found) => entry.entry = Some(found),
-                Err(error)
-                    if matches!(error.status(), Some(Status::NoEntry | Status::Stale | Status::AccessDenied)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    fn lie(&self, lie: Lie) -> Error {
-        Error::new(self.mount.server_name(), "READDIR", Reason::Lie(lie))
     }
 }
 

@@ -10,7 +10,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use client::{
-    Caching, Follow, Handle, HitsMisses, Mount, NameCaching, OpenOptions, Options, Rights, SpecialFile, Status, Version,
+    Caching, Detail, Dir, Follow, Handle, HitsMisses, Mount, NameCaching, OpenOptions, Options, Rights, SpecialFile,
+    Status, Version,
 };
 use real::Export;
 use vfs::{CreateMode, SetAttributes};
@@ -239,4 +240,91 @@ async fn bounded_caches_forget_and_ask_again() {
         }
     }
     assert_eq!(few.cache_counters().names, HitsMisses { hits: 0, misses: 60 });
+}
+
+/// The names in a directory, sorted.
+async fn names(dir: &Dir, detail: Detail) -> Vec<String> {
+    let (mut entries, mut names) = (dir.read_dir(detail), Vec::new());
+    while let Some(entry) = entries.next().await.unwrap() {
+        assert!(detail == Detail::Names || entry.entry.is_some());
+        names.push(String::from_utf8(entry.name.into()).unwrap());
+    }
+    names.sort();
+    names
+}
+
+/// Mounts an export whose listings come in several pages.
+async fn mount_of_small_pages(export: &Export, version: Version) -> Mount {
+    let options = Options { caching: patient(), readdir_bytes: 1024, ..export.options(version) };
+    Mount::connect(&export.url(), &options).await.unwrap()
+}
+
+#[tokio::test]
+async fn directory_is_listed_from_memory_until_it_changes() {
+    let export = Export::start();
+    let mut expected: Vec<_> = (0..60).map(|number| format!("file-{number}")).collect();
+    let root = export.mount(Version::V3).await.root_dir();
+    for name in &expected {
+        root.open(name, &OpenOptions::write().making(0o644)).await.unwrap();
+    }
+    expected.sort();
+    for version in VERSIONS {
+        for detail in [Detail::Names, Detail::Entries] {
+            let mount = mount_of_small_pages(&export, version).await;
+            let root = mount.root_dir();
+            assert_eq!(names(&root, detail).await, expected, "{version}");
+            let pages = mount.cache_counters().directory_blocks;
+            assert!(pages.hits == 0 && pages.misses > 1, "{version}: {pages:?}");
+            let (count, again) = calls(&mount, names(&root, detail)).await;
+            assert_eq!((count, &again), (0, &expected), "{version}");
+            let counted = mount.cache_counters();
+            assert_eq!(counted.directory_blocks, HitsMisses { hits: pages.misses, ..pages }, "{version}");
+            assert_eq!(counted.directory_entries, HitsMisses { hits: 1, misses: 1 }, "{version}");
+            if detail == Detail::Entries {
+                assert_eq!(calls(&mount, root.metadata("file-7")).await.0, 0, "{version}: the listing told it");
+            }
+            root.create_dir("new", 0o755).await.unwrap();
+            assert!(names(&root, detail).await.contains(&"new".to_owned()), "{version}");
+            root.remove_dir("new").await.unwrap();
+            assert_eq!(names(&root, detail).await, expected, "{version}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn listing_with_attributes_needs_them_to_be_believed() {
+    let export = Export::start();
+    let root = export.mount(Version::V3).await.root_dir();
+    root.create_dir("dir", 0o755).await.unwrap();
+    root.symlink("target", "link").await.unwrap();
+    let caching = Caching { file_min: Duration::ZERO, file_max: Duration::ZERO, ..patient() };
+    let mount = mount_with(&export, Version::V3, caching).await;
+    let root = mount.root_dir();
+    for _ in 0..3 {
+        assert_eq!(calls(&mount, names(&root, Detail::Entries)).await.0, 1);
+    }
+    assert_eq!(calls(&mount, names(&root, Detail::Names)).await.0, 0);
+}
+
+#[tokio::test]
+async fn listing_that_is_read_while_the_directory_changes_gives_what_stays() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount_of_small_pages(&export, version).await;
+        let dir = mount.root_dir().create_dir(format!("busy-{version}"), 0o755).await.unwrap();
+        for number in 0..40 {
+            dir.create_dir(format!("stays-{number}"), 0o755).await.unwrap();
+        }
+        let (mut entries, mut stay) = (dir.read_dir(Detail::Names), std::collections::HashSet::new());
+        let mut number = 0;
+        while let Some(entry) = entries.next().await.unwrap() {
+            number += 1;
+            dir.create_dir(format!("{number}"), 0o755).await.unwrap();
+            dir.remove_dir(format!("{number}")).await.unwrap();
+            if entry.name.starts_with(b"stays-") {
+                assert!(stay.insert(entry.name), "{version}: given twice");
+            }
+        }
+        assert_eq!(stay.len(), 40, "{version}");
+    }
 }

@@ -67,6 +67,51 @@ async fn list(mount: &Mount) -> client::Result<Vec<Vec<u8>>> {
     Ok(names)
 }
 
+/// A server that forgets where a listing was, that many times, when it comes to the second page.
+async fn forgetful(times: u32) -> Mount {
+    let forgotten = AtomicU32::new(0);
+    fake::mount(move |question| {
+        question.is::<nfs3::Readdir>().then(|| match question.arguments::<nfs3::Readdir>().cookie {
+            0 if forgotten.load(Ordering::Relaxed) == 0 => names_page(&[(b"a", 1), (b"b", 2)], false),
+            0 => names_page(&[(b"new", 7), (b"b", 8)], false),
+            8 => names_page(&[(b"a", 9), (b"c", 10)], true),
+            _ if forgotten.fetch_add(1, Ordering::Relaxed) < times => {
+                results(Failed::<nfs3::ReaddirOk<'_>>::Fail(nfs3::Status::BadCookie, None))
+            }
+            _ => names_page(&[(b"c", 3)], true),
+        })
+    })
+    .await
+}
+
+async fn list_dir(mount: &Mount) -> client::Result<Vec<Vec<u8>>> {
+    let dir = mount.root_dir();
+    let (mut listing, mut names) = (dir.read_dir(Detail::Names), Vec::new());
+    while let Some(entry) = listing.next().await? {
+        names.push(entry.name.to_vec());
+    }
+    Ok(names)
+}
+
+#[tokio::test]
+async fn listing_whose_place_the_server_forgot_begins_again_without_repeating_names() {
+    assert_eq!(list_dir(&forgetful(0).await).await.unwrap(), [b"a", b"b", b"c"]);
+    let once = list_dir(&forgetful(1).await).await.unwrap();
+    assert_eq!(once, [&b"a"[..], b"b", b"new", b"c"]);
+}
+
+#[tokio::test]
+async fn listing_whose_place_is_forgotten_again_and_again_fails() {
+    let mount = fake::mount(|question| {
+        question.is::<nfs3::Readdir>().then(|| match question.arguments::<nfs3::Readdir>().cookie {
+            0 => names_page(&[(b"a", 1)], false),
+            _ => results(Failed::<nfs3::ReaddirOk<'_>>::Fail(nfs3::Status::BadCookie, None)),
+        })
+    })
+    .await;
+    assert_eq!(list_dir(&mount).await.unwrap_err().status(), Some(Status::BadCookie));
+}
+
 #[tokio::test]
 async fn directory_whose_cookies_go_round_in_a_circle_ends_with_an_error() {
     let mount = fake::mount(|question| {

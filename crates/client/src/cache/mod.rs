@@ -7,6 +7,7 @@ mod access;
 mod answers;
 mod attributes;
 mod blocks;
+mod directories;
 mod names;
 mod order;
 mod symlinks;
@@ -18,6 +19,7 @@ pub(crate) use access::AccessCache;
 pub(crate) use answers::FileState;
 pub(crate) use attributes::{Asked, AttributeCache};
 pub(crate) use blocks::{BlockCache, FileData};
+pub(crate) use directories::{DirectoryCache, KeptPart, Part};
 pub(crate) use names::{NameCache, Place};
 pub(crate) use symlinks::SymlinkCache;
 
@@ -29,6 +31,7 @@ pub(crate) struct Caches {
     pub(crate) access: AccessCache,
     pub(crate) symlinks: SymlinkCache,
     pub(crate) blocks: BlockCache,
+    pub(crate) directories: DirectoryCache,
 }
 
 impl Caches {
@@ -39,12 +42,13 @@ impl Caches {
             access: AccessCache::new(caching),
             symlinks: SymlinkCache::new(caching),
             blocks: BlockCache::new(caching, sizes),
+            directories: DirectoryCache::new(caching),
         }
     }
 }
 
 /// What changes whenever the names of a directory do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DirVersion {
     change: u64,
     modified: Timestamp,

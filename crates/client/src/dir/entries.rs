@@ -1,14 +1,42 @@
-use super::Dir;
-use crate::directory::Listing;
-use crate::{Detail, DirEntry, Result};
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::vec;
 
-/// The names in a directory, with what is known of their files.
+use super::Dir;
+use crate::directory::Progress;
+use crate::types::DirPosition;
+use crate::{Detail, DirEntry, Error, Result, Status};
+
+/// The most names that are remembered for the case that a listing must begin again, 8 bytes each.
+const MAX_GIVEN: usize = 1 << 20;
+
+/// The names in a directory, in the server's order, from memory as far as they are there.
+///
+/// Names that are made or removed meanwhile may be missing or not. When the server does not know any more where it was, which it may
+/// say after a change (RFC 1813 §3.3.16, NFS3ERR_BAD_COOKIE), the listing begins again, once, without what it gave already.
 #[derive(Debug)]
-pub struct Entries<'d>(Listing<'d>);
+pub struct Entries<'d> {
+    dir: &'d Dir,
+    detail: Detail,
+    position: DirPosition,
+    is_over: bool,
+    progress: Progress,
+    ready: vec::IntoIter<DirEntry>,
+    given: Given,
+}
 
 impl<'d> Entries<'d> {
-    pub(super) fn new(dir: &'d Dir) -> Entries<'d> {
-        Entries(dir.mount.read_dir(&dir.handle, Detail::Entries))
+    pub(super) fn new(dir: &'d Dir, detail: Detail) -> Entries<'d> {
+        Entries {
+            dir,
+            detail,
+            position: DirPosition::default(),
+            is_over: false,
+            progress: Progress::default(),
+            ready: Vec::new().into_iter(),
+            given: Given::default(),
+        }
     }
 
     /// The next entry, or `None` at the end. `.` and `..` are never among them.
@@ -16,6 +44,90 @@ impl<'d> Entries<'d> {
     /// # Errors
     /// What the server says, and [`Reason::Lie`](crate::Reason::Lie) when the listing cannot be right or has no end.
     pub async fn next(&mut self) -> Result<Option<DirEntry>> {
-        self.0.next().await
+        loop {
+            let given = &mut self.given;
+            match self.ready.find(|entry| given.is_new(&entry.name)) {
+                Some(entry) => return Ok(Some(entry)),
+                None if self.is_over => return Ok(None),
+                None => self.load().await?,
+            }
+        }
+    }
+
+    async fn load(&mut self) -> Result<()> {
+        let mount = &self.dir.mount;
+        match mount.page(&self.dir.handle, self.position, self.detail).await {
+            Ok(page) => {
+                let checked = self.progress.check(&page, mount.max_dir_entries());
+                checked.map_err(|reason| mount.error("READDIR", reason))?;
+                (self.position, self.is_over) = (page.next, page.is_last);
+                self.ready = page.entries.into_iter();
+                Ok(())
+            }
+            Err(error) if is_lost(&error) && self.position != DirPosition::default() && self.given.begin_again() => {
+                mount.outdate_dir(&self.dir.handle);
+                (self.position, self.progress) = (DirPosition::default(), Progress::default());
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether the server does not know the place in the listing any more. NFSv4 may say so of the verifier.
+fn is_lost(error: &Error) -> bool {
+    matches!(error.status(), Some(Status::BadCookie | Status::NotSync))
+}
+
+/// Which names a listing gave, by their hashes.
+#[derive(Debug, Default)]
+struct Given {
+    hasher: RandomState,
+    hashes: HashSet<u64>,
+    is_too_many: bool,
+    has_begun_again: bool,
+}
+
+impl Given {
+    /// Whether a name is to be given: only a listing that begins again has given some before.
+    fn is_new(&mut self, name: &[u8]) -> bool {
+        if self.is_too_many {
+            return true;
+        }
+        let is_new = self.hashes.insert(self.hasher.hash_one(name));
+        if self.hashes.len() > MAX_GIVEN && !self.has_begun_again {
+            (self.is_too_many, self.hashes) = (true, HashSet::new());
+        }
+        is_new || !self.has_begun_again
+    }
+
+    /// Whether the listing can begin again, as it does now.
+    fn begin_again(&mut self) -> bool {
+        let can = !self.is_too_many && !self.has_begun_again;
+        self.has_begun_again = true;
+        can
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_given_once_by_a_listing_that_begins_again() {
+        let mut given = Given::default();
+        assert!(given.is_new(b"a") && given.is_new(b"b"));
+        assert!(given.is_new(b"a"), "the server's own repetition is passed on");
+        assert!(given.begin_again());
+        assert!(!given.is_new(b"a") && given.is_new(b"c") && !given.is_new(b"b"));
+        assert!(!given.begin_again(), "once only");
+    }
+
+    #[test]
+    fn listing_that_gave_too_much_to_remember_cannot_begin_again() {
+        let mut given = Given::default();
+        assert!((0..=MAX_GIVEN).all(|number| given.is_new(&number.to_be_bytes())));
+        assert_eq!(given.hashes.capacity(), 0);
+        assert!(!given.begin_again());
     }
 }

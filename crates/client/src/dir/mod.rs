@@ -9,7 +9,7 @@ use std::sync::Arc;
 use vfs::{Attributes, FileKind};
 
 use crate::mount::{Source, Walk};
-use crate::{Entry, Follow, Handle, Mount, Reason, Result, Rights, Status};
+use crate::{Detail, Entry, Follow, Handle, Mount, Reason, Result, Rights, Status};
 pub use entries::Entries;
 
 /// A directory of a mount, and the files below it by their paths.
@@ -32,7 +32,7 @@ pub use entries::Entries;
 /// # let server = Daemon::start(daemon::Options { listen, loops: 1, ..daemon::Options::default() }, vec![export])?;
 /// # let address = server.addresses()[0];
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// use client::{Mount, OpenOptions, Options, Version};
+/// use client::{Detail, Mount, OpenOptions, Options, Version};
 ///
 /// // A server in this process exports `/files`; `address` is its own.
 /// let url = format!("nfs://{address}/files").parse()?;
@@ -50,7 +50,7 @@ pub use entries::Entries;
 /// assert_eq!(root.read_link("newest").await?, b"letters/first");
 ///
 /// letters.rename("first", &root, "letter").await?;
-/// let mut entries = root.read_dir();
+/// let mut entries = root.read_dir(Detail::Names);
 /// let mut names = Vec::new();
 /// while let Some(entry) = entries.next().await? {
 ///     names.push(String::from_utf8_lossy(&entry.name).into_owned());
@@ -164,9 +164,10 @@ impl Dir {
         Ok(target.to_vec())
     }
 
-    /// The names in this directory, in the server's order.
-    pub fn read_dir(&self) -> Entries<'_> {
-        Entries::new(self)
+    /// The names in this directory, in the server's order. [`Detail::Entries`] brings handles and attributes with them, and
+    /// spares asking for those one by one.
+    pub fn read_dir(&self, detail: Detail) -> Entries<'_> {
+        Entries::new(self, detail)
     }
 
     fn walk(&self) -> Walk<'_> {

@@ -130,8 +130,15 @@ impl Mount {
         self.caches().attributes.outdate(file);
     }
 
+    /// Forgets what is known of a directory and its listing.
+    pub(crate) fn outdate_dir(&self, dir: &Handle) {
+        self.outdate(dir);
+        self.caches().directories.outdate(self.ask(), dir);
+    }
+
     /// Notes that this client changed what a name leads to, and with it how many names its file has.
     pub(super) fn outdate_name(&self, place: Place<'_>) {
+        self.caches().directories.outdate(self.ask(), place.dir);
         if let Some(file) = self.caches().names.outdate(self.ask(), place) {
             self.outdate(&file);
         }

@@ -98,6 +98,7 @@ impl Mounted {
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
         let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), CacheRecorder::default());
+        let has_readdirplus = options.version != Version::V2;
         caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
         let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);
         Ok(Arc::new(Mounted {
@@ -112,6 +113,7 @@ impl Mounted {
             info,
             sizes,
             caches,
+            has_readdirplus: AtomicBool::new(has_readdirplus),
             cache_recorder,
             has_read_plus,
             is_without_seek: AtomicBool::new(false),

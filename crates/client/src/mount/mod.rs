@@ -6,12 +6,13 @@ mod connect;
 mod connect_v4;
 mod negotiation;
 mod operations;
+mod page;
 mod path;
 mod sizes;
 mod xattrs;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::cache::{BlockCache, Caches};
 use crate::core::Counters;
@@ -57,6 +58,8 @@ pub(crate) struct Mounted {
     info: FsInfo,
     sizes: Sizes,
     caches: Caches,
+    /// Whether the server has READDIRPLUS, as far as is known.
+    has_readdirplus: AtomicBool,
     cache_recorder: CacheRecorder,
     /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
     pub(crate) has_read_plus: AtomicBool,
@@ -158,16 +161,12 @@ impl Mount {
         self.0.v4.as_ref().ok_or_else(|| self.error("COMPOUND", Reason::NotInVersion(self.version())))
     }
 
-    pub(crate) fn server_name(&self) -> &Arc<str> {
-        &self.0.server
-    }
-
     pub(crate) fn max_dir_entries(&self) -> u64 {
         self.0.options.max_dir_entries
     }
 
     pub(crate) fn has_readdirplus(&self) -> bool {
-        self.version() != Version::V2
+        self.0.has_readdirplus.load(Ordering::Relaxed)
     }
 
     pub(crate) fn error(&self, operation: &'static str, reason: Reason) -> Error {

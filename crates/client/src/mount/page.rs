@@ -1,0 +1,97 @@
+//! Parts of directories, from the server and from the cache of listings.
+
+use std::sync::atomic::Ordering;
+
+use super::Mount;
+use crate::cache::{DirVersion, KeptPart, Part, Place};
+use crate::types::{DirPosition, Page};
+use crate::{Detail, DirEntry, Entry, Handle, Result, Status};
+
+impl Mount {
+    /// A part of a directory, from memory while the directory is believed not to have changed, with as much as is asked for.
+    pub(crate) async fn page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
+        let version = DirVersion::of(&self.attributes(dir).await?);
+        let part = Part { dir, version, from, detail };
+        let recorder = &self.0.cache_recorder;
+        if from == DirPosition::default() {
+            recorder.directory_entries.look(self.caches().directories.is_whole(part));
+        }
+        let known = self.caches().directories.look(part).and_then(|kept| self.with_attributes(&kept, detail));
+        recorder.directory_blocks.look(known.is_some());
+        match known {
+            Some(page) => Ok(page),
+            None => self.ask_and_keep(part).await,
+        }
+    }
+
+    async fn ask_and_keep(&self, part: Part<'_>) -> Result<Page> {
+        let asked = self.ask();
+        let mut page = self.ask_page(part.dir, part.from, part.detail).await?;
+        if part.detail == Detail::Entries {
+            self.complete(part.dir, &mut page.entries).await?;
+        }
+        self.caches().directories.learn(asked, part, &page);
+        for entry in &page.entries {
+            if let Some(file) = &entry.entry {
+                let place = Place { dir: part.dir, name: &entry.name };
+                self.caches().names.learn(asked, place, part.version, Some(file.handle));
+            }
+        }
+        Ok(page)
+    }
+
+    /// What is known of a page as a reply would tell it, unless attributes are wanted that are not believed any more.
+    fn with_attributes(&self, kept: &KeptPart, detail: Detail) -> Option<Page> {
+        let page = &kept.page;
+        let entry = |file: &Handle| {
+            let attributes = self.caches().attributes.get(file)?;
+            Some(Entry { handle: *file, attributes })
+        };
+        let mut entries = Vec::with_capacity(page.entries.len() - kept.skipped);
+        for known in &page.entries[kept.skipped..] {
+            let found = known.file.as_ref().filter(|_| detail == Detail::Entries).map(entry);
+            if found == Some(None) {
+                return None;
+            }
+            let (name, entry) = (known.name.clone(), found.flatten());
+            entries.push(DirEntry { name, fileid: known.fileid, cookie: known.cookie, entry });
+        }
+        Some(Page { entries, next: page.next, is_last: page.is_last })
+    }
+
+    /// A part of a directory as the server tells it now; what it tells of files is learned.
+    pub(crate) async fn ask_page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
+        let asked = self.ask();
+        let page = self.ask_with(dir, from, detail).await?;
+        for entry in page.entries.iter().filter_map(|entry| entry.entry.as_ref()) {
+            self.learn(asked, &entry.handle, &entry.attributes);
+        }
+        Ok(page)
+    }
+
+    async fn ask_with(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
+        if detail == Detail::Entries && self.has_readdirplus() {
+            match self.readdirplus(dir, from).await {
+                // A server may do without (RFC 1813 §3.3.17): READDIR and LOOKUP say the same.
+                Err(error) if error.status() == Some(Status::NotSupported) => {
+                    self.0.has_readdirplus.store(false, Ordering::Relaxed);
+                }
+                other => return other,
+            }
+        }
+        self.readdir(dir, from).await
+    }
+
+    /// Looks up the files of which a reply did not say enough. One that is gone meanwhile stays without.
+    pub(crate) async fn complete(&self, dir: &Handle, entries: &mut [DirEntry]) -> Result<()> {
+        for entry in entries.iter_mut().filter(|entry| entry.entry.is_none()) {
+            match self.lookup(dir, &entry.name).await {
+                Ok(found) => entry.entry = Some(found),
+                Err(error)
+                    if matches!(error.status(), Some(Status::NoEntry | Status::Stale | Status::AccessDenied)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
