@@ -8,7 +8,7 @@ use vfs::{Context, EachEntry, Error, Listing, ReadDir, Result};
 use super::Shared;
 use super::handles::{Known, NameIn};
 use crate::types::{DirPosition, Page};
-use crate::{Detail, DirEntry, Status, Version};
+use crate::{Detail, DirEntry, Version};
 
 /// The largest cookie that a listing may give.
 const MAX_COOKIE: u64 = u64::MAX - 2;
@@ -43,7 +43,7 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, D
     if shared.mount.version() == Version::V2 && u32::try_from(after).is_err() {
         return Err(Error::BadCookie);
     }
-    let page = shared.wait(cx, shared.page(dir, DirPosition { cookie: after, verifier }, detail))?;
+    let page = shared.wait(cx, shared.mount.page(&dir.handle, DirPosition { cookie: after, verifier }, detail))?;
     shared.handles.set_verifier(dir.number, page.next.verifier);
     Ok(page)
 }
@@ -60,25 +60,4 @@ fn give(shared: &Shared, dir: &Known, page: &Page, each: EachEntry<'_>) -> Resul
         }
     }
     Ok(ControlFlow::Continue(()))
-}
-
-impl Shared {
-    async fn page(&self, dir: &Known, from: DirPosition, detail: Detail) -> crate::Result<Page> {
-        let mount = &self.mount;
-        if detail == Detail::Names {
-            return mount.readdir(&dir.handle, from).await;
-        }
-        let mut page = match mount.has_readdirplus() {
-            true => match mount.readdirplus(&dir.handle, from).await {
-                Err(error) if error.status() == Some(Status::NotSupported) => mount.readdir(&dir.handle, from).await?,
-                other => other?,
-            },
-            false => mount.readdir(&dir.handle, from).await?,
-        };
-        for entry in page.entries.iter_mut().filter(|entry| entry.entry.is_none()) {
-            // What is gone meanwhile, or cannot be looked at, has a name and nothing else.
-            entry.entry = mount.lookup(&dir.handle, &entry.name).await.ok();
-        }
-        Ok(page)
-    }
 }
