@@ -21,6 +21,7 @@ pub(crate) use attributes::{Asked, AttributeCache};
 pub(crate) use blocks::{BlockCache, FileData};
 pub(crate) use directories::{DirectoryCache, KeptPart, Part};
 pub(crate) use names::{NameCache, Place};
+pub(crate) use order::Order;
 pub(crate) use symlinks::SymlinkCache;
 
 /// The caches of a mount.

@@ -85,6 +85,16 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
         Some((key, value))
     }
 
+    /// All entries, the one that was used longest ago first, as often as anybody looks.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        let mut next = self.oldest;
+        std::iter::from_fn(move || {
+            let slot = self.slots.get(next)?;
+            next = slot.newer;
+            slot.entry.as_ref().map(|(key, value)| (key, value))
+        })
+    }
+
     fn take_free(&mut self) -> usize {
         if self.free == NONE {
             self.slots.push(Slot { entry: None, newer: NONE, older: NONE });
@@ -146,6 +156,7 @@ mod tests {
         let mut order = filled();
         assert_eq!(order.get("a").copied(), Some(0));
         assert_eq!(order.insert("b", 7), Some(1));
+        assert_eq!(order.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["c", "a", "b"]);
         assert_eq!(drained(order), ["c", "a", "b"]);
     }
 

@@ -63,9 +63,12 @@ impl Mount {
         self.check_name("OPEN", name)?;
         let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
         let (share, create) = (options.share(), options.create);
+        let target = Target::Name { dir: *dir, name: name.to_vec() };
+        if let Some(file) = self.open_delegated(client, &target, options).await? {
+            return Ok(file);
+        }
         let _change = create.is_some().then(|| self.change_names([(dir, name)]));
         let asked = self.ask();
-        let target = Target::Name { dir: *dir, name: name.to_vec() };
         let opened = client.open(Opening { target, share, create }).await?;
         self.learn(asked, &opened.entry.handle, &opened.entry.attributes);
         let mut file = File::new(self, opened.entry, Some(opened.file), options);
@@ -86,7 +89,11 @@ impl Mount {
     pub async fn open_handle(&self, file: &Handle, options: &OpenOptions) -> Result<File> {
         match self.v4() {
             Ok(client) if client.minor_version().has_sessions() => {
-                let opening = Opening { target: Target::File(*file), share: options.share(), create: None };
+                let target = Target::File(*file);
+                if let Some(file) = self.open_delegated(client, &target, options).await? {
+                    return Ok(file);
+                }
+                let opening = Opening { target, share: options.share(), create: None };
                 let asked = self.ask();
                 let opened = client.open(opening).await?;
                 self.learn(asked, file, &opened.entry.attributes);
@@ -97,6 +104,22 @@ impl Mount {
                 Ok(File::new(self, entry, None, options))
             }
         }
+    }
+
+    /// Opens a file without asking the server, which has delegated it to this client.
+    async fn open_delegated(
+        &self,
+        client: &v4::Client,
+        target: &Target,
+        options: &OpenOptions,
+    ) -> Result<Option<File>> {
+        if options.create.is_some() {
+            return Ok(None);
+        }
+        let Some(open) = client.open_delegated(target, options.share()) else { return Ok(None) };
+        let handle = *open.handle();
+        let entry = Entry { handle, attributes: self.attributes_at_open(&handle).await? };
+        Ok(Some(File::new(self, entry, Some(open), options)))
     }
 
     /// A file that was found, in a version that knows no open files.

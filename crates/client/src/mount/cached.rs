@@ -16,7 +16,7 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn attributes(&self, file: &Handle) -> Result<Attributes> {
-        let cached = self.caches().attributes.get(file);
+        let cached = self.caches().attributes.get(file).or_else(|| self.delegated_attributes(file));
         self.0.cache_recorder.attributes.look(cached.is_some());
         match cached {
             Some(attributes) => Ok(attributes),
@@ -30,10 +30,21 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn attributes_at_open(&self, file: &Handle) -> Result<Attributes> {
-        match self.0.options.caching.close_to_open {
-            true => self.getattr(file).await,
-            false => self.attributes(file).await,
+        if !self.0.options.caching.close_to_open {
+            return self.attributes(file).await;
         }
+        let cached = self.delegated_attributes(file);
+        self.0.cache_recorder.attributes.look(cached.is_some());
+        match cached {
+            Some(attributes) => Ok(attributes),
+            None => self.getattr(file).await,
+        }
+    }
+
+    /// The attributes of a file that nobody else changes without this client's being asked, however old they are.
+    fn delegated_attributes(&self, file: &Handle) -> Option<Attributes> {
+        self.0.v4.as_ref()?.has_delegation(file)?;
+        self.caches().attributes.last(file)
     }
 
     /// Finds a name in a directory, from memory while the directory is believed not to have changed, or that there is none of that

@@ -153,16 +153,22 @@ fn encode(compound: &CbCompoundArgs<'_>, status: Status, results: Vec<CallbackRe
     buffer.as_slice().to_vec()
 }
 
-/// One operation of a callback. The client keeps no delegations: what a server grants all the same is given back as soon as
-/// the OPEN is answered.
+/// One operation of a callback. A recall of what the client does not know may have overtaken the reply to the OPEN that it came
+/// with (RFC 8881 §10.2.1).
 fn one<'a>(operation: &CallbackArgOp<'_>, client: &Client) -> (Status, CallbackResOp<'a>) {
     use CallbackArgOp as Arg;
     use CallbackResOp as Result;
     let plain = |status: Status| if status == Status::Ok { Res::Ok(()) } else { Res::Fail(status) };
     let (status, make): (Status, fn(Res<()>) -> Result<'a>) = match operation {
-        Arg::CbRecall(_) if client.0.opens.are_under_way() => (Status::Delay, Result::CbRecall),
-        Arg::CbRecall(_) => (Status::BadStateid, Result::CbRecall),
-        Arg::CbRecallAny(_) => (Status::Ok, Result::CbRecallAny),
+        Arg::CbRecall(args) => {
+            let is_known = client.recall(&args.file.into(), args.stateid);
+            let unknown = if client.0.opens.are_under_way() { Status::Delay } else { Status::BadStateid };
+            (if is_known { Status::Ok } else { unknown }, Result::CbRecall)
+        }
+        Arg::CbRecallAny(args) => {
+            client.recall_any(args);
+            (Status::Ok, Result::CbRecallAny)
+        }
         Arg::CbRecallableObjAvail(_) => (Status::Ok, Result::CbRecallableObjAvail),
         Arg::CbWantsCancelled(_) => (Status::Ok, Result::CbWantsCancelled),
         Arg::CbPushDeleg(_) => (Status::RejectDeleg, Result::CbPushDeleg),

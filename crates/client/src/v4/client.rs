@@ -7,6 +7,7 @@ use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
 use super::callback::Callbacks;
+use super::delegations::Delegations;
 use super::identity::Identity;
 use super::opens::Opens;
 use super::recovery::Recovery;
@@ -57,6 +58,8 @@ pub(super) struct Inner {
     pub(super) recovery: Mutex<Recovery>,
     pub(super) opens: Opens,
     pub(super) watch: Watch,
+    pub(super) delegations: Delegations,
+    pub(super) uses_delegations: bool,
     pub(super) callbacks: Arc<Callbacks>,
     /// How many slots are asked for.
     pub(super) slots: u32,
@@ -108,6 +111,8 @@ impl Client {
             recovery: Mutex::new(recovery),
             opens: Opens::default(),
             watch: Watch::default(),
+            delegations: Delegations::default(),
+            uses_delegations: options.uses_delegations,
             callbacks: Arc::default(),
             slots,
             is_hard: options.is_hard,

@@ -49,5 +49,6 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: Known, slots: u32) ->
     if ok.fore.max_request_size.min(ok.fore.max_response_size) < MIN_USEFUL_BYTES {
         return Err(useless("its requests or replies are too small"));
     }
-    Ok(Session::new(known.client, Some(Channel::new(ok.session, ok.fore))))
+    let has_back_channel = ok.flags & CREATE_SESSION_CONN_BACK_CHAN != 0;
+    Ok(Session::new(known.client, Some(Channel::new(ok.session, ok.fore, has_back_channel))))
 }

@@ -32,6 +32,7 @@ impl OpenFile {
 
 async fn lock(file: &OpenFile, wanted: HeldLock) -> Result<()> {
     let _order = file.order.lock().await;
+    file.open_at_server().await?;
     let mut patience = Patience::new(file.client.0.is_hard);
     let mut repairs = 0;
     loop {

@@ -18,6 +18,8 @@ mod copy;
 mod create;
 mod create_session;
 mod deallocate;
+mod delegation_return;
+mod delegations;
 mod delegreturn;
 mod destroy_clientid;
 mod destroy_session;
@@ -65,6 +67,7 @@ mod wire;
 mod write;
 
 pub use client::Client;
+pub use delegations::Kind;
 pub use proto::nfs4::{MinorVersion, Stateid};
 
 pub(crate) use access::access;

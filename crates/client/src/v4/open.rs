@@ -3,11 +3,12 @@ use std::sync::Arc;
 use buffer::Buffer;
 use proto::nfs4::{
     ArgOp, Component, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenClaim,
-    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, StateOwner, Stateid, WANT_NO_DELEG,
+    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, StateOwner, Stateid, WANT_NO_DELEG, WANT_NO_PREFERENCE,
 };
 use vfs::{CreateMode, SetAttributes};
 
 use super::client::{Attempts, Client};
+use super::delegations::Kind;
 use super::delegreturn::delegreturn;
 use super::open_confirm::open_confirm;
 use super::open_file::{OpenFile, Share};
@@ -99,7 +100,7 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
         let session = client.session();
         let arguments = OpenArgs {
             seqid: owner.open_seqid,
-            share_access: access(opening.share, client.minor_version()),
+            share_access: client.wishes(&session, opening.share),
             share_deny: opening.share.deny,
             owner: StateOwner { client: session.client, owner: name.as_bytes() },
             how,
@@ -116,7 +117,8 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
     results.ok::<Putfh, _>()?;
     let ok = opened(results.next::<Open>()?, owner, &reply)?;
     let handle = Handle::from(results.ok::<Getfh, _>()?);
-    let stateid = settle(client, None, (&handle, &ok), owner).await?;
+    let granting = Granting { session: None, target: Some(&opening.target) };
+    let stateid = settle(client, &granting, (&handle, &ok), owner).await?;
     let found = attributes::neutral(&results.ok::<Getattr, _>()?).map_err(|reason| reply.error(reason))?;
     Ok((stateid, Entry { handle, attributes: found }))
 }
@@ -135,25 +137,71 @@ pub(super) fn opened<'r>(result: Res<OpenOk<'r>>, owner: &mut Owner, reply: &Rep
     }
 }
 
+/// For whom an OPEN was, beside its owner.
+pub(super) struct Granting<'a> {
+    /// The session that it must have been in, if it must.
+    pub(super) session: Option<&'a Arc<Session>>,
+    /// How the file was found, if that is certain.
+    pub(super) target: Option<&'a Target>,
+}
+
 /// Does what the server asks for behind an OPEN: the owner is confirmed, a delegation that nobody wanted given back.
 pub(super) async fn settle(
     client: &Client,
-    session: Option<&Arc<Session>>,
+    granting: &Granting<'_>,
     (handle, ok): (&Handle, &OpenOk<'_>),
     owner: &mut Owner,
 ) -> Result<Stateid> {
+    let session = granting.session;
     let delegation = match &ok.delegation {
-        Delegation::Read(delegation) => Some(delegation.stateid),
-        Delegation::Write(delegation) => Some(delegation.stateid),
+        Delegation::Read(delegation) => Some((Kind::Read, delegation.stateid, delegation.recall)),
+        Delegation::Write(delegation) => Some((Kind::Write, delegation.stateid, delegation.recall)),
         Delegation::None | Delegation::NoneExt(_) => None,
     };
-    if let Some(stateid) = delegation {
-        delegreturn(client, session, handle, stateid).await?;
+    match delegation {
+        Some((kind @ Kind::Read, stateid, is_recalled)) if client.takes_delegations() => {
+            client.give_back_soon(client.0.delegations.grant(kind, handle, stateid, granting.target));
+            if is_recalled {
+                client.recall(handle, stateid);
+            }
+        }
+        Some((_, stateid, _)) => delegreturn(client, session, handle, stateid).await?,
+        None => {}
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
         return open_confirm(client, session, (handle, ok.stateid), owner).await;
     }
     Ok(ok.stateid)
+}
+
+impl Client {
+    /// Whether delegations are held: in 4.0 the server would have to connect to the client for that.
+    fn takes_delegations(&self) -> bool {
+        self.0.uses_delegations && self.minor_version().has_sessions()
+    }
+
+    /// What is to be done with a file, and from 4.1 on whether a delegation would do: for what is read alone, where the server can
+    /// ask for it back.
+    fn wishes(&self, session: &Session, share: Share) -> u32 {
+        let has_back_channel = session.channel.as_ref().is_some_and(|channel| channel.has_back_channel);
+        match share == Share::READ && has_back_channel && self.takes_delegations() {
+            true => share.access | WANT_NO_PREFERENCE,
+            false => access(share, self.minor_version()),
+        }
+    }
+
+    /// Opens a file that the server has delegated, without asking it.
+    pub(crate) fn open_delegated(&self, target: &Target, share: Share) -> Option<Arc<OpenFile>> {
+        if share != Share::READ {
+            return None;
+        }
+        let delegations = &self.0.delegations;
+        let delegation = delegations.to_open(target)?;
+        let opening = Opening { target: Target::File(delegation.handle), share, create: None };
+        let file = OpenFile::delegated(self.clone(), &delegation, &opening, self.0.opens.take_owner());
+        // Whoever takes it to return it looks for such files afterwards, so that this one is seen by one of both.
+        delegations.is_held(&delegation).then_some(file)
+    }
 }
 
 /// The wishes of an OPEN: from 4.1 on, no delegation.

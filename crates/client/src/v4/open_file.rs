@@ -8,10 +8,11 @@ use proto::nfs4::{
 
 use super::client::Client;
 use super::close::close;
+use super::delegations::{Delegation, Kind};
 use super::free_stateid::free_stateid;
 use super::held_locks::HeldLocks;
 use super::lock::relock;
-use super::open::{Opening, Target, access, opened, settle};
+use super::open::{Granting, Opening, Target, access, opened, settle};
 use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
@@ -70,27 +71,49 @@ pub(super) struct Held {
     era: u32,
     /// Whether it was lost for good.
     is_lost: bool,
+    /// Whether it is open by a delegation alone, whose stateid it has: the server knows of no open.
+    is_delegated: bool,
 }
 
 /// By what right a file is opened again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
-    /// It was open before the server restarted.
-    Reclaim,
+    /// It was open before the server restarted, and maybe delegated.
+    Reclaim(Option<Kind>),
+    /// It is delegated to the client, which has opened it on its own.
+    Delegated(Stateid),
     /// None: others may have had it meanwhile.
     Anew,
 }
 
 impl OpenFile {
     pub(super) fn new(client: Client, handle: Handle, opening: &Opening, held: (Owner, Stateid)) -> Arc<OpenFile> {
-        let (owner, stateid) = held;
+        OpenFile::make(client, handle, opening, held, false)
+    }
+
+    /// A file that is open by a delegation alone.
+    pub(super) fn delegated(client: Client, delegation: &Delegation, opening: &Opening, owner: Owner) -> Arc<OpenFile> {
+        OpenFile::make(client, delegation.handle, opening, (owner, delegation.stateid), true)
+    }
+
+    fn make(
+        client: Client,
+        handle: Handle,
+        opening: &Opening,
+        (owner, stateid): (Owner, Stateid),
+        is_delegated: bool,
+    ) -> Arc<OpenFile> {
         let (target, share) = (opening.target.clone(), opening.share);
         let number = owner.number();
-        let held = Held { owner: Some(owner), stateid, locks: None, era: 0, is_lost: false };
+        let held = Held { owner: Some(owner), stateid, locks: None, era: 0, is_lost: false, is_delegated };
         let order = tokio::sync::Mutex::new(());
         let file = Arc::new(OpenFile { client, handle, target, share, number, held: Mutex::new(held), order });
         file.client.0.opens.insert(number, &file);
         file
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -161,12 +184,46 @@ impl OpenFile {
         self.client.to_the_end("CLOSE", async move { close(&file).await }).await
     }
 
-    /// Takes what is needed to close it; from then on it is closed.
+    /// Takes what is needed to close it, if the server has to be told; from then on it is closed.
     pub(super) fn take_owner(&self) -> Option<(Owner, Stateid)> {
         let mut held = self.held();
         let owner = held.owner.take()?;
         self.client.0.opens.remove(self.number);
+        if held.is_delegated {
+            self.client.0.opens.give_back(owner);
+            return None;
+        }
         Some((owner, self.newest(held.stateid)))
+    }
+
+    /// Opens at the server what is open by a delegation alone, which is about to be returned. Whoever calls this holds the lock
+    /// of the recovery.
+    ///
+    /// # Errors
+    /// As those of [`OpenFile::reclaim`].
+    pub(super) async fn claim(&self, session: &Arc<Session>, delegation: Stateid) -> Result<()> {
+        if !self.held().is_delegated {
+            return Ok(());
+        }
+        match self.open_again(session, Again::Delegated(delegation)).await {
+            // The server took the delegation away already.
+            Err(error) if is_about_state(&error) && !decides_nothing(&error) => self.open_anew(session).await,
+            Err(error) if !decides_nothing(&error) => {
+                self.note_loss(&error);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Makes sure that the server knows the open, which locks belong to.
+    pub(super) async fn open_at_server(&self) -> Result<()> {
+        if !self.held().is_delegated {
+            return Ok(());
+        }
+        let _recovery = self.client.0.recovery.lock().await;
+        let delegation = self.held().stateid;
+        self.claim(&self.client.session(), delegation).await
     }
 
     /// Reclaims the file and its locks after the server restarted. `false` when the server knows nothing of it, so that it is to
@@ -174,8 +231,8 @@ impl OpenFile {
     ///
     /// # Errors
     /// When the session is lost again, or there is no answer: then nothing is decided.
-    pub(super) async fn reclaim(&self, session: &Arc<Session>) -> Result<bool> {
-        match self.open_again(session, Again::Reclaim).await {
+    pub(super) async fn reclaim(&self, session: &Arc<Session>, delegation: Option<Kind>) -> Result<bool> {
+        match self.open_again(session, Again::Reclaim(delegation)).await {
             Ok(()) => Ok(true),
             Err(error) if decides_nothing(&error) => Err(error),
             Err(error) if is_no_reclaim(&error) => Ok(false),
@@ -240,7 +297,7 @@ impl OpenFile {
         if !is_kept {
             return super::close::close_in(session, self, owner, stateid).await;
         }
-        if again == Again::Reclaim { relock(self, session, stateid).await } else { Ok(()) }
+        if matches!(again, Again::Reclaim(_)) { relock(self, session, stateid).await } else { Ok(()) }
     }
 
     /// Opens the file once more, for as long as the server wants to be asked later.
@@ -258,7 +315,11 @@ impl OpenFile {
         let client = &self.client;
         let has_handles = client.minor_version().has_sessions();
         let (current, claim) = match again {
-            Again::Reclaim => (&self.handle, OpenClaim::Previous { delegation: DelegationType::None }),
+            Again::Reclaim(delegation) => {
+                let delegation = delegation.map_or(DelegationType::None, Kind::wire);
+                (&self.handle, OpenClaim::Previous { delegation })
+            }
+            Again::Delegated(stateid) => (&self.handle, OpenClaim::DelegCurFh { stateid }),
             Again::Anew if has_handles => (&self.handle, OpenClaim::Fh),
             // 4.0 opens by name alone, which may be another file's by now.
             Again::Anew => self.target.claim(),
@@ -278,7 +339,8 @@ impl OpenFile {
         results.ok::<Putfh, _>()?;
         let ok = opened(results.next::<Open>()?, owner, &reply)?;
         let found = Handle::from(results.ok::<Getfh, _>()?);
-        let stateid = settle(client, Some(session), (&found, &ok), owner).await?;
+        let granting = Granting { session: Some(session), target: None };
+        let stateid = settle(client, &granting, (&found, &ok), owner).await?;
         if found == self.handle || has_handles {
             return Ok(stateid);
         }
@@ -294,9 +356,11 @@ impl Held {
             Ok(stateid) => self.stateid = *stateid,
             Err(error) if decides_nothing(error) => return,
             // It is opened anew next.
-            Err(error) if again == Again::Reclaim && is_no_reclaim(error) => return,
+            Err(error) if matches!(again, Again::Reclaim(_)) && is_no_reclaim(error) => return,
+            Err(error) if matches!(again, Again::Delegated(_)) && is_about_state(error) => return,
             Err(_) => self.is_lost = true,
         }
+        self.is_delegated = false;
         self.era = self.era.wrapping_add(1);
         if again == Again::Anew {
             let had = self.locks.take();

@@ -1,7 +1,8 @@
 //! What is done when a session is lost, a slot is in doubt, or the server has forgotten the client.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
 use tokio::runtime;
@@ -10,6 +11,7 @@ use super::bind_conn_to_session::bind_conn_to_session;
 use super::callback;
 use super::client::{Client, Inner, Trouble};
 use super::create_session::create_session;
+use super::delegations::Kind;
 use super::destroy_clientid::destroy_clientid;
 use super::destroy_session::destroy_session;
 use super::exchange_id::{Known, exchange_id};
@@ -20,7 +22,7 @@ use super::request::Request;
 use super::session::Session;
 use super::setclientid::setclientid;
 use super::wire::Wire;
-use crate::Result;
+use crate::{Handle, Result};
 
 /// How often a step of making a session is tried while the server says "not now".
 const MAX_TRIES: u32 = 20;
@@ -38,12 +40,15 @@ pub(super) struct Recovery {
     pub(super) must_reclaim: bool,
     /// Whether what was open may be reclaimed: not at a server that is another one (RFC 8881 §8.4.2.1).
     is_same_server: bool,
+    /// The delegations that are to be reclaimed with the files.
+    claims: HashMap<Handle, Kind>,
 }
 
 impl Recovery {
     /// Makes the client known, and its first session.
     pub(super) async fn start(wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<(Session, Recovery)> {
-        let mut recovery = Recovery { known: None, scope: None, must_reclaim: false, is_same_server: true };
+        let mut recovery =
+            Recovery { known: None, scope: None, must_reclaim: false, is_same_server: true, claims: HashMap::new() };
         let session = recovery.new_client(wire, identity, slots).await?;
         Ok((session, recovery))
     }
@@ -103,7 +108,9 @@ impl Client {
             }
             self.reclaim_complete(&session).await?;
         }
-        tokio::spawn(renewal::renew(Arc::downgrade(&self.0), self.lease().await?));
+        let (asked, lease) = (Instant::now(), self.lease().await?);
+        self.0.delegations.renewed(asked, lease);
+        tokio::spawn(renewal::renew(Arc::downgrade(&self.0), lease));
         Ok(())
     }
 
@@ -113,6 +120,7 @@ impl Client {
     /// What the server says, which can be ignored: it forgets a silent client by itself.
     pub async fn close(self) -> Result<()> {
         self.0.opens.close_all().await;
+        self.give_back_all().await;
         let session = self.session();
         let Some(channel) = &session.channel else { return Ok(()) };
         let wire = self.wire(self.connection());
@@ -208,15 +216,20 @@ impl Client {
     /// of the server's grace period, which may wait for this client (RFC 8881 §8.4.2.1).
     pub(super) async fn reclaim(&self, recovery: &mut Recovery, session: &Arc<Session>) -> Result<()> {
         self.0.opens.forget_idle();
+        // A delegation of a file that nobody has open cannot be reclaimed, and is gone.
+        recovery.claims.extend(self.0.delegations.take_all().into_iter().map(|one| (one.handle, one.kind)));
         let mut forgotten = Vec::new();
         for file in self.0.opens.files() {
-            let is_had_back = recovery.is_same_server && file.reclaim(session).await?;
+            let delegation = recovery.claims.get(&file.handle).copied();
+            let delegation = delegation.filter(|_| self.has_delegation(&file.handle).is_none());
+            let is_had_back = recovery.is_same_server && file.reclaim(session, delegation).await?;
             if !is_had_back {
                 forgotten.push(file);
             }
         }
         self.reclaim_complete(session).await?;
         recovery.must_reclaim = false;
+        recovery.claims.clear();
         for file in forgotten {
             file.open_anew(session).await?;
         }

@@ -8,6 +8,7 @@ use proto::nfs4::{
 };
 
 use super::client::Client;
+use super::delegations::NameChange;
 use super::putfh;
 use super::request::Request;
 use crate::{Handle, Reason, Result, Status};
@@ -23,6 +24,7 @@ pub(crate) async fn rmdir(client: &Client, dir: &Handle, name: &[u8]) -> Result<
 }
 
 async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<()> {
+    let _change = NameChange::new(&client.0.delegations, dir, name);
     let mut buffer = Buffer::new();
     let attributes = Fattr::collect(&[AttributeValue::Type(FileType::Directory)], &mut buffer);
     let check = match is_dir {

@@ -1,7 +1,7 @@
 //! The lease is renewed before it ends (RFC 7530 §9.5, RFC 8881 §8.3).
 
 use std::sync::Weak;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::client::{Client, Inner};
 use super::request::Request;
@@ -20,11 +20,16 @@ pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(client) = client.upgrade().map(Client) else { return };
+        client.give_back_unused();
+        let now = Instant::now();
         if client.session().take_renewed() {
+            // Some time since the last look; `now` is past the start of the program by more than that.
+            client.0.delegations.renewed(now.checked_sub(pause).unwrap_or(now), lease);
             continue;
         }
-        if let Err(error) = client.renew_once().await {
-            tracing::debug!(server = %client.0.server, %error, "cannot renew the lease");
+        match client.renew_once().await {
+            Ok(()) => client.0.delegations.renewed(now, lease),
+            Err(error) => tracing::debug!(server = %client.0.server, %error, "cannot renew the lease"),
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Channel {
     pub(super) session: SessionId,
     pub(super) attributes: ChannelAttrs,
     pub(super) slots: Slots,
+    /// Whether the server calls the client in it.
+    pub(super) has_back_channel: bool,
 }
 
 impl Session {
@@ -47,8 +49,8 @@ impl Session {
 }
 
 impl Channel {
-    pub(super) fn new(session: SessionId, attributes: ChannelAttrs) -> Channel {
-        Channel { session, attributes, slots: Slots::new(attributes.max_requests) }
+    pub(super) fn new(session: SessionId, attributes: ChannelAttrs, has_back_channel: bool) -> Channel {
+        Channel { session, attributes, slots: Slots::new(attributes.max_requests), has_back_channel }
     }
 
     /// What stands in front of a request.

@@ -127,7 +127,7 @@ impl Client {
         for file in self.0.opens.files() {
             file.check(session).await?;
         }
-        Ok(())
+        self.check_delegations(session).await
     }
 
     /// Meets the file systems that moved, so that the server knows that the client knows (RFC 8881 §11.11.9.2). Whoever uses

@@ -78,7 +78,9 @@ async fn connect(job: &Job) -> Result<Mount, Error> {
     url.parameters.connections = None;
     let depth = usize::try_from(job.depth).unwrap_or(usize::MAX);
     let max_pending = job.options.max_pending.max(depth);
-    let mount = Mount::connect(&url, &Options { connections: 1, max_pending, ..job.options.clone() }).await?;
+    let mount =
+        Mount::connect(&url, &Options { connections: 1, max_pending, uses_delegations: false, ..job.options.clone() })
+            .await?;
     let sizes = mount.sizes();
     let max = if job.workload.writes() { sizes.read.min(sizes.write) } else { sizes.read };
     if job.block_bytes > max {

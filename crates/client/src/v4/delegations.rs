@@ -1,0 +1,314 @@
+//! Files that the server has delegated to this client (RFC 8881 §10.2, §10.4): while it holds such a promise, nobody else changes
+//! the file without its being asked for first, so that what is known of the file is believed and it is opened without asking.
+//!
+//! What is returned is believed no more from the moment on that somebody decides to return it; files that were opened under it are
+//! opened at the server before it goes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use proto::nfs4::{DelegationType, Stateid};
+
+use super::open::Target;
+use crate::Handle;
+use crate::cache::Order;
+
+/// The most delegations that are held; what was used longest ago is returned for a new one.
+const MAX_DELEGATIONS: usize = 4096;
+
+/// What a delegation allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Nobody else writes meanwhile.
+    Read,
+    /// Nobody else reads or writes meanwhile.
+    Write,
+}
+
+impl Kind {
+    /// As it stands in a claim.
+    pub(super) fn wire(self) -> DelegationType {
+        match self {
+            Kind::Read => DelegationType::Read,
+            Kind::Write => DelegationType::Write,
+        }
+    }
+}
+
+/// All delegations of a client.
+#[derive(Debug)]
+pub(super) struct Delegations {
+    table: Mutex<Table>,
+    /// How many there are, so that those who ask for one that cannot be there need no lock.
+    count: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Table {
+    held: Order<Handle, Arc<Delegation>>,
+    /// The names by which they were found: each leads there for as long as the delegation is held (RFC 8881 §10.4.4).
+    names: HashMap<(Handle, Vec<u8>), Handle>,
+    /// Until when the lease lasts for certain: a client that the server hears nothing of is promised nothing.
+    lease_until: Instant,
+}
+
+/// One delegation.
+#[derive(Debug)]
+pub(super) struct Delegation {
+    pub(super) handle: Handle,
+    pub(super) kind: Kind,
+    pub(super) stateid: Stateid,
+    /// The name by which it was found, and its directory.
+    name: Option<(Handle, Vec<u8>)>,
+    /// Whether the server let the file be opened, and nothing was done since that may change that.
+    is_open_allowed: AtomicBool,
+    /// Whether it was used since somebody looked last.
+    is_used: AtomicBool,
+}
+
+impl Default for Delegations {
+    fn default() -> Self {
+        let table = Table { held: Order::default(), names: HashMap::new(), lease_until: Instant::now() };
+        Delegations { table: Mutex::new(table), count: AtomicUsize::new(0) }
+    }
+}
+
+impl Delegations {
+    /// Notes a delegation that came with an OPEN. Gives what has to be returned for it, if there are too many.
+    pub(super) fn grant(
+        &self,
+        kind: Kind,
+        file: &Handle,
+        stateid: Stateid,
+        target: Option<&Target>,
+    ) -> Option<Arc<Delegation>> {
+        let name = match target {
+            Some(Target::Name { dir, name }) => Some((*dir, name.clone())),
+            Some(Target::File(_)) | None => None,
+        };
+        let delegation = Delegation {
+            handle: *file,
+            kind,
+            stateid,
+            name: name.clone(),
+            is_open_allowed: AtomicBool::new(true),
+            is_used: AtomicBool::new(true),
+        };
+        let mut table = self.lock();
+        let earlier = table.held.insert(*file, Arc::new(delegation));
+        table.unname(earlier.as_deref());
+        table.names.extend(name.map(|name| (name, *file)));
+        let excess = if table.held.len() > MAX_DELEGATIONS { table.pop() } else { None };
+        self.count.store(table.held.len(), Ordering::Relaxed);
+        excess
+    }
+
+    /// What is held of a file while the lease lasts.
+    pub(super) fn held(&self, file: &Handle) -> Option<Arc<Delegation>> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut table = self.lock();
+        if Instant::now() >= table.lease_until {
+            return None;
+        }
+        let delegation = table.held.get(file)?;
+        delegation.is_used.store(true, Ordering::Relaxed);
+        Some(Arc::clone(delegation))
+    }
+
+    /// What is held of the file that is to be opened, if the server need not be asked whether it may be.
+    pub(super) fn to_open(&self, target: &Target) -> Option<Arc<Delegation>> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let file = match target {
+            Target::File(file) => *file,
+            Target::Name { dir, name } => self.named(dir, name)?,
+        };
+        self.held(&file).filter(|delegation| delegation.is_open_allowed.load(Ordering::Relaxed))
+    }
+
+    fn named(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
+        self.lock().names.get(&(*dir, name.to_vec())).copied()
+    }
+
+    /// Notes that this client is about to change what a name leads to, or has done so.
+    fn forget_name(&self, dir: &Handle, name: &[u8]) {
+        if self.count.load(Ordering::Relaxed) > 0 {
+            self.lock().names.remove(&(*dir, name.to_vec()));
+        }
+    }
+
+    /// Notes that this client may have changed who may open a file.
+    pub(super) fn ask_before_opening(&self, file: &Handle) {
+        if self.count.load(Ordering::Relaxed) > 0
+            && let Some(delegation) = self.lock().held.get(file)
+        {
+            delegation.is_open_allowed.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the delegation of this stateid out, to be returned: from now on nobody relies on it.
+    pub(super) fn take(&self, file: &Handle, stateid: Stateid) -> Option<Arc<Delegation>> {
+        let mut table = self.lock();
+        // From its recall on the server may name another sequence number of it.
+        let is_it = table.held.get(file).is_some_and(|held| held.stateid.other == stateid.other);
+        let taken = if is_it { table.held.remove(file) } else { None };
+        table.unname(taken.as_deref());
+        self.count.store(table.held.len(), Ordering::Relaxed);
+        taken
+    }
+
+    /// Whether this very one is held still.
+    pub(super) fn is_held(&self, delegation: &Arc<Delegation>) -> bool {
+        self.lock().held.get(&delegation.handle).is_some_and(|held| Arc::ptr_eq(held, delegation))
+    }
+
+    /// Takes all of them out.
+    pub(super) fn take_all(&self) -> Vec<Arc<Delegation>> {
+        let mut table = self.lock();
+        let all = std::iter::from_fn(|| table.pop()).collect();
+        self.count.store(0, Ordering::Relaxed);
+        all
+    }
+
+    /// Takes out those of these kinds that were used longest ago, until no more than `keep` are left.
+    pub(super) fn take_excess(&self, keep: usize, kinds: &[Kind]) -> Vec<Arc<Delegation>> {
+        let all = self.all();
+        let concerned: Vec<_> = all.into_iter().filter(|delegation| kinds.contains(&delegation.kind)).collect();
+        let excess = concerned.len().saturating_sub(keep);
+        concerned.into_iter().take(excess).filter_map(|one| self.take(&one.handle, one.stateid)).collect()
+    }
+
+    /// Those that nobody used since this was asked last.
+    pub(super) fn unused(&self) -> Vec<Arc<Delegation>> {
+        self.all().into_iter().filter(|delegation| !delegation.is_used.swap(false, Ordering::Relaxed)).collect()
+    }
+
+    /// All of them, the one that was used longest ago first.
+    pub(super) fn all(&self) -> Vec<Arc<Delegation>> {
+        self.lock().held.iter().map(|(_, delegation)| Arc::clone(delegation)).collect()
+    }
+
+    /// Notes that the server heard of the client at `heard` or later.
+    pub(super) fn renewed(&self, heard: Instant, lease: Duration) {
+        self.lock().lease_until = heard + lease;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A change of this client's of what a name leads to, from before it is sent until it is over.
+pub(super) struct NameChange<'a> {
+    delegations: &'a Delegations,
+    name: (&'a Handle, &'a [u8]),
+}
+
+impl<'a> NameChange<'a> {
+    pub(super) fn new(delegations: &'a Delegations, dir: &'a Handle, name: &'a [u8]) -> NameChange<'a> {
+        delegations.forget_name(dir, name);
+        NameChange { delegations, name: (dir, name) }
+    }
+}
+
+impl Drop for NameChange<'_> {
+    /// Whatever was opened by that name meanwhile may have been so before the change.
+    fn drop(&mut self) {
+        self.delegations.forget_name(self.name.0, self.name.1);
+    }
+}
+
+impl Table {
+    /// Takes out what was used longest ago.
+    fn pop(&mut self) -> Option<Arc<Delegation>> {
+        let (_, delegation) = self.held.pop_oldest()?;
+        self.unname(Some(&delegation));
+        Some(delegation)
+    }
+
+    /// Forgets the name of one that is not held any more, unless it leads to another file by now.
+    fn unname(&mut self, gone: Option<&Delegation>) {
+        let Some(Delegation { handle, name: Some(name), .. }) = gone else { return };
+        if self.names.get(name) == Some(handle) {
+            self.names.remove(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(90);
+
+    fn handle(number: u32) -> Handle {
+        Handle::new(&number.to_be_bytes()).unwrap()
+    }
+
+    fn stateid(number: u32) -> Stateid {
+        let mut other = [0; 12];
+        other[..4].copy_from_slice(&number.to_be_bytes());
+        Stateid { seqid: 1, other }
+    }
+
+    fn target(name: &[u8]) -> Target {
+        Target::Name { dir: handle(0), name: name.to_vec() }
+    }
+
+    fn granted() -> Delegations {
+        let delegations = Delegations::default();
+        delegations.renewed(Instant::now(), LEASE);
+        assert!(delegations.grant(Kind::Read, &handle(1), stateid(1), Some(&target(b"one"))).is_none());
+        delegations
+    }
+
+    #[test]
+    fn file_is_opened_by_its_name_and_by_its_handle_until_somebody_changes_what_counts() {
+        let delegations = granted();
+        assert!(delegations.to_open(&target(b"one")).is_some());
+        assert!(delegations.to_open(&target(b"other")).is_none());
+        delegations.forget_name(&handle(0), b"one");
+        assert!(delegations.to_open(&target(b"one")).is_none());
+        assert!(delegations.to_open(&Target::File(handle(1))).is_some());
+        delegations.ask_before_opening(&handle(1));
+        assert!(delegations.to_open(&Target::File(handle(1))).is_none());
+        assert!(delegations.held(&handle(1)).is_some());
+    }
+
+    #[test]
+    fn nothing_is_believed_when_the_lease_may_be_over() {
+        let delegations = granted();
+        delegations.renewed(Instant::now(), Duration::ZERO);
+        assert!(delegations.held(&handle(1)).is_none());
+        delegations.renewed(Instant::now(), LEASE);
+        assert!(delegations.held(&handle(1)).is_some());
+    }
+
+    #[test]
+    fn recall_of_another_delegation_takes_none() {
+        let delegations = granted();
+        assert!(delegations.take(&handle(1), stateid(2)).is_none());
+        assert!(delegations.take(&handle(1), Stateid { seqid: 7, ..stateid(1) }).is_some());
+        assert!(delegations.to_open(&target(b"one")).is_none());
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_goes_first() {
+        let delegations = granted();
+        (2..=4).for_each(|number| drop(delegations.grant(Kind::Read, &handle(number), stateid(number), None)));
+        delegations.held(&handle(2));
+        let taken: Vec<Handle> = delegations.take_excess(2, &[Kind::Read]).iter().map(|one| one.handle).collect();
+        assert_eq!(taken, [handle(1), handle(3)]);
+        assert!(delegations.take_excess(0, &[Kind::Write]).is_empty());
+        for number in 10..10 + MAX_DELEGATIONS as u32 - 2 {
+            assert!(delegations.grant(Kind::Read, &handle(number), stateid(number), None).is_none());
+        }
+        let one_more = delegations.grant(Kind::Read, &handle(9), stateid(9), None);
+        assert_eq!(one_more.map(|one| one.handle), Some(handle(4)));
+    }
+}
