@@ -51,7 +51,7 @@ pub struct File {
     /// How its bytes are read and written, by whatever task does it.
     io: Arc<Io>,
     /// Its bytes in memory, unless the mount keeps none.
-    data: Option<FileData>,
+    data: Option<Box<FileData>>,
 }
 
 impl Mount {
@@ -145,7 +145,8 @@ impl File {
         let io = Arc::new(io);
         let cut_to = options.create.as_ref().and_then(|(_, set)| set.size_bytes);
         let is_cut = cut_to == Some(entry.attributes.size_bytes);
-        let data = (!mount.options().caching.is_direct).then(|| FileData::open(&io, &entry.attributes, is_cut));
+        let data =
+            (!mount.options().caching.is_direct).then(|| Box::new(FileData::open(&io, &entry.attributes, is_cut)));
         File { mount: mount.clone(), entry, open, io, data }
     }
 

@@ -137,7 +137,7 @@ impl Mount {
     }
 
     /// Notes that this client changed a file, or may have when the reply was lost, and that nobody told what it is like now.
-    pub(super) fn outdate(&self, file: &Handle) {
+    pub(crate) fn outdate(&self, file: &Handle) {
         self.caches().attributes.outdate(file);
     }
 
@@ -148,7 +148,7 @@ impl Mount {
     }
 
     /// Notes that this client changed what a name leads to, and with it how many names its file has.
-    pub(super) fn outdate_name(&self, place: Place<'_>) {
+    pub(crate) fn outdate_name(&self, place: Place<'_>) {
         self.caches().directories.outdate(self.ask(), place.dir);
         if let Some(file) = self.caches().names.outdate(self.ask(), place) {
             self.outdate(&file);

@@ -238,6 +238,10 @@ impl Filling {
     async fn run(mut self) {
         let Some(job) = &self.job else { return };
         let result = read(&self.io, job.offset, job.bytes).await;
+        if result.as_ref().is_ok_and(|bytes| bytes.len() < job.bytes) {
+            // The file is shorter than its attributes say.
+            self.io.mount.outdate(&self.io.handle);
+        }
         if let Some(job) = self.job.take() {
             self.io.mount.blocks().lock().end_job(&job, result);
         }
