@@ -1,8 +1,12 @@
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use client::copy::{self, CopyError, CopyOptions, Summary};
-use client::{Follow, Status, Url};
+use client::{Follow, Mount, Status, Url};
 use vfs::FileKind;
 
 use crate::failure::Failure;
@@ -10,7 +14,9 @@ use crate::interruption;
 use crate::progress::CopyProgress;
 use crate::remote::{self, ConnectFlags, Location, Session, about};
 
-/// Copy files between this machine and a server.
+/// Copy files between this machine and a server, or between servers.
+///
+/// A server of NFSv4.2 clones or copies its own files by itself. Holes stay holes wherever they can be told.
 ///
 /// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite is given.
 #[derive(Debug, Args)]
@@ -18,7 +24,7 @@ pub struct Flags {
     /// What to copy: a path, or a URL such as nfs://host/export/dir.
     #[arg(value_name = "SRC")]
     from: Location,
-    /// Where to: a path or a URL, the other of the two kinds. An existing directory takes the copy in.
+    /// Where to: a path or a URL; one of the two is a URL at least. An existing directory takes the copy in.
     #[arg(value_name = "DST")]
     to: Location,
     /// Copy directories too, with all that is in them.
@@ -43,22 +49,43 @@ pub struct Flags {
 /// Copies.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let interrupted = interruption::listen()?;
+    let mounts = Mounts::default();
     remote::run(async {
-        tokio::select! {
-            result = copy_either_way(flags) => result,
+        let result = tokio::select! {
+            result = copy_either_way(flags, &mounts) => return result,
             Ok(signal) = interrupted => Err(Failure::Interrupted { signal, left: INTERRUPTED }),
-        }
+        };
+        mounts.cancel_copies().await;
+        result
     })
+}
+
+/// How long a server may take to cancel what it copies by itself when the user does not want it any more.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The mount whose server copies by itself.
+#[derive(Default)]
+struct Mounts(RefCell<Option<Mount>>);
+
+impl Mounts {
+    /// Waits until the copies are cancelled that nobody waits for any more.
+    async fn cancel_copies(&self) {
+        let mount = self.0.take();
+        if let Some(mount) = mount {
+            // A server that does not answer goes on alone.
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, mount.copies_ended()).await;
+        }
+    }
 }
 
 /// What is left of a copy that was interrupted.
 const INTERRUPTED: &str = "files that were being copied are incomplete; --overwrite copies everything anew";
 
-async fn copy_either_way(flags: &Flags) -> Result<(), Failure> {
+async fn copy_either_way(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     match (&flags.from, &flags.to) {
         (Location::Local(from), Location::Remote(to)) => upload(from, to, flags).await,
         (Location::Remote(from), Location::Local(to)) => download(from, to, flags).await,
-        (Location::Remote(_), Location::Remote(_)) => Err(Failure::NoLocalSide),
+        (Location::Remote(from), Location::Remote(to)) => between(from, to, flags, mounts).await,
         (Location::Local(_), Location::Local(_)) => Err(Failure::NoRemoteSide),
     }
 }
@@ -70,16 +97,7 @@ async fn upload(from: &Path, to: &Url, flags: &Flags) -> Result<(), Failure> {
         return Err(Failure::IsDirectory { file: from.display().to_string() });
     }
     let session = Session::open(to, &flags.connect).await?;
-    let mut target = session.below();
-    match session.mount.walk(&target, Follow::Links).await {
-        Ok(found) if found.attributes.kind == FileKind::Directory => {
-            target.push(b'/');
-            target.extend_from_slice(&local_name(from)?);
-        }
-        Ok(_) => {}
-        Err(error) if error.status() == Some(Status::NoEntry) => {}
-        Err(error) => return Err(about(session.name())(error)),
-    }
+    let target = target_path(&session, || local_name(from)).await?;
     let progress = CopyProgress::start(flags.verify);
     let copied = copy::upload(&session.mount, from, &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
@@ -95,6 +113,35 @@ async fn download(from: &Url, to: &Path, flags: &Flags) -> Result<(), Failure> {
     let progress = CopyProgress::start(flags.verify);
     let copied = copy::download(&session.mount, &session.below(), &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
+}
+
+async fn between(from: &Url, to: &Url, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
+    let (source, target) = Session::open_pair(from, to, &flags.connect).await?;
+    let found = source.find(Follow::Nothing).await?;
+    if found.attributes.kind == FileKind::Directory && !flags.recursive {
+        return Err(Failure::IsDirectory { file: source.name() });
+    }
+    let path = target_path(&target, || Ok(remote_name(from).into_os_string().into_vec())).await?;
+    mounts.0.replace(Some(target.mount.clone()));
+    let progress = CopyProgress::start(flags.verify);
+    let options = flags.options(&progress);
+    let copied = copy::between((&source.mount, &source.below()), (&target.mount, &path), &options).await;
+    flags.finish(&progress, copied, || source.name())
+}
+
+/// The path of the copy: the one that is named, or in the directory that it names.
+async fn target_path(session: &Session, name: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
+    let mut target = session.below();
+    match session.mount.walk(&target, Follow::Links).await {
+        Ok(found) if found.attributes.kind == FileKind::Directory => {
+            target.push(b'/');
+            target.extend_from_slice(&name()?);
+        }
+        Ok(_) => {}
+        Err(error) if error.status() == Some(Status::NoEntry) => {}
+        Err(error) => return Err(about(session.name())(error)),
+    }
+    Ok(target)
 }
 
 impl Flags {
@@ -117,10 +164,12 @@ impl Flags {
         let elapsed = progress.finish();
         let summary = copied.map_err(|source| Failure::Copy { file: name(), source })?;
         if self.verbose {
-            let Summary { files, directories, symlinks, special_files, hard_links, bytes, .. } = summary;
+            let Summary { files, directories, symlinks, special_files, hard_links, bytes, server_bytes, .. } = summary;
+            let by_server =
+                if server_bytes > 0 { format!(", {server_bytes} of them by the server") } else { String::new() };
             eprintln!(
                 "copied {files} files, {directories} directories, {symlinks} symbolic links, {hard_links} hard links, \
-                 {special_files} special files: {bytes} bytes in {:.2} s{}",
+                 {special_files} special files: {bytes} bytes{by_server} in {:.2} s{}",
                 elapsed.as_secs_f64(),
                 if self.verify { ", every byte compared" } else { "" },
             );
@@ -131,7 +180,6 @@ impl Flags {
 
 /// The name of what is copied, in a directory that takes it in. A path such as `..` has one only when it is resolved.
 fn local_name(from: &Path) -> Result<Vec<u8>, Failure> {
-    use std::os::unix::ffi::OsStrExt;
     let name = |path: &Path| path.file_name().map(|name| name.as_bytes().to_vec());
     if let Some(name) = name(from) {
         return Ok(name);
@@ -141,8 +189,6 @@ fn local_name(from: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 fn remote_name(from: &Url) -> PathBuf {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
     let last = from.path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty());
     PathBuf::from(OsStr::from_bytes(last.unwrap_or_default()))
 }

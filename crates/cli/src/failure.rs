@@ -74,9 +74,6 @@ pub enum Failure {
         /// Why.
         source: client::copy::CopyError,
     },
-    /// Both sides of a copy are on servers.
-    #[error("one of SRC and DST has to be a path on this machine; copy in two steps")]
-    NoLocalSide,
     /// Both sides of a copy are here.
     #[error("neither SRC nor DST is a URL that begins with nfs://; cp copies local files")]
     NoRemoteSide,

@@ -71,7 +71,7 @@ fn failure_names_the_file_and_the_reason_and_ends_with_1() {
         (&["cp", local, &server.url("/mem/x")], &[local, "No such file"]),
         (&["cp", &url, local], &[&url, "no such file"]),
         (&["cp", local, local], &["nfs://"]),
-        (&["cp", &url, &url], &["on this machine"]),
+        (&["cp", &url, &url], &[&url, "no such file"]),
         (&["ls", &server.url("/elsewhere")], &["/elsewhere", "no such file"]),
         (&["ls", "nfs://127.0.0.1:1/x"], &["127.0.0.1:1", "check that the server runs"]),
         (&["ls", "nfs://127.0.0.9/x"], &["127.0.0.9:111", "name the server's port"]),
@@ -158,6 +158,31 @@ fn interrupted_copy_says_that_files_are_incomplete() {
     let url = server.url("/mem/copy");
     let said = interrupt(&["cp", local.to_str().unwrap(), &url], || wharf(&["stat", &url]).status.success());
     assert!(said.contains("interrupted; files that were being copied are incomplete"), "{said}");
+}
+
+#[test]
+fn copy_that_the_server_makes_is_cancelled_when_it_is_interrupted() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "--fault", "write:delay=50ms", "mem:128M"]);
+    let size = 40 << 20;
+    let local = scratch.path("local");
+    fs::write(&local, vec![1; size]).unwrap();
+    let (url, copy) = (server.url("/mem/file?version=4.2"), server.url("/mem/copy?version=4.2"));
+    wharf_ok(&["cp", local.to_str().unwrap(), &url]);
+    let copied = || -> Option<u64> {
+        let output = wharf(&["stat", "--json", &copy]);
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        told[0]["size_bytes"].as_u64()
+    };
+    let said = interrupt(&["cp", &url, &copy], || copied().is_some_and(|bytes| bytes > 0));
+    assert!(said.contains("interrupted"), "{said}");
+    let left = copied().unwrap();
+    // Each write takes longer than this all, so that a copy that went on would be seen in the next looks.
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(copied().unwrap(), left);
+    assert!(left < size as u64, "{left} of {size}");
 }
 
 #[test]

@@ -52,6 +52,64 @@ fn tree_comes_back_from_memory_over_ipv6_as_it_went() {
 }
 
 #[test]
+fn tree_goes_from_server_to_server_and_between_exports_of_one() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    let server = Server::start(2, &["--no-root-squash", export.to_str().unwrap(), "mem:64M"]);
+    let other = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    make_tree(&export.join("tree"));
+    let expected = snapshot(&export.join("tree"));
+    for way in ["version=2&proto=udp", "version=3", "version=4.0", "version=4.2"] {
+        let source = format!("{}?{way}", server.url(export.join("tree")));
+        for server in [&server, &other] {
+            let (copy, back) = (format!("{}?{way}", server.url("/mem/copy")), scratch.path("back"));
+            wharf_ok(&["cp", "-r", "--verify", &source, &copy]);
+            wharf_ok(&["cp", "-r", &copy, back.to_str().unwrap()]);
+            assert!(snapshot(&back) == expected, "{way}: the copy is another one");
+            wharf_ok(&["rm", "-r", &copy]);
+            fs::remove_dir_all(&back).unwrap();
+        }
+    }
+    let (first, second) = (server.url(export.join("tree")), server.url(export.join("tree/below")));
+    let refused = wharf(&["cp", "-r", &first, &second]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("inside of what is copied"), "{refused:?}");
+}
+
+#[test]
+fn holes_stay_holes_on_every_way_of_4_2() {
+    use std::os::unix::fs::MetadataExt;
+    let scratch = Scratch::new();
+    let (export, mem) = (scratch.dir("export"), "/mem");
+    let server = Server::start(2, &["--no-root-squash", export.to_str().unwrap(), "mem:64M"]);
+    let local = scratch.path("local");
+    let file = fs::File::create(&local).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[7; 100_000], 3 << 20).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let blocks = |path: &std::path::Path| fs::metadata(path).unwrap().blocks();
+    let most = blocks(&local) + 64;
+    let way = |path: &str| format!("{path}?version=4.2");
+    let (first, second) = (way(&server.url(export.join("first"))), way(&server.url(export.join("second"))));
+    let third = way(&server.url(format!("{mem}/third")));
+    let back = scratch.path("back");
+    wharf_ok(&["cp", local.to_str().unwrap(), &first]);
+    wharf_ok(&["cp", &first, &second]);
+    wharf_ok(&["cp", "-v", &second, &third]);
+    wharf_ok(&["cp", &third, back.to_str().unwrap()]);
+    for copy in [export.join("first"), export.join("second"), back] {
+        let metadata = fs::metadata(&copy).unwrap();
+        assert!(
+            metadata.blocks() <= most && metadata.len() == 1 << 30,
+            "{}: {} blocks",
+            copy.display(),
+            metadata.blocks()
+        );
+        let mut bytes = [0; 100_002];
+        std::os::unix::fs::FileExt::read_exact_at(&fs::File::open(&copy).unwrap(), &mut bytes, (3 << 20) - 1).unwrap();
+        assert!(bytes[1..100_001] == [7; 100_000] && (bytes[0], bytes[100_001]) == (0, 0), "{}", copy.display());
+    }
+}
+
+#[test]
 fn every_command_does_in_each_version_what_its_name_says() {
     let scratch = Scratch::new();
     let export = scratch.dir("export");

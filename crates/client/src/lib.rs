@@ -54,7 +54,7 @@ pub use credentials::Credentials;
 pub use dir::{Dir, Entries};
 pub use directory::Listing;
 pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
-pub use file::{Access, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
+pub use file::{Access, Copying, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
 pub use filesystem::RemoteFs;
 pub use handle::Handle;
 pub use location::Location;

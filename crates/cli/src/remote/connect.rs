@@ -1,4 +1,4 @@
-use client::{Entry, Follow, Mount, Url};
+use client::{Entry, Follow, Mount, Url, Version};
 
 use super::{ConnectFlags, about};
 use crate::failure::Failure;
@@ -33,6 +33,28 @@ impl Session {
             return Ok((first, second));
         }
         Err(Failure::TwoExports { first: first.name(), second: second.name() })
+    }
+
+    /// Mounts what two URLs are in; both sessions share one mount where one server of NFSv4 has both, of whatever exports.
+    ///
+    /// # Errors
+    /// As those of [`Session::open`].
+    pub async fn open_pair(first: &Url, second: &Url, flags: &ConnectFlags) -> Result<(Session, Session), Failure> {
+        let source = Session::open(first, flags).await?;
+        let is_one_server =
+            (&first.host, first.port, &first.parameters) == (&second.host, second.port, &second.parameters);
+        if is_one_server && source.mount.version() >= Version::V4_0 {
+            // All exports are below the root of a server of NFSv4.
+            let top = Url { path: b"/".to_vec(), ..first.clone() };
+            let mount = Session::open(&top, flags).await?.mount;
+            let session = |url: &Url| Session { mount: mount.clone(), url: url.clone(), below: url.path.clone() };
+            return Ok((session(first), session(second)));
+        }
+        let target = Session::open(second, flags).await?;
+        if source.is_with(&target) {
+            return Ok((Session { mount: target.mount.clone(), ..source }, target));
+        }
+        Ok((source, target))
     }
 
     fn is_with(&self, other: &Session) -> bool {

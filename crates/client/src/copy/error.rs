@@ -25,6 +25,18 @@ pub enum CopyError {
         /// The target.
         path: Vec<u8>,
     },
+    /// The file would be copied onto itself.
+    #[error("{}: the copy would be the file itself", path.escape_ascii())]
+    Itself {
+        /// The file.
+        path: Vec<u8>,
+    },
+    /// The tree would be copied into itself, without end.
+    #[error("{}: the copy is inside of what is copied", path.escape_ascii())]
+    IntoItself {
+        /// Where the copy was met.
+        path: Vec<u8>,
+    },
     /// The copy is not what the original is.
     #[error("{}: the copy differs from the original at byte {offset}", path.escape_ascii())]
     Differs {

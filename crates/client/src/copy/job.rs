@@ -1,4 +1,5 @@
 use std::future::Future;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,6 +16,14 @@ pub(super) struct Job {
     files: Arc<Semaphore>,
     transfers: Arc<Semaphore>,
     summary: Mutex<Summary>,
+    pub(super) ways: Ways,
+}
+
+/// What the server was found to be unable to do.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    pub(super) is_without_clone: AtomicBool,
+    pub(super) is_without_copy: AtomicBool,
 }
 
 impl Job {
@@ -25,6 +34,7 @@ impl Job {
             transfers: Arc::new(Semaphore::new(options.transfers.clamp(1, CopyOptions::MAX_TRANSFERS))),
             options: options.clone(),
             summary: Mutex::new(Summary::default()),
+            ways: Ways::default(),
         }
     }
 
@@ -49,7 +59,15 @@ impl Job {
             summary.bytes += bytes;
             summary.data_bytes += on_wire;
         }
-        self.tell(Event::Copied(bytes));
+        if bytes > 0 {
+            self.tell(Event::Copied(bytes));
+        }
+    }
+
+    /// Counts bytes that the server copied by itself.
+    pub(super) fn copied_there(&self, bytes: u64) {
+        self.count().server_bytes += bytes;
+        self.copied(bytes, 0);
     }
 
     /// Waits until one more transfer may be on its way.

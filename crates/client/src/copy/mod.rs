@@ -1,4 +1,4 @@
-//! Copies of whole trees between this machine and a mounted export.
+//! Copies of whole trees between this machine and a mounted export, and between exports.
 //!
 //! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
 //! when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
@@ -10,10 +10,16 @@
 
 mod download;
 mod error;
+mod holes;
 mod job;
 mod links;
 mod local;
+mod place;
+mod reading;
 mod receive;
+mod relay;
+mod remote;
+mod safety;
 mod send;
 mod upload;
 mod verify;
@@ -90,6 +96,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Bytes that went over the wire; less than the above by the holes.
     pub data_bytes: u64,
+    /// Bytes that the server copied by itself, from one of its files to another.
+    pub server_bytes: u64,
 }
 
 impl CopyOptions {
@@ -154,5 +162,23 @@ pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions
 pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptions) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(mount, options));
     download::run(&job, from, to).await?;
+    Ok(job.summary())
+}
+
+/// Copies a file or a tree of one mount to `to`, a path below the root of another one, or the same, whose directory exists.
+///
+/// Where both are the same mount of NFSv4.2 the server copies by itself: files share their data where it can do that (CLONE), and
+/// are copied there otherwise (COPY). In all other cases the data goes through here. A copy that the server makes when this future is
+/// dropped is cancelled; [`Mount::copies_ended`] waits for that.
+///
+/// # Errors
+/// As those of [`upload()`].
+pub async fn between(
+    (source, from): (&Mount, &[u8]),
+    (target, to): (&Mount, &[u8]),
+    options: &CopyOptions,
+) -> Result<Summary, CopyError> {
+    let job = Arc::new(Job::new(target, options));
+    remote::run(&job, (source, from), to).await?;
     Ok(job.summary())
 }

@@ -10,13 +10,8 @@ use bytes::Bytes;
 use tokio::task::JoinSet;
 
 use super::job::Job;
-use super::{CopyError, Event, LocalError, local, verify};
-use crate::{Entry, Handle};
-
-/// What holes are made of: blocks of this many zeros, as most file systems have them.
-const HOLE_BYTES: usize = 4096;
-/// A block of a hole.
-const HOLE: [u8; HOLE_BYTES] = [0; HOLE_BYTES];
+use super::{CopyError, Event, LocalError, holes, local, reading, verify};
+use crate::{Entry, Segment};
 
 /// A file to receive.
 pub(super) struct Receiving {
@@ -47,31 +42,34 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
 
 async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>) -> Result<(), CopyError> {
     let attributes = &file.from.attributes;
-    let (size, step) = (attributes.size_bytes, u64::from(job.mount.sizes().read));
-    // No READ of these versions tells a hole; a file that takes less than its length has some.
-    let has_holes = attributes.used_bytes < size;
+    let (size, step) = (attributes.size_bytes, job.mount.sizes().read as usize);
+    let source =
+        Arc::new(reading::Source::open(&job.mount, &file.from).await.map_err(|error| error.about(&file.path))?);
     let mut parts = JoinSet::new();
     let mut offset = 0;
-    while offset < size {
-        let permit = job.transfer().await;
-        let part = Part {
-            job: Arc::clone(job),
-            from: file.from.handle,
-            path: file.path.clone(),
-            target: Arc::clone(target),
-            to: file.to.clone(),
-            has_holes,
-        };
-        let end = size.min(offset + step);
-        parts.spawn(async move {
-            let _permit = permit;
-            part.copy(offset, end).await
-        });
-        while let Some(done) = parts.try_join_next() {
-            done??;
+    while let Some(data) = source.next_data(offset, size).await.map_err(|error| error.about(&file.path))? {
+        job.copied(data.start - offset, 0);
+        for start in data.clone().step_by(step) {
+            let permit = job.transfer().await;
+            let part = Part {
+                job: Arc::clone(job),
+                source: Arc::clone(&source),
+                path: file.path.clone(),
+                target: Arc::clone(target),
+                to: file.to.clone(),
+            };
+            let end = data.end.min(start.saturating_add(step as u64));
+            parts.spawn(async move {
+                let _permit = permit;
+                part.copy(start, end).await
+            });
+            while let Some(done) = parts.try_join_next() {
+                done??;
+            }
         }
-        offset = end;
+        offset = data.end;
     }
+    job.copied(size - offset, 0);
     while let Some(done) = parts.join_next().await {
         done??;
     }
@@ -81,11 +79,10 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>) -> Resul
 /// A range of a file.
 struct Part {
     job: Arc<Job>,
-    from: Handle,
+    source: Arc<reading::Source>,
     path: Vec<u8>,
     target: Arc<File>,
     to: PathBuf,
-    has_holes: bool,
 }
 
 impl Part {
@@ -93,20 +90,28 @@ impl Part {
         let mut offset = start;
         while offset < end {
             let count = u32::try_from(end - offset).unwrap_or(u32::MAX);
-            let read = self.job.mount.read(&self.from, offset, count).await.map_err(|error| error.about(&self.path))?;
-            if read.bytes.is_empty() {
+            let read = self.source.read(offset, count).await.map_err(|error| error.about(&self.path))?;
+            let length = read.length();
+            if length == 0 {
                 return Err(CopyError::Shrank { path: self.path });
             }
-            let length = read.bytes.len() as u64;
-            self.put(offset, read.bytes).await?;
-            self.job.copied(length, length);
+            for segment in read.segments {
+                match segment {
+                    Segment::Data { offset, bytes } => {
+                        let on_wire = bytes.len() as u64;
+                        self.put(offset, bytes).await?;
+                        self.job.copied(on_wire, on_wire);
+                    }
+                    Segment::Hole { length, .. } => self.job.copied(length, 0),
+                }
+            }
             offset += length;
         }
         Ok(())
     }
 
     async fn put(&self, offset: u64, bytes: Bytes) -> Result<(), CopyError> {
-        let (target, to, has_holes) = (Arc::clone(&self.target), self.to.clone(), self.has_holes);
+        let (target, to, has_holes) = (Arc::clone(&self.target), self.to.clone(), self.source.has_holes);
         local::blocking(move || {
             let put = if has_holes { put_around_holes } else { put_all };
             put(&target, offset, &bytes).map_err(LocalError::wrap(&to, "write"))
@@ -121,22 +126,12 @@ fn put_all(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
 
 /// Leaves out blocks of zeros; the file is new, so that they read as zeros anyway.
 fn put_around_holes(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
-    let mut start = 0;
-    while start < bytes.len() {
-        let is_hole = |block: &&[u8]| **block == HOLE[..block.len()];
-        let blocks = || bytes[start..].chunks(HOLE_BYTES);
-        let skipped = blocks().take_while(is_hole).count() * HOLE_BYTES;
-        let first = (start + skipped).min(bytes.len());
-        let data = bytes[first..].chunks(HOLE_BYTES).take_while(|block| !is_hole(block)).count() * HOLE_BYTES;
-        let last = (first + data).min(bytes.len());
-        file.write_all_at(&bytes[first..last], offset + first as u64)?;
-        start = last;
-    }
-    Ok(())
+    holes::around(bytes).try_for_each(|range| file.write_all_at(&bytes[range.clone()], offset + range.start as u64))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::holes::HOLE_BYTES;
     use super::*;
 
     #[test]

@@ -7,23 +7,18 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
-use vfs::{Attributes, CreateMode, FileKind, SetAttributes, Stability};
+use vfs::{Attributes, SetAttributes, Stability};
 
 use super::job::Job;
+use super::place::Place;
+use super::safety::{MAX_RESENDS, Safety};
 use super::{CopyError, Event, LocalError, local, verify};
-use crate::{Handle, Status, WriteVerifier};
-
-/// How often a file is sent anew because the server lost what was unstable, before the copy is given up.
-const MAX_RESENDS: u32 = 8;
-/// The mode of a file while it is written.
-const PRIVATE: u32 = 0o600;
+use crate::Handle;
 
 /// A file to send.
 pub(super) struct Sending {
     pub(super) from: PathBuf,
-    pub(super) path: Vec<u8>,
-    pub(super) dir: Handle,
-    pub(super) name: Vec<u8>,
+    pub(super) to: Place,
     pub(super) attributes: Attributes,
 }
 
@@ -31,7 +26,7 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     let from = file.from.clone();
     let open = move || File::open(&from).map_err(LocalError::wrap(&from, "open"));
     let source = Arc::new(local::blocking(open).await?);
-    let target = create(job, &file).await?;
+    let target = file.to.create(job).await?;
     let end = write_until_safe(job, &file, &source, &target).await?;
     let mut set = job.final_attributes(&file.attributes);
     // The end is a hole, which no WRITE makes.
@@ -39,35 +34,10 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     if job.options.verify {
         verify_sent(job, &file, &source, &target, &set).await?;
     }
-    job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.path))?;
+    job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.to.path))?;
     job.count().files += 1;
-    job.tell(Event::Finished { path: &file.path });
+    job.tell(Event::Finished { path: &file.to.path });
     Ok(target)
-}
-
-async fn create(job: &Job, file: &Sending) -> Result<Handle, CopyError> {
-    let set = SetAttributes { mode: Some(PRIVATE), ..SetAttributes::default() };
-    let mount = &job.mount;
-    match mount.create(&file.dir, &file.name, CreateMode::Guarded, &set).await {
-        Ok(made) => Ok(made.handle),
-        Err(error) if error.status() == Some(Status::Exists) => take_existing(job, file).await,
-        Err(error) => Err(error.about(&file.path).into()),
-    }
-}
-
-/// Takes the file that is there and empties it, when that is allowed.
-async fn take_existing(job: &Job, file: &Sending) -> Result<Handle, CopyError> {
-    let path = || file.path.clone();
-    if !job.options.overwrite {
-        return Err(CopyError::Exists { path: path() });
-    }
-    let found = job.mount.lookup(&file.dir, &file.name).await.map_err(|error| error.about(&file.path))?;
-    if found.attributes.kind != FileKind::Regular {
-        return Err(CopyError::OtherKind { path: path() });
-    }
-    let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
-    job.mount.setattr(&found.handle, &set).await.map_err(|error| error.about(&file.path))?;
-    Ok(found.handle)
 }
 
 /// Writes all data until the server has it on stable storage, and says where it ends.
@@ -80,28 +50,20 @@ async fn write_until_safe(
     for attempt in 0..=MAX_RESENDS {
         let mut pass = Pass::new(job, target, attempt == 0);
         let end = pass.write_all(file, source).await?;
-        if pass.is_safe().await.map_err(|error| error.about(&file.path))? {
+        if pass.safety.settle(&job.mount, target).await.map_err(|error| error.about(&file.to.path))? {
             job.copied(file.attributes.size_bytes.saturating_sub(end), 0);
             return Ok(end);
         }
     }
-    Err(CopyError::Lost { path: file.path.clone(), times: MAX_RESENDS + 1 })
-}
-
-/// What a WRITE left: whether it is unstable still, and under which verifier.
-struct Left {
-    is_unstable: bool,
-    verifier: WriteVerifier,
+    Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
 }
 
 /// One pass over a file's data.
 struct Pass {
     job: Arc<Job>,
     target: Handle,
-    writes: JoinSet<crate::Result<Left>>,
-    verifier: Option<WriteVerifier>,
-    /// Whether two writes had different verifiers: the server was restarted in between.
-    is_torn: bool,
+    writes: JoinSet<crate::Result<Safety>>,
+    safety: Safety,
     /// Whether this is the first pass, whose bytes are told of.
     counts: bool,
 }
@@ -109,7 +71,7 @@ struct Pass {
 impl Pass {
     fn new(job: &Arc<Job>, target: &Handle, counts: bool) -> Pass {
         let job = Arc::clone(job);
-        Pass { job, target: *target, writes: JoinSet::new(), verifier: None, is_torn: false, counts }
+        Pass { job, target: *target, writes: JoinSet::new(), safety: Safety::default(), counts }
     }
 
     async fn write_all(&mut self, file: &Sending, source: &Arc<File>) -> Result<u64, CopyError> {
@@ -124,10 +86,10 @@ impl Pass {
             }
             (offset, end) = (start + count, start + count);
             self.write(start, bytes, offset >= file.attributes.size_bytes && start == 0, permit);
-            self.reap().map_err(|error| error.about(&file.path))?;
+            self.reap().map_err(|error| error.about(&file.to.path))?;
         }
         while let Some(done) = self.writes.join_next().await {
-            self.note(done?.map_err(|error| error.about(&file.path))?);
+            self.safety.join(done?.map_err(|error| error.about(&file.to.path))?);
         }
         Ok(end)
     }
@@ -150,44 +112,25 @@ impl Pass {
         self.writes.spawn(async move {
             let _permit = permit;
             let (mut offset, mut bytes) = (offset, bytes);
-            let mut left = Left { is_unstable: false, verifier: WriteVerifier::default() };
+            let mut safety = Safety::default();
             while !bytes.is_empty() {
                 let written = mount.write(&target, offset, bytes.clone(), stability).await?;
                 offset += u64::from(written.count);
                 bytes.advance(written.count as usize);
-                left = Left {
-                    is_unstable: left.is_unstable || written.stability == Stability::Unstable,
-                    verifier: written.verifier,
-                };
+                safety.note_written(&written);
             }
-            Ok(left)
+            Ok(safety)
         });
     }
 
     fn reap(&mut self) -> crate::Result<()> {
         while let Some(done) = self.writes.try_join_next() {
             match done {
-                Ok(left) => self.note(left?),
+                Ok(safety) => self.safety.join(safety?),
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
         Ok(())
-    }
-
-    fn note(&mut self, left: Left) {
-        if left.is_unstable {
-            self.is_torn |= self.verifier.is_some_and(|verifier| verifier != left.verifier);
-            self.verifier = Some(left.verifier);
-        }
-    }
-
-    /// Brings what is unstable to stable storage, and says whether nothing of it was lost (RFC 1813 §3.3.21).
-    async fn is_safe(&self) -> crate::Result<bool> {
-        match self.verifier {
-            None => Ok(true),
-            Some(_) if self.is_torn => Ok(false),
-            Some(verifier) => Ok(self.job.mount.commit(&self.target, 0, 0).await? == verifier),
-        }
     }
 }
 
@@ -200,7 +143,7 @@ async fn verify_sent(
 ) -> Result<(), CopyError> {
     if set.size_bytes.is_some() {
         let size = SetAttributes { size_bytes: set.size_bytes, ..SetAttributes::default() };
-        job.mount.setattr(target, &size).await.map_err(|error| error.about(&file.path))?;
+        job.mount.setattr(target, &size).await.map_err(|error| error.about(&file.to.path))?;
     }
-    verify::compare(job, &file.path, (source, &file.from), (target, file.attributes.size_bytes)).await
+    verify::compare(job, &file.to.path, (source, &file.from), (target, file.attributes.size_bytes)).await
 }

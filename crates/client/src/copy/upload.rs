@@ -10,8 +10,9 @@ use vfs::{Attributes, FileKind, SetAttributes};
 
 use super::job::{Files, Job};
 use super::links::Links;
+use super::place::Place;
 use super::{CopyError, Event, LocalError, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, send};
-use crate::{Entry, Handle, Status};
+use crate::{Handle, Status};
 
 /// The mode of a directory while its files are copied.
 const OPEN_DIRECTORY: u32 = 0o700;
@@ -19,10 +20,7 @@ const OPEN_DIRECTORY: u32 = 0o700;
 /// Something to copy, and where to.
 struct Step {
     from: PathBuf,
-    /// The path below the tree's top, for messages.
-    path: Vec<u8>,
-    dir: Handle,
-    name: Vec<u8>,
+    to: Place,
 }
 
 /// A directory whose entries are being copied.
@@ -46,7 +44,8 @@ struct Walk<'j> {
 
 pub(super) async fn run(job: &Arc<Job>, from: &Path, to: &[u8]) -> Result<(), CopyError> {
     let (dir, name) = job.mount.walk_parent(to).await?;
-    let first = Step { from: from.to_owned(), path: name.to_vec(), dir: dir.handle, name: name.to_vec() };
+    let to = Place { path: name.to_vec(), dir: dir.handle, name: name.to_vec() };
+    let first = Step { from: from.to_owned(), to };
     let (files, links) = (Files::new(job), Links::new());
     let mut walk = Walk { job, files, links, open: Vec::new(), unfinished: Vec::new() };
     walk.copy(first).await?;
@@ -63,7 +62,8 @@ impl Open {
     fn next(&mut self) -> Option<Step> {
         let name = self.names.next()?;
         let path = [&self.path[..], b"/", &name].concat();
-        Some(Step { from: self.from.join(OsStr::from_bytes(&name)), path, dir: self.made, name })
+        let from = self.from.join(OsStr::from_bytes(&name));
+        Some(Step { from, to: Place { path, dir: self.made, name } })
     }
 }
 
@@ -82,18 +82,18 @@ impl Walk<'_> {
 
     async fn directory(&mut self, step: Step, attributes: Attributes) -> Result<(), CopyError> {
         if self.open.len() == MAX_DEPTH {
-            return Err(CopyError::TooDeep { path: step.path, max: MAX_DEPTH });
+            return Err(CopyError::TooDeep { path: step.to.path, max: MAX_DEPTH });
         }
         let set = SetAttributes { mode: Some(OPEN_DIRECTORY), ..SetAttributes::default() };
-        let made = match self.job.mount.mkdir(&step.dir, &step.name, &set).await {
+        let made = match self.job.mount.mkdir(&step.to.dir, &step.to.name, &set).await {
             Err(error) if error.status() == Some(Status::Exists) => {
-                self.existing(&step, FileKind::Directory).await?.handle
+                step.to.existing(self.job, FileKind::Directory).await?.handle
             }
-            made => made.map_err(|error| error.about(&step.path))?.handle,
+            made => made.map_err(|error| error.about(&step.to.path))?.handle,
         };
         let from = step.from.clone();
         let names = local::blocking(move || local::names(&from)).await?.into_iter();
-        self.open.push(Open { names, from: step.from, path: step.path, made, attributes });
+        self.open.push(Open { names, from: step.from, path: step.to.path, made, attributes });
         Ok(())
     }
 
@@ -112,30 +112,30 @@ impl Walk<'_> {
             std::fs::read_link(&from).map_err(LocalError::wrap(&from, "read the symbolic link"))
         })
         .await?;
-        self.make_way(&step, FileKind::Symlink).await?;
+        step.to.make_way(self.job, FileKind::Symlink).await?;
         let (mount, none) = (&self.job.mount, SetAttributes::default());
-        let made = mount.symlink(&step.dir, &step.name, target.as_os_str().as_bytes(), &none).await;
-        let made = self.refuse_existing(made, &step)?;
+        let made = mount.symlink(&step.to.dir, &step.to.name, target.as_os_str().as_bytes(), &none).await;
+        let made = step.to.refuse_existing(made)?;
         let set = SetAttributes { mode: None, ..self.job.final_attributes(attributes) };
         if !set.is_empty() {
             // Not every server can set the times of a symbolic link, and nothing depends on them.
             let _ = mount.setattr(&made.handle, &set).await;
         }
         self.job.count().symlinks += 1;
-        self.job.tell(Event::Finished { path: &step.path });
+        self.job.tell(Event::Finished { path: &step.to.path });
         Ok(())
     }
 
     async fn special(&mut self, step: Step, attributes: &Attributes) -> Result<(), CopyError> {
         let Some(node) = local::special(attributes) else { return Ok(()) };
-        self.make_way(&step, attributes.kind).await?;
+        step.to.make_way(self.job, attributes.kind).await?;
         let set = SetAttributes { mode: Some(attributes.mode), ..SetAttributes::default() };
-        let made = self.job.mount.mknod(&step.dir, &step.name, node, &set).await;
-        let made = self.refuse_existing(made, &step)?;
+        let made = self.job.mount.mknod(&step.to.dir, &step.to.name, node, &set).await;
+        let made = step.to.refuse_existing(made)?;
         let set = self.job.final_attributes(attributes);
-        self.job.mount.setattr(&made.handle, &set).await.map_err(|error| error.about(&step.path))?;
+        self.job.mount.setattr(&made.handle, &set).await.map_err(|error| error.about(&step.to.path))?;
         self.job.count().special_files += 1;
-        self.job.tell(Event::Finished { path: &step.path });
+        self.job.tell(Event::Finished { path: &step.to.path });
         Ok(())
     }
 
@@ -145,8 +145,8 @@ impl Walk<'_> {
         if keeps_links && let Some(copy) = self.links.find(&id) {
             return self.link(&step, &copy).await;
         }
-        self.job.tell(Event::Found { path: &step.path, bytes: attributes.size_bytes });
-        let file = send::Sending { from: step.from, path: step.path, dir: step.dir, name: step.name, attributes };
+        self.job.tell(Event::Found { path: &step.to.path, bytes: attributes.size_bytes });
+        let file = send::Sending { from: step.from, to: step.to, attributes };
         if keeps_links {
             // The further names need the handle: such files are copied one after the other.
             let names = u64::from(file.attributes.links);
@@ -159,43 +159,12 @@ impl Walk<'_> {
     }
 
     async fn link(&self, step: &Step, copy: &Handle) -> Result<(), CopyError> {
-        self.make_way(step, FileKind::Regular).await?;
-        let made = self.job.mount.link(copy, &step.dir, &step.name).await;
-        self.refuse_existing(made, step)?;
+        step.to.make_way(self.job, FileKind::Regular).await?;
+        let made = self.job.mount.link(copy, &step.to.dir, &step.to.name).await;
+        step.to.refuse_existing(made)?;
         self.job.count().hard_links += 1;
-        self.job.tell(Event::Finished { path: &step.path });
+        self.job.tell(Event::Finished { path: &step.to.path });
         Ok(())
-    }
-
-    /// Removes what is in the way, when it is of the same kind and may be overwritten.
-    async fn make_way(&self, step: &Step, kind: FileKind) -> Result<(), CopyError> {
-        if !self.job.options.overwrite {
-            return Ok(());
-        }
-        match self.existing(step, kind).await {
-            Ok(_) => Ok(self.job.mount.remove(&step.dir, &step.name).await?),
-            Err(CopyError::Remote(error)) if error.status() == Some(Status::NoEntry) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What is there under the name already, when it may be used.
-    async fn existing(&self, step: &Step, kind: FileKind) -> Result<Entry, CopyError> {
-        if !self.job.options.overwrite {
-            return Err(CopyError::Exists { path: step.path.clone() });
-        }
-        let found = self.job.mount.lookup(&step.dir, &step.name).await?;
-        match found.attributes.kind == kind {
-            true => Ok(found),
-            false => Err(CopyError::OtherKind { path: step.path.clone() }),
-        }
-    }
-
-    fn refuse_existing<T>(&self, made: crate::Result<T>, step: &Step) -> Result<T, CopyError> {
-        made.map_err(|error| match error.status() {
-            Some(Status::Exists) => CopyError::Exists { path: step.path.clone() },
-            _ => error.about(&step.path).into(),
-        })
     }
 
     /// Sets what the directories that were left shall have at the end.

@@ -46,6 +46,51 @@ pub(super) async fn compare(
     Ok(())
 }
 
+/// Compares two files of `size` bytes on servers.
+pub(super) async fn compare_remote(
+    job: &Arc<Job>,
+    path: &[u8],
+    (original, copy): ((&Mount, &Handle), (&Mount, &Handle)),
+    size: u64,
+) -> Result<(), CopyError> {
+    let step = job.mount.sizes().read.min(original.0.sizes().read);
+    let mut parts = JoinSet::new();
+    for offset in (0..size).step_by(step as usize) {
+        let permit = job.transfer().await;
+        let count = step.min(u32::try_from(size - offset).unwrap_or(u32::MAX));
+        let (original, copy) = ((original.0.clone(), *original.1), (copy.0.clone(), *copy.1));
+        let path = path.to_vec();
+        parts.spawn(async move {
+            let _permit = permit;
+            let (first, second) = tokio::join!(whole(&original, offset, count), whole(&copy, offset, count));
+            let (first, second) = (first.map_err(|e| e.about(&path))?, second.map_err(|e| e.about(&path))?);
+            let same = equal_bytes(&first, &second);
+            let is_same = same == count as usize && first.len() == second.len();
+            if is_same { Ok(()) } else { Err(CopyError::Differs { path, offset: offset + same as u64 }) }
+        });
+        while let Some(done) = parts.try_join_next() {
+            done??;
+        }
+    }
+    while let Some(done) = parts.join_next().await {
+        done??;
+    }
+    Ok(())
+}
+
+/// Reads `count` bytes, or fewer where the file ends.
+async fn whole((mount, file): &(Mount, Handle), offset: u64, count: u32) -> crate::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while bytes.len() < count as usize {
+        let read = mount.read(file, offset + bytes.len() as u64, count - bytes.len() as u32).await?;
+        bytes.extend_from_slice(&read.bytes);
+        if read.is_eof || read.bytes.is_empty() {
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
 struct Part {
     mount: Mount,
     local: Arc<File>,

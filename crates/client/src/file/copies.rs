@@ -2,7 +2,38 @@
 
 use super::File;
 use super::retry::under_stateid;
-use crate::{Copied, Result, v4};
+use crate::{Copied, Mount, Result, v4};
+
+/// A copy that the server makes, as [`File::begin_copy`] began it.
+#[derive(Debug)]
+pub struct Copying(v4::Begun);
+
+impl Copying {
+    /// Waits for its end; `progress` hears now and then how many bytes are copied.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn end(self, progress: impl FnMut(u64)) -> Result<Copied> {
+        match self.0 {
+            v4::Begun::Over(copied) => Ok(copied),
+            v4::Begun::GoesOn(offload) => offload.end(progress).await,
+        }
+    }
+
+    /// Whether it goes on behind the server's reply.
+    pub fn goes_on(&self) -> bool {
+        matches!(self.0, v4::Begun::GoesOn(_))
+    }
+}
+
+impl Mount {
+    /// Waits until the server makes no copies for this mount: those that nobody waited for any more are cancelled then.
+    pub async fn copies_ended(&self) {
+        if let Ok(client) = self.v4() {
+            client.copies_ended().await;
+        }
+    }
+}
 
 impl File {
     /// Lets the server copy `count` bytes of `source`, or all to its end when that is 0, into this file. It may copy fewer;
@@ -19,6 +50,20 @@ impl File {
         })
     }
 
+    /// Lets the server copy `count` bytes of `source`, or all to its end when that is 0, into this file, if it likes behind its
+    /// reply. It may copy fewer; a copy that is dropped before its end is cancelled, and what was copied then stays.
+    ///
+    /// # Errors
+    /// As those of [`File::copy_from`].
+    pub async fn begin_copy(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copying> {
+        let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
+        under_stateid!(self, open, stateid => {
+            let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
+            v4::begin_copy(open.client(), transfer)
+        })
+        .map(Copying)
+    }
+
     /// Lets this file share `count` bytes with `source`, or all to its end when that is 0, until one of them is written.
     ///
     /// # Errors
@@ -32,13 +77,13 @@ impl File {
         })
     }
 
-    fn transfer<'a>(
-        &'a self,
-        source: &'a File,
+    fn transfer(
+        &self,
+        source: &File,
         (source_stateid, destination_stateid): (v4::Stateid, v4::Stateid),
         (source_offset, destination_offset, count): (u64, u64, u64),
-    ) -> v4::Transfer<'a> {
-        let (source, destination) = (source.handle(), self.handle());
+    ) -> v4::Transfer {
+        let (source, destination) = (*source.handle(), *self.handle());
         v4::Transfer {
             source,
             source_stateid,

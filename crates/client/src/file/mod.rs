@@ -19,6 +19,7 @@ use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 use crate::cache::FileData;
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+pub use copies::Copying;
 pub(crate) use io::Io;
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};

@@ -161,6 +161,11 @@ impl Mount {
         self.0.v4.as_ref().ok_or_else(|| self.error("COMPOUND", Reason::NotInVersion(self.version())))
     }
 
+    /// Whether both are clones of one mount, so that files of both can stand in one call.
+    pub fn is_same(&self, other: &Mount) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(crate) fn max_dir_entries(&self) -> u64 {
         self.0.options.max_dir_entries
     }

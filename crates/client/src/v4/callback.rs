@@ -172,7 +172,7 @@ fn one<'a>(operation: &CallbackArgOp<'_>, client: &Client) -> (Status, CallbackR
         Arg::CbRecallableObjAvail(_) => (Status::Ok, Result::CbRecallableObjAvail),
         Arg::CbWantsCancelled(_) => (Status::Ok, Result::CbWantsCancelled),
         Arg::CbPushDeleg(_) => (Status::RejectDeleg, Result::CbPushDeleg),
-        Arg::CbOffload(_) => (Status::BadStateid, Result::CbOffload),
+        Arg::CbOffload(args) => (client.0.offloads.end(args), Result::CbOffload),
         Arg::CbRecallSlot(args) => {
             client.session().channel.iter().for_each(|channel| channel.slots.aim(args.target_highest_slot));
             (Status::Ok, Result::CbRecallSlot)

@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use super::callback::Callbacks;
 use super::delegations::Delegations;
 use super::identity::Identity;
+use super::offloads::Offloads;
 use super::opens::Opens;
 use super::recovery::Recovery;
 use super::reply::Reply;
@@ -61,6 +62,7 @@ pub(super) struct Inner {
     pub(super) delegations: Delegations,
     pub(super) uses_delegations: bool,
     pub(super) callbacks: Arc<Callbacks>,
+    pub(super) offloads: Offloads,
     /// How many slots are asked for.
     pub(super) slots: u32,
     pub(super) is_hard: bool,
@@ -114,6 +116,7 @@ impl Client {
             delegations: Delegations::default(),
             uses_delegations: options.uses_delegations,
             callbacks: Arc::default(),
+            offloads: Offloads::default(),
             slots,
             is_hard: options.is_hard,
         };

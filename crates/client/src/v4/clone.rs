@@ -7,7 +7,7 @@ use super::request::Request;
 use crate::Result;
 
 /// Lets two files share a range until one of them is written (RFC 7862 §15.13).
-pub(crate) async fn clone(client: &Client, transfer: Transfer<'_>) -> Result<()> {
+pub(crate) async fn clone(client: &Client, transfer: Transfer) -> Result<()> {
     let arguments = CloneArgs {
         source_stateid: transfer.source_stateid,
         destination_stateid: transfer.destination_stateid,
@@ -15,7 +15,7 @@ pub(crate) async fn clone(client: &Client, transfer: Transfer<'_>) -> Result<()>
         destination_offset: transfer.destination_offset,
         count: transfer.count,
     };
-    let operations = [putfh(transfer.source), ArgOp::Savefh, putfh(transfer.destination), ArgOp::Clone(arguments)];
+    let operations = [putfh(&transfer.source), ArgOp::Savefh, putfh(&transfer.destination), ArgOp::Clone(arguments)];
     let reply = client.call(&Request::changing("CLONE", &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;

@@ -1,36 +1,61 @@
-use proto::nfs4::{ArgOp, Copy, CopyArgs, CopyRequirements, Putfh, ResOr, Savefh, StableHow, Stateid, Status};
+use proto::nfs4::{
+    ArgOp, Copy, CopyArgs, CopyRequirements, Putfh, ResOr, Savefh, StableHow, Stateid, Status, WriteResponse,
+};
 use vfs::Stability;
 
 use super::client::Client;
+use super::offloads::Offload;
 use super::putfh;
 use super::request::Request;
 use crate::{Copied, Handle, Lie, Reason, Result, WriteVerifier};
 
 /// A range of one open file that goes to another one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Transfer<'a> {
-    pub(crate) source: &'a Handle,
+pub(crate) struct Transfer {
+    pub(crate) source: Handle,
     pub(crate) source_stateid: Stateid,
     pub(crate) source_offset: u64,
-    pub(crate) destination: &'a Handle,
+    pub(crate) destination: Handle,
     pub(crate) destination_stateid: Stateid,
     pub(crate) destination_offset: u64,
     /// How many bytes; 0 stands for all to the end.
     pub(crate) count: u64,
 }
 
+/// A copy that has ended, or goes on at the server.
+#[derive(Debug)]
+pub(crate) enum Begun {
+    Over(Copied),
+    GoesOn(Offload),
+}
+
 /// Lets the server copy a range, and waits for that (RFC 7862 §15.2). It may copy less.
-pub(crate) async fn copy(client: &Client, transfer: Transfer<'_>) -> Result<Copied> {
+pub(crate) async fn copy(client: &Client, transfer: Transfer) -> Result<Copied> {
+    match copy_once(client, transfer, true).await? {
+        Begun::Over(copied) => Ok(copied),
+        // The copy is cancelled as it is dropped.
+        Begun::GoesOn(_) => Err(client.error("COPY", Reason::Lie(Lie::UnwantedBackground))),
+    }
+}
+
+/// Lets the server copy a range, behind its reply if it likes. A copy whose reply nobody waits for any more is cancelled.
+pub(crate) async fn begin_copy(client: &Client, transfer: Transfer) -> Result<Begun> {
+    let own = client.clone();
+    client.to_the_end("COPY", async move { copy_once(&own, transfer, false).await }).await
+}
+
+async fn copy_once(client: &Client, transfer: Transfer, synchronous: bool) -> Result<Begun> {
     let arguments = CopyArgs {
         source_stateid: transfer.source_stateid,
         destination_stateid: transfer.destination_stateid,
         source_offset: transfer.source_offset,
         destination_offset: transfer.destination_offset,
         count: transfer.count,
-        requirements: CopyRequirements { consecutive: true, synchronous: true },
+        requirements: CopyRequirements { consecutive: true, synchronous },
         source_servers: Vec::new(),
     };
-    let operations = [putfh(transfer.source), ArgOp::Savefh, putfh(transfer.destination), ArgOp::Copy(arguments)];
+    let operations = [putfh(&transfer.source), ArgOp::Savefh, putfh(&transfer.destination), ArgOp::Copy(arguments)];
+    let _under_way = client.0.offloads.begin();
     let reply = client.call(&Request::changing("COPY", &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
@@ -38,20 +63,26 @@ pub(crate) async fn copy(client: &Client, transfer: Transfer<'_>) -> Result<Copi
     results.ok::<Putfh, _>()?;
     let ok = match results.next::<Copy>()? {
         ResOr::Ok(ok) => ok.response,
-        // Whoever cannot copy before it answers is of no help here.
+        // Whoever cannot copy from the first byte to the last is of no help here.
         ResOr::Explained(_) => return Err(reply.refusal(Status::NotSupp)),
         ResOr::Fail(status) => return Err(reply.refusal(status)),
     };
-    if ok.callback_id.is_some() {
-        return Err(reply.error(Reason::Lie(Lie::UnwantedBackground)));
+    let copied = copied(&ok);
+    if let Some(stateid) = ok.callback_id {
+        let offload = Offload::new(client, transfer.destination, (stateid, copied.verifier), transfer.count);
+        return Ok(Begun::GoesOn(offload));
     }
     if transfer.count > 0 && ok.count > transfer.count {
         return Err(reply.error(Reason::Lie(Lie::TooMuchCopied { asked: transfer.count, said: ok.count })));
     }
-    let stability = match ok.committed {
+    Ok(Begun::Over(copied))
+}
+
+pub(super) fn copied(response: &WriteResponse) -> Copied {
+    let stability = match response.committed {
         StableHow::Unstable => Stability::Unstable,
         StableHow::DataSync => Stability::Data,
         StableHow::FileSync => Stability::File,
     };
-    Ok(Copied { count: ok.count, stability, verifier: WriteVerifier(ok.verifier) })
+    Copied { count: response.count, stability, verifier: WriteVerifier(response.verifier) }
 }

@@ -1,0 +1,270 @@
+//! One file's way from a server to a server: the server clones or copies it where both files are its own and it can do that,
+//! and otherwise its data goes through here, many reads and writes at once. Holes stay holes.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::{Buf, Bytes};
+use tokio::task::JoinSet;
+use vfs::{SetAttributes, Stability};
+
+use super::job::Job;
+use super::place::Place;
+use super::reading::Source;
+use super::safety::{MAX_RESENDS, Safety};
+use super::{CopyError, Event, holes, verify};
+use crate::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
+
+/// A file to copy from one server to another, or the same.
+pub(super) struct Relaying {
+    pub(super) source: Mount,
+    pub(super) from: Entry,
+    pub(super) to: Place,
+}
+
+pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, CopyError> {
+    let target = file.to.create(job).await?;
+    let attributes = &file.from.attributes;
+    write_until_safe(job, &file, &target).await?;
+    let about = |error: Error| error.about(&file.to.path);
+    // The end may be a hole, which no WRITE makes.
+    let size = SetAttributes { size_bytes: Some(attributes.size_bytes), ..SetAttributes::default() };
+    job.mount.setattr(&target, &size).await.map_err(about)?;
+    if job.options.verify {
+        let pair = ((&file.source, &file.from.handle), (&job.mount, &target));
+        verify::compare_remote(job, &file.to.path, pair, attributes.size_bytes).await?;
+    }
+    job.mount.setattr(&target, &job.final_attributes(attributes)).await.map_err(about)?;
+    job.count().files += 1;
+    job.tell(Event::Finished { path: &file.to.path });
+    Ok(target)
+}
+
+async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> Result<(), CopyError> {
+    if file.from.attributes.size_bytes == 0 {
+        return Ok(());
+    }
+    let about = |error: Error| error.about(&file.to.path);
+    let source = Arc::new(Source::open(&file.source, &file.from).await.map_err(about)?);
+    let ends = Ends::open(job, file, target).await.map_err(about)?;
+    for attempt in 0..=MAX_RESENDS {
+        let (safety, parts) = (Safety::default(), JoinSet::new());
+        let counts = attempt == 0;
+        let mut pass = Pass { job, file, target, source: &source, ends: &ends, safety, parts, counts };
+        pass.run().await?;
+        if pass.safety.settle(&job.mount, target).await.map_err(about)? {
+            return Ok(());
+        }
+    }
+    Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
+}
+
+/// Both files, open, where one server has them and may copy by itself.
+struct Ends(Option<(File, File)>);
+
+impl Ends {
+    async fn open(job: &Job, file: &Relaying, target: &Handle) -> crate::Result<Ends> {
+        let is_one_server = file.source.is_same(&job.mount) && job.mount.version() == Version::V4_2;
+        let ways = &job.ways;
+        if !is_one_server || (is_known(&ways.is_without_clone) && is_known(&ways.is_without_copy)) {
+            return Ok(Ends(None));
+        }
+        let from = file.source.open_handle(&file.from.handle, &OpenOptions::read()).await?;
+        let to = job.mount.open_handle(target, &OpenOptions::both()).await?;
+        Ok(Ends(Some((from, to))))
+    }
+}
+
+fn is_known(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed)
+}
+
+/// Takes a server's refusal to copy by itself: the data goes another way then. What is wrong with the file comes up again there.
+fn refused(error: Error, is_without: &AtomicBool) -> crate::Result<()> {
+    match error.status() {
+        Some(Status::NotSupported) => is_without.store(true, Ordering::Relaxed),
+        Some(_) => {}
+        None => return Err(error),
+    }
+    Ok(())
+}
+
+/// One pass over a file's data.
+struct Pass<'p> {
+    job: &'p Arc<Job>,
+    file: &'p Relaying,
+    target: &'p Handle,
+    source: &'p Arc<Source>,
+    ends: &'p Ends,
+    safety: Safety,
+    /// What is read and written here.
+    parts: JoinSet<Result<Safety, CopyError>>,
+    /// Whether this is the first pass, whose bytes are told of.
+    counts: bool,
+}
+
+impl Pass<'_> {
+    async fn run(&mut self) -> Result<(), CopyError> {
+        let size = self.file.from.attributes.size_bytes;
+        if self.clone_all().await.map_err(|error| self.about(error))? {
+            return Ok(());
+        }
+        let mut offset = 0;
+        while let Some(data) = self.source.next_data(offset, size).await.map_err(|error| self.about(error))? {
+            self.tell(data.start - offset, false);
+            let there = self.copy_there(data.clone()).await.map_err(|error| self.about(error))?;
+            self.copy_through_here(data.start + there..data.end).await?;
+            offset = data.end;
+        }
+        self.tell(size - offset, false);
+        while let Some(done) = self.parts.join_next().await {
+            self.safety.join(done??);
+        }
+        Ok(())
+    }
+
+    /// Lets the copy share the original's data, and says whether the server did it. CLONE leaves nothing unstable.
+    async fn clone_all(&self) -> crate::Result<bool> {
+        let Some((from, to)) = &self.ends.0 else { return Ok(false) };
+        if is_known(&self.job.ways.is_without_clone) {
+            return Ok(false);
+        }
+        match to.clone_from(from, 0, 0, 0).await {
+            Ok(()) => {
+                self.tell(self.file.from.attributes.size_bytes, true);
+                Ok(true)
+            }
+            Err(error) => refused(error, &self.job.ways.is_without_clone).map(|()| false),
+        }
+    }
+
+    /// Lets the server copy a range, and says how much of it was copied before the server had enough.
+    async fn copy_there(&mut self, range: Range<u64>) -> crate::Result<u64> {
+        let Some((from, to)) = &self.ends.0 else { return Ok(0) };
+        let mut at = range.start;
+        while at < range.end && !is_known(&self.job.ways.is_without_copy) {
+            match self.copy_once((from, to), at, range.end - at).await {
+                Ok(copied) if copied.count == 0 => break,
+                Ok(copied) => {
+                    at += copied.count;
+                    self.safety.note_copied(&copied);
+                }
+                Err(error) => {
+                    refused(error, &self.job.ways.is_without_copy)?;
+                    break;
+                }
+            }
+        }
+        Ok(at - range.start)
+    }
+
+    async fn copy_once(&self, (from, to): (&File, &File), at: u64, count: u64) -> crate::Result<Copied> {
+        let mut told = 0;
+        let copying = to.begin_copy(from, at, at, count).await?;
+        let progress = |done: u64| {
+            self.tell(done.min(count).saturating_sub(told), true);
+            told = told.max(done.min(count));
+        };
+        let copied = copying.end(progress).await?;
+        self.tell(copied.count.saturating_sub(told), true);
+        Ok(copied)
+    }
+
+    /// Starts reading and writing a range, piece by piece.
+    async fn copy_through_here(&mut self, range: Range<u64>) -> Result<(), CopyError> {
+        let step = u64::from(self.file.source.sizes().read);
+        for start in range.clone().step_by(step as usize) {
+            let permit = self.job.transfer().await;
+            let part = Part {
+                job: Arc::clone(self.job),
+                source: Arc::clone(self.source),
+                target: *self.target,
+                path: self.file.to.path.clone(),
+                counts: self.counts,
+            };
+            let end = range.end.min(start.saturating_add(step));
+            self.parts.spawn(async move {
+                let _permit = permit;
+                part.copy(start, end).await
+            });
+            while let Some(done) = self.parts.try_join_next() {
+                self.safety.join(done??);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, bytes: u64, is_there: bool) {
+        match (self.counts, is_there) {
+            (true, true) => self.job.copied_there(bytes),
+            (true, false) => self.job.copied(bytes, 0),
+            (false, _) => {}
+        }
+    }
+
+    fn about(&self, error: Error) -> CopyError {
+        error.about(&self.file.to.path).into()
+    }
+}
+
+/// A range of a file that goes through here.
+struct Part {
+    job: Arc<Job>,
+    source: Arc<Source>,
+    target: Handle,
+    path: Vec<u8>,
+    counts: bool,
+}
+
+impl Part {
+    async fn copy(self, start: u64, end: u64) -> Result<Safety, CopyError> {
+        let (mut offset, mut safety) = (start, Safety::default());
+        while offset < end {
+            let count = u32::try_from(end - offset).unwrap_or(u32::MAX);
+            let read = self.source.read(offset, count).await.map_err(|error| error.about(&self.path))?;
+            if read.length() == 0 {
+                return Err(CopyError::Shrank { path: self.path });
+            }
+            offset += read.length();
+            for segment in read.segments {
+                let put = self.put(segment, &mut safety).await;
+                put.map_err(|error| error.about(&self.path))?;
+            }
+        }
+        Ok(safety)
+    }
+
+    async fn put(&self, segment: Segment, safety: &mut Safety) -> crate::Result<()> {
+        let (length, on_wire) = match &segment {
+            Segment::Data { bytes, .. } => (bytes.len() as u64, bytes.len() as u64),
+            Segment::Hole { length, .. } => (*length, 0),
+        };
+        if let Segment::Data { offset, bytes } = segment {
+            match self.source.has_holes {
+                false => self.write(offset, bytes, safety).await?,
+                true => {
+                    for range in holes::around(&bytes) {
+                        self.write(offset + range.start as u64, bytes.slice(range), safety).await?;
+                    }
+                }
+            }
+        }
+        if self.counts {
+            self.job.copied(length, on_wire);
+        }
+        Ok(())
+    }
+
+    async fn write(&self, mut offset: u64, mut bytes: Bytes, safety: &mut Safety) -> crate::Result<()> {
+        let most = self.job.mount.sizes().write as usize;
+        while !bytes.is_empty() {
+            let piece = bytes.slice(..bytes.len().min(most));
+            let written = self.job.mount.write(&self.target, offset, piece, Stability::Unstable).await?;
+            safety.note_written(&written);
+            offset += u64::from(written.count);
+            bytes.advance(written.count as usize);
+        }
+        Ok(())
+    }
+}

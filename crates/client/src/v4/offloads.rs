@@ -1,0 +1,185 @@
+//! Copies that the server makes behind its reply to COPY (RFC 7862 §4.5): their ends are told by CB_OFFLOAD and asked for with
+//! OFFLOAD_STATUS, whichever is first, and a copy that nobody waits for any more is cancelled.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use proto::nfs4::{CbOffloadArgs, OffloadOutcome, Stateid, Status};
+use tokio::sync::Notify;
+use vfs::Stability;
+
+use super::client::Client;
+use super::offload_cancel::offload_cancel;
+use super::offload_status::offload_status;
+use crate::{Copied, Handle, Lie, Reason, Result, WriteVerifier};
+
+/// How long a server that copies is left alone before it is asked how far it is: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// The copies of a client that go on, and those whose COPY has no reply yet.
+#[derive(Debug, Default)]
+pub(super) struct Offloads {
+    table: Mutex<Table>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By the stateid, without its sequence number. There are as many as somebody here waits for.
+    going_on: HashMap<[u8; 12], Option<OffloadOutcome>>,
+    under_way: usize,
+}
+
+/// A COPY without a reply.
+pub(super) struct UnderWay<'a>(&'a Offloads);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+        self.0.changed.notify_waiters();
+    }
+}
+
+impl Offloads {
+    pub(super) fn begin(&self) -> UnderWay<'_> {
+        self.lock().under_way += 1;
+        UnderWay(self)
+    }
+
+    /// Takes what CB_OFFLOAD tells. It may come before the reply that names the copy: then it has to come again.
+    pub(super) fn end(&self, told: &CbOffloadArgs) -> Status {
+        let mut table = self.lock();
+        let is_early = table.under_way > 0;
+        match table.going_on.get_mut(&told.stateid.other) {
+            Some(outcome) => *outcome = Some(told.outcome),
+            None if is_early => return Status::Delay,
+            None => return Status::BadStateid,
+        }
+        drop(table);
+        self.changed.notify_waiters();
+        Status::Ok
+    }
+
+    fn outcome(&self, stateid: &Stateid) -> Option<OffloadOutcome> {
+        self.lock().going_on.get(&stateid.other).copied().flatten()
+    }
+
+    fn forget(&self, stateid: &Stateid) {
+        self.lock().going_on.remove(&stateid.other);
+        self.changed.notify_waiters();
+    }
+
+    fn is_empty(&self) -> bool {
+        let table = self.lock();
+        table.going_on.is_empty() && table.under_way == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Client {
+    /// Waits until none of this client's copies goes on.
+    pub(crate) async fn copies_ended(&self) {
+        loop {
+            let changed = self.0.offloads.changed.notified();
+            if self.0.offloads.is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// A copy that goes on. It is cancelled when it is dropped before its end.
+#[derive(Debug)]
+pub(crate) struct Offload {
+    client: Client,
+    destination: Handle,
+    stateid: Stateid,
+    verifier: WriteVerifier,
+    /// How much was asked for; 0 for everything.
+    asked: u64,
+    is_over: bool,
+}
+
+impl Offload {
+    pub(super) fn new(
+        client: &Client,
+        destination: Handle,
+        (stateid, verifier): (Stateid, WriteVerifier),
+        asked: u64,
+    ) -> Offload {
+        client.0.offloads.lock().going_on.insert(stateid.other, None);
+        Offload { client: client.clone(), destination, stateid, verifier, asked, is_over: false }
+    }
+
+    /// Waits for its end, and tells how far it is whenever the server says so.
+    pub(crate) async fn end(mut self, progress: impl FnMut(u64)) -> Result<Copied> {
+        let result = self.wait(progress).await;
+        // A copy that the server knows no more, or that failed, has nothing to be cancelled.
+        self.is_over = true;
+        self.client.0.offloads.forget(&self.stateid);
+        let copied = result?;
+        if self.asked > 0 && copied.count > self.asked {
+            let lie = Lie::TooMuchCopied { asked: self.asked, said: copied.count };
+            return Err(self.client.error("COPY", Reason::Lie(lie)));
+        }
+        Ok(copied)
+    }
+
+    async fn wait(&self, mut progress: impl FnMut(u64)) -> Result<Copied> {
+        let offloads = &self.client.0.offloads;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let changed = offloads.changed.notified();
+            if let Some(outcome) = offloads.outcome(&self.stateid) {
+                return self.told(outcome);
+            }
+            if tokio::time::timeout(pause, changed).await.is_ok() {
+                continue;
+            }
+            pause = (pause * 2).min(MAX_PAUSE);
+            match offload_status(&self.client, &self.destination, self.stateid).await {
+                Ok(status) => match status.complete {
+                    None => progress(status.count),
+                    Some(Status::Ok) => return Ok(self.copied(status.count)),
+                    Some(failed) => return Err(self.client.error("COPY", Reason::Status(failed.into()))),
+                },
+                // The server may have told of the end, and forgotten the copy, while it was asked.
+                Err(error) => return offloads.outcome(&self.stateid).map_or(Err(error), |outcome| self.told(outcome)),
+            }
+        }
+    }
+
+    fn told(&self, outcome: OffloadOutcome) -> Result<Copied> {
+        match outcome {
+            OffloadOutcome::Ok(response) => Ok(super::copy::copied(&response)),
+            OffloadOutcome::Failed { status, .. } => Err(self.client.error("COPY", Reason::Status(status.into()))),
+        }
+    }
+
+    /// OFFLOAD_STATUS tells of no verifier: that of the reply to COPY counts, and the bytes as unstable.
+    fn copied(&self, count: u64) -> Copied {
+        Copied { count, stability: Stability::Unstable, verifier: self.verifier }
+    }
+}
+
+impl Drop for Offload {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let (client, destination, stateid) = (self.client.clone(), self.destination, self.stateid);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            if let Err(error) = offload_cancel(&client, &destination, stateid).await {
+                tracing::debug!(%error, "a copy that nobody waits for may go on");
+            }
+            client.0.offloads.forget(&stateid);
+        });
+    }
+}

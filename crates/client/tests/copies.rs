@@ -1,0 +1,198 @@
+//! Copies between exports of the real server, by itself and through the client.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod real;
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use client::copy::{CopyError, CopyOptions, Event, Summary, between};
+use client::{Entry, Follow, Mount, OpenOptions, Status, Version};
+use proto::nfs4::OpNumber;
+use real::Export;
+use real::proxy::Proxy;
+use vfs::{CreateMode, SetAttributes, Stability};
+
+const MIB: u64 = 1 << 20;
+/// A hole, some data, a hole, a byte, and a hole.
+const SIZE: u64 = 24 * MIB;
+
+async fn make(mount: &Mount, name: &[u8], size: u64, data: &[(u64, Vec<u8>)]) {
+    let set = SetAttributes { mode: Some(0o640), ..SetAttributes::default() };
+    let made = mount.create(&mount.root().handle, name, CreateMode::Guarded, &set).await.unwrap();
+    for (offset, bytes) in data {
+        let most = mount.sizes().write as usize;
+        for (piece, at) in bytes.chunks(most).zip((*offset..).step_by(most)) {
+            mount.write(&made.handle, at, Bytes::copy_from_slice(piece), Stability::File).await.unwrap();
+        }
+    }
+    let set = SetAttributes { size_bytes: Some(size), ..SetAttributes::default() };
+    mount.setattr(&made.handle, &set).await.unwrap();
+}
+
+async fn make_sparse(mount: &Mount) {
+    let data: Vec<u8> = (0..3 * MIB as usize).map(|place| (place / 4096 % 251) as u8 + 1).collect();
+    make(mount, b"sparse", SIZE, &[(5 * MIB, data), (20 * MIB + 77, vec![1])]).await;
+}
+
+async fn find(mount: &Mount, path: &str) -> Entry {
+    mount.walk(path.as_bytes(), Follow::Nothing).await.unwrap()
+}
+
+async fn bytes(mount: &Mount, path: &str) -> Vec<u8> {
+    let file = find(mount, path).await;
+    let mut all = vec![0; file.attributes.size_bytes as usize];
+    let mut done = 0;
+    while done < all.len() {
+        done += mount.read_into(&file.handle, done as u64, &mut all[done..]).await.unwrap().count;
+    }
+    all
+}
+
+fn checking() -> CopyOptions {
+    CopyOptions { verify: true, ..CopyOptions::default() }
+}
+
+async fn copy(from: (&Mount, &str), to: (&Mount, &str), options: &CopyOptions) -> Result<Summary, CopyError> {
+    between((from.0, from.1.as_bytes()), (to.0, to.1.as_bytes()), options).await
+}
+
+async fn assert_is_sparse_copy(mount: &Mount, name: &str) {
+    let (original, copy) = (find(mount, "sparse").await.attributes, find(mount, name).await.attributes);
+    assert_eq!((copy.size_bytes, copy.mode, copy.modified.seconds), (SIZE, 0o640, original.modified.seconds), "{name}");
+    assert!(copy.used_bytes <= original.used_bytes + 4096, "{name}: {copy:?}");
+    assert!(bytes(mount, "sparse").await == bytes(mount, name).await, "{name}");
+}
+
+#[tokio::test]
+async fn one_mount_of_4_2_copies_at_the_server_and_keeps_holes() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    make_sparse(&mount).await;
+    let told = Arc::new(Mutex::new((0, 0)));
+    let hears = Arc::clone(&told);
+    let progress = move |event: Event<'_>| {
+        let mut told = hears.lock().unwrap();
+        match event {
+            Event::Found { bytes, .. } => told.0 += bytes,
+            Event::Copied(bytes) => told.1 += bytes,
+            Event::Finished { .. } => {}
+        }
+    };
+    let options = CopyOptions { progress: Some(Arc::new(progress)), ..checking() };
+    let summary = copy((&mount, "sparse"), (&mount, "copy"), &options).await.unwrap();
+    assert_eq!((summary.files, summary.bytes, summary.data_bytes), (1, SIZE, 0), "{summary:?}");
+    assert!(summary.server_bytes > 3 * MIB && summary.server_bytes < 4 * MIB, "data only: {summary:?}");
+    assert_eq!(*told.lock().unwrap(), (SIZE, SIZE));
+    assert_is_sparse_copy(&mount, "copy").await;
+}
+
+#[tokio::test]
+async fn every_version_copies_to_every_other_and_keeps_holes() {
+    let export = Export::start();
+    make_sparse(&export.mount(Version::V3).await).await;
+    let versions = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
+    for (number, from) in versions.into_iter().enumerate() {
+        let to = versions[(number + 1) % versions.len()];
+        let (source, target) = (export.mount(from).await, export.mount(to).await);
+        let name = format!("from-{from}");
+        let summary = copy((&source, "sparse"), (&target, &name), &checking()).await.unwrap();
+        assert_eq!((summary.files, summary.bytes, summary.server_bytes), (1, SIZE, 0), "{from} to {to}");
+        assert_is_sparse_copy(&export.mount(Version::V3).await, &name).await;
+        if from == Version::V4_2 {
+            assert!(summary.data_bytes < 4 * MIB, "holes are not read: {summary:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn tree_is_copied_with_its_links() {
+    let (export, other) = (Export::start(), Export::start());
+    for version in [Version::V3, Version::V4_2] {
+        let mount = export.mount(version).await;
+        let top = format!("tree-{version}");
+        let dir = mount.mkdir(&mount.root().handle, top.as_bytes(), &SetAttributes::default()).await.unwrap().handle;
+        let none = SetAttributes::default();
+        let file = mount.create(&dir, b"file", CreateMode::Guarded, &none).await.unwrap().handle;
+        mount.write(&file, 0, "content".into(), Stability::File).await.unwrap();
+        mount.link(&file, &dir, b"same").await.unwrap();
+        mount.symlink(&dir, b"pointer", b"file", &none).await.unwrap();
+        mount.create(&dir, b"empty", CreateMode::Guarded, &none).await.unwrap();
+        let set = SetAttributes { mode: Some(0o500), ..none };
+        mount.setattr(&dir, &set).await.unwrap();
+        for target in [mount.clone(), other.mount(version).await] {
+            let to = format!("copy-{version}");
+            let summary = copy((&mount, &top), (&target, &to), &checking()).await.unwrap();
+            let counted = (summary.files, summary.directories, summary.symlinks, summary.hard_links);
+            assert_eq!(counted, (2, 1, 1, 1), "{version}: {summary:?}");
+            let (file, same) = (find(&target, &format!("{to}/file")).await, find(&target, &format!("{to}/same")).await);
+            assert_eq!((file.attributes.fileid, file.attributes.links), (same.attributes.fileid, 2));
+            assert_eq!(bytes(&target, &format!("{to}/same")).await, b"content");
+            assert_eq!(find(&target, &to).await.attributes.mode, 0o500);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_is_kept_and_nothing_is_copied_onto_or_into_itself() {
+    let export = Export::start();
+    for version in [Version::V3, Version::V4_2] {
+        let (mount, again) = (export.mount(version).await, export.mount(version).await);
+        let name = format!("file-{version}");
+        make(&mount, name.as_bytes(), 3, &[(0, b"abc".to_vec())]).await;
+        let refused = copy((&mount, &name), (&again, &name), &checking()).await.unwrap_err();
+        assert!(matches!(refused, CopyError::Exists { .. }), "{refused}");
+        let overwriting = CopyOptions { overwrite: true, ..checking() };
+        let refused = copy((&mount, &name), (&again, &name), &overwriting).await.unwrap_err();
+        assert!(matches!(refused, CopyError::Itself { .. }), "{refused}");
+        assert_eq!(bytes(&mount, &name).await, b"abc");
+        let dir = format!("dir-{version}");
+        mount.mkdir(&mount.root().handle, dir.as_bytes(), &SetAttributes::default()).await.unwrap();
+        let refused = copy((&mount, &dir), (&again, &format!("{dir}/inside")), &checking()).await.unwrap_err();
+        assert!(matches!(refused, CopyError::IntoItself { .. }), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn long_copy_goes_on_behind_its_reply_and_its_end_is_told() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    make(&mount, b"long", 32 * MIB, &[(0, vec![3; 32 << 20])]).await;
+    make(&mount, b"copy", 0, &[]).await;
+    let source = mount.open(&mount.root().handle, b"long", &OpenOptions::read()).await.unwrap();
+    let target = mount.open(&mount.root().handle, b"copy", &OpenOptions::both()).await.unwrap();
+    let copying = target.begin_copy(&source, 0, 0, 32 * MIB).await.unwrap();
+    assert!(copying.goes_on());
+    assert_eq!(copying.end(|_| ()).await.unwrap().count, 32 * MIB);
+    assert!(bytes(&mount, "copy").await == bytes(&mount, "long").await);
+    mount.copies_ended().await;
+}
+
+#[tokio::test]
+async fn copy_that_nobody_waits_for_is_cancelled() {
+    let export = Export::start();
+    let proxy = Proxy::start(export.address()).await;
+    let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
+    let mount = Mount::connect(&url, &export.options(Version::V4_2)).await.unwrap();
+    make(&mount, b"long", 64 * MIB, &[(0, vec![3; 64 << 20])]).await;
+    make(&mount, b"copy", 0, &[]).await;
+    let source = mount.open(&mount.root().handle, b"long", &OpenOptions::read()).await.unwrap();
+    let target = mount.open(&mount.root().handle, b"copy", &OpenOptions::both()).await.unwrap();
+    proxy.lose_reply_to(OpNumber::OffloadCancel as u32);
+    let copying = target.begin_copy(&source, 0, 0, 0).await.unwrap();
+    assert!(copying.goes_on());
+    drop(copying);
+    mount.copies_ended().await;
+    assert!(proxy.seen() > 0);
+}
+
+#[tokio::test]
+async fn copy_between_files_that_cannot_be_opened_is_an_error_of_its_file() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    let Err(CopyError::Remote(error)) = copy((&mount, "missing"), (&mount, "copy"), &checking()).await else {
+        panic!("nothing is copied");
+    };
+    assert_eq!((error.status(), error.file()), (Some(Status::NoEntry), Some(&b"missing"[..])));
+}
