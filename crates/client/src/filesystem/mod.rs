@@ -5,6 +5,7 @@ mod call;
 mod create;
 mod handles;
 mod identity;
+mod locks;
 mod names;
 mod open;
 mod open_file;
@@ -29,6 +30,7 @@ use vfs::{
 
 use crate::{Mount, PathLimits};
 use handles::Handles;
+use locks::Locks;
 use opens::Opens;
 
 /// A mounted export as a file system whose calls wait.
@@ -70,6 +72,7 @@ struct Shared {
     handles: Handles,
     opens: Opens,
     limits: OnceLock<PathLimits>,
+    locks: Locks,
     /// What hidden names begin with, other than those of any other client, and how many were given.
     name_seed: u64,
     hidden_names: AtomicU32,
@@ -90,8 +93,9 @@ impl RemoteFs {
         let handles = Handles::new(root, Self::MAX_HANDLES);
         let opens = Opens::default();
         let (limits, hidden_names) = (OnceLock::new(), AtomicU32::new(0));
+        let locks = Locks::default();
         let name_seed = RandomState::new().hash_one(0);
-        RemoteFs(Arc::new(Shared { mount, runtime, handles, opens, limits, name_seed, hidden_names }))
+        RemoteFs(Arc::new(Shared { mount, runtime, handles, opens, limits, locks, name_seed, hidden_names }))
     }
 
     /// The mount.

@@ -27,7 +27,8 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
     Ok(file)
 }
 
-fn open_at_server(shared: &Shared, cx: &Context<'_>, known: &Known, mode: OpenMode) -> Result<File> {
+/// Opens a file at the server, for nobody else to share.
+pub(super) fn open_at_server(shared: &Shared, cx: &Context<'_>, known: &Known, mode: OpenMode) -> Result<File> {
     let options = match mode {
         OpenMode::Read => OpenOptions::read(),
         OpenMode::Write => OpenOptions::both(),

@@ -1,15 +1,18 @@
 //! An open file of a remote file system.
 
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use vfs::{Attributes, Context, CopyRange, Error, OpenFile, OpenMode, Result, Seek, Stability, Written};
+use vfs::{
+    Attributes, Context, CopyRange, Error, FileLock, LockOutcome, LockOwner, OpenFile, OpenMode, Result, Seek,
+    Stability, Written,
+};
 
-use super::Shared;
 use super::handles::{Known, NameIn, Number};
 use super::unstable::Unstable;
+use super::{Shared, locks};
 use crate::{Extent, File, Mount, Status, Version};
 
 /// A file that is open. It is committed and closed when it is dropped, which waits for the server.
@@ -156,6 +159,19 @@ impl OpenFile for RemoteFile {
         }
         let (file, source) = (self.file()?, from.file()?);
         self.shared.wait(cx, file.clone_from(source, range.from_bytes, range.to_bytes, range.length_bytes))
+    }
+
+    fn lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
+        let known = self.shared.handles.find(&self.number.into())?;
+        locks::lock(&self.shared, cx, (&known, owner), lock)
+    }
+
+    fn test_lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
+        locks::test(&self.shared, cx, (self.number, owner, self.file()?), lock)
+    }
+
+    fn unlock(&self, cx: &Context<'_>, owner: LockOwner, range_bytes: RangeInclusive<u64>) -> Result<()> {
+        locks::unlock(&self.shared, cx, (self.number, owner), range_bytes.into_inner())
     }
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {

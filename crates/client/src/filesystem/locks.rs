@@ -1,0 +1,133 @@
+//! Locks of ranges of files, for owners that whoever calls this file system tells apart.
+//!
+//! At the server an open file has one owner of locks, so each owner here has the file open once more for as long as it has locks. That
+//! also keeps its locks when the file is closed by others who share it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
+
+use super::handles::{Known, Number};
+use super::{Shared, open, status};
+use crate::{File, LockKind, Reason};
+
+/// Everybody who has locks.
+#[derive(Debug, Default)]
+pub(super) struct Locks(Mutex<HashMap<(Number, LockOwner), Arc<Locker>>>);
+
+/// An owner's own open file.
+#[derive(Debug)]
+struct Locker {
+    file: File,
+    /// Whether it has ever got a lock.
+    has_locked: AtomicBool,
+}
+
+impl Locks {
+    fn table(&self) -> MutexGuard<'_, HashMap<(Number, LockOwner), Arc<Locker>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, number: Number, owner: LockOwner) -> Option<Arc<Locker>> {
+        self.table().get(&(number, owner)).cloned()
+    }
+}
+
+/// Takes a lock, or says what is in the way.
+pub(super) fn lock(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (known, owner): (&Known, LockOwner),
+    wanted: FileLock,
+) -> Result<LockOutcome> {
+    let locker = match shared.locks.get(known.number, owner) {
+        Some(locker) => locker,
+        None => begin(shared, cx, known, owner)?,
+    };
+    let (offset, length) = (wanted.first_bytes, length(wanted.first_bytes, wanted.last_bytes));
+    let outcome = judge(shared.wait_for(cx, locker.file.try_lock(kind(wanted), offset, length))?);
+    match outcome {
+        Ok(LockOutcome::Free) => locker.has_locked.store(true, Ordering::Release),
+        _ if !locker.has_locked.load(Ordering::Acquire) => end(shared, (known.number, owner)),
+        _ => {}
+    }
+    outcome
+}
+
+/// Whether a lock could be had.
+pub(super) fn test(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (number, owner, open): (Number, LockOwner, &File),
+    wanted: FileLock,
+) -> Result<LockOutcome> {
+    let locker = shared.locks.get(number, owner);
+    // Without locks of its own it may ask as anybody.
+    let file = locker.as_ref().map_or(open, |locker| &locker.file);
+    let length = length(wanted.first_bytes, wanted.last_bytes);
+    judge(shared.wait_for(cx, file.test_lock(kind(wanted), wanted.first_bytes, length))?)
+}
+
+/// Gives up what an owner has locked of a range.
+pub(super) fn unlock(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (number, owner): (Number, LockOwner),
+    (first, last): (u64, u64),
+) -> Result<()> {
+    let Some(locker) = shared.locks.get(number, owner) else { return Ok(()) };
+    let unlocked = shared.wait(cx, locker.file.unlock(first, length(first, last)));
+    if (first, last) == (0, u64::MAX) {
+        end(shared, (number, owner));
+    }
+    unlocked
+}
+
+fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> Result<Arc<Locker>> {
+    let file = match open::open_at_server(shared, cx, known, OpenMode::Write) {
+        // Who may only read may have shared locks.
+        Err(Error::AccessDenied | Error::NotPermitted | Error::ReadOnly) => {
+            open::open_at_server(shared, cx, known, OpenMode::Read)?
+        }
+        other => other?,
+    };
+    let locker = Arc::new(Locker { file, has_locked: AtomicBool::new(false) });
+    // Another thread of the same owner may have been faster; its file is the one that counts.
+    Ok(Arc::clone(shared.locks.table().entry((known.number, owner)).or_insert(locker)))
+}
+
+/// Closes an owner's file, which gives up all that is locked by it. That nobody waits for this harms nobody.
+fn end(shared: &Shared, key: (Number, LockOwner)) {
+    let locker = shared.locks.table().remove(&key);
+    if let Some(locker) = locker.and_then(Arc::into_inner) {
+        shared.run(async move {
+            if let Err(error) = locker.file.close().await {
+                tracing::debug!(%error, "cannot close a file that was open for locks");
+            }
+        });
+    }
+}
+
+fn judge(outcome: crate::Result<()>) -> Result<LockOutcome> {
+    match outcome {
+        Ok(()) => Ok(LockOutcome::Free),
+        Err(error) => match *error.reason() {
+            Reason::Locked { offset, length } => {
+                let last_bytes = offset.saturating_add(length.saturating_sub(1));
+                Ok(LockOutcome::Taken(FileLock { first_bytes: offset, last_bytes, exclusive: true }))
+            }
+            _ => Err(status::neutral(error)),
+        },
+    }
+}
+
+fn kind(lock: FileLock) -> LockKind {
+    if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared }
+}
+
+/// The length of a range as the protocol has it: all ones for everything from its first byte on.
+fn length(first: u64, last: u64) -> u64 {
+    if last == u64::MAX { u64::MAX } else { last.saturating_sub(first).saturating_add(1) }
+}
