@@ -83,6 +83,19 @@ impl Io {
         if let Some(open) = self.open.as_ref().filter(|_| self.mount.uses_read_plus()) {
             match self.read_plus(open, offset, count).await {
                 Err(error) if is_without_read_plus(&error) => self.mount.forgo_read_plus(),
+                // NFS-Ganesha 4.3 tells the end of every file and no data at all. Until a server has told of some, a READ shows
+                // whether that is the end.
+                Ok(none) if none.segments.is_empty() && count > 0 && !self.mount.is_read_plus_proven() => {
+                    let data = self.read_data(offset, count).await?;
+                    if !data.bytes.is_empty() {
+                        self.mount.forgo_read_plus();
+                    }
+                    return Ok(Segments::from_data(offset, data));
+                }
+                Ok(found) => {
+                    self.mount.prove_read_plus(&found);
+                    return Ok(found);
+                }
                 other => return other,
             }
         }
@@ -107,6 +120,17 @@ impl Mount {
     /// Whether files are read with READ_PLUS: the version has it, the options want it, and the server never refused it.
     pub fn uses_read_plus(&self) -> bool {
         self.0.has_read_plus.load(Ordering::Relaxed)
+    }
+
+    /// Whether a READ_PLUS told of data or holes before.
+    fn is_read_plus_proven(&self) -> bool {
+        self.0.is_read_plus_proven.load(Ordering::Relaxed)
+    }
+
+    fn prove_read_plus(&self, found: &Segments) {
+        if !found.segments.is_empty() && !self.is_read_plus_proven() {
+            self.0.is_read_plus_proven.store(true, Ordering::Relaxed);
+        }
     }
 
     fn forgo_read_plus(&self) {

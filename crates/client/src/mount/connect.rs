@@ -116,6 +116,7 @@ impl Mounted {
             has_readdirplus: AtomicBool::new(has_readdirplus),
             cache_recorder,
             has_read_plus,
+            is_read_plus_proven: AtomicBool::new(false),
             is_without_seek: AtomicBool::new(false),
         }))
     }

@@ -63,6 +63,8 @@ pub(crate) struct Mounted {
     cache_recorder: CacheRecorder,
     /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
     pub(crate) has_read_plus: AtomicBool,
+    /// Whether the server told of data or holes by READ_PLUS before.
+    pub(crate) is_read_plus_proven: AtomicBool,
     /// Whether a reply said that the server has no SEEK.
     pub(crate) is_without_seek: AtomicBool,
 }
