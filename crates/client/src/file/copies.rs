@@ -43,7 +43,8 @@ impl File {
     /// [`crate::Status::NotSupported`] where the server cannot; what else it says.
     pub async fn copy_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copied> {
         let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
-        let _change = self.mount.change([self.handle()]);
+        self.prepare_transfer(source).await?;
+        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::copy(open.client(), transfer)
@@ -57,6 +58,8 @@ impl File {
     /// As those of [`File::copy_from`].
     pub async fn begin_copy(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copying> {
         let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
+        self.prepare_transfer(source).await?;
+        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::begin_copy(open.client(), transfer)
@@ -70,11 +73,18 @@ impl File {
     /// [`crate::Status::NotSupported`] where the file system cannot; what else the server says.
     pub async fn clone_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<()> {
         let (open, other) = (self.opened("CLONE")?, source.opened("CLONE")?);
-        let _change = self.mount.change([self.handle()]);
+        self.prepare_transfer(source).await?;
+        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::clone(open.client(), transfer)
         })
+    }
+
+    /// Lets the server know what was written before to both files.
+    async fn prepare_transfer(&self, source: &File) -> Result<()> {
+        source.flush().await?;
+        self.flush().await
     }
 
     fn transfer(

@@ -7,7 +7,7 @@ use vfs::{Attributes, SetAttributes, Stability};
 
 use super::retry::under_stateid;
 use crate::v4::OpenFile;
-use crate::{Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 
 /// A file as those need it who bring its data and write it late. In NFSv4 it stays open for as long as one of them is there.
 #[derive(Debug)]
@@ -50,6 +50,9 @@ impl Io {
     /// Sets attributes, the length among them, with the right that the open gives.
     pub(crate) async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
         let Some(open) = &self.open else { return self.mount.setattr(&self.handle, set).await };
-        under_stateid!(self, open, stateid => v4::setattr_as(open.client(), &self.handle, stateid, set))
+        let mut change = self.mount.change([&self.handle]);
+        let set = under_stateid!(self, open, stateid => v4::setattr_as(open.client(), &self.handle, stateid, set))?;
+        change.learn(&Entry { handle: self.handle, attributes: set });
+        Ok(set)
     }
 }

@@ -24,7 +24,6 @@ pub(crate) use io::Io;
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};
 pub use place::{Piece, place};
-use retry::under_stateid;
 pub use sparse::{Extent, Segment, Segments};
 
 /// A file that was opened by [`Mount::open`].
@@ -173,10 +172,15 @@ impl File {
     }
 
     /// Notes that the bytes of the file were changed at the server, past what is kept of them in memory.
-    pub(super) fn forget_data(&self) {
+    pub(crate) fn forget_data(&self) {
         if let Some(data) = &self.data {
             data.forget();
         }
+    }
+
+    /// Calls [`File::forget_data`] when it is dropped, however what is done until then ends.
+    pub(super) fn forgetting_data(&self) -> Forgetting<'_> {
+        Forgetting(self)
     }
 
     /// Brings what was written to stable storage, as [`Mount::commit`] does.
@@ -200,16 +204,21 @@ impl File {
     /// # Errors
     /// What the server says.
     pub async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
-        let Some(open) = &self.open else { return self.mount.setattr(self.handle(), set).await };
-        let mut change = self.mount.change([self.handle()]);
-        let set = under_stateid!(self, open, stateid => v4::setattr_as(open.client(), self.handle(), stateid, set))?;
-        change.learn(&Entry { attributes: set, ..self.entry });
-        Ok(set)
+        self.io.setattr(set).await
     }
 
     /// What the server has given, which only NFSv4 does.
     fn opened(&self, operation: &'static str) -> Result<&Arc<OpenFile>> {
         let older = || self.mount.error(operation, Reason::NotInVersion(self.mount.version()));
         self.open.as_ref().ok_or_else(older)
+    }
+}
+
+/// A change of a file's bytes past what is kept of them in memory, which is under way.
+pub(super) struct Forgetting<'f>(&'f File);
+
+impl Drop for Forgetting<'_> {
+    fn drop(&mut self) {
+        self.0.forget_data();
     }
 }

@@ -11,6 +11,7 @@ use siphasher::sip::SipHasher13;
 use vfs::{Error, FileKind, Result};
 
 use crate::Handle;
+use crate::cache::Order;
 
 /// The key of the hash: always the same, so that numbers are the same in every process. A server that looks for handles with one
 /// number harms nobody but its own clients.
@@ -74,6 +75,8 @@ pub(super) struct Handles {
 #[derive(Debug)]
 struct Table {
     nodes: HashMap<Number, Node>,
+    /// Which file was met by which name last, by the number of the directory.
+    names: Order<(Number, Box<[u8]>), Handle>,
     root: Handle,
     clock: u64,
 }
@@ -84,7 +87,7 @@ impl Handles {
 
     /// Makes a table that knows the root, and up to `max` files besides those that are open.
     pub(super) fn new(root: &crate::Entry, max: usize) -> Handles {
-        let mut table = Table { nodes: HashMap::new(), root: root.handle, clock: 0 };
+        let mut table = Table { nodes: HashMap::new(), names: Order::default(), root: root.handle, clock: 0 };
         table.nodes.insert(Self::ROOT, Node { pins: 1, ..Node::new(root) });
         Handles { table: Mutex::new(table), max }
     }
@@ -97,7 +100,10 @@ impl Handles {
         let clock = table.clock;
         let node = table.nodes.entry(number).or_insert_with(|| Node::new(entry));
         (node.last_use, node.kind) = (clock, entry.attributes.kind);
-        node.name = name.or_else(|| node.name.take());
+        if let Some(name) = name {
+            node.name = Some(name.clone());
+            table.note_name(name, (entry.handle, self.max));
+        }
         if table.nodes.len() > self.max {
             table.forget_oldest();
         }
@@ -130,6 +136,20 @@ impl Handles {
     /// The name that a file was met by last.
     pub(super) fn name(&self, number: Number) -> Option<NameIn> {
         self.lock().nodes.get(&number)?.name.clone()
+    }
+
+    /// Notes that a file, if it is known, has another name now.
+    pub(super) fn name_again(&self, file: &Handle, name: NameIn) {
+        let mut table = self.lock();
+        let Ok(number) = table.number_of(file) else { return };
+        let Some(node) = table.nodes.get_mut(&number) else { return };
+        node.name = Some(name.clone());
+        table.note_name(name, (*file, self.max));
+    }
+
+    /// Forgets a name that does not lead where it did any more, and tells which file it was taken to lead to.
+    pub(super) fn forget_name(&self, dir: &Known, name: &[u8]) -> Option<Handle> {
+        self.lock().names.remove(&(dir.number, name.into()))
     }
 
     /// The verifier of the last listing of a directory.
@@ -185,6 +205,14 @@ impl Table {
         let mut tries = (0..MAX_TRIES).map(|step| Number(first.wrapping_add(step)));
         // So many numbers are never taken but by somebody who looked for them.
         tries.find(fits).ok_or(Error::Stale)
+    }
+
+    fn note_name(&mut self, name: NameIn, (file, max): (Handle, usize)) {
+        let Ok(dir) = self.number_of(&name.dir) else { return };
+        self.names.insert((dir, name.name), file);
+        while self.names.len() > max {
+            self.names.pop_oldest();
+        }
     }
 
     /// Forgets the files that nobody used for the longest time and that are not open.

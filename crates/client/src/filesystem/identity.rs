@@ -25,7 +25,7 @@ pub(super) fn access(
         return Ok(wanted);
     }
     let is_dir = attributes.kind == FileKind::Directory;
-    let given = shared.wait(cx, shared.mount.access(&known.handle, rights(wanted, is_dir)))?;
+    let given = shared.wait(cx, shared.mount.rights(&known.handle, rights(wanted, is_dir)))?;
     let allowed = |part: Access| given.contains(rights(part, is_dir));
     let parts = [Access::READ, Access::WRITE, Access::EXECUTE].into_iter();
     Ok(parts.filter(|part| allowed(*part)).fold(Access::NONE, |sum, part| sum | part) & wanted)
@@ -57,7 +57,7 @@ pub(super) fn for_new(shared: &Shared, cx: &Context<'_>, dir: &Known, set: &SetA
     if mount_user(shared) != Some(Caller::ROOT.uid) || cx.caller.is_root() {
         return Ok(*set);
     }
-    let above = shared.wait(cx, shared.mount.getattr(&dir.handle))?;
+    let above = shared.wait(cx, shared.mount.attributes(&dir.handle))?;
     let gid = (above.mode & SET_GROUP_ID == 0).then_some(cx.caller.gid);
     Ok(SetAttributes { uid: set.uid.or(Some(cx.caller.uid)), gid: set.gid.or(gid), ..*set })
 }

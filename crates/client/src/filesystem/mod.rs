@@ -5,6 +5,7 @@ mod call;
 mod create;
 mod handles;
 mod identity;
+mod late;
 mod locks;
 mod names;
 mod open;
@@ -15,7 +16,6 @@ mod remove;
 mod rename;
 mod space;
 mod status;
-mod unstable;
 mod xattrs;
 
 use std::hash::{BuildHasher, RandomState};

@@ -19,6 +19,8 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         _ => return Err(Error::WrongKind),
     }
     if let Some(file) = shared.opens.get(known.number, mode) {
+        // What others wrote before they closed it is seen from here on (close-to-open consistency).
+        shared.wait(cx, shared.mount.attributes_at_open(&known.handle))?;
         return Ok(file);
     }
     let file = open_at_server(shared, cx, &known, mode)?;

@@ -1,19 +1,17 @@
 //! An open file of a remote file system.
 
-use std::io;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use vfs::{
     Attributes, Context, CopyRange, Error, FileLock, LockOutcome, LockOwner, OpenFile, OpenMode, Result, Seek,
-    Stability, Written,
+    SetAttributes, Stability, Written,
 };
 
 use super::handles::{Known, NameIn, Number};
-use super::unstable::Unstable;
+use super::late::LateError;
 use super::{Shared, locks};
-use crate::{Extent, File, Mount, Status, Version};
+use crate::{File, Mount};
 
 /// A file that is open. It is committed and closed when it is dropped, which waits for the server.
 #[derive(Debug)]
@@ -23,15 +21,15 @@ pub(super) struct RemoteFile {
     mode: OpenMode,
     /// Only dropping takes it out.
     file: Option<File>,
-    unstable: Arc<Unstable>,
+    late: Arc<LateError>,
 }
 
 impl RemoteFile {
     /// Takes what was opened; the file stays known as long as this lives.
     pub(super) fn new(shared: &Arc<Shared>, known: Known, (mode, file): (OpenMode, File)) -> Arc<RemoteFile> {
         shared.handles.pin(&known);
-        let unstable = shared.opens.begin(known.number);
-        Arc::new(RemoteFile { shared: Arc::clone(shared), number: known.number, mode, file: Some(file), unstable })
+        let late = shared.opens.begin(known.number);
+        Arc::new(RemoteFile { shared: Arc::clone(shared), number: known.number, mode, file: Some(file), late })
     }
 
     pub(super) fn number(&self) -> Number {
@@ -42,41 +40,39 @@ impl RemoteFile {
         self.mode
     }
 
+    /// Sets attributes by the right to write that the open file has. What was written before is sent before: it would give the
+    /// file other times afterwards.
+    pub(super) fn set_attributes(&self, cx: &Context<'_>, set: &SetAttributes) -> Result<Attributes> {
+        let file = self.file()?;
+        self.send_changes(cx)?;
+        let mut rest = *set;
+        if let Some(size_bytes) = rest.size_bytes.take() {
+            self.shared.wait(cx, file.set_len(size_bytes))?;
+        }
+        match rest.is_empty() {
+            true => self.shared.wait(cx, self.shared.mount.attributes(file.handle())),
+            false => self.shared.wait(cx, file.setattr(&rest)),
+        }
+    }
+
+    /// Has the server carry out what was written here, so that it knows how long the file is and when it was changed. Whoever asks for
+    /// attributes is not told that this failed.
+    fn send_changes(&self, cx: &Context<'_>) -> Result<()> {
+        if self.mode == OpenMode::Write {
+            let sent = self.shared.wait_for(cx, self.file()?.flush())?;
+            self.late.keep(sent.map_err(super::status::neutral));
+        }
+        Ok(())
+    }
+
     fn file(&self) -> Result<&File> {
         self.file.as_ref().ok_or(Error::Stale)
-    }
-
-    /// Whether the version has the operations on holes.
-    fn knows_holes(&self) -> bool {
-        self.shared.mount.version() >= Version::V4(proto::nfs4::MinorVersion::V2)
-    }
-
-    /// Where data or a hole begins in a file of which only the size is known: all of it is data.
-    fn seek_by_size(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
-        let size = self.attributes(cx)?.size_bytes;
-        Ok(match what {
-            _ if offset_bytes >= size => None,
-            Seek::Data => Some(offset_bytes),
-            Seek::Hole => Some(size),
-        })
     }
 }
 
 impl OpenFile for RemoteFile {
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
-        let file = self.file()?;
-        self.shared.wait(cx, async {
-            let mut count = 0;
-            while count < into.len() {
-                let Some(offset) = offset_bytes.checked_add(count as u64) else { break };
-                let read = file.read_into(offset, &mut into[count..]).await?;
-                count += read.count;
-                if read.is_eof {
-                    break;
-                }
-            }
-            Ok(count)
-        })
+        self.shared.wait(cx, self.file()?.read_at(offset_bytes, into))
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
@@ -84,46 +80,28 @@ impl OpenFile for RemoteFile {
         if self.mode == OpenMode::Read {
             return Err(Error::AccessDenied);
         }
-        let largest = self.shared.mount.sizes().write as usize;
-        let mut all = Written { count: 0, stability: Stability::File };
-        for part in data.chunks(largest) {
-            let offset = offset_bytes.checked_add(all.count as u64).ok_or(Error::FileTooBig)?;
-            match self.shared.wait(cx, file.write(offset, Bytes::copy_from_slice(part), stability)) {
-                Ok(written) => {
-                    self.unstable.note(&written);
-                    all.count += written.count as usize;
-                    all.stability = all.stability.min(written.stability);
-                    if (written.count as usize) < part.len() {
-                        break;
-                    }
-                }
-                Err(error) if all.count == 0 => return Err(error),
-                Err(_) => break,
-            }
+        self.late.tell()?;
+        if stability == Stability::Unstable {
+            let count = self.shared.wait(cx, file.write_at(offset_bytes, data))?;
+            return Ok(Written { count, stability });
         }
-        Ok(all)
+        let count = self.shared.wait(cx, async {
+            let count = file.write_at(offset_bytes, data).await?;
+            file.sync().await.map(|()| count)
+        })?;
+        Ok(Written { count, stability: Stability::File })
     }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
-        let verifier = self.shared.wait(cx, self.file()?.commit(0, 0))?;
-        if self.unstable.committed(verifier) {
-            return Ok(());
-        }
-        Err(Error::Io(io::Error::other("the server restarted before it had written everything to stable storage")))
+        self.late.tell()?;
+        self.shared.wait(cx, self.file()?.sync())
     }
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
-        if !self.knows_holes() {
-            return self.seek_by_size(cx, offset_bytes, what);
-        }
-        let extent = match what {
-            Seek::Data => Extent::Data,
-            Seek::Hole => Extent::Hole,
-        };
-        match self.shared.wait_for(cx, self.file()?.seek(offset_bytes, extent))? {
-            Err(error) if error.status() == Some(Status::NoDevice) => Ok(None),
-            Err(error) if error.status() == Some(Status::NotSupported) => self.seek_by_size(cx, offset_bytes, what),
-            other => other.map_err(super::status::neutral),
+        let file = self.file()?;
+        match what {
+            Seek::Data => self.shared.wait(cx, file.seek_data(offset_bytes)),
+            Seek::Hole => self.shared.wait(cx, file.seek_hole(offset_bytes)),
         }
     }
 
@@ -147,8 +125,9 @@ impl OpenFile for RemoteFile {
         let copied = self
             .shared
             .wait(cx, async { file.copy_from(source, range.from_bytes, range.to_bytes, range.length_bytes).await })?;
-        let verifier = copied.verifier;
-        self.unstable.note(&crate::Written { count: 0, stability: copied.stability, verifier });
+        if copied.stability == Stability::Unstable {
+            self.shared.wait(cx, file.commit(0, 0))?;
+        }
         Ok(copied.count)
     }
 
@@ -175,7 +154,9 @@ impl OpenFile for RemoteFile {
     }
 
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
-        self.shared.wait(cx, self.file()?.getattr())
+        self.send_changes(cx)?;
+        let file = self.file()?;
+        self.shared.wait(cx, self.shared.mount.attributes(file.handle()))
     }
 }
 
@@ -184,24 +165,16 @@ impl Drop for RemoteFile {
         let hidden = self.shared.opens.end(self.number);
         self.shared.handles.unpin(self.number);
         let Some(file) = self.file.take() else { return };
-        let (mount, unstable) = (self.shared.mount.clone(), Arc::clone(&self.unstable));
-        self.shared.run(close(mount, file, (unstable, hidden)));
+        self.shared.run(close(self.shared.mount.clone(), file, hidden));
     }
 }
 
 /// Commits and closes a file, and removes the name that was kept for it. Nobody waits for errors here any more: who wants them calls
 /// [`OpenFile::sync`] before.
-async fn close(mount: Mount, file: File, (unstable, hidden): (Arc<Unstable>, Option<NameIn>)) {
+async fn close(mount: Mount, file: File, hidden: Option<NameIn>) {
     let server = mount.server();
-    if !unstable.is_clean() && hidden.is_none() {
-        match file.commit(0, 0).await {
-            Ok(verifier) if unstable.committed(verifier) => {}
-            Ok(_) => tracing::warn!(server, "bytes were lost: the server restarted before a file was closed"),
-            Err(error) => tracing::warn!(server, %error, "bytes may be lost: the file cannot be committed"),
-        }
-    }
     if let Err(error) = file.close().await {
-        tracing::debug!(server, %error, "cannot close a file");
+        tracing::warn!(server, %error, "cannot close a file; what was written to it and never synced may be lost");
     }
     if let Some(NameIn { dir, name }) = hidden
         && let Err(error) = mount.remove(&dir, &name).await

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use vfs::{OpenFile, OpenMode};
 
 use super::handles::{NameIn, Number};
+use super::late::LateError;
 use super::open_file::RemoteFile;
-use super::unstable::Unstable;
 
 /// The most files that were just made and are kept open for whoever opens them next.
 const MAX_NEW: usize = 32;
@@ -37,16 +37,16 @@ struct Slot {
     count: usize,
     /// The name that is to be removed when nobody has the file open any more.
     hidden: Option<NameIn>,
-    unstable: Arc<Unstable>,
+    late: Arc<LateError>,
 }
 
 impl Opens {
     /// Counts a file that was opened, and gives what all of that file share.
-    pub(super) fn begin(&self, number: Number) -> Arc<Unstable> {
+    pub(super) fn begin(&self, number: Number) -> Arc<LateError> {
         let mut table = self.lock();
         let slot = table.files.entry(number).or_default();
         slot.count += 1;
-        Arc::clone(&slot.unstable)
+        Arc::clone(&slot.late)
     }
 
     /// Counts a file that is closed. Whoever closes the last one gets the name that is to be removed.
@@ -78,6 +78,11 @@ impl Opens {
         // What was kept is dropped here, without the lock, and is not the last one.
         drop(made);
         file
+    }
+
+    /// A file that is open for writing, if it is.
+    pub(super) fn writer(&self, number: Number) -> Option<Arc<RemoteFile>> {
+        self.lock().files.get(&number)?.write.upgrade()
     }
 
     /// Keeps a file that was just made open, so that whoever made it can write it whatever its mode is.

@@ -17,7 +17,7 @@ pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, s
     {
         return hide(shared, cx, (&dir, name), &victim);
     }
-    shared.wait(cx, shared.mount.remove(&dir.handle, name))
+    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount.remove(&dir.handle, name)))
 }
 
 /// The file that would be lost with its name though somebody has it open.
@@ -30,7 +30,7 @@ pub(super) fn open_victim(
     let (victim, attributes) = match seen {
         Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
         None => {
-            let found = shared.wait(cx, shared.mount.lookup(&dir.handle, name))?;
+            let found = shared.wait(cx, shared.mount.find(&dir.handle, name))?;
             (shared.handles.meet(&found, Some(NameIn::new(dir.handle, name)))?, found.attributes)
         }
     };
@@ -44,7 +44,7 @@ pub(super) fn open_victim(
 /// Gives a file that is open a name that nobody looks for, which is removed when the file is closed.
 fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim: &Known) -> Result<()> {
     let hidden = hidden_name(shared);
-    shared.wait(cx, shared.mount.rename(&dir.handle, name, &dir.handle, &hidden))?;
+    shared.lose_name((dir, name), || shared.wait(cx, shared.mount.rename(&dir.handle, name, &dir.handle, &hidden)))?;
     remove_at_close(shared, cx, dir, (victim, hidden))
 }
 
@@ -70,5 +70,17 @@ pub(super) fn hidden_name(shared: &Shared) -> Vec<u8> {
 /// Removes an empty directory.
 pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
-    shared.wait(cx, shared.mount.rmdir(&dir.handle, place.name.as_bytes()))
+    let name = place.name.as_bytes();
+    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount.rmdir(&dir.handle, name)))
+}
+
+impl Shared {
+    /// Does what takes a name from a file; what is believed of the file is not believed any more.
+    pub(super) fn lose_name<T>(&self, (dir, name): (&Known, &[u8]), work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let result = work();
+        if let Some(file) = self.handles.forget_name(dir, name) {
+            self.mount.outdate(&file);
+        }
+        result
+    }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use vfs::{Context, Error, Place, Result};
 
 use super::Shared;
-use super::handles::Known;
+use super::handles::{Known, NameIn};
 use super::remove::{hidden_name, open_victim, remove_at_close};
 
 /// Moves a name over another one. A file that is open and would lose its last name gets a hidden one before.
@@ -14,7 +14,9 @@ pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to
         true => None,
         false => keep_victim(shared, cx, (&from_dir, from_name), (&to_dir, to_name))?,
     };
-    let renamed = shared.wait(cx, shared.mount.rename(&from_dir.handle, from_name, &to_dir.handle, to_name));
+    let renamed = shared.move_name((&from_dir, from_name), (&to_dir, to_name), || {
+        shared.wait(cx, shared.mount.rename(&from_dir.handle, from_name, &to_dir.handle, to_name))
+    });
     match hidden {
         None => renamed,
         Some((victim, hidden)) if renamed.is_ok() => remove_at_close(shared, cx, &to_dir, (&victim, hidden)),
@@ -38,7 +40,7 @@ fn keep_victim(
         Ok(None) | Err(Error::NoEntry | Error::NotDirectory) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let moved = shared.wait(cx, shared.mount.lookup(&from_dir.handle, from_name))?;
+    let moved = shared.wait(cx, shared.mount.find(&from_dir.handle, from_name))?;
     if moved.handle == victim.handle {
         return Ok(None);
     }
@@ -51,5 +53,24 @@ fn keep_victim(
             Ok(Some((victim, hidden)))
         }
         Err(error) => Err(error),
+    }
+}
+
+impl Shared {
+    /// Does what moves a name; what is believed of the file that has it, and of the one that had the other, is not believed any more.
+    fn move_name(
+        &self,
+        (from_dir, from): (&Known, &[u8]),
+        (to_dir, to): (&Known, &[u8]),
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let result = work();
+        let moved = self.handles.forget_name(from_dir, from);
+        let replaced = self.handles.forget_name(to_dir, to);
+        moved.iter().chain(&replaced).for_each(|file| self.mount.outdate(file));
+        if let (Some(moved), Ok(())) = (moved, &result) {
+            self.handles.name_again(&moved, NameIn::new(to_dir.handle, to));
+        }
+        result
     }
 }
