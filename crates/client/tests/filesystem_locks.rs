@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
-#[allow(dead_code, reason = "shared with the other tests of file systems")]
 mod real;
-#[allow(dead_code, reason = "shared with the other tests of file systems")]
 mod remote;
 
 use client::Version;
