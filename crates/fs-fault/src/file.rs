@@ -4,22 +4,27 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use vfs::{
-    Attributes, Context, CopyRange, FileLock, HostFile, LockOutcome, LockOwner, OpenFile, Result, Seek, Stability,
-    Written,
+    Attributes, Context, CopyRange, FileLock, Handle, HostFile, LockOutcome, LockOwner, OpenFile, Result, Seek,
+    Stability, Written,
 };
 
 use crate::rule::Site;
+use crate::unsynced::{Undo, Unsynced};
 use crate::{FaultPlan, Operation};
 
 /// An open file whose calls meet the rules of a plan.
 pub(crate) struct FaultFile {
     inner: Arc<dyn OpenFile>,
     plan: FaultPlan,
+    losing: Option<Losing>,
 }
 
+/// The file's handle, the file opened to undo writes, and where to note them.
+pub(crate) type Losing = (Handle, Arc<dyn OpenFile>, Arc<Unsynced>);
+
 impl FaultFile {
-    pub(crate) fn new(inner: Arc<dyn OpenFile>, plan: FaultPlan) -> FaultFile {
-        FaultFile { inner, plan }
+    pub(crate) fn new(inner: Arc<dyn OpenFile>, plan: FaultPlan, losing: Option<Losing>) -> FaultFile {
+        FaultFile { inner, plan, losing }
     }
 }
 
@@ -30,12 +35,24 @@ impl OpenFile for FaultFile {
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
         self.plan.run(cx, Site::new(Operation::Write), |limit_bytes| {
-            self.inner.write_at(cx, offset_bytes, &data[..data.len().min(limit_bytes)], stability)
+            let data = &data[..data.len().min(limit_bytes)];
+            let Some((node, file, unsynced)) = &self.losing else {
+                return self.inner.write_at(cx, offset_bytes, data, stability);
+            };
+            let undo = Undo::of(node, file, offset_bytes, data.len())?;
+            let written = self.inner.write_at(cx, offset_bytes, data, stability)?;
+            match written.stability {
+                Stability::Unstable => unsynced.push(undo),
+                Stability::Data | Stability::File => unsynced.synced(node),
+            }
+            Ok(written)
         })
     }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
-        self.plan.run(cx, Site::new(Operation::Sync), |_| self.inner.sync(cx))
+        self.plan.run(cx, Site::new(Operation::Sync), |_| self.inner.sync(cx))?;
+        self.losing.iter().for_each(|(node, _, unsynced)| unsynced.synced(node));
+        Ok(())
     }
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {

@@ -7,6 +7,7 @@ use vfs::{
 
 use crate::file::FaultFile;
 use crate::rule::Site;
+use crate::unsynced::Unsynced;
 use crate::{FaultPlan, Operation};
 
 /// A file system whose calls meet the rules of a plan before they reach the one inside.
@@ -27,12 +28,25 @@ use crate::{FaultPlan, Operation};
 pub struct FaultFs<F: ?Sized> {
     inner: Arc<F>,
     plan: FaultPlan,
+    /// What a crash would lose, if there may be one.
+    unsynced: Option<Arc<Unsynced>>,
 }
 
 impl<F: FileSystem + ?Sized> FaultFs<F> {
     /// Puts `plan` in front of `inner`; keep a clone of the plan to switch its rules later.
     pub fn new(inner: Arc<F>, plan: FaultPlan) -> FaultFs<F> {
-        FaultFs { inner, plan }
+        FaultFs { inner, plan, unsynced: None }
+    }
+
+    /// Like [`FaultFs::new`], and remembers what was written and not synced, for [`FaultFs::crash`].
+    pub fn losing(inner: Arc<F>, plan: FaultPlan) -> FaultFs<F> {
+        FaultFs { inner, plan, unsynced: Some(Arc::default()) }
+    }
+
+    /// Loses what was written unstably and not synced since, as a machine does that stops; how many writes were lost.
+    /// Names and attributes are never lost. Nothing happens without [`FaultFs::losing`].
+    pub fn crash(&self) -> usize {
+        self.unsynced.as_ref().map_or(0, |unsynced| unsynced.lose(&*self.inner))
     }
 }
 
@@ -66,7 +80,10 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
     }
 
     fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
-        self.plan.run(cx, Site::new(Operation::SetAttributes), |_| self.inner.set_attributes(cx, node, set))
+        let done = self.plan.run(cx, Site::new(Operation::SetAttributes), |_| self.inner.set_attributes(cx, node, set));
+        // A size that is safe says nothing of bytes that are not; here they are safe with it.
+        self.unsynced.iter().for_each(|unsynced| unsynced.synced(node));
+        done
     }
 
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
@@ -83,7 +100,11 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let file = self.plan.run(cx, Site::new(Operation::Open), |_| self.inner.open(cx, node, mode))?;
-        Ok(Arc::new(FaultFile::new(file, self.plan.clone())))
+        let undone = match &self.unsynced {
+            Some(unsynced) => Some((*node, Unsynced::open(&*self.inner, node)?, Arc::clone(unsynced))),
+            None => None,
+        };
+        Ok(Arc::new(FaultFile::new(file, self.plan.clone(), undone)))
     }
 
     fn storage(&self) -> Option<u64> {

@@ -16,6 +16,8 @@
 //!
 //! Every rule that selects a call applies to it: delays add up, then the first error counts, then the smallest limit.
 //!
+//! [`FaultFs::losing`] makes one that can crash besides: [`FaultFs::crash`] loses what was written and not synced.
+//!
 //! A call that may not wait is never delayed: it answers [`Error::WouldBlock`](vfs::Error::WouldBlock), counts for
 //! nothing, and meets its delay when it comes back from a thread that may.
 #![forbid(unsafe_code)]
@@ -28,6 +30,7 @@ mod operation;
 mod parse;
 mod plan;
 mod rule;
+mod unsynced;
 
 pub use error::InjectedError;
 pub use fault::Fault;

@@ -34,6 +34,22 @@ fn open(fs: &dyn FileSystem) -> Arc<dyn OpenFile> {
 }
 
 #[test]
+fn crash_loses_what_was_written_and_not_synced_and_nothing_else() {
+    let fs = FaultFs::losing(Arc::new(MemFs::new(MemOptions::default())), FaultPlan::default());
+    fs.create(&CX, place(&fs, "f"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+    let file = open(&fs);
+    let write = |offset, data: &[u8]| file.write_at(&CX, offset, data, Stability::Unstable).unwrap();
+    write(0, b"safe");
+    file.sync(&CX).unwrap();
+    write(2, b"LOST");
+    write(1, b"x");
+    assert_eq!(fs.crash(), 2);
+    let mut bytes = [0; 8];
+    assert_eq!(file.read_at(&CX, 0, &mut bytes).unwrap(), 4);
+    assert_eq!((&bytes[..4], fs.crash()), (&b"safe"[..], 0));
+}
+
+#[test]
 fn only_the_call_that_the_rule_counts_fails_and_nothing_was_written_by_it() {
     let (fs, plan) = with("write:error=nospace@2");
     let file = open(&fs);

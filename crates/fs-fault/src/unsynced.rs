@@ -1,0 +1,62 @@
+//! What was written and not synced, so that a crash can lose it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, SetAttributes};
+
+/// The writes that are not on stable storage yet, oldest first.
+#[derive(Default)]
+pub(crate) struct Unsynced(Mutex<Vec<Undo>>);
+
+/// How a file was before a write.
+pub(crate) struct Undo {
+    node: Handle,
+    file: Arc<dyn OpenFile>,
+    offset_bytes: u64,
+    /// What was where the write went, as far as the file had anything there.
+    bytes: Vec<u8>,
+    size_bytes: u64,
+}
+
+impl Undo {
+    /// Notes what a write of `length_bytes` is about to replace.
+    pub(crate) fn of(node: &Handle, file: &Arc<dyn OpenFile>, offset_bytes: u64, length_bytes: usize) -> Result<Undo> {
+        let size_bytes = file.attributes(&Context::ROOT)?.size_bytes;
+        let mut bytes = vec![0; length_bytes];
+        let count = file.read_at(&Context::ROOT, offset_bytes, &mut bytes)?;
+        bytes.truncate(count);
+        Ok(Undo { node: *node, file: Arc::clone(file), offset_bytes, bytes, size_bytes })
+    }
+
+    fn apply<F: FileSystem + ?Sized>(&self, inner: &F) -> Result<()> {
+        self.file.write_at(&Context::ROOT, self.offset_bytes, &self.bytes, vfs::Stability::File)?;
+        let set = SetAttributes { size_bytes: Some(self.size_bytes), ..SetAttributes::default() };
+        inner.set_attributes(&Context::ROOT, &self.node, &set).map(drop)
+    }
+}
+
+impl Unsynced {
+    /// A file opened so that what a write replaces can be read and put back.
+    pub(crate) fn open<F: FileSystem + ?Sized>(inner: &F, node: &Handle) -> Result<Arc<dyn OpenFile>> {
+        inner.open(&Context::ROOT, node, OpenMode::Write)
+    }
+
+    pub(crate) fn push(&self, undo: Undo) {
+        self.lock().push(undo);
+    }
+
+    /// Everything that was written to this file is safe.
+    pub(crate) fn synced(&self, node: &Handle) {
+        self.lock().retain(|undo| undo.node != *node);
+    }
+
+    /// Loses all of it. A file that is gone meanwhile has nothing left to lose.
+    pub(crate) fn lose<F: FileSystem + ?Sized>(&self, inner: &F) -> usize {
+        let undone = std::mem::take(&mut *self.lock());
+        undone.iter().rev().filter(|undo| undo.apply(inner).is_ok()).count()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Undo>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
