@@ -304,3 +304,15 @@ async fn sequential_4_kib_reads_of_64_kib_blocks_cost_a_read_and_a_miss_and_15_h
         }
     }
 }
+
+#[tokio::test]
+async fn file_that_was_made_longer_is_longer_for_its_first_reader() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount(&export, version, Caching::default()).await;
+        let file = open(&mount, format!("longer-{version}").as_bytes()).await;
+        file.set_len(5000).await.unwrap();
+        assert_eq!(contents(&file).await, vec![0; 5000], "{version}");
+        file.close().await.unwrap();
+    }
+}

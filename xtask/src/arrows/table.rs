@@ -35,7 +35,7 @@ pub const TABLE: &[Row] = &[
     Row {
         name: "client",
         needs: &["buffer", "proto", "rpc", "vfs", "xdr"],
-        tests: &["daemon", "fs-fault", "fs-mem", "net", "server"],
+        tests: &["daemon", "fs-fault", "fs-mem", "net", "server", "state"],
     },
     Row {
         name: "daemon",

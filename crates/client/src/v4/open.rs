@@ -3,7 +3,7 @@ use std::sync::Arc;
 use buffer::Buffer;
 use proto::nfs4::{
     ArgOp, Component, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenClaim,
-    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, StateOwner, Stateid, WANT_NO_DELEG, WANT_NO_PREFERENCE,
+    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, StateOwner, Stateid, Status, WANT_NO_DELEG, WANT_NO_PREFERENCE,
 };
 use vfs::{CreateMode, SetAttributes};
 
@@ -18,7 +18,10 @@ use super::request::Request;
 use super::session::Session;
 use super::{attributes, putfh};
 use crate::patience::Patience;
-use crate::{Entry, Handle, Result};
+use crate::{Entry, Error, Handle, Result};
+
+/// How often one file is opened because the server forgot it at once.
+const MAX_REPAIRS: u32 = 4;
 
 /// What to open, and how.
 #[derive(Debug, Clone)]
@@ -67,8 +70,9 @@ impl Client {
 /// This must run to its end: an OPEN whose reply nobody sees would stay open.
 async fn open(client: Client, opening: Opening) -> Result<Opened> {
     let mut owner = client.0.opens.take_owner();
-    let mut patience = Patience::new(client.0.is_hard);
+    let (mut patience, mut repairs) = (Patience::new(client.0.is_hard), 0);
     loop {
+        let session = client.session();
         let _under_way = client.0.opens.begin_open();
         match open_once(&client, &mut owner, &opening).await {
             Ok((stateid, entry)) => {
@@ -76,6 +80,11 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
                 return Ok(Opened { file, entry });
             }
             Err(error) if patience.allows(&error) => patience.wait().await,
+            // The server restarted behind the OPEN, and knows nothing of it when it is confirmed.
+            Err(error) if is_restart(&error) && repairs < MAX_REPAIRS => {
+                repairs += 1;
+                client.renew_session(&session).await?;
+            }
             Err(error) => {
                 // Without an answer nobody knows what the owner has.
                 if error.status().is_some() {
@@ -88,6 +97,10 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
             }
         }
     }
+}
+
+fn is_restart(error: &Error) -> bool {
+    matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid))
 }
 
 async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Result<(Stateid, Entry)> {

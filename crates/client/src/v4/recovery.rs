@@ -58,7 +58,11 @@ impl Recovery {
         let mut tries = 0;
         loop {
             match self.new_client_once(wire, identity, slots).await {
-                Err(error) if error.v4_status() == Some(Status::Delay) && tries < MAX_TRIES => {
+                // A server that restarts between the two calls does not know the client of the first.
+                Err(error)
+                    if matches!(error.v4_status(), Some(Status::Delay | Status::StaleClientid))
+                        && tries < MAX_TRIES =>
+                {
                     tries += 1;
                     tokio::time::sleep(PAUSE).await;
                 }
