@@ -62,8 +62,8 @@ pub(super) async fn compare_remote(
         let path = path.to_vec();
         parts.spawn(async move {
             let _permit = permit;
-            let (first, second) = tokio::join!(whole(&original, offset, count), whole(&copy, offset, count));
-            let (first, second) = (first.map_err(|e| e.about(&path))?, second.map_err(|e| e.about(&path))?);
+            let first = whole(&original, offset, count).await.map_err(|e| e.about(&path))?;
+            let second = whole(&copy, offset, count).await.map_err(|e| e.about(&path))?;
             let same = equal_bytes(&first, &second);
             let is_same = same == count as usize && first.len() == second.len();
             if is_same { Ok(()) } else { Err(CopyError::Differs { path, offset: offset + same as u64 }) }
