@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use client::{Mount, RemoteFs, Url};
+use client::{Follow, Mount, RemoteFs, Url};
 use tokio::runtime::{Builder, Handle};
+use vfs::FileKind;
 
+use super::MountFailure;
 use super::options::Settings;
 use crate::failure::Failure;
 use crate::remote::about;
@@ -35,7 +37,7 @@ pub fn connect(url: &Url, settings: &Settings, runtime: &Handle) -> Result<Arc<R
     let end = settings.retry.map(|time| Instant::now() + time);
     loop {
         match runtime.block_on(Mount::connect(url, &settings.client)) {
-            Ok(mount) => return Ok(Arc::new(RemoteFs::new(mount, runtime.clone()))),
+            Ok(mount) => return open(mount, url, runtime),
             // What a server says, it will say again; one that says nothing may only be starting.
             Err(error) if error.status().is_none() && end.is_some_and(|end| Instant::now() < end) => {
                 tracing::warn!("{}: {}; trying again", url, error.reason());
@@ -44,4 +46,13 @@ pub fn connect(url: &Url, settings: &Settings, runtime: &Handle) -> Result<Arc<R
             Err(error) => return Err(about(url.to_string())(error)),
         }
     }
+}
+
+/// The directory that the URL names, in the export that it is in.
+fn open(mount: Mount, url: &Url, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
+    let root = runtime.block_on(mount.walk(mount.path_below(), Follow::Links)).map_err(about(url.to_string()))?;
+    if root.attributes.kind != FileKind::Directory {
+        return Err(MountFailure::NotDirectory(url.to_string()).into());
+    }
+    Ok(Arc::new(RemoteFs::rooted_at(mount, &root, runtime.clone())))
 }

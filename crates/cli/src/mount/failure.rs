@@ -8,6 +8,9 @@ pub enum MountFailure {
     /// An option makes no sense.
     #[error(transparent)]
     Option(#[from] OptionError),
+    /// What is to be mounted is no directory.
+    #[error("{0}: is not a directory; only directories can be mounted")]
+    NotDirectory(String),
     /// The file system could not be mounted.
     #[error(transparent)]
     Mount(#[from] mount::MountError),

@@ -1,0 +1,126 @@
+//! `wharf mount`: what it says when it cannot, and what is there when it can.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use support::{PATIENCE, Scratch, Server, wharf_fails, wharf_ok};
+
+/// Whether mounts can be made here; says so where not.
+fn can_mount() -> bool {
+    let can = geteuid().is_root() && fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok();
+    if !can {
+        println!("skipped: this is not root with a /dev/fuse that can be opened");
+    }
+    can
+}
+
+fn is_mounted(dir: &Path) -> bool {
+    fs::read_to_string("/proc/mounts").unwrap().contains(&format!(" {} fuse.wharf ", dir.display()))
+}
+
+fn wait_until(is_true: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_true() {
+        assert!(Instant::now() < end, "waited in vain");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Takes a mount away whatever comes of its test.
+struct Unmount<'a>(&'a Path);
+
+impl Drop for Unmount<'_> {
+    fn drop(&mut self) {
+        if is_mounted(self.0) {
+            let _ = Command::new("umount").arg("-l").arg(self.0).status();
+        }
+    }
+}
+
+#[test]
+fn wrong_arguments_are_named_with_what_to_do() {
+    let scratch = Scratch::new();
+    let dir = scratch.dir("mnt");
+    let dir = dir.to_str().unwrap();
+    for (arguments, message) in [
+        (vec!["mount", "server", dir], "'server' names no export: write nfs://host/export or host:/export"),
+        (vec!["mount", "s:/x", dir, "-o", "colour"], "there is no option 'colour'"),
+        (vec!["mount", "s:/x", dir, "-o", "vers=9"], "'9' is no value of option 'vers'"),
+        (vec!["mount", "s:/x", dir, "-o", "sec=krb5p"], "only sys is there"),
+    ] {
+        let said = wharf_fails(2, &arguments);
+        assert!(said.contains(message), "{said}");
+    }
+    let said = wharf_fails(1, &["mount", "127.0.0.1:/x", "/does/not/exist"]);
+    assert!(said.contains("/does/not/exist: "), "{said}");
+}
+
+#[test]
+fn server_that_does_not_answer_is_told_by_the_command_that_was_called() {
+    let scratch = Scratch::new();
+    let dir = scratch.dir("mnt");
+    // Nobody listens on this port any more.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let options = format!("port={port},mountport={port},soft");
+    let said = wharf_fails(1, &["mount", "127.0.0.1:/x", dir.to_str().unwrap(), "-o", &options]);
+    assert!(said.contains("nfs://127.0.0.1/x") && said.contains("refused"), "{said}");
+    assert!(!is_mounted(&dir));
+}
+
+#[test]
+fn directory_of_an_export_is_mounted_in_the_background_and_goes_with_umount() {
+    if !can_mount() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (export, dir) = (scratch.dir("export"), scratch.dir("mnt"));
+    fs::create_dir(export.join("below")).unwrap();
+    fs::write(export.join("below/file"), "here").unwrap();
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    for version in ["2", "3", "4.0", "4.1", "4.2"] {
+        let (url, place) = (server.url(&export.join("below")), dir.to_str().unwrap());
+        wharf_ok(&["mount", &url, place, "-o", &format!("vers={version},mountport={}", server.port())]);
+        let _unmount = Unmount(&dir);
+        assert!(is_mounted(&dir), "{version}");
+        assert_eq!(fs::read_to_string(dir.join("file")).unwrap(), "here", "{version}");
+        fs::write(dir.join("new"), version).unwrap();
+        assert_eq!(fs::read_to_string(export.join("below/new")).unwrap(), version);
+        assert!(Command::new("umount").arg(&dir).status().unwrap().success());
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn foreground_ends_cleanly_when_it_is_told_to_and_says_so_when_somebody_uses_the_mount() {
+    if !can_mount() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let dir = scratch.dir("mnt");
+    let server = Server::start(1, &["--no-root-squash", "mem:16M"]);
+    let log = fs::File::create(scratch.path("log")).unwrap();
+    let mut mount = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    mount.args(["mount", "--foreground", "-o", &format!("mountport={}", server.port())]);
+    let mut mount = mount.arg(server.url("/mem")).arg(&dir).stdin(Stdio::null()).stderr(log).spawn().unwrap();
+    let _unmount = Unmount(&dir);
+    wait_until(|| is_mounted(&dir));
+    let file = fs::File::create(dir.join("file")).unwrap();
+    let tell = || kill_process(Pid::from_raw(mount.id().cast_signed()).unwrap(), Signal::TERM).unwrap();
+    tell();
+    wait_until(|| fs::read_to_string(scratch.path("log")).unwrap().contains("is busy: close what uses it"));
+    assert!(is_mounted(&dir));
+    // A second time it goes away, and what is open can be used to its end.
+    tell();
+    wait_until(|| !is_mounted(&dir));
+    assert!(file.metadata().is_ok());
+    drop(file);
+    assert!(mount.wait().unwrap().success());
+}

@@ -1,0 +1,183 @@
+//! Calls that wait, as for a server that is gone: who is killed does not wait for them, and nobody else notices.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use fs_mem::{MemFs, MemOptions};
+use mount::{Options, Validity};
+use support::{LONG, Site};
+use vfs::{
+    Attributes, Context, EachEntry, Entry, Error, FileSystem, Handle, Listing, Name, OpenFile, OpenMode, Place,
+    ReadDir, Result,
+};
+
+/// A file system in which to look up `slow` takes until somebody opens the gate.
+struct Gated {
+    inner: MemFs,
+    is_open: Mutex<bool>,
+    opened: Condvar,
+    waiting: Mutex<u32>,
+}
+
+impl Gated {
+    fn new() -> Arc<Gated> {
+        let inner = MemFs::new(MemOptions::default());
+        Arc::new(Gated { inner, is_open: Mutex::new(false), opened: Condvar::new(), waiting: Mutex::new(0) })
+    }
+
+    fn open_gate(&self) {
+        *self.is_open.lock().unwrap() = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        *self.waiting.lock().unwrap() += 1;
+        let is_open = self.is_open.lock().unwrap();
+        drop(self.opened.wait_while(is_open, |is_open| !*is_open).unwrap());
+    }
+
+    fn wait_for(&self, count: u32) {
+        wait_until(|| *self.waiting.lock().unwrap() >= count);
+    }
+}
+
+impl FileSystem for Gated {
+    fn root(&self) -> Handle {
+        self.inner.root()
+    }
+
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        self.inner.attributes(cx, node)
+    }
+
+    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        if place.name == Name::new(b"slow").unwrap() {
+            self.pass();
+            return Err(Error::NoEntry);
+        }
+        self.inner.lookup(cx, place)
+    }
+
+    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        self.inner.parent(cx, dir)
+    }
+
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        self.inner.open(cx, node, mode)
+    }
+
+    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        self.inner.read_dir(cx, list, each)
+    }
+}
+
+/// What each test works with; the gate opens when it is over, whatever comes of it.
+struct Stage {
+    fs: Arc<Gated>,
+    site: Site,
+}
+
+impl Stage {
+    fn new() -> Option<Stage> {
+        let fs = Gated::new();
+        let options = Options { validity: Validity::NONE, ..Options::default() };
+        Some(Stage { site: Site::new(Arc::clone(&fs) as Arc<_>, options)?, fs })
+    }
+
+    /// A process that looks up `slow` and waits for it.
+    fn waiter(&self, shell: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", shell]).arg(self.site.path("slow")).stdin(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.fs.open_gate();
+    }
+}
+
+fn wait_until(mut is_true: impl FnMut() -> bool) {
+    let end = Instant::now() + LONG;
+    while !is_true() {
+        assert!(Instant::now() < end, "waited in vain");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn end_of(child: &mut Child) -> ExitStatus {
+    let mut status = None;
+    wait_until(|| {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    status.unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn process_that_is_killed_ends_while_its_call_still_waits() {
+    let Some(stage) = Stage::new() else { return };
+    for (number, (name, expected)) in (1..).zip([("-TERM", 15), ("-KILL", 9), ("-INT", 2)]) {
+        let mut child = stage.waiter("exec stat \"$0\"");
+        stage.fs.wait_for(number);
+        signal(&child, name);
+        assert_eq!(end_of(&mut child).signal(), Some(expected));
+    }
+    // The mount is as good as before.
+    assert_eq!(fs::read_dir(stage.site.dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn signal_that_a_process_catches_does_not_interrupt_it_and_a_later_one_still_kills() {
+    let Some(stage) = Stage::new() else { return };
+    // The shell catches USR1, and looks up the name by itself.
+    let mut child = stage.waiter("trap : USR1; test -e \"$0\"; exit 7");
+    stage.fs.wait_for(1);
+    signal(&child, "-USR1");
+    // Long enough for an answer that should not come.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None);
+    signal(&child, "-KILL");
+    assert_eq!(end_of(&mut child).signal(), Some(9));
+    let mut child = stage.waiter("trap : USR1; test -e \"$0\"; exit 7");
+    stage.fs.wait_for(2);
+    signal(&child, "-USR1");
+    stage.fs.open_gate();
+    assert_eq!(end_of(&mut child).code(), Some(7));
+}
+
+#[test]
+fn more_waiting_processes_than_threads_can_all_be_killed() {
+    let Some(stage) = Stage::new() else { return };
+    // A directory allows one who looks up a name that nobody knows at a time, unless the file system says that it takes more.
+    let mut children: Vec<Child> = (0..80).map(|_| stage.waiter("exec stat \"$0\"")).collect();
+    stage.fs.wait_for(1);
+    children.iter().for_each(|child| signal(child, "-TERM"));
+    for child in &mut children {
+        assert_eq!(end_of(child).signal(), Some(15));
+    }
+}
+
+#[test]
+fn mount_can_be_taken_away_while_a_call_waits() {
+    let Some(stage) = Stage::new() else { return };
+    let mut child = stage.waiter("exec stat \"$0\"");
+    stage.fs.wait_for(1);
+    stage.site.mounted.detach().unwrap();
+    signal(&child, "-KILL");
+    assert_eq!(end_of(&mut child).signal(), Some(9));
+    stage.fs.open_gate();
+    assert!(stage.site.mounted.wait_for(LONG));
+}
