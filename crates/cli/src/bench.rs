@@ -1,16 +1,18 @@
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Job, Order, Outcome, Workload};
+use lab::bench::{End, Job, Observer, Order, Outcome, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
 
 use crate::failure::{BenchError, Failure};
 use crate::interruption;
+use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, Session, about};
 
@@ -71,6 +73,8 @@ pub struct Flags {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
     connect: ConnectFlags,
 }
 
@@ -82,8 +86,14 @@ const DEFAULT_RUNTIME: Duration = Duration::from_secs(5);
 
 /// Measures.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let own = Arc::new(OwnMounts::new("bench", flags.own));
+    own.tell(report(flags, &own))
+}
+
+/// Measures, and says what came of it.
+fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
     let at = SystemTime::now();
-    let outcomes = measure(flags)?;
+    let outcomes = measure(flags, own)?;
     let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
     let (summaries, mut errors): (Vec<_>, Vec<_>) =
         outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
@@ -101,9 +111,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 /// Does all jobs on a thread of their own, which is left alone when somebody interrupts them.
-fn measure(flags: &Flags) -> Result<Vec<Outcome>, Failure> {
+fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<Vec<Outcome>, Failure> {
     let interrupted = interruption::listen()?;
-    let jobs: Vec<Job> = flags.rw.iter().map(|workload| flags.job(*workload)).collect();
+    let jobs: Vec<Job> = flags.rw.iter().map(|workload| flags.job(*workload, own)).collect();
     let (sender, done) = oneshot::channel();
     let work = move || sender.send(jobs.iter().map(lab::bench::run).collect::<Result<Vec<Outcome>, _>>());
     let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
@@ -138,7 +148,7 @@ impl Flags {
         }
     }
 
-    fn job(&self, mut workload: Workload) -> Job {
+    fn job(&self, mut workload: Workload, own: &Arc<OwnMounts>) -> Job {
         if let (Some(percent), true) = (self.rwmixread, workload.reads() && workload.writes()) {
             workload.read_percent = percent;
         }
@@ -161,6 +171,10 @@ impl Flags {
             verify: self.verify,
             own_files: self.own_files,
             seed: self.seed,
+            observer: self.own.is_wanted().then(|| {
+                let own = Arc::clone(own);
+                Observer(Arc::new(move |mount| own.add(mount)))
+            }),
             server_pid: self.server_pid,
             ..defaults
         }

@@ -28,8 +28,9 @@ const READ_AHEAD: usize = 16;
 
 /// Writes the files out.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    remote::run(async {
-        let (mut output, mut own) = (Output::new(), OwnMounts::new(flags.own));
+    let own = OwnMounts::new("cat", flags.own);
+    own.tell(remote::run(async {
+        let mut output = Output::new();
         for url in &flags.urls {
             let session = Session::open(url, &flags.connect).await?;
             own.add(&session.mount);
@@ -39,9 +40,8 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             }
             write_out(&session, &file, &mut output).await?;
         }
-        output.finish()?;
-        own.tell()
-    })
+        Ok(output.finish()?)
+    }))
 }
 
 /// Writes one file out. It ends where the server says so, so that a file that grows is read to its new end.

@@ -1,7 +1,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{bench, cat, cp, demo, experiments, ln, ls, mkdir, mount, mv, rm, rpcinfo, serve, showmount, stat};
+use crate::{
+    bench, cat, cp, demo, experiments, ln, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo, serve, showmount, stat,
+};
 
 /// NFS server, NFS client and performance lab in one program.
 #[derive(Debug, Parser)]
@@ -28,6 +30,7 @@ pub enum Command {
     Ln(ln::Flags),
     Showmount(showmount::Flags),
     Rpcinfo(rpcinfo::Flags),
+    Nfsstat(nfsstat::Flags),
     Bench(bench::Flags),
     Lab(experiments::Flags),
     Demo(demo::Flags),
@@ -49,6 +52,7 @@ impl Command {
             Command::Ln(flags) => ln::run(&flags),
             Command::Showmount(flags) => showmount::run(&flags),
             Command::Rpcinfo(flags) => rpcinfo::run(&flags),
+            Command::Nfsstat(flags) => nfsstat::run(&flags),
             Command::Bench(flags) => bench::run(&flags),
             Command::Lab(flags) => experiments::run(&flags),
             Command::Demo(flags) => demo::run(&flags),

@@ -11,6 +11,7 @@ use vfs::FileKind;
 
 use crate::failure::Failure;
 use crate::interruption;
+use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::progress::CopyProgress;
 use crate::remote::{self, ConnectFlags, Location, Session, about};
 
@@ -43,34 +44,39 @@ pub struct Flags {
     #[arg(short = 'v', long)]
     verbose: bool,
     #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
     connect: ConnectFlags,
 }
 
 /// Copies.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let interrupted = interruption::listen()?;
-    let mounts = Mounts::default();
-    remote::run(async {
+    let mounts = Mounts { copying: RefCell::default(), own: OwnMounts::new("cp", flags.own) };
+    mounts.own.tell(remote::run(async {
         let result = tokio::select! {
             result = copy_either_way(flags, &mounts) => return result,
             Ok(signal) = interrupted => Err(Failure::Interrupted { signal, left: INTERRUPTED }),
         };
         mounts.cancel_copies().await;
         result
-    })
+    }))
 }
 
 /// How long a server may take to cancel what it copies by itself when the user does not want it any more.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The mount whose server copies by itself.
-#[derive(Default)]
-struct Mounts(RefCell<Option<Mount>>);
+/// What is mounted.
+struct Mounts {
+    /// The mount whose server copies by itself.
+    copying: RefCell<Option<Mount>>,
+    own: OwnMounts,
+}
 
 impl Mounts {
     /// Waits until the copies are cancelled that nobody waits for any more.
     async fn cancel_copies(&self) {
-        let mount = self.0.take();
+        let mount = self.copying.take();
         if let Some(mount) = mount {
             // A server that does not answer goes on alone.
             let _ = tokio::time::timeout(CANCEL_TIMEOUT, mount.copies_ended()).await;
@@ -83,28 +89,30 @@ const INTERRUPTED: &str = "files that were being copied are incomplete; --overwr
 
 async fn copy_either_way(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     match (&flags.from, &flags.to) {
-        (Location::Local(from), Location::Remote(to)) => upload(from, to, flags).await,
-        (Location::Remote(from), Location::Local(to)) => download(from, to, flags).await,
+        (Location::Local(from), Location::Remote(to)) => upload(from, to, flags, &mounts.own).await,
+        (Location::Remote(from), Location::Local(to)) => download(from, to, flags, &mounts.own).await,
         (Location::Remote(from), Location::Remote(to)) => between(from, to, flags, mounts).await,
         (Location::Local(_), Location::Local(_)) => Err(Failure::NoRemoteSide),
     }
 }
 
-async fn upload(from: &Path, to: &Url, flags: &Flags) -> Result<(), Failure> {
+async fn upload(from: &Path, to: &Url, flags: &Flags, own: &OwnMounts) -> Result<(), Failure> {
     let metadata =
         std::fs::symlink_metadata(from).map_err(|source| Failure::Local { path: from.to_owned(), source })?;
     if metadata.is_dir() && !flags.recursive {
         return Err(Failure::IsDirectory { file: from.display().to_string() });
     }
     let session = Session::open(to, &flags.connect).await?;
+    own.add(&session.mount);
     let target = target_path(&session, || local_name(from)).await?;
     let progress = CopyProgress::start(flags.verify);
     let copied = copy::upload(&session.mount, from, &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
 }
 
-async fn download(from: &Url, to: &Path, flags: &Flags) -> Result<(), Failure> {
+async fn download(from: &Url, to: &Path, flags: &Flags, own: &OwnMounts) -> Result<(), Failure> {
     let session = Session::open(from, &flags.connect).await?;
+    own.add(&session.mount);
     let found = session.find(Follow::Nothing).await?;
     if found.attributes.kind == FileKind::Directory && !flags.recursive {
         return Err(Failure::IsDirectory { file: session.name() });
@@ -117,12 +125,13 @@ async fn download(from: &Url, to: &Path, flags: &Flags) -> Result<(), Failure> {
 
 async fn between(from: &Url, to: &Url, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     let (source, target) = Session::open_pair(from, to, &flags.connect).await?;
+    [&source, &target].into_iter().for_each(|session| mounts.own.add(&session.mount));
     let found = source.find(Follow::Nothing).await?;
     if found.attributes.kind == FileKind::Directory && !flags.recursive {
         return Err(Failure::IsDirectory { file: source.name() });
     }
     let path = target_path(&target, || Ok(remote_name(from).into_os_string().into_vec())).await?;
-    mounts.0.replace(Some(target.mount.clone()));
+    mounts.copying.replace(Some(target.mount.clone()));
     let progress = CopyProgress::start(flags.verify);
     let options = flags.options(&progress);
     let copied = copy::between((&source.mount, &source.below()), (&target.mount, &path), &options).await;

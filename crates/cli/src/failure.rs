@@ -80,6 +80,18 @@ pub enum Failure {
     /// A mount did not come about.
     #[error(transparent)]
     Mount(#[from] crate::mount::MountFailure),
+    /// Nobody tells what they count.
+    #[error(
+        "no client of this user tells what it counts; those of wharf mount do, and those of cat, ls, cp and bench with \
+         --nfsstat"
+    )]
+    NoClients,
+    /// Nobody tells what this mount counts.
+    #[error("{mount}: no such mount, or it is another user's; wharf nfsstat -m shows those that there are")]
+    NoSuchClient {
+        /// The mount, as the user named it.
+        mount: String,
+    },
     /// A benchmark failed.
     #[error(transparent)]
     Bench(#[from] BenchError),

@@ -35,21 +35,22 @@ pub struct Flags {
 
 /// Lists.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    remote::run(async {
-        let (output, own) = (Output::new(), OwnMounts::new(flags.own));
-        let mut lister = Lister { flags, records: Vec::new(), output, own, shown: Shown::on_stdout() };
+    let own = OwnMounts::new("ls", flags.own);
+    own.tell(remote::run(async {
+        let (records, output) = (Vec::new(), Output::new());
+        let mut lister = Lister { flags, records, output, own: &own, shown: Shown::on_stdout() };
         for url in &flags.urls {
             lister.list_url(url).await?;
         }
         lister.finish()
-    })
+    }))
 }
 
 struct Lister<'a> {
     flags: &'a Flags,
     records: Vec<FileRecord>,
     output: Output,
-    own: OwnMounts,
+    own: &'a OwnMounts,
     shown: Shown,
 }
 
@@ -139,8 +140,7 @@ impl Lister<'_> {
         if self.flags.json {
             self.output.json(&self.records)?;
         }
-        self.output.finish()?;
-        self.own.tell()
+        Ok(self.output.finish()?)
     }
 }
 

@@ -4,16 +4,19 @@
 
 mod support;
 
-use std::process::Output;
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use support::{Server, wharf, wharf_ok};
+use support::{PATIENCE, Scratch, Server, wharf, wharf_ok};
 
 const FILE_BYTES: usize = 40_000;
 
 /// A server of memory with one file in it.
 fn server() -> (Server, String) {
     let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
-    let scratch = support::Scratch::new();
+    let scratch = Scratch::new();
     let file = scratch.file("file", &"x".repeat(FILE_BYTES));
     let url = server.url("/mem/file");
     wharf_ok(&["cp", file.to_str().unwrap(), &url]);
@@ -77,4 +80,132 @@ fn command_says_all_rows_figures_of_procedures_or_json() {
     let lookup = procedures.iter().find(|procedure| procedure["name"] == "LOOKUP").unwrap();
     assert_eq!((&lookup["calls"], &lookup["wire"]["count"]), (&1.into(), &1.into()));
     assert!(lookup["wire"]["buckets"][0]["from_ns"].is_u64());
+}
+
+/// A client that goes on until it is dropped, and whoever asks it, in a session of their own.
+struct Client {
+    child: Child,
+    session: Scratch,
+}
+
+impl Client {
+    fn start(url: &str) -> Client {
+        let session = Scratch::new();
+        let mut bench = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        bench.args(["bench", "--nfsstat", "--rw", "getattr", "--runtime", "600s", "--size", "4K", url]);
+        bench.env("WHARF_RUNTIME_DIR", session.path("wharf")).stdout(Stdio::null()).stderr(Stdio::null());
+        let client = Client { child: bench.spawn().unwrap(), session };
+        let began = Instant::now();
+        while !client.ask(&["-m"]).status.success() {
+            assert!(began.elapsed() < PATIENCE, "the client does not answer");
+            thread::sleep(Duration::from_millis(10));
+        }
+        client
+    }
+
+    /// Runs `wharf nfsstat`.
+    fn ask(&self, arguments: &[&str]) -> Output {
+        let mut nfsstat = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        nfsstat.arg("nfsstat").args(arguments).env("WHARF_RUNTIME_DIR", self.session.path("wharf")).output().unwrap()
+    }
+
+    fn told(&self, arguments: &[&str]) -> String {
+        let output = self.ask(arguments);
+        said(&output);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Waits until the tables show GETATTRs.
+    fn wait_for_calls(&self) -> u64 {
+        let began = Instant::now();
+        loop {
+            match number(&self.told(&["-c"]), "Getattr") {
+                0..100 => assert!(began.elapsed() < PATIENCE, "nothing is counted"),
+                enough => return enough,
+            }
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn client_that_runs_is_asked_for_its_tables_its_mount_and_its_histograms() {
+    let (_server, url) = server();
+    let client = Client::start(&url);
+    let counted = client.wait_for_calls();
+    assert!(number(&client.told(&["-c", "-e"]), "Getattr") >= counted);
+    let pid = client.child.id().to_string();
+    assert!(number(&client.told(&["-E", &pid]), "Getattr") >= counted);
+    let mounts = client.told(&["-m"]);
+    assert!(mounts.contains(":/mem on bench\nvers=3,proto=tcp,nconnect=1,soft,rsize="), "{mounts}");
+    assert!(client.told(&["--operations"]).contains("\nv3 GETATTR "));
+    let json: serde_json::Value = serde_json::from_str(&client.told(&["--json"])).unwrap();
+    assert_eq!((&json[0]["pid"], &json[0]["on"]), (&client.child.id().into(), &"bench".into()));
+    assert!(json[0]["statistics"]["procedures"][0]["total"]["buckets"][0]["count"].as_u64().unwrap() > 0);
+    assert!(!client.ask(&["/no/such/mount"]).status.success());
+    assert!(!client.ask(&["1"]).status.success());
+}
+
+#[test]
+fn counts_begin_at_zero_when_that_is_wanted() {
+    let (_server, url) = server();
+    let client = Client::start(&url);
+    client.wait_for_calls();
+    let before = client.told(&["-E", "-z"]);
+    assert!(number(&before, "FSinfo") >= 1, "a mount was made: {before}");
+    let after = client.told(&["-E"]);
+    assert_eq!(number(&after, "FSinfo"), 0, "no further one was made: {after}");
+    client.wait_for_calls();
+}
+
+#[test]
+fn interval_tells_what_happened_in_it() {
+    let (_server, url) = server();
+    let client = Client::start(&url);
+    client.wait_for_calls();
+    let lines = client.told(&["-w", "1", "--count", "1"]);
+    assert!(lines.starts_with(" GtAttr Lookup Rdlink   Read  Write Rename Access  Rddir\n"), "{lines}");
+    assert_eq!(lines.lines().count(), 2);
+    let json: serde_json::Value = serde_json::from_str(&client.told(&["-w", "1", "--count", "1", "--json"])).unwrap();
+    let procedures = json["procedures"].as_array().unwrap();
+    assert!(procedures.iter().all(|procedure| procedure["name"] == "GETATTR"), "{json}");
+}
+
+#[test]
+fn socket_of_a_client_that_was_killed_is_skipped_and_removed_by_the_next_one() {
+    let (_server, url) = server();
+    let mut client = Client::start(&url);
+    let socket = client.session.path(&format!("wharf/nfsstat-{}.sock", client.child.id()));
+    client.child.kill().unwrap();
+    client.child.wait().unwrap();
+    assert!(socket.exists());
+    let left = client.ask(&[]);
+    assert!(!left.status.success() && String::from_utf8_lossy(&left.stderr).contains("no client of this user"));
+    // One with the number of a process that runs, behind which is nobody.
+    let number = std::process::id();
+    let silent = client.session.path(&format!("wharf/nfsstat-{number}.sock"));
+    drop(UnixListener::bind(&silent).unwrap());
+    assert!(!client.ask(&[]).status.success());
+    let mut list = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    list.args(["ls", "--nfsstat", &url]).env("WHARF_RUNTIME_DIR", client.session.path("wharf")).output().unwrap();
+    assert!(!socket.exists() && silent.exists());
+}
+
+#[test]
+fn folder_that_others_can_enter_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_server, url) = server();
+    let mut client = Client::start(&url);
+    let folder = client.session.path("wharf");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let pid = client.child.id().to_string();
+    assert!(!client.ask(&[&pid]).status.success());
+    client.child.kill().unwrap();
 }

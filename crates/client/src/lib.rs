@@ -58,7 +58,7 @@ pub use file::{Access, Copying, Extent, File, LockKind, OpenOptions, Piece, Segm
 pub use filesystem::RemoteFs;
 pub use handle::Handle;
 pub use location::Location;
-pub use mount::{Follow, Mount, Sizes};
+pub use mount::{Follow, Meter, Mount, Sizes};
 pub use options::{Caching, NameCaching, Options, Version};
 pub use statistics::{
     CacheCounters, Histogram, HitsMisses, Label, OperationCounters, Procedure, ProcedureStatistics, Statistics,

@@ -11,7 +11,7 @@ use signal_hook::iterator::Signals;
 use super::options::Settings;
 use super::{Flags, MountFailure, connect, daemon, log};
 use crate::failure::Failure;
-use crate::interruption;
+use crate::{interruption, nfsstat};
 
 /// How long a mount in the background tries to reach its server when `retry` does not say: a week, as nfs(5) has it.
 const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -33,6 +33,10 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
         other => other?,
     };
     let version = files.mount().version();
+    let published = nfsstat::publish(files.mount(), &dir.to_string_lossy());
+    if let Err(error) = &published {
+        tracing::warn!("wharf nfsstat will not show this mount: {error}");
+    }
     let mounted = mount::mount(files, &dir, settings.mount.clone()).map_err(MountFailure::from)?;
     let mounted = Arc::new(mounted);
     end_when_told(&mounted)?;

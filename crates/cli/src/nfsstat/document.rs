@@ -3,19 +3,24 @@
 use std::time::Duration;
 
 use client::{
-    CacheCounters, Counters, Histogram, HitsMisses, Mount, OperationCounters, Procedure, ProcedureStatistics,
-    Statistics,
+    CacheCounters, Counters, Histogram, HitsMisses, OperationCounters, Procedure, ProcedureStatistics, Statistics,
 };
 use serde::{Deserialize, Serialize};
 
 /// The form of the document; a reader that does not know it says so.
 pub const FORMAT: u32 = 1;
 
-/// A mount and what it has counted.
+/// What a process says of all its mounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     pub format: u32,
     pub pid: u32,
+    pub mounts: Vec<MountFigures>,
+}
+
+/// A mount and what it has counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountFigures {
     /// The server and the path there, as mount(8) writes them.
     pub from: String,
     /// The mount point, or the command that uses the mount.
@@ -101,20 +106,6 @@ struct Bucket {
     from_ns: u64,
     to_ns: u64,
     count: u64,
-}
-
-impl Document {
-    /// What `mount` says of itself, with these figures.
-    pub fn new(mount: &Mount, on: &str, statistics: &Statistics) -> Document {
-        Document {
-            format: FORMAT,
-            pid: std::process::id(),
-            from: format!("{}:{}", mount.server(), String::from_utf8_lossy(mount.export())),
-            on: on.to_owned(),
-            options: super::options::text(mount),
-            statistics: Figures::from(statistics),
-        }
-    }
 }
 
 impl From<&Statistics> for Figures {

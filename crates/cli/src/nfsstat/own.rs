@@ -1,13 +1,15 @@
 //! `--nfsstat` of commands that are clients for a while.
 
 use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::{Args, ValueEnum};
-use client::{Mount, Statistics};
+use client::{Meter, Mount, Statistics};
 
 use super::document::Figures;
 use super::layout::{self, Extent};
 use super::operations;
+use super::publish::Publication;
 use crate::failure::Failure;
 
 /// Which statistics a command tells at its end.
@@ -27,46 +29,86 @@ enum Telling {
     Json,
 }
 
+impl OwnFlags {
+    /// Whether anything is to be said at all.
+    pub fn is_wanted(self) -> bool {
+        self.nfsstat.is_some()
+    }
+}
+
 /// The mounts of this command, until its end.
 #[derive(Debug)]
 pub struct OwnMounts {
     telling: Option<Telling>,
-    mounts: Vec<Mount>,
+    command: &'static str,
+    counted: Mutex<Counted>,
+    publication: Option<Publication>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    meters: Vec<Meter>,
+    /// What mounts that are gone had counted.
+    ended: Statistics,
 }
 
 impl OwnMounts {
-    /// Begins with none.
-    pub fn new(flags: OwnFlags) -> OwnMounts {
-        OwnMounts { telling: flags.nfsstat, mounts: Vec::new() }
+    /// Begins with none. While the command runs, `wharf nfsstat` can tell too what it counts.
+    pub fn new(command: &'static str, flags: OwnFlags) -> OwnMounts {
+        let publication = flags.nfsstat.and_then(|_| match Publication::start() {
+            Ok(publication) => Some(publication),
+            Err(error) => {
+                eprintln!("wharf: others cannot ask for statistics: {error}");
+                None
+            }
+        });
+        OwnMounts { telling: flags.nfsstat, command, counted: Mutex::default(), publication }
     }
 
-    /// Adds one.
-    pub fn add(&mut self, mount: &Mount) {
-        if self.telling.is_some() {
-            self.mounts.push(mount.clone());
+    /// Adds one, unless it is there.
+    pub fn add(&self, mount: &Mount) {
+        let Counted { meters, ended } = &mut *self.counted();
+        let meter = mount.meter();
+        if self.telling.is_none() || meters.iter().any(|known| known.is_same(&meter)) {
+            return;
         }
+        if let Some(publication) = &self.publication {
+            publication.add(mount, self.command);
+        }
+        for meter in meters.extract_if(.., |meter| meter.is_over()) {
+            ended.merge(&meter.statistics());
+        }
+        meters.push(meter);
     }
 
-    /// Says what they counted, all together, when somebody wants to know.
+    /// Says what they counted, all together, when somebody wants to know, and gives back how the command ended.
     ///
     /// # Errors
-    /// What the system says of standard error.
-    pub fn tell(&self) -> Result<(), Failure> {
-        let mut sum = Statistics::default();
-        self.mounts.iter().for_each(|mount| sum.merge(&mount.statistics()));
-        tell(self.telling, &sum)
+    /// That of the command; what the system says of standard error.
+    pub fn tell(&self, result: Result<(), Failure>) -> Result<(), Failure> {
+        let Some(telling) = self.telling else { return result };
+        let counted = self.counted();
+        let mut sum = counted.ended.clone();
+        counted.meters.iter().for_each(|meter| sum.merge(&meter.statistics()));
+        let told = telling.tell(&sum);
+        result.and(told)
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn tell(telling: Option<Telling>, statistics: &Statistics) -> Result<(), Failure> {
-    let text = match telling {
-        None => return Ok(()),
-        Some(Telling::Basic) => layout::text(statistics, Extent::Basic),
-        Some(Telling::All) => layout::text(statistics, Extent::V42),
-        Some(Telling::Operations) => operations::text(statistics),
-        Some(Telling::Json) => {
-            serde_json::to_string_pretty(&Figures::from(statistics)).map_err(std::io::Error::from)? + "\n"
-        }
-    };
-    Ok(std::io::stderr().write_all(text.as_bytes())?)
+impl Telling {
+    fn tell(self, statistics: &Statistics) -> Result<(), Failure> {
+        let text = match self {
+            Telling::Basic => layout::text(statistics, Extent::Basic),
+            Telling::All => layout::text(statistics, Extent::V42),
+            Telling::Operations => operations::text(statistics),
+            Telling::Json => {
+                serde_json::to_string_pretty(&Figures::from(statistics)).map_err(std::io::Error::from)? + "\n"
+            }
+        };
+        Ok(std::io::stderr().write_all(text.as_bytes())?)
+    }
 }

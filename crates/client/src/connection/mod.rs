@@ -209,13 +209,13 @@ impl Connection {
     /// What was recorded so far, of each procedure; of caches a connection knows nothing.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
-        self.add_to(&mut statistics);
+        self.observed().add_to(&mut statistics);
         statistics
     }
 
-    /// Adds what was recorded so far to `statistics`.
-    pub(crate) fn add_to(&self, statistics: &mut Statistics) {
-        self.0.shared.lock().core.add_to(statistics);
+    /// What reads the statistics of this connection, also when it is closed.
+    pub(crate) fn observed(&self) -> Observed {
+        Observed(Arc::clone(&self.0.shared))
     }
 
     fn no_reply<O: Operation>(&self, failure: Failure) -> Error {
@@ -278,6 +278,22 @@ fn now() -> Instant {
 /// A number that is another one in each process and each time; the keys come from the system's randomness.
 pub(crate) fn random() -> u32 {
     RandomState::new().build_hasher().finish() as u32
+}
+
+/// What a connection has recorded. It does not keep the connection open.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed(Arc<Shared>);
+
+impl Observed {
+    /// Adds what was recorded so far to `statistics`.
+    pub(crate) fn add_to(&self, statistics: &mut Statistics) {
+        self.0.lock().core.add_to(statistics);
+    }
+
+    /// Whether the connection is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.lock().is_closing
+    }
 }
 
 /// Waits for the reply to one call, and forgets the call when nobody waits any more.

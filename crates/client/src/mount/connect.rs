@@ -9,7 +9,6 @@ use rpc::Rejection;
 use super::{Mount, Mounted, Sizes};
 use crate::cache::Caches;
 use crate::rpcbind::{self, Query};
-use crate::statistics::CacheRecorder;
 use crate::{
     Connection, Entry, Error, FsInfo, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3, v4,
 };
@@ -97,7 +96,7 @@ impl Mounted {
         let Found { connections, options, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
-        let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), CacheRecorder::default());
+        let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), Arc::default());
         let has_readdirplus = options.version != Version::V2;
         caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
         let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);

@@ -4,6 +4,7 @@ mod cached;
 mod change;
 mod connect;
 mod connect_v4;
+mod meter;
 mod negotiation;
 mod operations;
 mod page;
@@ -16,9 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::cache::{BlockCache, Caches};
 use crate::core::Counters;
-use crate::statistics::{CacheRecorder, Statistics};
+use crate::statistics::CacheRecorder;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
+pub use meter::Meter;
 pub use path::Follow;
 pub(crate) use path::{Source, Walk};
 pub use sizes::Sizes;
@@ -60,7 +62,7 @@ pub(crate) struct Mounted {
     caches: Caches,
     /// Whether the server has READDIRPLUS, as far as is known.
     has_readdirplus: AtomicBool,
-    cache_recorder: CacheRecorder,
+    cache_recorder: Arc<CacheRecorder>,
     /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
     pub(crate) has_read_plus: AtomicBool,
     /// Whether the server told of data or holes by READ_PLUS before.
@@ -130,23 +132,6 @@ impl Mount {
     /// What all caches counted so far.
     pub fn cache_counters(&self) -> CacheCounters {
         self.0.cache_recorder.counters()
-    }
-
-    /// What was counted so far, of each procedure and by each cache.
-    ///
-    /// ```no_run
-    /// # fn example(mount: &client::Mount) {
-    /// let before = mount.statistics();
-    /// // Work for a while.
-    /// let since = mount.statistics().since(&before);
-    /// println!("{} READs", since.calls("READ"));
-    /// # }
-    /// ```
-    pub fn statistics(&self) -> Statistics {
-        let mut statistics = Statistics::default();
-        statistics.caches = self.cache_counters();
-        self.0.connections.iter().for_each(|connection| connection.add_to(&mut statistics));
-        statistics
     }
 
     /// The data of files in memory.

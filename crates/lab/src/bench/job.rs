@@ -1,6 +1,8 @@
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use client::{Options, Url};
+use client::{Mount, Options, Url};
 
 use super::{Error, Operation, Order, Workload};
 
@@ -39,8 +41,27 @@ pub struct Job {
     pub own_files: bool,
     /// What random orders and patterns follow from.
     pub seed: u64,
+    /// Who is told of every mount that is made for the job.
+    pub observer: Option<Observer>,
     /// The server's process, if it runs on this machine and its cost is wanted.
     pub server_pid: Option<u32>,
+}
+
+/// Somebody who wants to know of mounts, as soon as they are there.
+#[derive(Clone)]
+pub struct Observer(pub Arc<dyn Fn(&Mount) + Send + Sync>);
+
+/// Two are the same when they are one.
+impl PartialEq for Observer {
+    fn eq(&self, other: &Observer) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
 }
 
 /// When a job is over.
@@ -75,6 +96,7 @@ impl Job {
             verify: false,
             own_files: false,
             seed: 1,
+            observer: None,
             server_pid: None,
         }
     }

@@ -28,6 +28,6 @@ mod target;
 mod workload;
 
 pub use error::Error;
-pub use job::{End, Job};
+pub use job::{End, Job, Observer};
 pub use run::{Outcome, run};
 pub use workload::{Contents, Operation, Order, Workload, WorkloadError};

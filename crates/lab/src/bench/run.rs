@@ -81,6 +81,9 @@ async fn connect(job: &Job) -> Result<Mount, Error> {
     let mount =
         Mount::connect(&url, &Options { connections: 1, max_pending, uses_delegations: false, ..job.options.clone() })
             .await?;
+    if let Some(super::Observer(observe)) = &job.observer {
+        observe(&mount);
+    }
     let sizes = mount.sizes();
     let max = if job.workload.writes() { sizes.read.min(sizes.write) } else { sizes.read };
     if job.block_bytes > max {

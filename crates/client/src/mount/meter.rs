@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+use super::Mount;
+use crate::Statistics;
+use crate::connection::Observed;
+use crate::statistics::CacheRecorder;
+
+/// Reads what a mount counts, and does not keep its connections open: what was counted can still be read when the mount is
+/// gone.
+#[derive(Debug, Clone)]
+pub struct Meter {
+    connections: Box<[Observed]>,
+    caches: Arc<CacheRecorder>,
+}
+
+impl Meter {
+    /// What was counted so far, as [`Mount::statistics`] tells it.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        statistics.caches = self.caches.counters();
+        self.connections.iter().for_each(|connection| connection.add_to(&mut statistics));
+        statistics
+    }
+
+    /// Whether both read of one mount.
+    pub fn is_same(&self, other: &Meter) -> bool {
+        Arc::ptr_eq(&self.caches, &other.caches)
+    }
+
+    /// Whether the mount is gone, so that nothing more will be counted.
+    pub fn is_over(&self) -> bool {
+        self.connections.iter().all(Observed::is_closed)
+    }
+}
+
+impl Mount {
+    /// What reads the statistics of this mount, also when it is gone.
+    pub fn meter(&self) -> Meter {
+        let connections = self.0.connections.iter().map(crate::Connection::observed).collect();
+        Meter { connections, caches: Arc::clone(&self.0.cache_recorder) }
+    }
+
+    /// What was counted so far, of each procedure and by each cache.
+    ///
+    /// ```no_run
+    /// # fn example(mount: &client::Mount) {
+    /// let before = mount.statistics();
+    /// // Work for a while.
+    /// let since = mount.statistics().since(&before);
+    /// println!("{} READs", since.calls("READ"));
+    /// # }
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        self.meter().statistics()
+    }
+}
