@@ -2,13 +2,25 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod fake;
+mod fake4;
 mod real;
 
 use std::time::Duration;
 
+use buffer::Buffer;
 use client::{File, LockKind, Mount, OpenOptions, Options, Version};
+use proto::Operation;
+use proto::nfs4::{
+    ACE_ALLOW, Ace, ArgOp, Bitmap, CallbackArgOp, CbCompound, CbCompoundArgs, CbCompoundReply, CbRecallAnyArgs,
+    CbSequenceArgs, Delegation, OpNumber, Principal, RECALL_ANY_READ_DELEGATION, ReadDelegation, Res, ResOp, SlotId,
+    SpaceLimit, Stateid, Status as Wire, WriteDelegation,
+};
 use real::Export;
+use real::proxy::{Proxy, XID};
+use rpc::{Credential, Outcome, Procedure, Reply};
 use vfs::{CreateMode, SetAttributes, Stability};
+use xdr::{Decode, Encode, Encoder};
 
 const VERSIONS: [Version; 2] = [Version::V4_1, Version::V4_2];
 /// How long something is waited for that comes soon.
@@ -169,4 +181,116 @@ async fn mount_that_wants_none_asks_each_time() {
     let _file = delegated(&mount, b"file").await;
     let (_again, asked) = calls(&mount, open(&mount, b"file", OpenOptions::read())).await;
     assert_eq!(asked, 1);
+}
+
+async fn until(mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
+}
+
+/// Asks the client in the server's place to keep no more than `keep` delegations for reading.
+async fn recall_any(proxy: &Proxy, keep: u32) -> Wire {
+    let slot = SlotId(0);
+    let sequence = CbSequenceArgs {
+        session: proxy.session(),
+        sequence: 1,
+        slot,
+        highest_slot: slot,
+        cache_this: false,
+        referring_calls: Vec::new(),
+    };
+    let mut types = Bitmap::EMPTY;
+    types.insert(RECALL_ANY_READ_DELEGATION);
+    let recall = CbRecallAnyArgs { objects_to_keep: keep, types };
+    let operations = vec![CallbackArgOp::CbSequence(sequence), CallbackArgOp::CbRecallAny(recall)];
+    let arguments = CbCompoundArgs { tag: b"", minor_version: 1, callback_ident: 0, operations };
+    let mut buffer = Buffer::new();
+    let mut to = Encoder::new(&mut buffer);
+    let (program, version, number) = (CbCompound::PROGRAM, CbCompound::VERSION, CbCompound::PROCEDURE);
+    Procedure { program, version, number }.encode_call(XID, &Credential::None, &mut to);
+    arguments.encode(&mut to);
+    let message = proxy.call_client(buffer.as_slice()).await;
+    let Outcome::Success(mut from) = Reply::parse(&message).unwrap().outcome else { panic!("{message:?}") };
+    CbCompoundReply::decode(&mut from).unwrap().status
+}
+
+#[tokio::test]
+async fn server_that_wants_some_back_gets_those_used_longest_ago() {
+    let export = Export::start();
+    let proxy = Proxy::start(export.address()).await;
+    let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
+    let mount = Mount::connect(&url, &export.options(Version::V4_1)).await.unwrap();
+    let names: [&[u8]; 3] = [b"one", b"two", b"three"];
+    for name in names {
+        delegated(&mount, name).await.close().await.unwrap();
+    }
+    open(&mount, b"one", OpenOptions::read()).await.close().await.unwrap();
+    assert_eq!(recall_any(&proxy, 1).await, Wire::Ok);
+    until(|| proxy.count(OpNumber::Delegreturn as u32) == 2).await;
+    let (kept, asked) = calls(&mount, open(&mount, b"one", OpenOptions::read())).await;
+    assert_eq!(asked, 0);
+    let (_two, asked) = calls(&mount, open(&mount, b"two", OpenOptions::read())).await;
+    assert_eq!(asked, 1);
+    kept.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn delegation_is_recalled_over_the_connection_that_took_the_place_of_a_lost_one() {
+    let export = Export::start();
+    let proxy = Proxy::start(export.address()).await;
+    let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
+    let mine = Mount::connect(&url, &export.options(Version::V4_2)).await.unwrap();
+    let yours = export.mount(Version::V4_2).await;
+    let file = delegated(&mine, b"file").await;
+    let local = open(&mine, b"file", OpenOptions::read()).await;
+    let bound = proxy.count(OpNumber::BindConnToSession as u32);
+    proxy.cut(0);
+    until(|| proxy.count(OpNumber::BindConnToSession as u32) > bound).await;
+    let writer = open(&yours, b"file", OpenOptions::write()).await;
+    writer.write(0, "other".into(), Stability::File).await.unwrap();
+    assert_eq!((text(&file).await, text(&local).await), ("other".to_owned(), "other".to_owned()));
+    assert_eq!(proxy.sessions(), 1);
+}
+
+const DELEGATED: Stateid = Stateid { seqid: 1, other: *b"delegated!!!" };
+
+/// A fake whose OPENs come with this delegation.
+async fn giving(delegation: Delegation<'static>) -> (Mount, std::sync::Arc<fake4::Fake>) {
+    let (address, fake) = fake4::start(move |operation, _| match operation {
+        ArgOp::Open(_) => Some(ResOp::Open(Res::Ok(fake4::opened(delegation)))),
+        // It does not even take back what it gave.
+        ArgOp::Delegreturn(_) => Some(ResOp::Delegreturn(Res::Fail(Wire::BadStateid))),
+        _ => None,
+    })
+    .await;
+    (fake4::connect(address, "/").await.unwrap(), fake)
+}
+
+fn everybody() -> Ace<'static> {
+    Ace { ace_type: ACE_ALLOW, flags: 0, access_mask: 0, who: Principal(b"EVERYONE@") }
+}
+
+#[tokio::test]
+async fn delegation_that_is_recalled_as_it_is_given_is_returned_once_though_the_server_refuses() {
+    let read = ReadDelegation { stateid: DELEGATED, recall: true, permissions: everybody() };
+    let (mount, fake) = giving(Delegation::Read(read)).await;
+    let first = mount.open(&mount.root().handle, b"file", &OpenOptions::read()).await.unwrap();
+    until(|| fake.count("Delegreturn") == 1).await;
+    mount.open(&mount.root().handle, b"file", &OpenOptions::read()).await.unwrap();
+    assert_eq!(fake.count("Open"), 2, "it is not relied on");
+    drop(first);
+    until(|| fake.count("Delegreturn") == 2).await;
+}
+
+#[tokio::test]
+async fn delegation_for_writing_that_nobody_asked_for_is_returned_at_once() {
+    let space_limit = SpaceLimit::Size { size_bytes: 0 };
+    let write = WriteDelegation { stateid: DELEGATED, recall: false, space_limit, permissions: everybody() };
+    let (mount, fake) = giving(Delegation::Write(write)).await;
+    mount.open(&mount.root().handle, b"file", &OpenOptions::both()).await.unwrap();
+    assert_eq!(fake.count("Delegreturn"), 1);
 }

@@ -15,8 +15,8 @@ use proto::nfs4::{
     FileHandle, OpNumber, Res, SessionId, SlotId, Stateid, Status as Wire,
 };
 use real::Export;
-use real::proxy::Proxy;
-use rpc::{Credential, Outcome, Procedure, Reply, Xid};
+use real::proxy::{Proxy, XID};
+use rpc::{Credential, Outcome, Procedure, Reply};
 use vfs::SetAttributes;
 use xdr::{Decode, Encode, Encoder};
 
@@ -66,7 +66,7 @@ fn call<O: Operation>(arguments: &impl Encode) -> Vec<u8> {
     let mut buffer = Buffer::new();
     let mut to = Encoder::new(&mut buffer);
     let procedure = Procedure { program: O::PROGRAM, version: O::VERSION, number: O::PROCEDURE };
-    procedure.encode_call(Xid(77), &Credential::None, &mut to);
+    procedure.encode_call(XID, &Credential::None, &mut to);
     arguments.encode(&mut to);
     buffer.as_slice().to_vec()
 }

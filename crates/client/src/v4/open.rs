@@ -11,7 +11,7 @@ use super::client::{Attempts, Client};
 use super::delegations::Kind;
 use super::delegreturn::delegreturn;
 use super::open_confirm::open_confirm;
-use super::open_file::{OpenFile, Share};
+use super::open_file::{OpenFile, Share, is_session_lost};
 use super::owner::Owner;
 use super::reply::Reply;
 use super::request::Request;
@@ -178,7 +178,11 @@ pub(super) async fn settle(
                 client.recall(handle, stateid);
             }
         }
-        Some((_, stateid, _)) => delegreturn(client, session, handle, stateid).await?,
+        Some((_, stateid, _)) => match delegreturn(client, session, handle, stateid).await {
+            // What the server does not take back is not there.
+            Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
+            other => other?,
+        },
         None => {}
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {

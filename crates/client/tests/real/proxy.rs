@@ -1,16 +1,21 @@
 //! A wire between client and server that loses replies and brings calls of its own.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, Weak};
 
 use proto::Operation;
 use proto::nfs4::{ArgOp, Compound, CompoundArgs, SessionId};
+use rpc::Xid;
 use rpc::record::last_mark;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use xdr::{Decode, Decoder};
+
+/// The xid of the calls that a test makes in the server's place.
+pub const XID: Xid = Xid(0x7e57_7e57);
 
 /// What the proxy does besides carrying messages.
 #[derive(Default)]
@@ -23,6 +28,8 @@ struct Plan {
     calls: Vec<usize>,
     /// How many sessions were asked for.
     sessions: usize,
+    /// How often each operation of NFSv4 came.
+    operations: HashMap<u32, usize>,
     /// Whether nobody gets through.
     is_blocked: bool,
     /// The session of the latest request.
@@ -103,6 +110,11 @@ impl Proxy {
         self.plan.lock().unwrap().calls.clone()
     }
 
+    /// How often an operation of NFSv4 came so far.
+    pub fn count(&self, operation: u32) -> usize {
+        self.plan.lock().unwrap().operations.get(&operation).copied().unwrap_or_default()
+    }
+
     /// How many sessions were asked for.
     pub fn sessions(&self) -> usize {
         self.plan.lock().unwrap().sessions
@@ -145,7 +157,11 @@ async fn carry(
     let mut upwards = Ends(tokio::spawn(async move {
         while let Some(message) = read_message(&mut from_client).await {
             if message[4..8] == [0, 0, 0, 1] {
-                replies.send(message).unwrap();
+                match message[..4] == XID.0.to_be_bytes() {
+                    true => replies.send(message).unwrap(),
+                    // The server called on its own.
+                    false => write_message(&mut to_server, &message).await,
+                }
                 continue;
             }
             look(&message, connection, &watched, &noted);
@@ -181,6 +197,7 @@ fn look(message: &[u8], connection: usize, plan: &Mutex<Plan>, losing: &Mutex<Op
         }
         plan.sessions += usize::from(matches!(operation, ArgOp::CreateSession(_)));
         let number = number(operation);
+        *plan.operations.entry(number).or_default() += 1;
         if plan.lost == Some(number) {
             plan.seen += 1;
             if plan.seen == 1 {
