@@ -192,6 +192,15 @@ pub(crate) struct Page {
     pub(crate) is_last: bool,
 }
 
+/// What the reply to a change tells of a directory that was changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DirChange {
+    /// Its change number before, if nothing but this change lies between that and the attributes.
+    pub(crate) before: Option<u64>,
+    /// Its attributes after.
+    pub(crate) after: Option<Attributes>,
+}
+
 /// A place in a directory's listing: the cookie of the last entry and the verifier that came with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DirPosition {

@@ -205,6 +205,47 @@ async fn own_changes_of_names_are_known_at_once() {
 }
 
 #[tokio::test]
+async fn own_changes_leave_what_is_known_of_other_names() {
+    let export = Export::start();
+    for name in [&b"one"[..], b"two"] {
+        file(&export, Version::V3, name).await;
+    }
+    // Version 2 tells nothing of a directory that was changed.
+    for version in VERSIONS.into_iter().filter(|version| *version != Version::V2) {
+        let mount = mount_with(&export, version, patient()).await;
+        let root = mount.root_dir();
+        root.metadata("two").await.unwrap();
+        root.create_dir("dir", 0o755).await.unwrap();
+        root.open("made", &OpenOptions::write().making(0o644)).await.unwrap();
+        root.rename("made", &root, "moved").await.unwrap();
+        root.hard_link("one", &root, "three").await.unwrap();
+        root.remove_dir("dir").await.unwrap();
+        root.remove_file("moved").await.unwrap();
+        root.remove_file("three").await.unwrap();
+        for (name, is_there) in [("two", true), ("dir", false), ("made", false), ("moved", false), ("three", false)] {
+            let (count, found) = calls(&mount, root.lookup(name, Follow::Nothing)).await;
+            assert_eq!((count, found.is_ok()), (0, is_there), "{version} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rename_between_names_of_one_file_leaves_both() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount_with(&export, version, patient()).await;
+        let root = mount.root_dir();
+        let (one, other) = (format!("one-{version}"), format!("other-{version}"));
+        root.open(&one, &OpenOptions::write().making(0o644)).await.unwrap();
+        root.hard_link(&one, &root, &other).await.unwrap();
+        root.rename(&one, &root, &other).await.unwrap();
+        for name in [one, other] {
+            assert_eq!(root.metadata(&name).await.unwrap().links, 2, "{version} {name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn rights_and_targets_of_links_are_asked_for_once() {
     let export = Export::start();
     for version in VERSIONS {

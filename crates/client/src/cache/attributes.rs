@@ -35,7 +35,7 @@ pub(crate) struct Asked {
 #[derive(Debug, Default)]
 struct Files {
     known: Order<Handle, Known>,
-    /// How often something was learned or outdated.
+    /// How often something was learned or outdated, here or in caches that go by this number.
     number: u64,
 }
 
@@ -77,6 +77,13 @@ impl AttributeCache {
     /// Notes that a call is sent now whose reply carries attributes.
     pub(crate) fn ask(&self) -> Asked {
         Asked { number: self.lock().number, time: Instant::now() }
+    }
+
+    /// Notes that what was asked for before now is old in some way.
+    pub(crate) fn turn(&self) -> Asked {
+        let mut files = self.lock();
+        files.number += 1;
+        Asked { number: files.number, time: Instant::now() }
     }
 
     /// The attributes of a file, as long as they are believed.

@@ -325,8 +325,7 @@ mod tests {
         bench.learn(part(&dir, 0), 1..4, true);
         assert_eq!(bench.look(Part { version: version(2), ..part(&dir, 0) }), None);
         let asked = bench.attributes.ask();
-        bench.attributes.outdate(&dir);
-        bench.dirs.outdate(bench.attributes.ask(), &dir);
+        bench.dirs.outdate(bench.attributes.turn(), &dir);
         assert_eq!(bench.look(part(&dir, 0)), None);
         let page = Page { is_last: true, ..Page::default() };
         bench.dirs.learn(asked, part(&dir, 0), &page);

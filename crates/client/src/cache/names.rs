@@ -103,6 +103,16 @@ impl NameCache {
         names.found.remove(&key)?.file
     }
 
+    /// Notes that a directory has another version, and that every name but those that this client changed leads where it led.
+    pub(crate) fn carry(&self, dir: &Handle, before: u64, version: DirVersion) {
+        let mut names = self.lock();
+        if let Some(known) = names.dirs.get(dir)
+            && known.version.is_some_and(|version| version.change == before)
+        {
+            known.version = Some(version);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,8 +179,7 @@ mod tests {
 
         /// What a change by this client does.
         fn outdate(&self, name: &str) {
-            self.attributes.outdate(&self.dir);
-            self.names.outdate(self.attributes.ask(), self.place(name));
+            self.names.outdate(self.attributes.turn(), self.place(name));
         }
     }
 
@@ -216,6 +225,18 @@ mod tests {
         assert_eq!((bench.look("a", 1), bench.look("b", 1)), (None, Some(Some(handle(2)))));
         bench.learn("a", 1, None);
         assert_eq!(bench.look("a", 1), Some(None));
+    }
+
+    #[test]
+    fn other_names_outlive_an_own_change_and_no_other_one() {
+        let bench = Bench::new(Caching::default());
+        bench.learn("a", 1, Some(handle(1)));
+        bench.learn("b", 1, Some(handle(2)));
+        bench.outdate("a");
+        bench.names.carry(&bench.dir, 1, version(2));
+        assert_eq!((bench.look("a", 2), bench.look("b", 2)), (None, Some(Some(handle(2)))));
+        bench.names.carry(&bench.dir, 3, version(4));
+        assert_eq!((bench.look("b", 4), bench.look("b", 2)), (None, Some(Some(handle(2)))));
     }
 
     #[test]

@@ -67,10 +67,13 @@ impl Mount {
         if let Some(file) = self.open_delegated(client, &target, options).await? {
             return Ok(file);
         }
-        let _change = create.is_some().then(|| self.change_names([(dir, name)]));
+        let mut change = create.is_some().then(|| self.change_names([(dir, name)]));
         let asked = self.ask();
         let opened = client.open(Opening { target, share, create }).await?;
-        self.learn(asked, &opened.entry.handle, &opened.entry.attributes);
+        match &mut change {
+            Some(change) => change.made(&opened.entry, &opened.dir_change),
+            None => self.learn(asked, &opened.entry.handle, &opened.entry.attributes),
+        }
         let mut file = File::new(self, opened.entry, Some(opened.file), options);
         if let Some((CreateMode::Exclusive(_), set)) = &create {
             // The verifier may be kept in the times, and not all attributes are taken: they are set now.

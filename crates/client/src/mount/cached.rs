@@ -144,14 +144,13 @@ impl Mount {
     /// Forgets what is known of a directory and its listing.
     pub(crate) fn outdate_dir(&self, dir: &Handle) {
         self.outdate(dir);
-        self.caches().directories.outdate(self.ask(), dir);
+        self.caches().directories.outdate(self.caches().attributes.turn(), dir);
     }
 
-    /// Notes that this client changed what a name leads to, and with it how many names its file has.
-    pub(crate) fn outdate_name(&self, place: Place<'_>) {
-        self.caches().directories.outdate(self.ask(), place.dir);
-        if let Some(file) = self.caches().names.outdate(self.ask(), place) {
-            self.outdate(&file);
-        }
+    /// Notes that this client changed what a name leads to, and tells which file that was, as far as it was known.
+    pub(crate) fn outdate_name(&self, place: Place<'_>) -> Option<Handle> {
+        let now = self.caches().attributes.turn();
+        self.caches().directories.outdate(now, place.dir);
+        self.caches().names.outdate(now, place)
     }
 }

@@ -1,29 +1,29 @@
 use super::Mount;
-use crate::cache::{Asked, Place};
+use crate::cache::{Asked, DirVersion, Place};
+use crate::types::DirChange;
 use crate::{Entry, Handle};
 
-/// A change that this client makes to some files and names.
+/// A change that this client makes to some files, or to what some names lead to.
 ///
 /// When nothing was learned of a file by the end of it, be it for a reply that does not tell, that was lost, or that nobody waited
 /// for any more, what is known of the file is not believed any longer. The same holds for names.
 pub(crate) struct Change<'a, const N: usize> {
     mount: &'a Mount,
-    pub(crate) asked: Asked,
+    asked: Asked,
     files: [Option<&'a Handle>; N],
-    names: Vec<Place<'a>>,
+    names: [Option<Place<'a>>; N],
 }
 
 impl Mount {
     /// Notes that a call is sent now that changes these files.
     pub(crate) fn change<'a, const N: usize>(&'a self, files: [&'a Handle; N]) -> Change<'a, N> {
-        Change { mount: self, asked: self.ask(), files: files.map(Some), names: Vec::new() }
+        Change { mount: self, asked: self.ask(), files: files.map(Some), names: [None; N] }
     }
 
-    /// Notes that a call is sent now that changes these names.
-    pub(crate) fn change_names<'a, const N: usize>(&'a self, names: [(&'a Handle, &'a [u8]); N]) -> Change<'a, N> {
-        let mut change = self.change(names.map(|(dir, _)| dir));
-        change.names.extend(names.map(|(dir, name)| Place { dir, name }));
-        change
+    /// Notes that a call is sent now that changes these names, and the directories that they are in.
+    pub(crate) fn change_names<'a, const N: usize>(&'a self, places: [(&'a Handle, &'a [u8]); N]) -> Change<'a, N> {
+        let (files, names) = (places.map(|(dir, _)| Some(dir)), places.map(|(dir, name)| Some(Place { dir, name })));
+        Change { mount: self, asked: self.ask(), files, names }
     }
 }
 
@@ -35,11 +35,66 @@ impl<const N: usize> Change<'_, N> {
         }
         self.mount.learn(self.asked, &entry.handle, &entry.attributes);
     }
+
+    /// Takes in what became of the directory that the name at `index` is in, and which file it leads to now, if that is known. Tells
+    /// which file the name led to before, as far as that was known.
+    fn learn_name(&mut self, index: usize, change: &DirChange, file: Option<Option<Handle>>) -> Option<Handle> {
+        let place = self.names[index].take()?;
+        let before = self.mount.outdate_name(place);
+        if before.is_some() && before != file.flatten() {
+            before.iter().for_each(|file| self.mount.outdate(file));
+        }
+        let Some(attributes) = change.after else { return before };
+        self.learn(&Entry { handle: *place.dir, attributes });
+        let version = DirVersion::of(&attributes);
+        if let Some(before) = change.before {
+            self.mount.caches().names.carry(place.dir, before, version);
+        }
+        // A reply that was overtaken by that to a later change tells of a version that is over.
+        if self.mount.dir_version(place.dir) == Some(version)
+            && let Some(file) = file
+        {
+            self.mount.caches().names.learn(self.mount.ask(), place, version, file);
+        }
+        before
+    }
+}
+
+impl Change<'_, 1> {
+    /// Takes in that the name leads to this file now.
+    pub(crate) fn made(&mut self, entry: &Entry, change: &DirChange) {
+        self.linked(&entry.handle, change);
+        self.learn(entry);
+    }
+
+    /// Takes in that the name leads to this file now, of which the reply says no more.
+    pub(super) fn linked(&mut self, file: &Handle, change: &DirChange) {
+        self.learn_name(0, change, Some(Some(*file)));
+    }
+
+    /// Takes in that the name is gone.
+    pub(super) fn removed(&mut self, change: &DirChange) {
+        self.learn_name(0, change, Some(None));
+    }
+}
+
+impl Change<'_, 2> {
+    /// Takes in that the first name became the second one. When both lead to one file already nothing happens (RFC 1813
+    /// §3.3.14), so that the first is known to be gone only if its directory changed.
+    pub(super) fn renamed(&mut self, [from, to]: &[DirChange; 2]) {
+        let is_changed = from.before.zip(from.after).is_some_and(|(before, after)| before != after.change);
+        let file = self.learn_name(0, from, is_changed.then_some(None));
+        self.learn_name(1, to, file.filter(|_| is_changed).map(Some));
+    }
 }
 
 impl<const N: usize> Drop for Change<'_, N> {
     fn drop(&mut self) {
         self.files.iter().flatten().for_each(|file| self.mount.outdate(file));
-        self.names.iter().for_each(|place| self.mount.outdate_name(*place));
+        for place in self.names.iter().flatten() {
+            if let Some(file) = self.mount.outdate_name(*place) {
+                self.mount.outdate(&file);
+            }
+        }
     }
 }

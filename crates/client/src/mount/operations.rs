@@ -195,8 +195,8 @@ impl Mount {
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         self.check_name("CREATE", name)?;
         let mut change = self.change_names([(dir, name)]);
-        let made = call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))?;
-        change.learn(&made);
+        let (made, dir_change) = call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))?;
+        change.made(&made, &dir_change);
         Ok(made)
     }
 
@@ -207,8 +207,8 @@ impl Mount {
     pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
         self.check_name("MKDIR", name)?;
         let mut change = self.change_names([(dir, name)]);
-        let made = call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))?;
-        change.learn(&made);
+        let (made, dir_change) = call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))?;
+        change.made(&made, &dir_change);
         Ok(made)
     }
 
@@ -219,8 +219,8 @@ impl Mount {
     pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
         self.check_name("SYMLINK", name)?;
         let mut change = self.change_names([(dir, name)]);
-        let made = call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))?;
-        change.learn(&made);
+        let (made, dir_change) = call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))?;
+        change.made(&made, &dir_change);
         Ok(made)
     }
 
@@ -231,8 +231,8 @@ impl Mount {
     pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
         self.check_name("MKNOD", name)?;
         let mut change = self.change_names([(dir, name)]);
-        let made = call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))?;
-        change.learn(&made);
+        let (made, dir_change) = call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))?;
+        change.made(&made, &dir_change);
         Ok(made)
     }
 
@@ -242,8 +242,10 @@ impl Mount {
     /// What the server says.
     pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("REMOVE", name)?;
-        let _change = self.change_names([(dir, name)]);
-        call!(self, remove(dir, name)).map_err(|error| error.about(name))
+        let mut change = self.change_names([(dir, name)]);
+        let dir_change = call!(self, remove(dir, name)).map_err(|error| error.about(name))?;
+        change.removed(&dir_change);
+        Ok(())
     }
 
     /// Removes an empty directory.
@@ -252,8 +254,10 @@ impl Mount {
     /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("RMDIR", name)?;
-        let _change = self.change_names([(dir, name)]);
-        call!(self, rmdir(dir, name)).map_err(|error| error.about(name))
+        let mut change = self.change_names([(dir, name)]);
+        let dir_change = call!(self, rmdir(dir, name)).map_err(|error| error.about(name))?;
+        change.removed(&dir_change);
+        Ok(())
     }
 
     /// Moves a file to another name, over what is there if that is of the same kind.
@@ -263,8 +267,10 @@ impl Mount {
     pub async fn rename(&self, from_dir: &Handle, from: &[u8], to_dir: &Handle, to: &[u8]) -> Result<()> {
         self.check_name("RENAME", from)?;
         self.check_name("RENAME", to)?;
-        let _change = self.change_names([(from_dir, from), (to_dir, to)]);
-        call!(self, rename(from_dir, from, to_dir, to)).map_err(|error| error.about(from))
+        let mut change = self.change_names([(from_dir, from), (to_dir, to)]);
+        let dir_changes = call!(self, rename(from_dir, from, to_dir, to)).map_err(|error| error.about(from))?;
+        change.renamed(&dir_changes);
+        Ok(())
     }
 
     /// Gives `file` a further name.
@@ -273,8 +279,10 @@ impl Mount {
     /// What the server says.
     pub async fn link(&self, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("LINK", name)?;
-        let _changes = (self.change([file]), self.change_names([(dir, name)]));
-        call!(self, link(file, dir, name)).map_err(|error| error.about(name))
+        let (_file, mut change) = (self.change([file]), self.change_names([(dir, name)]));
+        let dir_change = call!(self, link(file, dir, name)).map_err(|error| error.about(name))?;
+        change.linked(file, &dir_change);
+        Ok(())
     }
 
     pub(crate) fn check_name(&self, operation: &'static str, name: &[u8]) -> Result<()> {

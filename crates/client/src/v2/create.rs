@@ -3,6 +3,7 @@ use vfs::{CreateMode, SetAttributes};
 
 use super::{attributes, dir_op, entry, lookup, success, word};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Reason, Result, Status};
 
 /// Makes a regular file (RFC 1094 §2.2.10). The procedure takes a file that is there already, so a guarded creation looks
@@ -13,7 +14,7 @@ pub(crate) async fn create(
     name: &[u8],
     mode: CreateMode,
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let failed = |reason| Error::new(connection.server(), "CREATE", reason);
     match mode {
         CreateMode::Unchecked => {}
@@ -28,5 +29,5 @@ pub(crate) async fn create(
     let place = dir_op::<Create>(connection, dir, name)?;
     let arguments = CreateArgs { place, attributes: attributes::wire_set(set, size) };
     let response = connection.call::<Create>(&arguments).await?;
-    Ok(entry(&success(&response, response.decode()?)?))
+    Ok((entry(&success(&response, response.decode()?)?), DirChange::default()))
 }

@@ -3,6 +3,7 @@ use vfs::SetAttributes;
 
 use super::{attributes, dir_op, entry, success};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};
 
 /// The kinds of files above the permission bits of a mode (POSIX).
@@ -19,7 +20,7 @@ pub(crate) async fn mknod(
     name: &[u8],
     node: SpecialFile,
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let (kind, size) = match node {
         SpecialFile::BlockDevice(device) => (KIND_BLOCK, attributes::wire_device(device)),
         SpecialFile::CharDevice(device) => (KIND_CHAR, attributes::wire_device(device)),
@@ -30,5 +31,5 @@ pub(crate) async fn mknod(
     let place = dir_op::<Create>(connection, dir, name)?;
     let arguments = CreateArgs { place, attributes: attributes::wire_set(&set, Some(size)) };
     let response = connection.call::<Create>(&arguments).await?;
-    Ok(entry(&success(&response, response.decode()?)?))
+    Ok((entry(&success(&response, response.decode()?)?), DirChange::default()))
 }

@@ -3,6 +3,7 @@ use vfs::SetAttributes;
 
 use super::{attributes, dir_op, lookup, success};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
 /// Makes a symbolic link to `target` and looks it up, since the reply says nothing of it (RFC 1094 §2.2.14).
@@ -12,10 +13,10 @@ pub(crate) async fn symlink(
     name: &[u8],
     target: &[u8],
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Symlink>(connection, dir, name)?;
     let arguments = SymlinkArgs { place, target, attributes: attributes::wire_set(set, None) };
     let response = connection.call::<Symlink>(&arguments).await?;
     success(&response, response.decode()?)?;
-    lookup(connection, dir, name).await
+    Ok((lookup(connection, dir, name).await?, DirChange::default()))
 }

@@ -3,6 +3,8 @@
 use proto::nfs3;
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
+use crate::types::DirChange;
+
 /// The permission bits of a mode.
 const MODE_BITS: u32 = 0o7777;
 
@@ -22,8 +24,18 @@ pub(super) fn neutral(fattr: &nfs3::Fattr) -> Attributes {
         modified: time(fattr.modified),
         changed: time(fattr.changed),
         created: None,
-        change: u64::from(fattr.changed.seconds) << 32 | u64::from(fattr.changed.nanoseconds),
+        change: change(fattr.changed),
     }
+}
+
+/// What a reply tells of a directory that was changed (RFC 1813 §2.6).
+pub(super) fn dir_change(wcc: &nfs3::WccData) -> DirChange {
+    DirChange { before: wcc.before.map(|before| change(before.changed)), after: wcc.after.as_ref().map(neutral) }
+}
+
+/// The time of the last change, as the number that this version lacks.
+fn change(changed: nfs3::Time) -> u64 {
+    u64::from(changed.seconds) << 32 | u64::from(changed.nanoseconds)
 }
 
 fn kind(file_type: nfs3::FileType) -> FileKind {

@@ -3,6 +3,7 @@ use vfs::{CreateMode, SetAttributes};
 
 use super::{attributes, dir_op, made, setattr, success};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
 /// Makes a regular file (RFC 1813 §3.3.8).
@@ -12,7 +13,7 @@ pub(crate) async fn create(
     name: &[u8],
     mode: CreateMode,
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Create>(connection, dir, name)?;
     let how = match mode {
         CreateMode::Unchecked => CreateHow::Unchecked(attributes::wire_set(set)),
@@ -21,13 +22,14 @@ pub(crate) async fn create(
     };
     let response = connection.call::<Create>(&CreateArgs { place, how }).await?;
     let ok = success(&response, response.decode()?)?;
-    let entry = made(connection, dir, name, ok).await?;
+    let (entry, change) = made(connection, dir, name, ok).await?;
     // An exclusive CREATE carries no attributes, and the server may keep the verifier in the times: they are set now.
     if matches!(mode, CreateMode::Exclusive(_)) {
         let set = with_times(set);
-        return Ok(Entry { attributes: setattr(connection, &entry.handle, &set).await?, ..entry });
+        let attributes = setattr(connection, &entry.handle, &set).await?;
+        return Ok((Entry { attributes, ..entry }, change));
     }
-    Ok(entry)
+    Ok((entry, change))
 }
 
 fn with_times(set: &SetAttributes) -> SetAttributes {

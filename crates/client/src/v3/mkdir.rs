@@ -3,10 +3,16 @@ use vfs::SetAttributes;
 
 use super::{attributes, dir_op, made, success};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
 /// Makes a directory (RFC 1813 §3.3.9).
-pub(crate) async fn mkdir(connection: &Connection, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
+pub(crate) async fn mkdir(
+    connection: &Connection,
+    dir: &Handle,
+    name: &[u8],
+    set: &SetAttributes,
+) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Mkdir>(connection, dir, name)?;
     let arguments = MkdirArgs { place, attributes: attributes::wire_set(set) };
     let response = connection.call::<Mkdir>(&arguments).await?;

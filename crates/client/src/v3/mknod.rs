@@ -3,6 +3,7 @@ use vfs::{Device, SetAttributes};
 
 use super::{attributes, dir_op, made, success};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};
 
 /// Makes a device, a socket or a FIFO (RFC 1813 §3.3.11).
@@ -12,7 +13,7 @@ pub(crate) async fn mknod(
     name: &[u8],
     node: SpecialFile,
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Mknod>(connection, dir, name)?;
     let set = attributes::wire_set(set);
     let what = match node {

@@ -53,6 +53,7 @@ pub(crate) use symlink::symlink;
 pub(crate) use write::write;
 
 use crate::connection::{Connection, Response};
+use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Lie, Reason, Result};
 
 /// The handle as this version has it.
@@ -75,12 +76,19 @@ fn success<O: Operation, T, F>(response: &Response<O>, results: Res<T, F>) -> Re
     }
 }
 
-/// The file that was just made. A server may leave out its handle and attributes (RFC 1813 §3.3.8): then it is looked up.
-async fn made(connection: &Connection, dir: &Handle, name: &[u8], made: proto::nfs3::CreateOk) -> Result<Entry> {
-    match made.object {
-        Some(object) => entry(connection, object.into(), made.attributes).await,
-        None => lookup(connection, dir, name).await,
-    }
+/// The file that was just made, and its directory. A server may leave out the file's handle and attributes (RFC 1813 §3.3.8): then
+/// it is looked up.
+async fn made(
+    connection: &Connection,
+    dir: &Handle,
+    name: &[u8],
+    made: proto::nfs3::CreateOk,
+) -> Result<(Entry, DirChange)> {
+    let entry = match made.object {
+        Some(object) => entry(connection, object.into(), made.attributes).await?,
+        None => lookup(connection, dir, name).await?,
+    };
+    Ok((entry, attributes::dir_change(&made.dir_wcc)))
 }
 
 /// A file with its attributes, which are asked for when the server left them out.

@@ -3,6 +3,7 @@ use vfs::SetAttributes;
 
 use super::{attributes, dir_op, made, success};
 use crate::connection::Connection;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
 /// Makes a symbolic link to `target` (RFC 1813 §3.3.10).
@@ -12,7 +13,7 @@ pub(crate) async fn symlink(
     name: &[u8],
     target: &[u8],
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Symlink>(connection, dir, name)?;
     let arguments = SymlinkArgs { place, attributes: attributes::wire_set(set), target };
     let response = connection.call::<Symlink>(&arguments).await?;

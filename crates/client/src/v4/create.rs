@@ -10,7 +10,8 @@ use super::open::{Opening, Target};
 use super::open_file::Share;
 use super::request::Request;
 use super::setattr::setattr;
-use super::{attributes, putfh};
+use super::{attributes, dir_change, putfh};
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};
 
 /// Makes a regular file, which is closed again.
@@ -20,7 +21,7 @@ pub(crate) async fn create(
     name: &[u8],
     mode: CreateMode,
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let target = Target::Name { dir: *dir, name: name.to_vec() };
     let opened = client.open(Opening { target, share: Share::WRITE, create: Some((mode, *set)) }).await?;
     let mut entry = opened.entry;
@@ -31,11 +32,16 @@ pub(crate) async fn create(
         let set = SetAttributes { accessed: set.accessed.or(now), modified: set.modified.or(now), ..*set };
         entry.attributes = setattr(client, &entry.handle, &set).await?;
     }
-    Ok(entry)
+    Ok((entry, opened.dir_change))
 }
 
 /// Makes a directory.
-pub(crate) async fn mkdir(client: &Client, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
+pub(crate) async fn mkdir(
+    client: &Client,
+    dir: &Handle,
+    name: &[u8],
+    set: &SetAttributes,
+) -> Result<(Entry, DirChange)> {
     make(client, ("MKDIR", CreateType::Directory), (dir, name), set).await
 }
 
@@ -46,7 +52,7 @@ pub(crate) async fn symlink(
     name: &[u8],
     target: &[u8],
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     make(client, ("SYMLINK", CreateType::Symlink(target)), (dir, name), set).await
 }
 
@@ -57,7 +63,7 @@ pub(crate) async fn mknod(
     name: &[u8],
     node: SpecialFile,
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let kind = match node {
         SpecialFile::BlockDevice(device) => CreateType::BlockDevice(attributes::wire_device(device)),
         SpecialFile::CharDevice(device) => CreateType::CharDevice(attributes::wire_device(device)),
@@ -72,15 +78,17 @@ async fn make(
     (operation, kind): (&'static str, CreateType<'_>),
     (dir, name): (&Handle, &[u8]),
     set: &SetAttributes,
-) -> Result<Entry> {
+) -> Result<(Entry, DirChange)> {
     let mut buffer = Buffer::new();
     let first = attributes::wire_set(set, &mut buffer);
     let arguments = CreateArgs { kind, name: Component(name), attributes: first };
     let request = GetattrArgs { request: attributes::ALL };
-    let operations = [putfh(dir), ArgOp::Create(arguments), ArgOp::Getfh, ArgOp::Getattr(request)];
+    let file = ArgOp::Getattr(request);
+    let operations = [putfh(dir), ArgOp::Create(arguments), ArgOp::Getfh, file, putfh(dir), dir_change::ask()];
     let reply = client.call(&Request::changing(operation, &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
-    results.ok::<Create, _>()?;
-    entry(&reply, &mut results)
+    let change = results.ok::<Create, _>()?.change;
+    let entry = entry(&reply, &mut results)?;
+    Ok((entry, dir_change::read_named(&mut results, change)))
 }

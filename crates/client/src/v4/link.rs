@@ -1,18 +1,20 @@
 use proto::nfs4::{ArgOp, Component, Link, LinkArgs, Putfh, Savefh};
 
 use super::client::Client;
-use super::putfh;
 use super::request::Request;
+use super::{dir_change, putfh};
+use crate::types::DirChange;
 use crate::{Handle, Result};
 
 /// Gives `file` a further name (RFC 7530 §16.9, RFC 8881 §18.9).
-pub(crate) async fn link(client: &Client, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
+pub(crate) async fn link(client: &Client, file: &Handle, dir: &Handle, name: &[u8]) -> Result<DirChange> {
     let link = LinkArgs { new_name: Component(name) };
-    let operations = [putfh(file), ArgOp::Savefh, putfh(dir), ArgOp::Link(link)];
+    let operations = [putfh(file), ArgOp::Savefh, putfh(dir), ArgOp::Link(link), dir_change::ask()];
     let reply = client.call(&Request::changing("LINK", &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     results.ok::<Savefh, _>()?;
     results.ok::<Putfh, _>()?;
-    results.ok::<Link, _>().map(drop)
+    let change = results.ok::<Link, _>()?;
+    Ok(dir_change::read(&mut results, change))
 }

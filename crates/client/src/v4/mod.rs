@@ -23,6 +23,7 @@ mod delegations;
 mod delegreturn;
 mod destroy_clientid;
 mod destroy_session;
+mod dir_change;
 mod exchange_id;
 mod free_stateid;
 mod getattr;

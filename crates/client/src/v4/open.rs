@@ -16,8 +16,9 @@ use super::owner::Owner;
 use super::reply::Reply;
 use super::request::Request;
 use super::session::Session;
-use super::{attributes, putfh};
+use super::{attributes, dir_change, putfh};
 use crate::patience::Patience;
+use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Result};
 
 /// How often one file is opened because the server forgot it at once.
@@ -56,6 +57,8 @@ impl Target {
 pub(crate) struct Opened {
     pub(crate) file: Arc<OpenFile>,
     pub(crate) entry: Entry,
+    /// What became of the directory, when the file may have been made.
+    pub(crate) dir_change: DirChange,
 }
 
 impl Client {
@@ -75,9 +78,9 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
         let session = client.session();
         let _under_way = client.0.opens.begin_open();
         match open_once(&client, &mut owner, &opening).await {
-            Ok((stateid, entry)) => {
+            Ok((stateid, entry, dir_change)) => {
                 let file = OpenFile::new(client.clone(), entry.handle, &opening, (owner, stateid));
-                return Ok(Opened { file, entry });
+                return Ok(Opened { file, entry, dir_change });
             }
             Err(error) if patience.allows(&error) => patience.wait().await,
             // The server restarted behind the OPEN, and knows nothing of it when it is confirmed.
@@ -103,7 +106,7 @@ fn is_restart(error: &Error) -> bool {
     matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid))
 }
 
-async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Result<(Stateid, Entry)> {
+async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Result<(Stateid, Entry, DirChange)> {
     let mut buffer = Buffer::new();
     let how = how(opening, client.minor_version(), &mut buffer);
     let name = owner.open_name();
@@ -120,8 +123,12 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
             claim,
         };
         let request = GetattrArgs { request: attributes::ALL };
-        let operations = [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh, ArgOp::Getattr(request)];
-        match client.attempt(&session, &Request::changing("OPEN", &operations)).await? {
+        let file = ArgOp::Getattr(request);
+        let operations =
+            [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh, file, putfh(current), dir_change::ask()];
+        // What makes no file changes no directory.
+        let count = if opening.create.is_some() { operations.len() } else { operations.len() - 2 };
+        match client.attempt(&session, &Request::changing("OPEN", &operations[..count])).await? {
             Ok(reply) => break reply,
             Err(trouble) => attempts.mend(client, &session, trouble).await?,
         }
@@ -133,7 +140,11 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
     let granting = Granting { session: None, target: Some(&opening.target) };
     let stateid = settle(client, &granting, (&handle, &ok), owner).await?;
     let found = attributes::neutral(&results.ok::<Getattr, _>()?).map_err(|reason| reply.error(reason))?;
-    Ok((stateid, Entry { handle, attributes: found }))
+    let dir_change = match opening.create {
+        Some(_) => dir_change::read_named(&mut results, ok.change),
+        None => DirChange::default(),
+    };
+    Ok((stateid, Entry { handle, attributes: found }, dir_change))
 }
 
 /// What OPEN tells; the owner's sequence number is used up by it.

@@ -9,21 +9,22 @@ use proto::nfs4::{
 
 use super::client::Client;
 use super::delegations::NameChange;
-use super::putfh;
 use super::request::Request;
+use super::{dir_change, putfh};
+use crate::types::DirChange;
 use crate::{Handle, Reason, Result, Status};
 
 /// Removes a name that is not a directory's.
-pub(crate) async fn remove(client: &Client, dir: &Handle, name: &[u8]) -> Result<()> {
+pub(crate) async fn remove(client: &Client, dir: &Handle, name: &[u8]) -> Result<DirChange> {
     unlink(client, dir, name, false).await
 }
 
 /// Removes an empty directory.
-pub(crate) async fn rmdir(client: &Client, dir: &Handle, name: &[u8]) -> Result<()> {
+pub(crate) async fn rmdir(client: &Client, dir: &Handle, name: &[u8]) -> Result<DirChange> {
     unlink(client, dir, name, true).await
 }
 
-async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<()> {
+async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<DirChange> {
     let _change = NameChange::new(&client.0.delegations, dir, name);
     let mut buffer = Buffer::new();
     let attributes = Fattr::collect(&[AttributeValue::Type(FileType::Directory)], &mut buffer);
@@ -38,6 +39,7 @@ async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Res
         check,
         ArgOp::Restorefh,
         ArgOp::Remove(RemoveArgs { target: Component(name) }),
+        dir_change::ask(),
     ];
     let reply = client.call(&Request::changing(if is_dir { "RMDIR" } else { "REMOVE" }, &operations)).await?;
     let mut results = reply.results();
@@ -52,5 +54,6 @@ async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Res
         Res::Fail(status) => return Err(reply.refusal(status)),
     }
     results.ok::<Restorefh, _>()?;
-    results.ok::<Remove, _>().map(drop)
+    let change = results.ok::<Remove, _>()?;
+    Ok(dir_change::read(&mut results, change))
 }
