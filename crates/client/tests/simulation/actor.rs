@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use client::{Entry, File, LockKind, Mount, OpenOptions, Status, Version, WriteVerifier};
+use tokio::time::Instant;
 use vfs::{CreateMode, SetAttributes, Stability};
 
 use crate::random::Random;
-use crate::world::World;
+use crate::world::{LEASE, World};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 /// The name whose file is written and read without the mount's cache of data.
@@ -227,11 +228,11 @@ impl Actor {
         done.unwrap_or_else(|error| panic!("{error}: {:?}", self.log));
     }
 
-    /// What an operation says that must happen once. One that was under way while the server restarted may be told that it
-    /// happened already: a session's replies end with it.
-    fn check(&self, result: client::Result<()>, expected: Option<Status>, (boot, again): (u64, Status)) {
+    /// What an operation says that must happen once. One that was under way while the server restarted, or the lease ended, may
+    /// be told that it happened already: a session's replies end with it.
+    fn check(&self, result: client::Result<()>, expected: Option<Status>, (began, again): (Began, Status)) {
         let found = result.as_ref().err().map(|error| error.status());
-        let is_again = expected.is_none() && found == Some(Some(again)) && self.world.boot() != boot;
+        let is_again = expected.is_none() && found == Some(Some(again)) && began.may_be_forgotten(&self.world);
         let is_as_expected = found == expected.map(Some);
         assert!(is_again || is_as_expected, "{result:?}, expected {expected:?}: {:?}", self.log);
     }
@@ -243,33 +244,33 @@ impl Actor {
             return;
         }
         self.note(format!("rename {name} {to}"));
-        let (boot, dir) = (self.world.boot(), self.dir.handle);
+        let (began, dir) = (Began::new(&self.world), self.dir.handle);
         let result = self.mount.rename(&dir, name.as_bytes(), &dir, to.as_bytes()).await;
         let bytes = self.model.remove(name);
         let expected = if bytes.is_some() { None } else { Some(Status::NoEntry) };
-        self.check(result, expected, (boot, Status::NoEntry));
+        self.check(result, expected, (began, Status::NoEntry));
         bytes.into_iter().for_each(|bytes| drop(self.model.insert(to, bytes)));
     }
 
     async fn remove(&mut self, name: &'static str) {
         self.close().await;
         self.note(format!("remove {name}"));
-        let boot = self.world.boot();
+        let began = Began::new(&self.world);
         let result = self.mount.remove(&self.dir.handle, name.as_bytes()).await;
         let expected = if self.model.remove(name).is_some() { None } else { Some(Status::NoEntry) };
-        self.check(result, expected, (boot, Status::NoEntry));
+        self.check(result, expected, (began, Status::NoEntry));
     }
 
     /// Makes and removes a directory, which happens once each.
     async fn make_dir(&mut self, name: &'static str) {
         self.note(format!("mkdir and rmdir {name}.d"));
         let (name, dir) = (format!("{name}.d").into_bytes(), self.dir.handle);
-        let boot = self.world.boot();
+        let began = Began::new(&self.world);
         let made = self.mount.mkdir(&dir, &name, &mode(0o700)).await;
-        self.check(made.map(drop), None, (boot, Status::Exists));
-        let boot = self.world.boot();
+        self.check(made.map(drop), None, (began, Status::Exists));
+        let began = Began::new(&self.world);
         let removed = self.mount.rmdir(&dir, &name).await;
-        self.check(removed, None, (boot, Status::NoEntry));
+        self.check(removed, None, (began, Status::NoEntry));
     }
 
     async fn list(&mut self) {
@@ -289,6 +290,24 @@ impl Actor {
         self.list().await;
         self.close().await;
         self.model
+    }
+}
+
+/// When an operation began.
+#[derive(Clone, Copy)]
+struct Began {
+    boot: u64,
+    at: Instant,
+}
+
+impl Began {
+    fn new(world: &World) -> Began {
+        Began { boot: world.boot(), at: Instant::now() }
+    }
+
+    /// Whether a server may have forgotten that it carried the operation out.
+    fn may_be_forgotten(self, world: &World) -> bool {
+        self.boot != world.boot() || self.at.elapsed() > LEASE
     }
 }
 

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use crate::random::Random;
 use crate::store::{Records, Replies};
 
-const LEASE: Duration = Duration::from_secs(60);
+pub const LEASE: Duration = Duration::from_secs(60);
 /// Longer than a client is ever away, so that it can always reclaim.
 pub const GRACE: Duration = Duration::from_secs(150);
 /// For how long a server that just began may restart at once.
