@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod client;
 mod mount;
 mod nfs2;
 mod nfs3;
@@ -18,6 +19,7 @@ mod round_trip;
 mod rpcbind;
 
 pub use call::call;
+pub use client::{client_v2, client_v3, client_v4};
 pub use mount::mount;
 pub use nfs2::{nfs2_arguments, nfs2_replies};
 pub use nfs3::{nfs3_arguments, nfs3_replies};
@@ -35,8 +37,11 @@ pub use rpcbind::rpcbind;
 pub type Property = fn(&[u8]) -> bool;
 
 /// All fuzz targets by name.
-pub const TARGETS: [(&str, Property); 15] = [
+pub const TARGETS: [(&str, Property); 18] = [
     ("call", call),
+    ("client_v2", client_v2),
+    ("client_v3", client_v3),
+    ("client_v4", client_v4),
     ("mount", mount),
     ("nfs2_arguments", nfs2_arguments),
     ("nfs2_replies", nfs2_replies),

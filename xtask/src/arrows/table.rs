@@ -51,6 +51,10 @@ pub const TABLE: &[Row] = &[
         ],
         tests: &[],
     },
-    Row { name: "fuzz-properties", needs: &["buffer", "proto", "rpc", "xdr"], tests: &[] },
+    Row {
+        name: "fuzz-properties",
+        needs: &["buffer", "client", "fs-mem", "proto", "rpc", "server", "vfs", "xdr"],
+        tests: &[],
+    },
     Row { name: "xtask", needs: &["fs-host", "measure", "report"], tests: &[] },
 ];
