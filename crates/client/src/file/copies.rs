@@ -81,10 +81,11 @@ impl File {
         })
     }
 
-    /// Lets the server know what was written before to both files.
+    /// Lets the server know what was written before to both files. In this one it has to be safe: what is sent again after a restart
+    /// would go over the copy.
     async fn prepare_transfer(&self, source: &File) -> Result<()> {
         source.flush().await?;
-        self.flush().await
+        self.sync().await
     }
 
     fn transfer(

@@ -181,6 +181,13 @@ impl File {
         }
     }
 
+    /// Has the next read find out whether the file is still what is kept of it in memory.
+    pub(crate) fn look_again(&self) {
+        if let Some(data) = &self.data {
+            data.look_again();
+        }
+    }
+
     /// Calls [`File::forget_data`] when it is dropped, however what is done until then ends.
     pub(super) fn forgetting_data(&self) -> Forgetting<'_> {
         Forgetting(self)

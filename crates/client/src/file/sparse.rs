@@ -115,7 +115,8 @@ impl File {
     /// What the server says.
     pub async fn allocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened("ALLOCATE")?;
-        self.flush().await?;
+        // What is sent again after a restart would go over it.
+        self.sync().await?;
         let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
     }
@@ -126,7 +127,8 @@ impl File {
     /// What the server says.
     pub async fn deallocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened("DEALLOCATE")?;
-        self.flush().await?;
+        // What is sent again after a restart would go over it.
+        self.sync().await?;
         let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, (offset, length)))
     }

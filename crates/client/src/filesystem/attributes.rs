@@ -1,12 +1,21 @@
 use vfs::{Attributes, Context, Handle, OpenFile, Result, SetAttributes};
 
 use super::Shared;
+use super::handles::Number;
 
 pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
     let known = shared.handles.find(node)?;
     match shared.opens.writer(known.number) {
         Some(file) => file.attributes(cx),
-        None => shared.wait(cx, shared.mount.attributes(&known.handle)),
+        None => shared.visible(known.number, shared.wait(cx, shared.mount.attributes(&known.handle))),
+    }
+}
+
+impl Shared {
+    /// The attributes of a file as those see it who do not know of its hidden name.
+    pub(super) fn visible(&self, number: Number, attributes: Result<Attributes>) -> Result<Attributes> {
+        let hidden = u32::from(self.opens.is_hidden(number));
+        attributes.map(|found| Attributes { links: found.links.saturating_sub(hidden), ..found })
     }
 }
 
@@ -19,6 +28,6 @@ pub(super) fn set(shared: &Shared, cx: &Context<'_>, node: &Handle, set: &SetAtt
     match shared.opens.writer(known.number) {
         // Who has the file open may cut it, whatever its mode says by now.
         Some(file) => file.set_attributes(cx, set),
-        None => shared.wait(cx, shared.mount.setattr(&known.handle, set)),
+        None => shared.visible(known.number, shared.wait(cx, shared.mount.setattr(&known.handle, set))),
     }
 }

@@ -6,7 +6,7 @@ use vfs::{Attributes, Context, CreateMode, Entry, Handle, NewNode, OpenMode, Pla
 
 use super::handles::{Known, NameIn};
 use super::open_file::RemoteFile;
-use super::{Shared, identity, status};
+use super::{Shared, attributes, identity, status};
 use crate::{File, OpenOptions, SpecialFile, Status, Version};
 
 /// Makes a regular file.
@@ -25,7 +25,7 @@ pub(super) fn create(
         return Ok(entry);
     }
     let made = shared.wait(cx, shared.mount.create(&dir.handle, name, mode, set))?;
-    shared.entry(&made, Some(NameIn::new(dir.handle, name)))
+    shared.entry(cx, &made, Some(NameIn::new(dir.handle, name)))
 }
 
 /// Version 2 has no exclusive creation: there, one that refuses what exists is as near as it gets.
@@ -84,7 +84,7 @@ pub(super) fn make_node(
         NewNode::Fifo => shared.wait(cx, special(SpecialFile::Fifo)),
         NewNode::Socket => shared.wait(cx, special(SpecialFile::Socket)),
     };
-    shared.entry(&made?, Some(NameIn::new(*dir, name)))
+    shared.entry(cx, &made?, Some(NameIn::new(*dir, name)))
 }
 
 /// Gives a file a further name.
@@ -92,5 +92,5 @@ pub(super) fn link(shared: &Shared, cx: &Context<'_>, node: &Handle, place: Plac
     let (known, dir) = (shared.handles.find(node)?, shared.handles.find_dir(&place.dir)?);
     let (mount, name) = (&shared.mount, place.name.as_bytes());
     shared.wait(cx, mount.link(&known.handle, &dir.handle, name))?;
-    shared.wait(cx, mount.attributes(&known.handle))
+    attributes::get(shared, cx, node)
 }

@@ -1,4 +1,4 @@
-use vfs::{Context, Entry, Error, FileKind, Handle, Place, Result};
+use vfs::{Context, Entry, Error, FileKind, Handle, OpenFile, Place, Result};
 
 use super::Shared;
 use super::handles::{Handles, NameIn};
@@ -7,7 +7,7 @@ pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Res
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
     let found = shared.wait(cx, shared.mount.find(&dir.handle, name))?;
-    shared.entry(&found, Some(NameIn::new(dir.handle, name)))
+    shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))
 }
 
 /// The directory above. The server may have one above the root, which is not looked for.
@@ -18,7 +18,7 @@ pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<
         return Ok(Entry { handle: *dir, attributes });
     }
     let found = shared.wait(cx, shared.mount.lookup_parent(&known.handle))?;
-    shared.entry(&found, None)
+    shared.entry(cx, &found, None)
 }
 
 pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {
@@ -30,9 +30,13 @@ pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Res
 }
 
 impl Shared {
-    /// What was met, under its number.
-    pub(super) fn entry(&self, found: &crate::Entry, name: Option<NameIn>) -> Result<Entry> {
+    /// What was met, under its number. Of a file that is written here the server may not know all yet.
+    pub(super) fn entry(&self, cx: &Context<'_>, found: &crate::Entry, name: Option<NameIn>) -> Result<Entry> {
         let known = self.handles.meet(found, name)?;
-        Ok(Entry { handle: known.number.into(), attributes: found.attributes })
+        let attributes = match self.opens.writer(known.number) {
+            Some(file) => file.attributes(cx)?,
+            None => found.attributes,
+        };
+        Ok(Entry { handle: known.number.into(), attributes })
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
     if let Some(file) = shared.opens.get(known.number, mode) {
         // What others wrote before they closed it is seen from here on (close-to-open consistency).
         shared.wait(cx, shared.mount.attributes_at_open(&known.handle))?;
+        file.look_again();
         return Ok(file);
     }
     let file = open_at_server(shared, cx, &known, mode)?;
@@ -29,12 +30,18 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
     Ok(file)
 }
 
-/// Opens a file at the server, for nobody else to share.
+/// Opens a file at the server, for nobody else to share. Who may write it and not read it opens it for that.
 pub(super) fn open_at_server(shared: &Shared, cx: &Context<'_>, known: &Known, mode: OpenMode) -> Result<File> {
-    let options = match mode {
-        OpenMode::Read => OpenOptions::read(),
-        OpenMode::Write => OpenOptions::both(),
-    };
+    match mode {
+        OpenMode::Read => open_for(shared, cx, known, OpenOptions::read()),
+        OpenMode::Write => match open_for(shared, cx, known, OpenOptions::both()) {
+            Err(Error::AccessDenied) => open_for(shared, cx, known, OpenOptions::write()),
+            other => other,
+        },
+    }
+}
+
+fn open_for(shared: &Shared, cx: &Context<'_>, known: &Known, options: OpenOptions) -> Result<File> {
     if shared.mount.version() == Version::V4(MinorVersion::V0)
         && let Some(name) = shared.handles.name(known.number)
         && let Some(file) = open_by_name(shared, cx, (known, &name), &options)?

@@ -49,10 +49,11 @@ impl RemoteFile {
         if let Some(size_bytes) = rest.size_bytes.take() {
             self.shared.wait(cx, file.set_len(size_bytes))?;
         }
-        match rest.is_empty() {
+        let attributes = match rest.is_empty() {
             true => self.shared.wait(cx, self.shared.mount.attributes(file.handle())),
             false => self.shared.wait(cx, file.setattr(&rest)),
-        }
+        };
+        self.shared.visible(self.number, attributes)
     }
 
     /// Has the server carry out what was written here, so that it knows how long the file is and when it was changed. Whoever asks for
@@ -63,6 +64,13 @@ impl RemoteFile {
             self.late.keep(sent.map_err(super::status::neutral));
         }
         Ok(())
+    }
+
+    /// Has the next read find out whether the file is still what is kept of it in memory.
+    pub(super) fn look_again(&self) {
+        if let Some(file) = &self.file {
+            file.look_again();
+        }
     }
 
     fn file(&self) -> Result<&File> {
@@ -156,7 +164,8 @@ impl OpenFile for RemoteFile {
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
         self.send_changes(cx)?;
         let file = self.file()?;
-        self.shared.wait(cx, self.shared.mount.attributes(file.handle()))
+        let attributes = self.shared.wait(cx, self.shared.mount.attributes(file.handle()));
+        self.shared.visible(self.number, attributes)
     }
 }
 

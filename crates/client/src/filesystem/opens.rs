@@ -119,6 +119,11 @@ impl Opens {
         self.lock().files.contains_key(&number)
     }
 
+    /// Whether the file has a hidden name.
+    pub(super) fn is_hidden(&self, number: Number) -> bool {
+        self.lock().files.get(&number).is_some_and(|slot| slot.hidden.is_some())
+    }
+
     /// Has a name removed when nobody has the file open any more. When that is so already the name comes back.
     pub(super) fn hide(&self, number: Number, name: NameIn) -> Option<NameIn> {
         match self.lock().files.get_mut(&number) {

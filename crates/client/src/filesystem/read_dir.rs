@@ -26,7 +26,7 @@ pub(super) fn read_dir(shared: &Shared, cx: &Context<'_>, list: ReadDir<'_>, eac
     for _ in 0..MAX_EMPTY_PAGES {
         let page = page(shared, cx, &dir, (after, detail))?;
         let has_entries = !page.entries.is_empty();
-        if give(shared, &dir, &page, each)?.is_break() {
+        if give(shared, cx, (&dir, &page), each)?.is_break() {
             return Ok(Listing::Stopped);
         }
         match (page.is_last, has_entries) {
@@ -48,13 +48,18 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, D
     Ok(page)
 }
 
-fn give(shared: &Shared, dir: &Known, page: &Page, each: EachEntry<'_>) -> Result<ControlFlow<()>> {
+fn give(
+    shared: &Shared,
+    cx: &Context<'_>,
+    (dir, page): (&Known, &Page),
+    each: EachEntry<'_>,
+) -> Result<ControlFlow<()>> {
     for entry in &page.entries {
         if entry.cookie == 0 || entry.cookie > MAX_COOKIE {
             return Err(Error::Io(io::Error::other("the server gives a cookie that cannot be passed on")));
         }
         let DirEntry { name, fileid, cookie, entry } = entry;
-        let entry = entry.map(|found| shared.entry(&found, Some(NameIn::new(dir.handle, name)))).transpose()?;
+        let entry = entry.map(|found| shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))).transpose()?;
         if each(vfs::DirEntry { name, fileid: *fileid, cookie: *cookie, entry }).is_break() {
             return Ok(ControlFlow::Break(()));
         }

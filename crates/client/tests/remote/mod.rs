@@ -35,7 +35,8 @@ impl Remote {
 
 fn mount(export: &Export, runtime: &Runtime, (version, uid): (Version, u32)) -> RemoteFs {
     let credentials = Credentials::Sys { uid, gid: uid, groups: Vec::new() };
-    let options = Options { credentials, ..export.options(version) };
+    // Directories take several replies.
+    let options = Options { credentials, readdir_bytes: 2048, ..export.options(version) };
     let mount = runtime.block_on(Mount::connect(&export.url(), &options)).unwrap();
     RemoteFs::new(mount, runtime.handle().clone())
 }

@@ -128,6 +128,11 @@ impl FileData {
         self.runtime.spawn(async move { hold.set_size(size_bytes).await }).await.map_err(closed)?
     }
 
+    /// Has the next read ask for the attributes that are believed, even if it was just done.
+    pub(crate) fn look_again(&self) {
+        self.state().file(self.file).checked_until = None;
+    }
+
     /// Forgets everything that is not changed here: it was changed past the cache.
     pub(crate) fn forget(&self) {
         let mut state = self.state();
