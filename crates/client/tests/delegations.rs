@@ -13,8 +13,8 @@ use client::{File, LockKind, Mount, OpenOptions, Options, Version};
 use proto::Operation;
 use proto::nfs4::{
     ACE_ALLOW, Ace, ArgOp, Bitmap, CallbackArgOp, CbCompound, CbCompoundArgs, CbCompoundReply, CbRecallAnyArgs,
-    CbSequenceArgs, Delegation, OpNumber, Principal, RECALL_ANY_READ_DELEGATION, ReadDelegation, Res, ResOp, SlotId,
-    SpaceLimit, Stateid, Status as Wire, WriteDelegation,
+    CbSequenceArgs, Delegation, OpNumber, Principal, RECALL_ANY_READ_DELEGATION, ReadDelegation, Res, ResOp,
+    SEQ_STATUS_RECALLABLE_STATE_REVOKED, SlotId, SpaceLimit, Stateid, Status as Wire, TestStateidOk, WriteDelegation,
 };
 use real::Export;
 use real::proxy::{Proxy, XID};
@@ -293,4 +293,60 @@ async fn delegation_for_writing_that_nobody_asked_for_is_returned_at_once() {
     let (mount, fake) = giving(Delegation::Write(write)).await;
     mount.open(&mount.root().handle, b"file", &OpenOptions::both()).await.unwrap();
     assert_eq!(fake.count("Delegreturn"), 1);
+}
+
+#[tokio::test]
+async fn bytes_of_a_delegated_file_are_read_from_memory_although_attributes_are_never_believed() {
+    let export = Export::start();
+    let caching = client::Caching::without_attributes();
+    let mut asked_each_time = Vec::new();
+    for uses_delegations in [true, false] {
+        let options = Options { uses_delegations, caching, ..export.options(Version::V4_2) };
+        let mount = Mount::connect(&export.url(), &options).await.unwrap();
+        let file = delegated(&mount, b"file").await;
+        let mut buffer = [0; 5];
+        file.read_at(0, &mut buffer).await.unwrap();
+        let (read, asked) = calls(&mount, file.read_at(0, &mut buffer)).await;
+        assert_eq!((read.unwrap(), &buffer), (5, b"first"));
+        asked_each_time.push(asked);
+        file.close().await.unwrap();
+        mount.unmount().await.unwrap();
+    }
+    assert!(asked_each_time[0] == 0 && asked_each_time[1] > 0, "{asked_each_time:?}");
+}
+
+#[tokio::test]
+async fn delegation_that_nobody_uses_is_returned_unasked() {
+    let export = Export::restartable(Duration::from_secs(1));
+    let proxy = Proxy::start(export.address()).await;
+    let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
+    let mount = Mount::connect(&url, &export.options(Version::V4_1)).await.unwrap();
+    let file = delegated(&mount, b"file").await;
+    until(|| proxy.count(OpNumber::Sequence as u32) > 12).await;
+    assert_eq!(proxy.count(OpNumber::Delegreturn as u32), 0, "an open file keeps it");
+    file.close().await.unwrap();
+    until(|| proxy.count(OpNumber::Delegreturn as u32) == 1).await;
+}
+
+#[tokio::test]
+async fn delegation_that_the_server_took_away_is_believed_no_more_and_its_files_are_opened_there() {
+    let read = ReadDelegation { stateid: DELEGATED, recall: false, permissions: everybody() };
+    let (address, fake) = fake4::start(move |operation, _| match operation {
+        ArgOp::Open(_) => Some(ResOp::Open(Res::Ok(fake4::opened(Delegation::Read(read))))),
+        ArgOp::TestStateid(args) => {
+            let status = |stateid: &Stateid| if *stateid == DELEGATED { Wire::DelegRevoked } else { Wire::Ok };
+            let statuses = args.stateids.iter().map(status).collect();
+            Some(ResOp::TestStateid(Res::Ok(TestStateidOk { statuses })))
+        }
+        _ => None,
+    })
+    .await;
+    let mount = fake4::connect(address, "/").await.unwrap();
+    let root = mount.root().handle;
+    let _first = mount.open(&root, b"file", &OpenOptions::read()).await.unwrap();
+    let _local = mount.open(&root, b"file", &OpenOptions::read()).await.unwrap();
+    assert_eq!(fake.count("Open"), 1);
+    fake.flags.store(SEQ_STATUS_RECALLABLE_STATE_REVOKED, std::sync::atomic::Ordering::Relaxed);
+    mount.getattr(&root).await.unwrap();
+    until(|| fake.count("Open") == 2 && fake.count("FreeStateid") >= 1).await;
 }
