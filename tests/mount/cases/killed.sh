@@ -1,6 +1,7 @@
 # The server dies without warning and comes back, on a hard mount: whoever waits only waits, no byte is lost, and who is killed ends at once.
 restart() { touch "$WORK/start"; while [ -e "$WORK/start" ]; do sleep 0.1; done; }
 stop() { touch "$WORK/kill"; while [ -e "$WORK/kill" ]; do sleep 0.1; done; }
+mkdir apart
 python3 - <<'X' &
 import os
 import random
@@ -17,8 +18,9 @@ X
 writer=$!
 sleep 0.5
 stop
-# Somebody who waits for a server that is not there, and is killed.
-cat small-none >/dev/null 2>&1 &
+# Somebody who waits for a server that is not there, and is killed. Not in the writer's directory: the kernel lets nobody look up names, nor be
+# killed who wants to, while somebody makes a file there.
+cat apart/none >/dev/null 2>&1 &
 waiter=$!
 sleep 1
 kill -TERM $waiter
