@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::interruption;
+use crate::mount::MountFailure;
 
 /// Why a command did not do all of what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +80,7 @@ pub enum Failure {
     NoRemoteSide,
     /// A mount did not come about.
     #[error(transparent)]
-    Mount(#[from] crate::mount::MountFailure),
+    Mount(#[from] MountFailure),
     /// Nobody tells what they count.
     #[error(
         "no client of this user tells what it counts; those of wharf mount do, and those of cat, ls, cp and bench with \
@@ -212,6 +213,8 @@ impl Failure {
         match self {
             // It quotes all that its source has to say.
             Failure::Remote { .. } => eprintln!("wharf: {self}"),
+            // The process that should have stayed has said why.
+            Failure::Mount(MountFailure::Daemon) => {}
             _ => eprintln!("wharf: {}", explain(self)),
         }
         if let Failure::Interrupted { signal, .. } = self {

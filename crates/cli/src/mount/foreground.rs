@@ -40,10 +40,10 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
     let mounted = mount::mount(files, &dir, settings.mount.clone()).map_err(MountFailure::from)?;
     let mounted = Arc::new(mounted);
     end_when_told(&mounted)?;
-    tracing::info!("mounted {} on {} with NFSv{version}", flags.source, mounted.dir().display());
     if flags.as_daemon {
         daemon::let_go(&log)?;
     }
+    tracing::info!("mounted {} on {} with NFSv{version}", flags.source, mounted.dir().display());
     mounted.wait();
     Ok(())
 }
