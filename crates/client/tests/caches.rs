@@ -369,3 +369,53 @@ async fn listing_that_is_read_while_the_directory_changes_gives_what_stays() {
         assert_eq!(stay.len(), 40, "{version}");
     }
 }
+
+#[tokio::test]
+async fn what_somebody_wrote_before_closing_is_seen_by_whoever_opens_after() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, yours) = (mount_with(&export, version, patient()).await, export.mount(version).await);
+        let (here, there) = (mine.root_dir(), yours.root_dir());
+        for text in ["first", "the second one", "third"] {
+            let file = there.open("shared", &OpenOptions::write().making(0o644)).await.unwrap();
+            file.set_len(0).await.unwrap();
+            file.write_at(0, text.as_bytes()).await.unwrap();
+            file.close().await.unwrap();
+            let file = here.open("shared", &OpenOptions::read()).await.unwrap();
+            let mut buffer = [0; 100];
+            let count = file.read_at(0, &mut buffer).await.unwrap();
+            assert_eq!(std::str::from_utf8(&buffer[..count]), Ok(text), "{version}");
+            assert_eq!(here.metadata("shared").await.unwrap().size_bytes, text.len() as u64, "{version}");
+            file.close().await.unwrap();
+        }
+    }
+}
+
+/// Lets other tasks have their turn that often.
+async fn turns(count: u32) {
+    for _ in 0..count {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn change_that_nobody_waits_for_leaves_nothing_false_behind() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount_with(&export, version, patient()).await;
+        let root = mount.root_dir();
+        for number in 0..20 {
+            let name = format!("dir-{version}-{number}");
+            assert!(root.metadata(&name).await.is_err());
+            // Dropped before it is sent, or while it is under way.
+            tokio::select! {
+                biased;
+                _ = root.create_dir(&name, 0o755) => {}
+                () = turns(number / 5) => {}
+            }
+            // What was sent is carried out before what is sent after it.
+            let is_there = mount.lookup(mount.root_dir().handle(), name.as_bytes()).await.is_ok();
+            assert_eq!(root.metadata(&name).await.is_ok(), is_there, "{version}");
+        }
+    }
+}
