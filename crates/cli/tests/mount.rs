@@ -86,7 +86,7 @@ fn directory_of_an_export_is_mounted_in_the_background_and_goes_with_umount() {
     fs::write(export.join("below/file"), "here").unwrap();
     let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
     for version in ["2", "3", "4.0", "4.1", "4.2"] {
-        let (url, place) = (server.url(&export.join("below")), dir.to_str().unwrap());
+        let (url, place) = (server.url(export.join("below")), dir.to_str().unwrap());
         wharf_ok(&["mount", &url, place, "-o", &format!("vers={version},mountport={}", server.port())]);
         let _unmount = Unmount(&dir);
         assert!(is_mounted(&dir), "{version}");
