@@ -5,6 +5,8 @@
 mod ask;
 mod document;
 mod folder;
+#[cfg(test)]
+mod identities;
 mod intervals;
 mod layout;
 mod operations;
