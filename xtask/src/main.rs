@@ -8,6 +8,7 @@ mod clients;
 mod command;
 mod install;
 mod instructions;
+mod mounted;
 mod neighbours;
 mod peers;
 mod source;
@@ -34,6 +35,8 @@ usage: cargo xtask COMMAND
            measures how long one client waits beside busy ones and beside a slow export (as root)
   clients [--rounds N] [--seconds N] [--wharf PROGRAM] [--samples FILE]
            compares the client library with libnfs on one server
+  mounted [--rounds N] [--wharf PROGRAM] [--samples FILE]
+           compares reading through a mount with reading through the client library (as root)
   ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
 
 fn main() -> ExitCode {
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         ("ceiling", words) => ceiling::run(words),
         ("peers", options) => peers::run(&root, options),
         ("clients", options) => clients::run(&root, options),
+        ("mounted", options) => mounted::run(&root, options),
         ("neighbours", options) => neighbours::run(&root, options),
         _ => {
             eprintln!("{USAGE}");
