@@ -210,6 +210,22 @@ async fn dropped_file_is_written_in_the_background() {
 }
 
 #[tokio::test]
+async fn unmounting_waits_until_dropped_files_are_written() {
+    let export = Export::start();
+    let yours = export.mount(Version::V3).await;
+    for (number, version) in VERSIONS.into_iter().enumerate() {
+        let mine = export.mount(version).await;
+        let name = format!("dropped{number}").into_bytes();
+        let file = open(&mine, &name).await;
+        file.write_at(0, &[7; 300_000]).await.unwrap();
+        drop(file);
+        // Older versions' servers need not be told, and say so without a rpcbind.
+        let _ = mine.unmount().await;
+        assert!(contents(&open(&yours, &name).await).await == [7; 300_000], "{version}");
+    }
+}
+
+#[tokio::test]
 async fn many_tasks_write_and_read_their_parts_of_one_file_in_little_memory() {
     const PART: usize = 20_000;
     let export = Export::start();

@@ -40,11 +40,13 @@ impl Mount {
         Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
     }
 
-    /// Tells the server that the mount is over: older versions' servers may list it, and those of NFSv4 keep what is open.
+    /// Tells the server that the mount is over: older versions' servers may list it, and those of NFSv4 keep what is open. What
+    /// was written to files that were dropped is on the server's stable storage then.
     ///
     /// # Errors
     /// What the server says, which can be ignored.
     pub async fn unmount(self) -> Result<()> {
+        self.blocks().finish().await;
         if let Some(client) = &self.0.v4 {
             return client.clone().close().await;
         }

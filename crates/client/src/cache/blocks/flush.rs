@@ -222,6 +222,9 @@ impl State {
     /// Keeps an error for whoever comes next, and believes nothing that was known of the file.
     fn note_error(&mut self, file: u32, error: Error) {
         let state = self.file(file);
+        if state.opens == 0 {
+            tracing::warn!(%error, file = ?state.handle, "what was written to a file that is not open any more is lost");
+        }
         state.late.error.get_or_insert(error);
         state.checked_until = None;
         self.measure(file);
@@ -297,6 +300,11 @@ impl State {
         let late = &self.file(file).late;
         late.progress.notify_waiters();
         late.wake.notify_one();
+    }
+
+    /// A file with changes up to number `to` that are not on the server's stable storage.
+    pub(super) fn first_unwritten(&self, to: u64) -> Option<u32> {
+        self.file_numbers().find(|file| !self.is_written(*file, to, true))
     }
 
     /// Whether all changes up to number `to` are at the server, or on its stable storage.

@@ -20,7 +20,7 @@ mod tests;
 mod write;
 mod writer;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Caching, Sizes};
 use config::Config;
@@ -36,6 +36,20 @@ pub(crate) struct BlockCache {
 impl BlockCache {
     pub(crate) fn new(caching: &Caching, sizes: Sizes) -> BlockCache {
         BlockCache { state: Mutex::new(State::new(Config::new(caching, sizes))) }
+    }
+
+    /// Waits until everything that is changed by now is on the server's stable storage, or was refused.
+    pub(crate) async fn finish(&self) {
+        let to = self.lock().newest_change;
+        loop {
+            let progress = {
+                let mut state = self.lock();
+                let Some(file) = state.first_unwritten(to) else { return };
+                state.want_written(file, true);
+                Arc::clone(&state.file_ref(file).late.progress).notified_owned()
+            };
+            progress.await;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -264,6 +264,10 @@ impl State {
         }
     }
 
+    pub(super) fn file_numbers(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.files).filter_map(|(number, file)| file.is_some().then_some(number))
+    }
+
     pub(super) fn block(&mut self, slot: u32) -> &mut Block {
         match &mut self.slots[slot as usize] {
             Some(block) => block,
