@@ -222,6 +222,9 @@ pub enum Lie {
         /// What the reply says.
         got: u64,
     },
+    /// The lock manager answered another call than the one that was made.
+    #[error("the lock manager's answer has the cookie of another call")]
+    OtherCookie,
     /// A READ_PLUS brought more segments than any reply has.
     #[error("{0} segments in one reply")]
     TooManySegments(u32),

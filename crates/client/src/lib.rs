@@ -37,6 +37,7 @@ mod handle;
 mod location;
 mod mount;
 pub mod mountd;
+mod nlm;
 mod options;
 mod patience;
 pub mod rpcbind;

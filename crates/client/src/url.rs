@@ -46,6 +46,8 @@ pub struct Parameters {
     pub nfs_port: Option<u16>,
     /// `mountport`.
     pub mount_port: Option<u16>,
+    /// `lockport`, that of the lock manager of NFSv2 and NFSv3.
+    pub lock_port: Option<u16>,
     /// `uid`.
     pub uid: Option<u32>,
     /// `gid`.
@@ -93,7 +95,7 @@ pub enum UrlError {
     Escape(String),
     /// There is no such parameter.
     #[error(
-        "'{0}' is no parameter: there are version, proto, nfsport, mountport, uid, gid, rsize, wsize, timeo, retrans, \
+        "'{0}' is no parameter: there are version, proto, nfsport, mountport, lockport, uid, gid, rsize, wsize, timeo, retrans, \
          nconnect, hard, soft, readplus and noreadplus"
     )]
     Parameter(String),
@@ -140,6 +142,7 @@ impl Url {
         merged.transport = parameters.transport.unwrap_or(options.transport);
         merged.nfs_port = parameters.nfs_port.or(self.port).or(options.nfs_port);
         merged.mount_port = parameters.mount_port.or(options.mount_port);
+        merged.lock_port = parameters.lock_port.or(options.lock_port);
         merged.read_bytes = parameters.read_bytes.or(options.read_bytes);
         merged.write_bytes = parameters.write_bytes.or(options.write_bytes);
         merged.timeout = parameters.timeout.or(options.timeout);
@@ -176,6 +179,7 @@ impl Parameters {
             "proto" => self.transport = Some(transport(value)?),
             "nfsport" | "port" => self.nfs_port = Some(port(value)?),
             "mountport" => self.mount_port = Some(port(value)?),
+            "lockport" => self.lock_port = Some(port(value)?),
             "uid" => self.uid = Some(number("uid", value, ID)?),
             "gid" => self.gid = Some(number("gid", value, ID)?),
             "rsize" => self.read_bytes = Some(number("rsize", value, BYTES)?),

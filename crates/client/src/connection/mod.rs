@@ -201,6 +201,11 @@ impl Connection {
         in_turn.find(|connection| connection.is_up()).unwrap_or(&all[start % all.len()])
     }
 
+    /// An error of an operation over this connection.
+    pub(crate) fn error(&self, operation: &'static str, reason: Reason) -> Error {
+        Error::new(&self.0.shared.server, operation, reason)
+    }
+
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         self.0.shared.lock().core.counters()

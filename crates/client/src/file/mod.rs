@@ -17,6 +17,7 @@ use bytes::Bytes;
 use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 
 use crate::cache::FileData;
+use crate::nlm::FileLocks;
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 pub use copies::Copying;
@@ -29,7 +30,7 @@ pub use sparse::{Extent, Segment, Segments};
 /// A file that was opened by [`Mount::open`].
 ///
 /// In NFSv4 the server knows that it is open: others may be kept from it, and ranges of it can be locked. All of that outlives a lost connection and a restart of the server. Older versions know no open
-/// files; there reading and writing go by the handle alone.
+/// files; there reading and writing go by the handle alone, and locks are the lock manager's (NLM).
 ///
 /// ```no_run
 /// # async fn example(mount: client::Mount) -> client::Result<()> {
@@ -50,6 +51,8 @@ pub struct File {
     open: Option<Arc<OpenFile>>,
     /// How its bytes are read and written, by whatever task does it.
     io: Arc<Io>,
+    /// Its locks, in versions that know no open files.
+    locks: Option<FileLocks>,
     /// Its bytes in memory, unless the mount keeps none.
     data: Option<Box<FileData>>,
 }
@@ -150,7 +153,8 @@ impl File {
         let is_cut = cut_to == Some(entry.attributes.size_bytes);
         let data =
             (!mount.options().caching.is_direct).then(|| Box::new(FileData::open(&io, &entry.attributes, is_cut)));
-        File { mount: mount.clone(), entry, open, io, data }
+        let locks = mount.v4().is_err().then(|| FileLocks::new(mount, &entry.handle));
+        File { mount: mount.clone(), entry, open, io, locks, data }
     }
 
     /// The file's handle.

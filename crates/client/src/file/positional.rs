@@ -105,9 +105,10 @@ impl File {
             Some(data) if self.mount.options().caching.close_to_open => data.finish().await,
             _ => Ok(()),
         };
-        match &self.open {
-            Some(open) => finished.and(open.close().await),
-            None => finished,
+        match (&self.open, &self.locks) {
+            (Some(open), _) => finished.and(open.close().await),
+            (None, Some(locks)) => finished.and(locks.close().await),
+            (None, None) => finished,
         }
     }
 }

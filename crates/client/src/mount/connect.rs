@@ -8,6 +8,7 @@ use rpc::Rejection;
 
 use super::{Mount, Mounted, Sizes};
 use crate::cache::Caches;
+use crate::nlm::{Nlm, has_lock_manager};
 use crate::rpcbind::{self, Query};
 use crate::{
     Connection, Entry, Error, FsInfo, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3, v4,
@@ -54,6 +55,33 @@ impl Mount {
         let dialer = Dialer { address, server: &self.0.server, options: &self.0.options };
         let mountd = dialer.mountd().await?;
         mountd::umnt(&mountd, self.version(), &self.0.export).await
+    }
+}
+
+impl Mount {
+    /// A connection to the server's lock manager: at its own port if that is named; else at NFS's port if that is named, where
+    /// servers with one port answer; else where rpcbind says.
+    pub(crate) async fn connect_nlm(&self) -> Result<Connection> {
+        // A call that waits for ever would never find out that the lock manager has another port after a restart.
+        let options = Options { is_hard: false, ..self.0.options.clone() };
+        let dialer = Dialer { address: self.connection().address().ip(), server: &self.0.server, options: &options };
+        if let Some(port) = options.lock_port {
+            return dialer.dial(port).await;
+        }
+        if let Some(port) = options.nfs_port {
+            let connection = dialer.dial(port).await?;
+            if has_lock_manager(&connection, options.version).await? {
+                return Ok(connection);
+            }
+        }
+        let port = match options.version {
+            Version::V2 => match dialer.ask_rpcbind(proto::nlm::PROGRAM, 3).await {
+                Ok(port) => port,
+                Err(_) => dialer.ask_rpcbind(proto::nlm::PROGRAM, 1).await?,
+            },
+            _ => dialer.ask_rpcbind(proto::nlm::PROGRAM, 4).await?,
+        };
+        dialer.dial(port).await
     }
 }
 
@@ -118,6 +146,7 @@ impl Mounted {
             cache_recorder,
             has_read_plus,
             is_read_plus_proven: AtomicBool::new(false),
+            nlm: Nlm::default(),
             is_without_seek: AtomicBool::new(false),
         }))
     }

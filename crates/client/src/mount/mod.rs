@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::cache::{BlockCache, Caches};
 use crate::core::Counters;
+use crate::nlm::Nlm;
 use crate::statistics::CacheRecorder;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
@@ -67,6 +68,8 @@ pub(crate) struct Mounted {
     pub(crate) has_read_plus: AtomicBool,
     /// Whether the server told of data or holes by READ_PLUS before.
     pub(crate) is_read_plus_proven: AtomicBool,
+    /// The locks of older versions.
+    pub(crate) nlm: Nlm,
     /// Whether a reply said that the server has no SEEK.
     pub(crate) is_without_seek: AtomicBool,
 }

@@ -80,6 +80,8 @@ pub struct Options {
     pub nfs_port: Option<u16>,
     /// The port of MOUNT, instead of asking rpcbind.
     pub mount_port: Option<u16>,
+    /// The port of the lock manager of NFSv2 and NFSv3, instead of asking rpcbind.
+    pub lock_port: Option<u16>,
     /// Who the client says it is.
     pub credentials: Credentials,
     /// The most bytes of a READ, instead of what the server prefers; clamped to what it allows.
@@ -167,6 +169,7 @@ impl Default for Options {
             transport: Transport::Stream,
             nfs_port: None,
             mount_port: None,
+            lock_port: None,
             credentials: Credentials::Process,
             read_bytes: None,
             write_bytes: None,

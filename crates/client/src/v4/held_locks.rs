@@ -2,21 +2,46 @@ use proto::nfs4::LockType;
 
 /// A range of bytes, as LOCK has it: a length of all ones is everything from the offset on (RFC 8881 §18.10.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct HeldLock {
-    pub(super) kind: LockType,
-    pub(super) offset: u64,
+pub(crate) struct HeldLock {
+    pub(crate) kind: LockType,
+    pub(crate) offset: u64,
     /// Behind the last byte; `None` stands for the end of all files.
     end: Option<u64>,
 }
 
 impl HeldLock {
-    pub(super) fn new(kind: LockType, offset: u64, length: u64) -> HeldLock {
+    pub(crate) fn new(kind: LockType, offset: u64, length: u64) -> HeldLock {
         let end = if length == u64::MAX { None } else { offset.checked_add(length) };
         HeldLock { kind, offset, end }
     }
 
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.end.map_or(u64::MAX, |end| end - self.offset)
+    }
+
+    /// All bytes, to be unlocked.
+    pub(crate) fn everything() -> HeldLock {
+        HeldLock { kind: LockType::Write, offset: 0, end: None }
+    }
+
+    pub(crate) fn is_exclusive(&self) -> bool {
+        matches!(self.kind, LockType::Write | LockType::WriteWait)
+    }
+
+    pub(crate) fn as_exclusive(self) -> HeldLock {
+        HeldLock { kind: LockType::Write, ..self }
+    }
+
+    /// The parts of it that none of `others` has.
+    pub(crate) fn gaps_between(self, others: &[HeldLock]) -> Vec<HeldLock> {
+        others.iter().fold(vec![self], |gaps, other| gaps.into_iter().flat_map(|gap| gap.without(other)).collect())
+    }
+
+    /// The part of it that is in `range`.
+    fn within(self, range: &HeldLock) -> Option<HeldLock> {
+        let offset = self.offset.max(range.offset);
+        let end = [self.end, range.end].into_iter().flatten().min();
+        end.is_none_or(|end| offset < end).then_some(HeldLock { offset, end, ..self })
     }
 
     /// What is left of it in front of `other` and behind it.
@@ -33,25 +58,30 @@ impl HeldLock {
 
 /// The locks that one owner has in one file, so that they can be reclaimed.
 #[derive(Debug, Default)]
-pub(super) struct HeldLocks(Vec<HeldLock>);
+pub(crate) struct HeldLocks(Vec<HeldLock>);
 
 impl HeldLocks {
     /// Notes a lock, which replaces what the owner had there.
-    pub(super) fn insert(&mut self, lock: HeldLock) {
+    pub(crate) fn insert(&mut self, lock: HeldLock) {
         self.remove(&lock);
         self.0.push(lock);
     }
 
     /// Notes that a range is unlocked.
-    pub(super) fn remove(&mut self, range: &HeldLock) {
+    pub(crate) fn remove(&mut self, range: &HeldLock) {
         self.0 = self.0.drain(..).flat_map(|held| held.without(range)).collect();
     }
 
-    pub(super) fn to_vec(&self) -> Vec<HeldLock> {
+    /// What is held of a range.
+    pub(crate) fn within(&self, range: &HeldLock) -> Vec<HeldLock> {
+        self.0.iter().filter_map(|held| held.within(range)).collect()
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<HeldLock> {
         self.0.clone()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -88,6 +118,20 @@ mod tests {
         assert_eq!(ranges(&locks), [(0, 5), (5, 5), (10, u64::MAX)]);
         locks.remove(&lock(7, u64::MAX));
         assert_eq!(ranges(&locks), [(0, 5), (5, 2)]);
+    }
+
+    #[test]
+    fn what_is_held_of_a_range_and_what_is_not_make_the_range() {
+        let mut locks = HeldLocks::default();
+        locks.insert(lock(10, 10));
+        locks.insert(lock(30, u64::MAX));
+        let range = lock(15, 30);
+        let within = locks.within(&range);
+        let told = |locks: &[HeldLock]| locks.iter().map(|lock| (lock.offset, lock.length())).collect::<Vec<_>>();
+        assert_eq!(told(&within), [(15, 5), (30, 15)]);
+        assert_eq!(told(&range.gaps_between(&within)), [(20, 10)]);
+        assert_eq!(told(&locks.within(&lock(20, 10))), []);
+        assert_eq!(told(&HeldLock::everything().gaps_between(&[])), [(0, u64::MAX)]);
     }
 
     #[test]

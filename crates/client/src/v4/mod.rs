@@ -83,6 +83,7 @@ pub(crate) use create::{create, mkdir, mknod, symlink};
 pub(crate) use deallocate::deallocate;
 pub(crate) use getattr::{fsinfo, fsstat, getattr, pathconf};
 pub(crate) use getxattr::getxattr;
+pub(crate) use held_locks::{HeldLock, HeldLocks};
 pub(crate) use link::link;
 pub(crate) use listxattrs::listxattrs;
 pub(crate) use lookup::{lookup, root};

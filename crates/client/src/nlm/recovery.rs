@@ -1,0 +1,118 @@
+//! Locks after a restart of the server, which tells nobody here of it.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use proto::nlm::Status as Wire;
+use tokio::time::Instant;
+
+use super::call::{Answer, Verb};
+use super::owner::LockOwner;
+use crate::mount::Mounted;
+use crate::v4::HeldLock;
+use crate::{Mount, Result};
+
+/// How often it is looked whether the connection was lost, which costs no call.
+const LOOK_PERIOD: Duration = Duration::from_millis(200);
+/// How often the server is asked whether it still has a lock: several times in the shortest grace period of servers.
+const PROBE_PERIOD: Duration = Duration::from_secs(10);
+/// How often one lock is asked about while the server says that it reclaims and does not let it be reclaimed.
+const MAX_PROBES: u32 = 3;
+
+/// Looks after all locks of a mount, until there are none. When the first was asked for, the way to the lock manager had been made
+/// anew so often.
+pub(super) fn watch(mount: &Mount, reconnects: Option<u64>) {
+    let mounted = Arc::downgrade(&mount.0);
+    tokio::spawn(async move { run(mounted, reconnects).await });
+}
+
+async fn run(mounted: Weak<Mounted>, mut reconnects: Option<u64>) {
+    let mut last_probe = Instant::now();
+    loop {
+        tokio::time::sleep(LOOK_PERIOD).await;
+        let Some(mount) = mounted.upgrade().map(Mount) else { return };
+        let owners = mount.0.nlm.watched();
+        if owners.is_empty() {
+            return;
+        }
+        let now = mount.lock_reconnects().await;
+        let is_lost = reconnects.is_some_and(|before| now != Some(before));
+        reconnects = now;
+        if !is_lost && last_probe.elapsed() < PROBE_PERIOD {
+            continue;
+        }
+        last_probe = Instant::now();
+        if let Err(error) = check(&owners).await {
+            tracing::debug!(%error, "cannot look after the locks");
+            // The next look tries again.
+            reconnects = Some(u64::MAX);
+        }
+    }
+}
+
+/// Whether the server has a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Held,
+    Gone,
+    /// It lets locks be reclaimed only.
+    Reclaims,
+}
+
+async fn look(owner: &LockOwner, lock: HeldLock) -> Result<Found> {
+    Ok(match owner.ask_as_stranger(lock.as_exclusive()).await? {
+        Answer::Held { svid, owner: name, .. } if owner.is_me(svid, &name) => Found::Held,
+        // Of several shared locks any may be told of, and only a server that was not restarted has any.
+        Answer::Held { .. } if !lock.is_exclusive() => Found::Held,
+        Answer::Status(Wire::DeniedGracePeriod) => Found::Reclaims,
+        _ => Found::Gone,
+    })
+}
+
+/// Looks at one lock, and reclaims all when it is not there: a restart takes all of them.
+async fn check(owners: &[Arc<LockOwner>]) -> Result<()> {
+    let Some((owner, lock)) = owners.iter().find_map(|owner| Some((owner, *owner.locks().first()?))) else {
+        return Ok(());
+    };
+    let found = {
+        let _order = owner.order.lock().await;
+        look(owner, lock).await?
+    };
+    // It may have been given back before it was looked at.
+    if found == Found::Held || !owner.locks().contains(&lock) {
+        return Ok(());
+    }
+    for owner in owners {
+        reclaim(owner).await?;
+    }
+    Ok(())
+}
+
+/// Reclaims all locks of one owner. When one cannot be had back, somebody else may have changed the file.
+async fn reclaim(owner: &LockOwner) -> Result<()> {
+    let _order = owner.order.lock().await;
+    for lock in owner.locks() {
+        if !reclaim_one(owner, lock).await? {
+            tracing::warn!(server = owner.mount.server(), "the server lost a lock, and it could not be had back");
+            owner.lose();
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+async fn reclaim_one(owner: &LockOwner, lock: HeldLock) -> Result<bool> {
+    for _ in 0..MAX_PROBES {
+        let answer = owner.ask(Verb::Lock { reclaim: true }, lock).await?;
+        if answer == Answer::Status(Wire::Granted) {
+            return Ok(true);
+        }
+        // Servers that do not reclaim refuse this for a lock that they have, too.
+        match look(owner, lock).await? {
+            Found::Held => return Ok(true),
+            Found::Gone => return Ok(false),
+            Found::Reclaims => {}
+        }
+    }
+    Ok(false)
+}
