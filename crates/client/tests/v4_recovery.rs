@@ -274,3 +274,29 @@ async fn flags_about_what_the_client_does_not_use_are_left_alone() {
     read(&file).await;
     assert_eq!(fake.count("Sequence"), 2);
 }
+
+#[tokio::test]
+async fn close_that_is_put_off_is_sent_again() {
+    let put_off = AtomicBool::new(false);
+    let (address, fake) = fake4::start(move |operation, _| {
+        let is_first = matches!(operation, ArgOp::Close(_)) && !put_off.swap(true, Ordering::Relaxed);
+        is_first.then_some(ResOp::Close(Res::Fail(Wire::Delay)))
+    })
+    .await;
+    let (_mount, file) = opened(address).await;
+    file.close().await.unwrap();
+    assert_eq!(fake.count("Close"), 2);
+}
+
+#[tokio::test]
+async fn open_file_that_moved_while_the_client_was_forgotten_says_so() {
+    let (address, _, _) = forgetful(|operation| match operation {
+        ArgOp::Open(args) if !matches!(args.claim, OpenClaim::Null(_)) => Some(ResOp::Open(Res::Fail(Wire::Moved))),
+        ArgOp::Read(_) => Some(ResOp::Read(Res::Fail(Wire::Moved))),
+        _ => None,
+    })
+    .await;
+    let (_mount, file) = opened(address).await;
+    let moved = file.read(0, 10).await.unwrap_err();
+    assert!(matches!(moved.reason(), Reason::Moved { .. }), "{moved}");
+}

@@ -9,6 +9,7 @@ use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
 use super::session::Session;
+use crate::patience::Patience;
 use crate::{Handle, Result};
 
 /// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2), and lets its locks go before, which some servers want.
@@ -42,28 +43,36 @@ pub(super) async fn close_other(
     Ok(())
 }
 
-/// Closes what a stateid stands for. What the server does not know is closed already.
+/// Closes what a stateid stands for, later if the server says so. What it does not know is closed already.
 pub(super) async fn close_stateid(client: &Client, handle: &Handle, mut owner: Owner, stateid: Stateid) -> Result<()> {
+    let mut patience = Patience::new(client.0.is_hard);
+    loop {
+        match close_once(client, handle, &mut owner, stateid).await {
+            Err(error) if patience.allows(&error) => patience.wait().await,
+            // An owner that the server does not know is given up with the stateid.
+            Err(error) if is_about_state(&error) => return Ok(()),
+            Err(error) => return Err(error),
+            Ok(()) => break,
+        }
+    }
+    client.0.opens.give_back(owner);
+    Ok(())
+}
+
+async fn close_once(client: &Client, handle: &Handle, owner: &mut Owner, stateid: Stateid) -> Result<()> {
     let arguments = CloseArgs { seqid: owner.open_seqid, open_stateid: stateid };
     let operations = [putfh(handle), ArgOp::Close(arguments)];
     let reply = client.call(&Request::changing("CLOSE", &operations)).await?;
     let mut results = reply.results();
-    let closed = match results.ok::<Putfh, _>().and_then(|()| results.next::<Close>()) {
-        Ok(Res::Ok(_)) => {
+    results.ok::<Putfh, _>()?;
+    match results.next::<Close>()? {
+        Res::Ok(_) => {
             owner.open_seqid = owner.open_seqid.wrapping_add(1);
             Ok(())
         }
-        Ok(Res::Fail(status)) => {
+        Res::Fail(status) => {
             owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(status.uses_seqid()));
             Err(reply.refusal(status))
         }
-        Err(error) => Err(error),
-    };
-    match closed {
-        Ok(()) => client.0.opens.give_back(owner),
-        // An owner that the server does not know is given up with the stateid.
-        Err(error) if is_about_state(&error) => {}
-        Err(error) => return Err(error),
     }
-    Ok(())
 }

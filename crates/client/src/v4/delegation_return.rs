@@ -11,6 +11,7 @@ use super::free_stateid::free_stateid;
 use super::open_file::is_session_lost;
 use super::session::Session;
 use super::test_stateid::test_stateid;
+use crate::patience::Patience;
 use crate::{Handle, Result};
 
 /// How often one delegation is returned because the session was lost meanwhile.
@@ -93,10 +94,14 @@ impl Client {
             file.claim(session, delegation.stateid).await?;
         }
         drop(recovery);
-        match delegreturn(self, Some(session), &delegation.handle, delegation.stateid).await {
-            // What the server does not know it has back already.
-            Err(error) if error.status().is_some() && !is_session_lost(&error) => Ok(()),
-            other => other,
+        let mut patience = Patience::new(self.0.is_hard);
+        loop {
+            match delegreturn(self, Some(session), &delegation.handle, delegation.stateid).await {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                // What the server does not know it has back already.
+                Err(error) if error.status().is_some() && !is_session_lost(&error) => return Ok(()),
+                other => return other,
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use super::open_file::{OpenFile, is_about_state};
 use super::putfh;
 use super::request::Request;
 use crate::Result;
+use crate::patience::Patience;
 
 /// How often one range is unlocked because the state was lost and had back.
 const MAX_REPAIRS: u32 = 4;
@@ -33,6 +34,7 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
 /// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
 async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     let mut repairs = 0;
+    let mut patience = Patience::new(file.client.0.is_hard);
     loop {
         let era = file.era();
         match unlock_once(file, range).await {
@@ -43,6 +45,7 @@ async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
                     return Ok(());
                 }
             }
+            Err(error) if patience.allows(&error) => patience.wait().await,
             other => return other,
         }
     }

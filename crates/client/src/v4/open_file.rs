@@ -355,6 +355,8 @@ impl Held {
         match result {
             Ok(stateid) => self.stateid = *stateid,
             Err(error) if decides_nothing(error) => return,
+            // Whoever uses it is told where it is.
+            Err(error) if error.status() == Some(crate::Status::Moved) => return,
             // It is opened anew next.
             Err(error) if matches!(again, Again::Reclaim(_)) && is_no_reclaim(error) => return,
             Err(error) if matches!(again, Again::Delegated(_)) && is_about_state(error) => return,
