@@ -92,5 +92,6 @@ pub(super) fn link(shared: &Shared, cx: &Context<'_>, node: &Handle, place: Plac
     let (known, dir) = (shared.handles.find(node)?, shared.handles.find_dir(&place.dir)?);
     let (mount, name) = (&shared.mount, place.name.as_bytes());
     shared.wait(cx, mount.link(&known.handle, &dir.handle, name))?;
+    shared.handles.name_again(&known.handle, NameIn::new(dir.handle, name));
     attributes::get(shared, cx, node)
 }

@@ -7,6 +7,7 @@ use vfs::{Context, Entry, FileKind, Place, Result};
 
 use super::Shared;
 use super::handles::{Known, NameIn};
+use crate::Handle;
 
 /// Removes a name that is not a directory's. The file is looked at first where one that is open may be lost.
 pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {
@@ -78,9 +79,18 @@ impl Shared {
     /// Does what takes a name from a file; what is believed of the file is not believed any more.
     pub(super) fn lose_name<T>(&self, (dir, name): (&Known, &[u8]), work: impl FnOnce() -> Result<T>) -> Result<T> {
         let result = work();
-        if let Some(file) = self.handles.forget_name(dir, name) {
-            self.mount.outdate(&file);
-        }
+        self.forget_name((dir, name), result.is_ok());
         result
+    }
+
+    /// Does not believe any longer what is known of the file that has a name, and forgets the name if that is gone. Which file it was taken
+    /// to lead to.
+    pub(super) fn forget_name(&self, (dir, name): (&Known, &[u8]), is_gone: bool) -> Option<Handle> {
+        let file = self.handles.forget_name(dir, name)?;
+        self.mount.outdate(&file);
+        if !is_gone {
+            self.handles.name_again(&file, NameIn::new(dir.handle, name));
+        }
+        Some(file)
     }
 }

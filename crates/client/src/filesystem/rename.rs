@@ -65,9 +65,8 @@ impl Shared {
         work: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         let result = work();
-        let moved = self.handles.forget_name(from_dir, from);
-        let replaced = self.handles.forget_name(to_dir, to);
-        moved.iter().chain(&replaced).for_each(|file| self.mount.outdate(file));
+        self.forget_name((to_dir, to), result.is_ok());
+        let moved = self.forget_name((from_dir, from), result.is_ok());
         if let (Some(moved), Ok(())) = (moved, &result) {
             self.handles.name_again(&moved, NameIn::new(to_dir.handle, to));
         }
