@@ -328,3 +328,38 @@ async fn write_that_claims_more_than_it_was_given_is_refused() {
     let error = mount.write(&file(), 0, b"four".to_vec().into(), vfs::Stability::File).await.unwrap_err();
     assert!(matches!(error.reason(), Reason::Lie(Lie::WrongWrite { said: 9, given: 4 })), "{error}");
 }
+
+/// A server whose clock stands still, so that no directory ever seems to change. It makes directories, and may say that it did not.
+async fn timeless(says_so: bool) -> Mount {
+    let is_made = std::sync::atomic::AtomicBool::new(false);
+    let found = || nfs3::LookupOk { object: handle(FILE), attributes: None, dir_attributes: None };
+    let made = || nfs3::CreateOk { object: Some(handle(FILE)), attributes: None, dir_wcc: nfs3::WccData::default() };
+    fake::mount(move |question| {
+        let is_there = is_made.load(Ordering::Relaxed);
+        if question.is::<nfs3::Mkdir>() {
+            is_made.store(true, Ordering::Relaxed);
+            let failed = Res::Fail(nfs3::Status::Io, nfs3::WccData::default());
+            return Some(results(if says_so { Res::Ok(made()) } else { failed }));
+        }
+        if question.is::<nfs3::Lookup>() {
+            let missing = Failed::Fail(nfs3::Status::NoEnt, None);
+            return Some(results(if is_there { Failed::Ok(found()) } else { missing }));
+        }
+        let names: &[(&[u8], u64)] = if is_there { &[(b"a", 1), (b"new", 2)] } else { &[(b"a", 1)] };
+        question.is::<nfs3::Readdir>().then(|| names_page(names, true))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn own_change_is_seen_although_the_directory_seems_to_be_the_same() {
+    for says_so in [true, false] {
+        let mount = timeless(says_so).await;
+        let root = mount.root_dir();
+        assert_eq!(root.metadata("new").await.unwrap_err().status(), Some(Status::NoEntry));
+        assert_eq!(list_dir(&mount).await.unwrap().len(), 1);
+        assert_eq!(root.create_dir("new", 0o755).await.is_ok(), says_so);
+        assert_eq!(list_dir(&mount).await.unwrap().len(), 2);
+        assert!(root.metadata("new").await.is_ok());
+    }
+}
