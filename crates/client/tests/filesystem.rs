@@ -53,6 +53,8 @@ fn file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
         files.remove(&CX, place(files.root(), "file")).unwrap();
         assert!(matches!(files.lookup(&CX, place(files.root(), "file")), Err(Error::NoEntry)));
         assert!(names(files).iter().all(|name| name.starts_with(".nfs")), "{version}");
+        // The hidden name is not counted.
+        assert_eq!(open.attributes(&CX).unwrap().links, 0, "{version}");
         let mut buffer = [0; 20];
         assert_eq!(open.read_at(&CX, 0, &mut buffer).unwrap(), 10);
         assert_eq!(&buffer[..10], b"still here");
