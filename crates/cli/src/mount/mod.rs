@@ -36,7 +36,7 @@ The mount ends with umount DIR (of ordinary users: fusermount3 -u DIR), or with 
 #[derive(Debug, Args)]
 #[command(after_long_help = OPTIONS_HELP, after_help = "The options of -o are listed by --help.")]
 pub struct Flags {
-    /// What to mount: nfs://host[:port]/export[/dir], or host:/export.
+    /// What to mount: `nfs://host[:port]/export[/dir]`, or `host:/export`.
     #[arg(value_name = "SOURCE")]
     source: Source,
     /// The directory to mount on.

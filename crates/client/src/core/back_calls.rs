@@ -74,7 +74,7 @@ impl BackCalls {
 }
 
 impl Core {
-    /// Keeps calls of the server from now on, for [`Core::poll_back_call`].
+    /// Keeps calls of the server from now on, until somebody takes and answers them.
     pub fn serve_back_calls(&mut self) {
         self.back_calls.is_served = true;
     }
