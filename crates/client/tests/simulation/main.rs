@@ -21,7 +21,7 @@ use vfs::{Context, FileSystem, Name, OpenMode, Place};
 use actor::Actor;
 use world::{GRACE, Troubles, World};
 
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 3;
 const ACTORS: u64 = 2;
 const OPERATIONS: u32 = 120;
 /// Longer than any run takes that ends.
