@@ -7,9 +7,9 @@ mod real;
 use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 
-use client::{Caching, File, Mount, OpenOptions, Options, Version};
+use client::{Caching, File, LockKind, Mount, OpenOptions, Options, Version};
 use real::Export;
-use vfs::{CreateMode, SetAttributes, Stability};
+use vfs::{CreateMode, SetAttributes, SetTime, Stability, Timestamp};
 
 const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
 
@@ -206,6 +206,47 @@ async fn dropped_file_is_written_in_the_background() {
             }
         }
         assert_eq!(seen, b"kept", "{version}");
+    }
+}
+
+#[tokio::test]
+async fn under_locks_two_clients_see_each_others_bytes_at_once() {
+    const ROUNDS: u8 = 20;
+    let export = Export::start();
+    for version in [Version::V4_0, Version::V4_1, Version::V4_2] {
+        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
+        let name = format!("counted{version}").into_bytes();
+        let files = [open(&mine, &name).await, open(&yours, &name).await];
+        files[0].write_at(0, &[0; 100]).await.unwrap();
+        files[0].flush().await.unwrap();
+        for round in 0..ROUNDS {
+            let file = &files[usize::from(round) % 2];
+            file.lock(LockKind::Exclusive, 0, 100).await.unwrap();
+            let mut count = [0xee; 100];
+            file.read_at(0, &mut count).await.unwrap();
+            assert_eq!(count, [round; 100], "{version}");
+            file.write_at(0, &[round + 1; 100]).await.unwrap();
+            file.unlock(0, 100).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn time_that_is_set_after_a_late_write_stays() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = export.mount(version).await;
+        let file = open(&mount, b"dated").await;
+        file.write_at(0, b"late").await.unwrap();
+        assert_eq!(file.getattr().await.unwrap().size_bytes, 4, "{version}");
+        file.write_at(0, b"later").await.unwrap();
+        let time = Timestamp { seconds: 1_000_000_000, nanoseconds: 0 };
+        let set = SetAttributes { modified: Some(SetTime::To(time)), ..SetAttributes::default() };
+        file.setattr(&set).await.unwrap();
+        file.close().await.unwrap();
+        let entry = mount.lookup(&mount.root().handle, b"dated").await.unwrap();
+        assert_eq!((entry.attributes.modified, entry.attributes.size_bytes), (time, 5), "{version}");
+        mount.remove(&mount.root().handle, b"dated").await.unwrap();
     }
 }
 

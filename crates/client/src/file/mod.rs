@@ -205,11 +205,14 @@ impl File {
         self.mount.commit(self.handle(), offset, count).await
     }
 
-    /// The file's attributes as they are now.
+    /// The file's attributes as they are now, with all that was written here.
     ///
     /// # Errors
     /// What the server says.
     pub async fn getattr(&self) -> Result<Attributes> {
+        if let Some(data) = &self.data {
+            data.written(false).await;
+        }
         self.mount.getattr(self.handle()).await
     }
 
@@ -218,7 +221,17 @@ impl File {
     /// # Errors
     /// What the server says.
     pub async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
-        self.io.setattr(set).await
+        let Some(data) = &self.data else { return self.io.setattr(set).await };
+        // What is written later would give the file another time.
+        data.written(false).await;
+        let mut rest = *set;
+        if let Some(size_bytes) = rest.size_bytes.take() {
+            data.set_size(size_bytes).await?;
+            if rest.is_empty() {
+                return self.mount.getattr(self.handle()).await;
+            }
+        }
+        self.io.setattr(&rest).await
     }
 
     /// What the server has given, which only NFSv4 does.

@@ -67,7 +67,7 @@ impl File {
     /// What the server says, once for each write that failed.
     pub async fn flush(&self) -> Result<()> {
         match &self.data {
-            Some(data) => data.flush(false).await,
+            Some(data) => data.finish(false).await,
             None => Ok(()),
         }
     }
@@ -102,7 +102,7 @@ impl File {
     /// What the server says, after which nothing is open either.
     pub async fn close(self) -> Result<()> {
         let finished = match &self.data {
-            Some(data) if self.mount.options().caching.close_to_open => data.finish().await,
+            Some(data) if self.mount.options().caching.close_to_open => data.finish(true).await,
             _ => Ok(()),
         };
         match (&self.open, &self.locks) {

@@ -188,11 +188,13 @@ impl Block {
     /// The server lost what was being committed.
     pub(super) fn not_committed(&mut self) {
         self.committing.move_to(&mut self.dirty);
+        self.known.insert_all(&self.dirty.ranges);
     }
 
     /// The server lost what was not committed.
     pub(super) fn lost(&mut self) {
         self.unstable.move_to(&mut self.dirty);
+        self.known.insert_all(&self.dirty.ranges);
     }
 
     /// Nothing of what was changed will reach the server any more.
@@ -203,12 +205,12 @@ impl Block {
         self.known.clear();
     }
 
-    /// What the server told is old: only what was changed here stays.
+    /// What the server told is old: only what it was not sent is still as a reader has to see it. What it was sent somebody else may
+    /// have written over; should the server lose it, it is sent again as it is here.
     pub(super) fn forget_clean(&mut self) {
         self.known.clear();
-        for parts in [&self.dirty, &self.writing, &self.unstable, &self.committing] {
-            self.known.insert_all(&parts.ranges);
-        }
+        self.known.insert_all(&self.dirty.ranges);
+        self.known.insert_all(&self.writing.ranges);
     }
 
     /// The file ends at `end` now, and what comes behind it later begins as zeros.

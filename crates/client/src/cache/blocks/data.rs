@@ -93,32 +93,38 @@ impl FileData {
 
     /// Has all changes written, and committed if that is wanted.
     pub(crate) async fn flush(&self, is_committed: bool) -> Result<()> {
-        let to = self.state().want_written(self.file, is_committed);
-        loop {
-            let progress = {
-                let mut state = self.state();
-                if state.is_written(self.file, to, is_committed) {
-                    return state.file(self.file).late.error.take().map_or(Ok(()), Err);
-                }
-                Arc::clone(&state.file(self.file).late.progress).notified_owned()
-            };
-            progress.await;
-        }
+        self.written(is_committed).await;
+        self.state().file(self.file).late.error.take().map_or(Ok(()), Err)
     }
 
-    /// Has all changes committed, and takes the version that the file has then for our own.
-    pub(crate) async fn finish(&self) -> Result<()> {
-        let result = self.flush(true).await;
+    /// Has all changes written, or committed, and takes the version that the file has then for our own: whether somebody else
+    /// changes the file from now on is only seen by one who knows what it is like now.
+    pub(crate) async fn finish(&self, is_committed: bool) -> Result<()> {
+        let result = self.flush(is_committed).await;
         let (is_explained, changes) = {
             let state = self.state();
             let file = state.file_ref(self.file);
             (file.is_explained, file.changes)
         };
-        // Whether somebody else changes the file from now on is only seen by one who knows what it is like now.
         if is_explained && let Ok(attributes) = self.io.getattr().await {
             self.state().learn(self.file, &attributes, changes);
         }
         result
+    }
+
+    /// Waits until all changes are written, or committed, or refused.
+    pub(crate) async fn written(&self, is_committed: bool) {
+        let to = self.state().want_written(self.file, is_committed);
+        loop {
+            let progress = {
+                let state = self.state();
+                if state.is_written(self.file, to, is_committed) {
+                    return;
+                }
+                Arc::clone(&state.file_ref(self.file).late.progress).notified_owned()
+            };
+            progress.await;
+        }
     }
 
     /// Cuts or lengthens the file.
