@@ -5,7 +5,6 @@
 mod real;
 mod remote;
 
-use client::Version;
 use remote::{Remote, VERSIONS};
 use vfs::{Context, CreateMode, FileLock, FileSystem, LockOutcome, LockOwner, Name, OpenMode, Place, SetAttributes};
 
@@ -19,7 +18,7 @@ fn range(first_bytes: u64, last_bytes: u64, exclusive: bool) -> FileLock {
 
 #[test]
 fn owners_keep_each_other_out_of_what_they_lock_and_not_themselves() {
-    for version in VERSIONS.into_iter().filter(|version| *version > Version::V3) {
+    for version in VERSIONS {
         let remote = Remote::start(version);
         let files = &remote.files;
         assert!(files.properties().locks);

@@ -103,9 +103,9 @@ fn file_with_something_in_it_is_not_made_of_holes() {
 }
 
 #[test]
-fn version_without_locks_says_so_and_has_no_pairs() {
+fn version_without_opens_says_so_and_has_no_pairs() {
     let export = Export::start();
-    let outcome = run(&Job { depth: 1, ..export.job("lock", "/f?version=3") }).unwrap();
+    let outcome = run(&Job { depth: 1, ..export.job("readplus-data", "/f?version=3") }).unwrap();
     assert_eq!(outcome.summary.total().operations, 0);
     assert!(outcome.first_error.unwrap().to_string().contains("NFS version 3 cannot do this"));
 }

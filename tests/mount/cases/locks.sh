@@ -1,11 +1,8 @@
-# Locks by fcntl and flock: refused, waited for, interrupted, given up by close and by death. With version 4 they hold on another mount too.
-other=
-if [ "$VERSION" != 3 ]; then
-  "$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "vers=$VERSION,mountport=$PORT"
-  other=$OTHER/$(basename "$PWD")
-fi
+# Locks by fcntl and flock: refused, waited for, interrupted, given up by close and by death. They hold on another mount, too.
+"$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "vers=$VERSION,mountport=$PORT"
+other=$OTHER/$(basename "$PWD")
 status=0
-timeout -k 5 50 python3 - . ${other:+"$other"} <<'X' || status=$?
+timeout -k 5 50 python3 - . "$other" <<'X' || status=$?
 import errno
 import fcntl
 import os
@@ -95,5 +92,5 @@ for place in sys.argv[1:]:
     while other(fcntl.LOCK_SH) != 0:
         assert time.monotonic() < deadline
 X
-[ -z "$other" ] || umount "$OTHER"
+umount "$OTHER"
 exit $status

@@ -129,6 +129,7 @@ const ASSIGNMENTS: &[(&str, Assignment)] = &[
     ("proto", |all, value| value.transport().map(|transport| all.client.transport = transport)),
     ("port", |all, value| value.port().map(|port| all.client.nfs_port = port)),
     ("mountport", |all, value| value.port().map(|port| all.client.mount_port = port)),
+    ("lockport", |all, value| value.port().map(|port| all.client.lock_port = port)),
     ("nconnect", |all, value| value.connections().map(|count| all.client.connections = count)),
     ("sec", |_, value| value.security()),
     ("rsize", |all, value| value.transfer().map(|bytes| all.client.read_bytes = Some(bytes))),

@@ -18,7 +18,7 @@ pub(super) fn properties(shared: &Shared) -> Properties {
         symlinks: info.has_symlinks,
         homogeneous: info.is_homogeneous,
         times_can_be_set: info.can_set_times,
-        locks: shared.mount.version() >= Version::V4(proto::nfs4::MinorVersion::V0),
+        locks: true,
         xattrs: shared.mount.version() >= Version::V4(proto::nfs4::MinorVersion::V2),
         ..Properties::default()
     };
