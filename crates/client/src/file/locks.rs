@@ -79,11 +79,9 @@ impl File {
 
     /// Forgets what others may have changed before they let their locks go.
     async fn see_what_others_wrote(&self) -> Result<()> {
-        if self.data.is_some() {
-            self.let_others_see().await?;
-            self.getattr().await?;
-            self.forget_data();
-        }
+        self.let_others_see().await?;
+        self.getattr().await?;
+        self.forget_data();
         Ok(())
     }
 

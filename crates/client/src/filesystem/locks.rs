@@ -49,12 +49,7 @@ pub(super) fn lock(
     let (offset, length) = (wanted.first_bytes, length(wanted.first_bytes, wanted.last_bytes));
     let outcome = judge(shared.wait_for(cx, locker.file.try_lock(kind(wanted), offset, length))?);
     match outcome {
-        Ok(LockOutcome::Free) => {
-            // Whoever had it locked before may have changed it.
-            shared.wait(cx, shared.mount.getattr(&known.handle))?;
-            locker.file.look_again();
-            locker.has_locked.store(true, Ordering::Release);
-        }
+        Ok(LockOutcome::Free) => locker.has_locked.store(true, Ordering::Release),
         _ if !locker.has_locked.load(Ordering::Acquire) => end(shared, (known.number, owner)),
         _ => {}
     }
@@ -83,13 +78,11 @@ pub(super) fn unlock(
     (first, last): (u64, u64),
 ) -> Result<()> {
     let Some(locker) = shared.locks.get(number, owner) else { return Ok(()) };
-    // Whoever locks it next reads what was written under this lock.
-    let sent = shared.wait(cx, locker.file.flush());
     let unlocked = shared.wait(cx, locker.file.unlock(first, length(first, last)));
     if (first, last) == (0, u64::MAX) {
         end(shared, (number, owner));
     }
-    sent.and(unlocked)
+    unlocked
 }
 
 fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> Result<Arc<Locker>> {
