@@ -5,7 +5,6 @@
 //! turns, so that what else the machine does meets all of them. The server has the first processor and both generators the second, where
 //! the one that is measured goes first (`chrt`), since otherwise it waits for the other generator and not for the server.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,6 +14,8 @@ use std::time::Duration;
 use measure::Samples;
 use serde_json::{Value, json};
 
+use crate::peers::machine;
+use crate::turns::{self, Figures};
 use crate::{Failure, Outcome, command};
 
 /// The file that is read, by the name that `nfsload` knows, and its size.
@@ -60,9 +61,6 @@ struct Options {
     seconds: f64,
     samples: Option<PathBuf>,
 }
-
-/// What `nfsload` prints, by name.
-type Figures = BTreeMap<String, f64>;
 
 /// What one run of one case gave.
 struct Sample {
@@ -210,9 +208,7 @@ fn finish(generator: Child) -> Outcome<Figures> {
     let failed = |source| Failure::Spawn { program: "nfsload".to_owned(), source };
     let output = generator.wait_with_output().map_err(failed)?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let figure =
-        |word: &str| word.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
-    let figures: Figures = text.split_whitespace().filter_map(figure).collect();
+    let figures = turns::parse(&text);
     if output.status.success() && figures.contains_key("p99us") {
         Ok(figures)
     } else {
@@ -247,13 +243,9 @@ fn to_json(root: &Path, options: &Options, samples: &[Sample]) -> Value {
             json!({"round": round, "case": case, "measured": measured, "others": others})
         })
         .collect();
-    let mut git = Command::new("git");
-    git.args(["describe", "--always", "--dirty", "--abbrev=12"]).current_dir(root);
-    let commit = command::output(git).unwrap_or_default();
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     json!({
-        "commit": String::from_utf8_lossy(&commit).trim(),
-        "kernel": kernel.trim(),
+        "commit": machine::commit(root),
+        "kernel": machine::kernel(),
         "processors": thread::available_parallelism().map_or(0, usize::from),
         "rounds": options.rounds,
         "seconds": options.seconds,

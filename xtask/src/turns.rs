@@ -9,6 +9,7 @@ use std::thread;
 use measure::{Comparison, Level, Resampling, Samples};
 use serde_json::{Value, json};
 
+use crate::peers::machine;
 use crate::{Failure, Outcome, command};
 
 /// What a program prints of itself, as words `name=number`.
@@ -95,13 +96,9 @@ impl Turns {
         let round = |figures: &Vec<Figures>| -> Value {
             self.names.iter().zip(figures).map(|(name, figures)| ((*name).to_owned(), json!(figures))).collect()
         };
-        let mut git = Command::new("git");
-        git.args(["describe", "--always", "--dirty", "--abbrev=12"]).current_dir(root);
-        let commit = command::output(git).unwrap_or_default();
-        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let all = json!({
-            "commit": String::from_utf8_lossy(&commit).trim(),
-            "kernel": kernel.trim(),
+            "commit": machine::commit(root),
+            "kernel": machine::kernel(),
             "processors": thread::available_parallelism().map_or(0, usize::from),
             "rounds": self.rounds.iter().map(round).collect::<Vec<Value>>(),
         });
@@ -128,7 +125,8 @@ pub fn figures(processor: &str, program: &Command, wanted: &[&str]) -> Outcome<F
     }
 }
 
-fn parse(text: &str) -> Figures {
+/// The figures among the words of a text.
+pub fn parse(text: &str) -> Figures {
     let words = text.split_whitespace().filter_map(|word| word.split_once('='));
     words.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect()
 }

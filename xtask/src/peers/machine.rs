@@ -18,16 +18,26 @@ pub fn describe(root: &Path, options: &Options) -> Value {
     let cpu = read("/proc/cpuinfo");
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
     json!({
-        "commit": first_line("git", root, &["describe", "--always", "--dirty", "--abbrev=12"]),
+        "commit": commit(root),
         "processor": model.trim_start_matches([' ', '\t', ':']),
         "processors": thread::available_parallelism().map_or(0, usize::from),
         "memory_kib": field(&read("/proc/meminfo"), "MemTotal:"),
-        "kernel": read("/proc/sys/kernel/osrelease").trim(),
+        "kernel": kernel(),
         "ganesha": first_line("ganesha.nfsd", root, &["-v"]),
         "export": options.export.name(),
         "seconds": options.seconds,
         "rounds": options.rounds,
     })
+}
+
+/// The commit of the checkout, and whether it was changed.
+pub fn commit(root: &Path) -> String {
+    first_line("git", root, &["describe", "--always", "--dirty", "--abbrev=12"])
+}
+
+/// The kernel's release.
+pub fn kernel() -> String {
+    read("/proc/sys/kernel/osrelease").trim().to_owned()
 }
 
 /// Processor time since the machine and the server started, in seconds.

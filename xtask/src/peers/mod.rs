@@ -7,7 +7,7 @@
 mod comparison;
 mod generator;
 mod loads;
-mod machine;
+pub mod machine;
 mod marks;
 mod options;
 mod results;
