@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 mod actor;
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "../remote/random.rs"]
 mod random;
 mod store;
 mod world;
