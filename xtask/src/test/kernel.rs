@@ -1,4 +1,4 @@
-//! The checks of `tests/kernel`: the Linux kernel's own client, in a guest, mounts what Wharf serves.
+//! The checks of `tests/kernel` and `tests/knfsd`: in a guest, the Linux kernel mounts what Wharf serves, and serves what Wharf mounts.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::tally::Counts;
 use crate::{Outcome, command};
 
 /// What runs the checks: each takes the runner and the cache, and prints a line for each check.
-const SCRIPTS: [&str; 2] = ["tests/kernel/run", "tests/kernel/two-guests"];
+const SCRIPTS: [&str; 3] = ["tests/kernel/run", "tests/kernel/two-guests", "tests/knfsd/run"];
 
 /// A guest that can be started.
 struct Guest {
