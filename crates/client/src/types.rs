@@ -162,7 +162,7 @@ pub struct PathLimits {
 }
 
 /// How much to ask of a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Detail {
     /// Names and file numbers.
     Names,
@@ -202,7 +202,7 @@ pub(crate) struct DirChange {
 }
 
 /// A place in a directory's listing: the cookie of the last entry and the verifier that came with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct DirPosition {
     pub(crate) cookie: u64,
     pub(crate) verifier: [u8; 8],

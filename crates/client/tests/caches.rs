@@ -419,3 +419,68 @@ async fn change_that_nobody_waits_for_leaves_nothing_false_behind() {
         }
     }
 }
+
+/// How many calls it takes when a hundred tasks do the same at once.
+async fn calls_of_a_hundred<F>(mount: &Mount, mut what: impl FnMut(Dir) -> F) -> u64
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let tasks: tokio::task::JoinSet<()> = (0..100).map(|_| what(mount.root_dir())).collect();
+    calls(mount, tasks.join_all()).await.0
+}
+
+#[tokio::test]
+async fn hundred_who_ask_the_same_at_once_cost_one_call() {
+    let export = Export::start();
+    let root = export.mount(Version::V3).await.root_dir();
+    root.create_dir("dir", 0o755).await.unwrap();
+    root.symlink("target", "link").await.unwrap();
+    for version in VERSIONS {
+        let mount = mount_with(&export, version, patient()).await;
+        let stat = |dir: Dir| async move { assert!(dir.metadata("dir").await.is_ok()) };
+        assert_eq!(calls_of_a_hundred(&mount, stat).await, 1, "{version}: LOOKUP");
+        let absent = |dir: Dir| async move { assert!(dir.metadata("absent").await.is_err()) };
+        assert_eq!(calls_of_a_hundred(&mount, absent).await, 1, "{version}: LOOKUP");
+        let link = |dir: Dir| async move { assert_eq!(dir.read_link("link").await.unwrap(), b"target") };
+        assert_eq!(calls_of_a_hundred(&mount, link).await, 2, "{version}: LOOKUP, READLINK");
+        let list = |dir: Dir| async move { assert_eq!(names(&dir, Detail::Names).await.len(), 2) };
+        assert_eq!(calls_of_a_hundred(&mount, list).await, 1, "{version}: READDIR");
+        // Version 2 has no ACCESS: the attributes say it.
+        let access = |dir: Dir| async move { dir.access("dir", Rights::READ).await.map(drop).unwrap() };
+        assert_eq!(calls_of_a_hundred(&mount, access).await, 1, "{version}: ACCESS or GETATTR");
+    }
+}
+
+#[tokio::test]
+async fn hundred_who_look_at_one_file_cost_one_getattr() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let file = file(&export, version, b"file").await;
+        let mount = mount_with(&export, version, patient()).await;
+        let look = |dir: Dir| async move { dir.mount().attributes(&file).await.map(drop).unwrap() };
+        assert_eq!(calls_of_a_hundred(&mount, look).await, 1, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn one_who_goes_away_leaves_nobody_without_an_answer() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let file = file(&export, version, b"file").await;
+        let mount = mount_with(&export, version, patient()).await;
+        let asking: Vec<_> = (0..100)
+            .map(|_| {
+                let mount = mount.clone();
+                tokio::spawn(async move { mount.attributes(&file).await.map(drop) })
+            })
+            .collect();
+        turns(3).await;
+        for (number, asker) in asking.into_iter().enumerate() {
+            if number < 50 {
+                asker.abort();
+            } else {
+                asker.await.unwrap().unwrap();
+            }
+        }
+    }
+}

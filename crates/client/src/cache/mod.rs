@@ -10,6 +10,7 @@ mod blocks;
 mod directories;
 mod names;
 mod order;
+mod questions;
 mod symlinks;
 
 use vfs::{Attributes, Timestamp};
@@ -22,6 +23,7 @@ pub(crate) use blocks::{BlockCache, FileData};
 pub(crate) use directories::{DirectoryCache, KeptPart, Part};
 pub(crate) use names::{NameCache, Place};
 pub(crate) use order::Order;
+pub(crate) use questions::{Question, Questions};
 pub(crate) use symlinks::SymlinkCache;
 
 /// The caches of a mount.
@@ -33,6 +35,7 @@ pub(crate) struct Caches {
     pub(crate) symlinks: SymlinkCache,
     pub(crate) blocks: BlockCache,
     pub(crate) directories: DirectoryCache,
+    pub(crate) questions: Questions,
 }
 
 impl Caches {
@@ -44,6 +47,7 @@ impl Caches {
             symlinks: SymlinkCache::new(caching),
             blocks: BlockCache::new(caching, sizes),
             directories: DirectoryCache::new(caching),
+            questions: Questions::new(caching),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use vfs::Attributes;
 
 use super::Mount;
-use crate::cache::{Asked, Caches, DirVersion, FileState, Place};
-use crate::{Entry, Handle, Reason, Result, Rights, Status};
+use crate::cache::{Asked, Caches, DirVersion, FileState, Place, Question};
+use crate::{Entry, Error, Handle, Reason, Result, Rights, Status};
 
 impl Mount {
     /// The attributes of a file, from memory while they are believed ([`Caching`](crate::Caching)). [`Mount::getattr`] always asks.
@@ -20,7 +20,10 @@ impl Mount {
         self.0.cache_recorder.attributes.look(cached.is_some());
         match cached {
             Some(attributes) => Ok(attributes),
-            None => self.getattr(file).await,
+            None => {
+                let look = || self.caches().attributes.get(file).map(Ok);
+                self.caches().questions.ask(Question::Attributes(*file), self.getattr(file), look).await
+            }
         }
     }
 
@@ -64,9 +67,26 @@ impl Mount {
                 Err(error) if error.status() == Some(Status::Stale) => self.lookup(dir, name).await,
                 Err(error) => Err(error.about(name)),
             },
-            Some(None) => Err(self.error("LOOKUP", Reason::Status(Status::NoEntry)).about(name)),
-            None => self.lookup(dir, name).await,
+            Some(None) => Err(self.no_entry(name)),
+            None => {
+                let question = Question::Name { dir: *dir, name: name.into() };
+                self.caches().questions.ask(question, self.lookup(dir, name), || self.known_entry(place)).await
+            }
         }
+    }
+
+    /// What a name leads to, if that and its attributes are known.
+    fn known_entry(&self, place: Place<'_>) -> Option<Result<Entry>> {
+        let version = self.dir_version(place.dir)?;
+        let Some(handle) = self.caches().names.look(place, version)? else {
+            return Some(Err(self.no_entry(place.name)));
+        };
+        let attributes = self.caches().attributes.get(&handle)?;
+        Some(Ok(Entry { handle, attributes }))
+    }
+
+    fn no_entry(&self, name: &[u8]) -> Error {
+        self.error("LOOKUP", Reason::Status(Status::NoEntry)).about(name)
     }
 
     /// Which of the `wanted` things the caller may do, from memory while the file is believed not to have changed.
@@ -81,12 +101,17 @@ impl Mount {
         let rights = match cached {
             Some(rights) => rights,
             None => {
-                let rights = self.access(file, Rights::ALL).await?;
-                self.caches().access.learn(file, state, rights);
-                rights
+                let look = || self.caches().access.look(file, state).map(Ok);
+                self.caches().questions.ask(Question::Rights(*file), self.ask_rights(file, state), look).await?
             }
         };
         Ok(rights & wanted)
+    }
+
+    async fn ask_rights(&self, file: &Handle, state: FileState) -> Result<Rights> {
+        let rights = self.access(file, Rights::ALL).await?;
+        self.caches().access.learn(file, state, rights);
+        Ok(rights)
     }
 
     /// The target of a symbolic link, from memory while the link is believed not to have changed. [`Mount::readlink`] always asks.
@@ -100,11 +125,16 @@ impl Mount {
         match cached {
             Some(target) => Ok(target),
             None => {
-                let target = Arc::from(self.readlink(link).await?);
-                self.caches().symlinks.learn(link, state, Arc::clone(&target));
-                Ok(target)
+                let look = || self.caches().symlinks.look(link, state).map(Ok);
+                self.caches().questions.ask(Question::Target(*link), self.ask_target(link, state), look).await
             }
         }
+    }
+
+    async fn ask_target(&self, link: &Handle, state: FileState) -> Result<Arc<[u8]>> {
+        let target = Arc::from(self.readlink(link).await?);
+        self.caches().symlinks.learn(link, state, Arc::clone(&target));
+        Ok(target)
     }
 
     pub(super) fn caches(&self) -> &Caches {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::Mount;
-use crate::cache::{DirVersion, KeptPart, Part, Place};
+use crate::cache::{DirVersion, KeptPart, Part, Place, Question};
 use crate::types::{DirPosition, Page};
 use crate::{Detail, DirEntry, Entry, Handle, Result, Status};
 
@@ -16,12 +16,20 @@ impl Mount {
         if from == DirPosition::default() {
             recorder.directory_entries.look(self.caches().directories.is_whole(part));
         }
-        let known = self.caches().directories.look(part).and_then(|kept| self.with_attributes(&kept, detail));
+        let known = self.kept_page(part);
         recorder.directory_blocks.look(known.is_some());
         match known {
             Some(page) => Ok(page),
-            None => self.ask_and_keep(part).await,
+            None => {
+                let question = Question::Page { dir: *dir, from, detail };
+                self.caches().questions.ask(question, self.ask_and_keep(part), || self.kept_page(part).map(Ok)).await
+            }
         }
+    }
+
+    fn kept_page(&self, part: Part<'_>) -> Option<Page> {
+        let kept = self.caches().directories.look(part)?;
+        self.with_attributes(&kept, part.detail)
     }
 
     async fn ask_and_keep(&self, part: Part<'_>) -> Result<Page> {
