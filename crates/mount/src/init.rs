@@ -71,7 +71,9 @@ fn accept(request: &Request<'_>) -> Result<Offer, MountError> {
 
 /// What this mount wants besides what every one does.
 fn wanted(session: &Session) -> u64 {
-    let locks = if session.properties.locks { init::POSIX_LOCKS | init::FLOCK_LOCKS } else { 0 };
+    let locks = [(session.options.passes_locks, init::POSIX_LOCKS), (session.options.passes_flocks, init::FLOCK_LOCKS)];
+    let locks =
+        locks.iter().filter(|(passes, _)| *passes && session.properties.locks).map(|(_, flag)| flag).sum::<u64>();
     // With writes of its own to come, the kernel knows a file's time better than the file system.
     let cache = if session.options.is_writeback { init::WRITEBACK_CACHE } else { init::AUTO_INVAL_DATA };
     let listings = if session.options.lists_files { init::DO_READDIRPLUS | init::READDIRPLUS_AUTO } else { 0 };

@@ -32,8 +32,10 @@ pub struct Options {
     pub is_writeback: bool,
     /// Whether reads and writes go past the kernel's pages.
     pub is_direct: bool,
-    /// Whether locks are the file system's. Otherwise, and where it has none, they are local to this machine (`nolock`).
+    /// Whether locks of `fcntl` are the file system's. Otherwise, and where it has none, they are local to this machine (`nolock`).
     pub passes_locks: bool,
+    /// The same for locks of `flock`.
+    pub passes_flocks: bool,
     /// Whether listings bring the files with their names (`rdirplus`).
     pub lists_files: bool,
     /// How far ahead of a sequential reader the kernel reads, in bytes. Only the superuser can have more than 128 KiB.
@@ -55,6 +57,7 @@ impl Default for Options {
             is_writeback: false,
             is_direct: false,
             passes_locks: true,
+            passes_flocks: true,
             lists_files: true,
             read_ahead_bytes: 4 << 20,
         }

@@ -38,7 +38,10 @@ impl Session {
     pub(crate) fn new(fs: Arc<dyn FileSystem>, options: Options, device: Device) -> Session {
         let properties = fs.properties();
         Session {
-            properties: Properties { locks: properties.locks && options.passes_locks, ..properties },
+            properties: Properties {
+                locks: properties.locks && (options.passes_locks || options.passes_flocks),
+                ..properties
+            },
             nodes: Nodes::new(fs.root()),
             fs,
             options,

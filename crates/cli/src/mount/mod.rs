@@ -23,12 +23,14 @@ Options of -o, with the names of nfs(5) and mount(8):
   proto=, tcp, udp, port=, mountport=, nconnect=, resvport, noresvport, sec=sys
   rsize=, wsize=, timeo= (tenths of a second), retrans=, hard [default], soft, retry= (minutes), bg, fg
   acregmin=, acregmax=, acdirmin=, acdirmax=, actimeo= (seconds), ac, noac, cto, nocto,
-  lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus, lock, nolock
-  ro, rw, dev, nodev, suid, nosuid, exec, noexec, sync, async, atime, noatime, relatime, …
+  lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus,
+  lock, nolock, local_lock=all|flock|posix|none
+  ro, rw, dev, nodev, suid, nosuid, exec, noexec, sync, async, user, users, owner, group
   allow_other, noallow_other         whether other users may use the mount [default: those of the superuser]
   direct                             reads and writes go to the server each time
   writeback                          the kernel writes late; only where nobody else changes the files
   sloppy                             options that do not exist are passed over
+  Others of both pages have no effect, or are refused with the reason (docs/mounting.md).
 
 The mount ends with umount DIR (of ordinary users: fusermount3 -u DIR), or with Ctrl-C in the foreground.";
 

@@ -1,0 +1,55 @@
+use std::str::FromStr;
+
+use super::Settings;
+
+/// Options as they were written, which are known to make sense.
+#[derive(Debug, Clone)]
+pub struct OptionList(String);
+
+impl OptionList {
+    /// As they were written.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for OptionList {
+    type Err = OptionError;
+
+    fn from_str(text: &str) -> Result<OptionList, OptionError> {
+        Settings::default().apply(text)?;
+        Ok(OptionList(text.to_owned()))
+    }
+}
+
+/// Why an option makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// There is none of this name.
+    #[error("there is no option '{0}'; wharf mount --help lists all, and sloppy passes over those that do not exist")]
+    Unknown(String),
+    /// It asks for what cannot be had.
+    #[error("option '{name}' cannot be had: {reason}")]
+    Refused {
+        /// The option.
+        name: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// It needs a value and has none.
+    #[error("option '{0}' needs a value: write {0}=VALUE")]
+    NoValue(String),
+    /// It has a value and takes none.
+    #[error("option '{0}' takes no value")]
+    HasValue(String),
+    /// The value is not one of the option's.
+    #[error("'{value}' is no value of option '{name}': {expected}")]
+    Value {
+        /// The option.
+        name: String,
+        /// The value.
+        value: String,
+        /// What there can be.
+        expected: &'static str,
+    },
+}

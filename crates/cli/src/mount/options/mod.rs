@@ -1,0 +1,266 @@
+//! The options of `-o`, with the names and meanings of nfs(5) and mount(8).
+
+mod error;
+mod names;
+mod value;
+
+use std::time::Duration;
+
+use client::{NameCaching, Version};
+use mount::Validity;
+
+pub use error::{OptionError, OptionList};
+use names::{ASSIGNMENTS, FLAGS, OTHERS, REFUSED, WITHOUT_EFFECT};
+use value::Value;
+
+/// What all options together say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// How to talk to the server.
+    pub client: client::Options,
+    /// How to mount.
+    pub mount: mount::Options,
+    /// How long to try again when the server does not answer at first.
+    pub retry: Option<Duration>,
+    /// Whether to go on trying behind the caller's back.
+    pub is_background: bool,
+    keeps_attributes: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let client = client::Options {
+            version: Version::V4_2,
+            lowest_version: Some(Version::V2),
+            is_hard: true,
+            ..client::Options::default()
+        };
+        let mount = mount::Options::default();
+        Settings { client, mount, retry: None, is_background: false, keeps_attributes: true }
+    }
+}
+
+impl Settings {
+    /// Does what a list of options says, from its left to its right.
+    ///
+    /// # Errors
+    /// An [`OptionError`] for the first that makes no sense.
+    pub fn apply(&mut self, list: &str) -> Result<(), OptionError> {
+        let words = || list.split(',').filter(|word| !word.is_empty());
+        let is_sloppy = words().any(|word| word == "sloppy");
+        for word in words() {
+            match self.apply_one(word) {
+                Err(OptionError::Unknown(_)) if is_sloppy => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_one(&mut self, word: &str) -> Result<(), OptionError> {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        let flag = FLAGS.iter().find(|flag| flag.0 == name);
+        let assignment = ASSIGNMENTS.iter().find(|assignment| assignment.0 == name);
+        match (flag, assignment, value) {
+            (Some((_, flag)), _, None) => flag(self),
+            (_, Some((_, assign)), Some(text)) => assign(self, &Value { name, text })?,
+            (Some(_), _, Some(_)) => return Err(OptionError::HasValue(name.to_owned())),
+            (_, Some(_), None) => return Err(OptionError::NoValue(name.to_owned())),
+            (None, None, _) => pass_over(name)?,
+        }
+        Ok(())
+    }
+
+    /// Draws the conclusions that depend on several options.
+    pub fn finish(mut self) -> Settings {
+        if !self.keeps_attributes {
+            // nfs(5): noac is actimeo=0 and sync.
+            self.set_all_times(Duration::ZERO);
+            self.mount.is_synchronous = true;
+        }
+        let caching = &self.client.caching;
+        let defaults = Validity::default();
+        let names =
+            if caching.names == NameCaching::Off { Duration::ZERO } else { defaults.names.min(caching.dir_min) };
+        self.mount.validity = Validity {
+            attributes: defaults.attributes.min(caching.file_min),
+            names,
+            absences: if caching.names == NameCaching::All { names } else { Duration::ZERO },
+        };
+        self.mount.read_ahead_bytes = caching.read_ahead_bytes;
+        self
+    }
+
+    /// What users mount lends nobody its owner's rights (mount(8), `owner` and `group`).
+    fn distrust_files(&mut self) {
+        (self.mount.allows_devices, self.mount.allows_set_ids) = (false, false);
+    }
+
+    /// What any user mounts is not run either (mount(8), `user` and `users`).
+    fn distrust_programs(&mut self) {
+        self.distrust_files();
+        self.mount.allows_programs = false;
+    }
+
+    fn set_locks(&mut self, posix: bool, flock: bool) {
+        (self.mount.passes_locks, self.mount.passes_flocks) = (posix, flock);
+    }
+
+    fn set_all_times(&mut self, time: Duration) {
+        let caching = &mut self.client.caching;
+        (caching.file_min, caching.file_max, caching.dir_min, caching.dir_max) = (time, time, time, time);
+    }
+
+    fn set_version(&mut self, value: &Value<'_>) -> Result<(), OptionError> {
+        let (version, lowest) = match value.text {
+            "2" => (Version::V2, None),
+            "3" => (Version::V3, None),
+            "4" => (Version::V4_2, Some(Version::V4_0)),
+            "4.0" => (Version::V4_0, None),
+            "4.1" => (Version::V4_1, None),
+            "4.2" => (Version::V4_2, None),
+            _ => return Err(value.wrong("2, 3, 4, 4.0, 4.1 and 4.2 are there")),
+        };
+        (self.client.version, self.client.lowest_version) = (version, lowest);
+        Ok(())
+    }
+
+    fn set_minor_version(&mut self, value: &Value<'_>) -> Result<(), OptionError> {
+        let version = match value.text {
+            "0" => Version::V4_0,
+            "1" => Version::V4_1,
+            "2" => Version::V4_2,
+            _ => return Err(value.wrong("0, 1 and 2 are there")),
+        };
+        (self.client.version, self.client.lowest_version) = (version, None);
+        Ok(())
+    }
+}
+
+/// Does nothing for an option that is to have no effect.
+fn pass_over(name: &str) -> Result<(), OptionError> {
+    if WITHOUT_EFFECT.contains(&name) || OTHERS.iter().any(|prefix| name.starts_with(prefix)) {
+        return Ok(());
+    }
+    match REFUSED.iter().find(|refused| refused.0 == name) {
+        Some((_, reason)) => Err(OptionError::Refused { name: name.to_owned(), reason }),
+        None => Err(OptionError::Unknown(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(list: &str) -> Settings {
+        let mut settings = Settings::default();
+        settings.apply(list).unwrap();
+        settings.finish()
+    }
+
+    #[test]
+    fn options_mean_what_nfs_5_says() {
+        let all =
+            settings("vers=4.1,rsize=65536,wsize=1M,timeo=600,retrans=2,soft,nconnect=4,port=7,mountport=8,noreadplus");
+        assert_eq!((all.client.version, all.client.lowest_version), (Version::V4_1, None));
+        assert_eq!((all.client.read_bytes, all.client.write_bytes), (Some(65536), Some(1 << 20)));
+        assert_eq!((all.client.timeout, all.client.retransmissions), (Some(Duration::from_secs(60)), Some(2)));
+        assert_eq!((all.client.nfs_port, all.client.mount_port, all.client.connections), (Some(7), Some(8), 4));
+        assert!(!all.client.is_hard && !all.client.uses_read_plus);
+        let all = settings("ro,noexec,nodev,nosuid,sync,direct,nolock,nordirplus,noatime,_netdev,x-systemd.automount");
+        assert!(
+            all.mount.is_read_only && all.mount.is_synchronous && all.mount.is_direct && all.client.caching.is_direct
+        );
+        assert!(!all.mount.allows_programs && !all.mount.allows_devices && !all.mount.allows_set_ids);
+        assert!(!all.mount.passes_locks && !all.mount.lists_files);
+    }
+
+    #[test]
+    fn mount_is_hard_and_takes_the_newest_version_when_nothing_is_said() {
+        let all = settings("");
+        assert_eq!((all.client.version, all.client.lowest_version), (Version::V4_2, Some(Version::V2)));
+        assert!(all.client.is_hard);
+        assert_eq!(settings("vers=4").client.lowest_version, Some(Version::V4_0));
+    }
+
+    #[test]
+    fn sizes_of_transfers_are_brought_within_reach() {
+        for (text, bytes) in [("512", 4096), ("5000", 4096), ("65536", 65536), ("1M", 1 << 20), ("8M", 1 << 20)] {
+            assert_eq!(settings(&format!("rsize={text}")).client.read_bytes, Some(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_users_mount_is_not_trusted_unless_a_later_option_says_so() {
+        let trusted = |list| {
+            let mount = settings(list).mount;
+            (mount.allows_devices, mount.allows_set_ids, mount.allows_programs)
+        };
+        assert_eq!(trusted("user"), (false, false, false));
+        assert_eq!(trusted("users,exec"), (false, false, true));
+        assert_eq!(trusted("owner"), (false, false, true));
+        assert_eq!(trusted("exec,group,nouser"), (false, false, true));
+    }
+
+    #[test]
+    fn locks_of_either_kind_can_stay_on_this_machine() {
+        let passed = |list| (settings(list).mount.passes_locks, settings(list).mount.passes_flocks);
+        assert_eq!(passed(""), (true, true));
+        assert_eq!(passed("nolock"), (false, false));
+        assert_eq!(passed("local_lock=flock"), (true, false));
+        assert_eq!(passed("local_lock=posix"), (false, true));
+        assert_eq!(passed("local_lock=all,lock"), (true, true));
+    }
+
+    #[test]
+    fn options_for_others_are_passed_over() {
+        let others = "defaults,_netdev,nofail,noauto,x-systemd.automount,X-mount.mkdir=755,comment=x,fsc,namlen=255,\
+                      mountproto=tcp,mountvers=3,softreval,migration,max_connect=4,clientaddr=0.0.0.0,xprtsec=none,write=eager";
+        assert_eq!(settings(others), settings(""));
+        assert!(settings("write=wait").mount.is_synchronous);
+        assert_eq!(settings("sec=krb5:sys"), settings(""));
+        assert!(!settings("rdirplus=none").mount.lists_files);
+    }
+
+    #[test]
+    fn later_option_goes_before_an_earlier_one() {
+        assert!(settings("soft,hard").client.is_hard);
+        assert!(!settings("ro,rw").mount.is_read_only);
+    }
+
+    #[test]
+    fn kernel_believes_nothing_that_the_options_say_is_not_to_be_believed() {
+        assert_eq!(settings("noac").mount.validity, Validity::NONE);
+        assert!(settings("noac").mount.is_synchronous);
+        assert_eq!(settings("actimeo=0").mount.validity, Validity::NONE);
+        let validity = settings("lookupcache=pos").mount.validity;
+        assert!(validity.absences.is_zero() && !validity.names.is_zero());
+        assert!(settings("lookupcache=none").mount.validity.names.is_zero());
+    }
+
+    #[test]
+    fn option_that_makes_no_sense_is_named_with_what_to_do() {
+        for (list, message) in [
+            ("colour", "there is no option 'colour'; wharf mount --help lists all"),
+            ("ro,colour=red", "there is no option 'colour'"),
+            ("vers=5", "'5' is no value of option 'vers': 2, 3, 4, 4.0, 4.1 and 4.2 are there"),
+            ("rsize=big", "'big' is no value of option 'rsize'"),
+            ("rsize", "option 'rsize' needs a value"),
+            ("soft=1", "option 'soft' takes no value"),
+            ("sec=krb5", "only sys is there"),
+            ("timeo=0", "tenths of a second"),
+            ("nconnect=65", "1 to 64"),
+            ("proto=rdma", "tcp and udp are there"),
+            ("rdma", "option 'rdma' cannot be had: Wharf speaks TCP and UDP only"),
+            ("remount,ro", "unmount it and mount it anew"),
+            ("context=x", "no labels of SELinux"),
+            ("xprtsec=mtls", "no TLS"),
+            ("local_lock=some", "none, flock, posix and all are there"),
+        ] {
+            let error = list.parse::<OptionList>().unwrap_err().to_string();
+            assert!(error.contains(message), "{list}: {error}");
+        }
+        assert!("sloppy,colour=red,ro".parse::<OptionList>().is_ok());
+        assert!("sloppy,vers=5".parse::<OptionList>().is_err());
+    }
+}

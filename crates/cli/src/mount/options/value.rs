@@ -1,0 +1,115 @@
+use std::str::FromStr;
+use std::time::Duration;
+
+use client::{NameCaching, Transport};
+
+use super::OptionError;
+
+/// The most bytes of a transfer, and what stands for fewer than a KiB, as nfs(5) has both.
+const MAX_TRANSFER_BYTES: u32 = 1 << 20;
+const SMALL_TRANSFER_BYTES: u32 = 4096;
+
+/// The value of an option.
+pub(super) struct Value<'a> {
+    pub(super) name: &'a str,
+    pub(super) text: &'a str,
+}
+
+impl Value<'_> {
+    pub(super) fn wrong(&self, expected: &'static str) -> OptionError {
+        OptionError::Value { name: self.name.to_owned(), value: self.text.to_owned(), expected }
+    }
+
+    fn number<T: FromStr>(&self, expected: &'static str) -> Result<T, OptionError> {
+        self.text.parse().map_err(|_| self.wrong(expected))
+    }
+
+    pub(super) fn count(&self) -> Result<u32, OptionError> {
+        self.number("a number from 0 on is wanted")
+    }
+
+    pub(super) fn seconds(&self) -> Result<Duration, OptionError> {
+        self.number("a number of seconds is wanted").map(|seconds: u32| Duration::from_secs(seconds.into()))
+    }
+
+    pub(super) fn tenths(&self) -> Result<Duration, OptionError> {
+        let expected = "a number of tenths of a second from 1 on is wanted";
+        let tenths: u32 = self.number(expected)?;
+        if tenths == 0 { Err(self.wrong(expected)) } else { Ok(Duration::from_millis(100) * tenths) }
+    }
+
+    /// A port; nfs(5) has 0 for asking rpcbind.
+    pub(super) fn port(&self) -> Result<Option<u16>, OptionError> {
+        self.number("ports are 1 to 65535, and 0 asks rpcbind").map(|port| Some(port).filter(|port| *port != 0))
+    }
+
+    pub(super) fn connections(&self) -> Result<usize, OptionError> {
+        let expected = "1 to 64 connections are possible";
+        let count = self.number(expected)?;
+        if (1..=client::Options::MAX_CONNECTIONS).contains(&count) { Ok(count) } else { Err(self.wrong(expected)) }
+    }
+
+    /// A number of bytes, which nfs(5) brings to a whole number of KiB in reach.
+    pub(super) fn transfer(&self) -> Result<u32, OptionError> {
+        let bytes = config::parse_size(self.text)
+            .map_err(|_| self.wrong("a number of bytes is wanted, such as 65536 or 1M"))?;
+        let bytes = u32::try_from(bytes).map_or(MAX_TRANSFER_BYTES, |bytes| bytes.min(MAX_TRANSFER_BYTES));
+        Ok(if bytes < 1024 { SMALL_TRANSFER_BYTES } else { bytes / 1024 * 1024 })
+    }
+
+    pub(super) fn transport(&self) -> Result<Transport, OptionError> {
+        match self.text {
+            "tcp" | "tcp6" => Ok(Transport::Stream),
+            "udp" | "udp6" => Ok(Transport::Datagram),
+            _ => Err(self.wrong("tcp and udp are there")),
+        }
+    }
+
+    /// Flavours with colons between them, of which one has to be there.
+    pub(super) fn security(&self) -> Result<(), OptionError> {
+        let is_there = self.text.split(':').any(|flavour| flavour == "sys");
+        if is_there { Ok(()) } else { Err(self.wrong("only sys is there: Wharf has no Kerberos")) }
+    }
+
+    pub(super) fn transport_security(&self) -> Result<(), OptionError> {
+        if self.text == "none" { Ok(()) } else { Err(self.wrong("only none is there: wharf mount has no TLS")) }
+    }
+
+    /// Whether listings bring the files.
+    pub(super) fn plus(&self) -> Result<bool, OptionError> {
+        match self.text {
+            "force" => Ok(true),
+            "none" => Ok(false),
+            _ => Err(self.wrong("force and none are there")),
+        }
+    }
+
+    /// Whether a write waits for the server.
+    pub(super) fn waits(&self) -> Result<bool, OptionError> {
+        match self.text {
+            "lazy" | "eager" => Ok(false),
+            "wait" => Ok(true),
+            _ => Err(self.wrong("lazy, eager and wait are there")),
+        }
+    }
+
+    pub(super) fn names(&self) -> Result<NameCaching, OptionError> {
+        match self.text {
+            "all" => Ok(NameCaching::All),
+            "pos" | "positive" => Ok(NameCaching::Positive),
+            "none" => Ok(NameCaching::Off),
+            _ => Err(self.wrong("all, pos and none are there")),
+        }
+    }
+
+    /// Which locks are the server's: those of `fcntl`, and those of `flock`.
+    pub(super) fn servers_locks(&self) -> Result<(bool, bool), OptionError> {
+        match self.text {
+            "none" => Ok((true, true)),
+            "flock" => Ok((true, false)),
+            "posix" => Ok((false, true)),
+            "all" => Ok((false, false)),
+            _ => Err(self.wrong("none, flock, posix and all are there")),
+        }
+    }
+}
