@@ -1,6 +1,7 @@
 //! Reading and writing past the cache: each byte is the server's, in pieces of the transfer size, several of them under way.
 
 use std::collections::VecDeque;
+use std::io::IoSliceMut;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,21 +21,30 @@ pub(crate) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result
     if buffer.len() <= piece_bytes {
         return io.read_into(offset, buffer).await.map(|read| read.count);
     }
-    let whole = buffer.len();
-    let mut starts = (0..whole).step_by(piece_bytes).map(|start| (start, piece_bytes.min(whole - start)));
-    let (mut under_way, mut done) = (VecDeque::new(), 0);
+    read_pieces(io, offset, buffer.chunks_mut(piece_bytes)).await
+}
+
+/// Fills buffers one after the other unless the file ends; how many bytes were read.
+pub(super) async fn read_vectored(io: &Arc<Io>, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
+    let piece_bytes = io.mount.sizes().read as usize;
+    read_pieces(io, offset, buffers.iter_mut().flat_map(|buffer| buffer.chunks_mut(piece_bytes))).await
+}
+
+/// Fills pieces of the transfer size one after the other, with several READs under way.
+async fn read_pieces<'b>(io: &Arc<Io>, offset: u64, mut pieces: impl Iterator<Item = &'b mut [u8]>) -> Result<usize> {
+    let (mut under_way, mut next, mut done) = (VecDeque::new(), offset, 0);
     loop {
         while under_way.len() < MAX_UNDER_WAY {
-            let Some((start, count)) = starts.next() else { break };
-            let (reader, offset) = (Arc::clone(io), offset + start as u64);
-            let piece = Piece::start(async move { reader.fill(offset, count as u32).await });
-            under_way.push_back((count, piece));
+            let Some(piece) = pieces.next() else { break };
+            let (reader, start, count) = (Arc::clone(io), next, piece.len() as u32);
+            next += u64::from(count);
+            under_way.push_back((piece, Piece::start(async move { reader.fill(start, count).await })));
         }
-        let Some((count, piece)) = under_way.pop_front() else { return Ok(done) };
-        let segments = piece.end(io).await?;
-        segments.place(offset + done as u64, &mut buffer[done..done + count]);
+        let Some((piece, read)) = under_way.pop_front() else { return Ok(done) };
+        let segments = read.end(io).await?;
+        segments.place(offset + done as u64, piece);
         done += segments.length() as usize;
-        if segments.length() < count as u64 {
+        if segments.length() < piece.len() as u64 {
             return Ok(done);
         }
     }

@@ -25,15 +25,10 @@ impl File {
     /// # Errors
     /// As those of [`File::read_at`].
     pub async fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
-        let mut done = 0;
-        for buffer in buffers {
-            let count = self.read_at(offset + done as u64, buffer).await?;
-            done += count;
-            if count < buffer.len() {
-                break;
-            }
+        match &self.data {
+            Some(data) => data.read_vectored(offset, buffers).await,
+            None => direct::read_vectored(&self.io, offset, buffers).await,
         }
-        Ok(done)
     }
 
     /// Writes all of `data` at `offset`; how many bytes that are. What lies between the end of the file and `offset` reads as

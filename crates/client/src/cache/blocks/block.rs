@@ -9,6 +9,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::{Bytes, BytesMut};
+
 use super::fill::Fill;
 use super::ranges::Ranges;
 
@@ -46,8 +48,8 @@ impl Parts {
 pub(super) struct Block {
     pub(super) file: u32,
     pub(super) index: u64,
-    /// Empty until something of it is known.
-    pub(super) data: Box<[u8]>,
+    /// Empty until something of it is known. Readers share it for as long as they copy from it.
+    pub(super) data: Bytes,
     /// The bytes that are as a reader has to see them.
     pub(super) known: Ranges,
     pub(super) dirty: Parts,
@@ -73,7 +75,7 @@ impl Block {
         Block {
             file,
             index,
-            data: Box::default(),
+            data: Bytes::new(),
             known: Ranges::default(),
             dirty: Parts::default(),
             writing: Parts::default(),
@@ -108,20 +110,23 @@ impl Block {
         self.dirty.ranges.end().max(self.writing.ranges.end())
     }
 
-    fn memory(&mut self, block_bytes: u32) -> &mut [u8] {
-        if self.data.is_empty() {
-            self.data = vec![0; block_bytes as usize].into();
-        }
-        &mut self.data
+    /// Changes the bytes where they lie, or in a copy while somebody else has them, too.
+    fn edit(&mut self, block_bytes: u32, change: impl FnOnce(&mut [u8])) {
+        let mut memory = match std::mem::take(&mut self.data) {
+            none if none.is_empty() => BytesMut::zeroed(block_bytes as usize),
+            data => BytesMut::from(data),
+        };
+        change(&mut memory);
+        self.data = memory.freeze();
     }
 
     /// Takes `data` as change number `since`.
     pub(super) fn write(&mut self, at: u32, data: &[u8], (block_bytes, since): (u32, u64)) {
         let range = at..at + data.len() as u32;
         if self.data.is_empty() && range == (0..block_bytes) {
-            self.data = data.into();
+            self.data = Bytes::copy_from_slice(data);
         } else {
-            self.memory(block_bytes)[range.start as usize..range.end as usize].copy_from_slice(data);
+            self.edit(block_bytes, |memory| memory[range.start as usize..range.end as usize].copy_from_slice(data));
         }
         self.known.insert(range.clone());
         self.dirty.add(range, since);
@@ -131,18 +136,12 @@ impl Block {
     pub(super) fn install(&mut self, bytes: &[u8], block_bytes: u32) {
         let bytes = &bytes[..bytes.len().min(block_bytes as usize).min(self.fill_limit as usize)];
         if self.data.is_empty() && bytes.len() == block_bytes as usize {
-            self.data = bytes.into();
+            self.data = Bytes::copy_from_slice(bytes);
         } else {
             let mut gaps = Ranges::default();
             gaps.insert(0..block_bytes);
             self.known.iter().for_each(|range| gaps.remove(range));
-            let memory = self.memory(block_bytes);
-            for gap in gaps.iter() {
-                let (from, to) = (gap.start as usize, gap.end as usize);
-                let told = bytes.len().clamp(from, to);
-                memory[from..told].copy_from_slice(&bytes[from.min(bytes.len())..told.min(bytes.len())]);
-                memory[told..to].fill(0);
-            }
+            self.edit(block_bytes, |memory| gaps.iter().for_each(|gap| fill_gap(memory, gap, bytes)));
         }
         self.known.insert(0..block_bytes);
     }
@@ -223,10 +222,18 @@ impl Block {
             self.fill_limit = self.fill_limit.min(end);
         }
         if !self.data.is_empty() {
-            self.data[end as usize..].fill(0);
+            self.edit(block_bytes, |memory| memory[end as usize..].fill(0));
             self.known.insert(tail);
         }
     }
+}
+
+/// Puts the bytes that belong into a gap there, and zeros behind the last of them.
+fn fill_gap(memory: &mut [u8], gap: &Range<u32>, bytes: &[u8]) {
+    let (from, to) = (gap.start as usize, gap.end as usize);
+    let told = bytes.len().clamp(from, to);
+    memory[from..told].copy_from_slice(&bytes[from.min(bytes.len())..told.min(bytes.len())]);
+    memory[told..to].fill(0);
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The data of a file as one open of it sees it.
 
+use std::io::IoSliceMut;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,23 +47,44 @@ impl FileData {
 
     /// Fills `buffer`, unless the file ends.
     pub(crate) async fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let mut call = Call::new(self, &self.recorder().block_reads, offset);
-        let (mut done, mut is_checked) = (0, false);
+        let mut call = Call::new(self, &self.recorder().block_reads, (offset, buffer.len()));
+        self.fill(&mut call, offset, buffer).await
+    }
+
+    /// Fills buffers one after the other, unless the file ends. What is not there is asked for at once for all of them.
+    pub(crate) async fn read_vectored(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        let count = buffers.iter().map(|buffer| buffer.len()).sum();
+        let mut call = Call::new(self, &self.recorder().block_reads, (offset, count));
+        let mut done = 0;
+        for buffer in buffers {
+            let count = self.fill(&mut call, offset + done as u64, buffer).await?;
+            done += count;
+            if count < buffer.len() {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Fills one of the buffers of a call.
+    async fn fill(&self, call: &mut Call<'_>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let (mut done, now) = (0, Instant::now());
         loop {
-            let wait = {
+            let (part, wait) = {
                 let mut state = self.state();
-                let changes = state.file_ref(self.file).changes;
-                if is_checked || state.is_checked(self.file, Instant::now()) {
-                    let step = state.read(self.reader, &mut call.progress, offset + done as u64, &mut buffer[done..]);
-                    done += step.bytes;
-                    self.start(&state, step)
+                if call.is_checked || state.is_checked(self.file, now) {
+                    let (at, left) = (offset + done as u64, buffer.len() - done);
+                    let (part, step) = state.read(self.reader, &mut call.progress, at, left);
+                    (part, self.start(&state, step))
                 } else {
-                    Wait::Attributes(changes)
+                    (Bytes::new(), Wait::Attributes(state.file_ref(self.file).changes))
                 }
             };
+            buffer[done..done + part.len()].copy_from_slice(&part);
+            done += part.len();
             match wait {
                 Wait::Over => return Ok(done),
-                Wait::Attributes(changes) => is_checked = self.check(changes).await?,
+                Wait::Attributes(changes) => call.is_checked = self.check(changes).await?,
                 other => other.end().await?,
             }
         }
@@ -70,15 +92,15 @@ impl FileData {
 
     /// Takes all of `data`; it is written later.
     pub(crate) async fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
-        let mut call = Call::new(self, &self.recorder().block_writes, offset);
+        let mut call = Call::new(self, &self.recorder().block_writes, (offset, data.len()));
         let mut done = 0;
         loop {
             let wait = {
                 let mut state = self.state();
                 let (file, can_read, now) = (self.file, self.io.can_read, Instant::now());
                 let author = Author { file, io: Some(&self.io), can_read, now };
-                let step = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
-                done += step.bytes;
+                let (taken, step) = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
+                done += taken;
                 if state.needs_task(self.file) {
                     writer::start(&self.runtime, &self.io.mount, self.file);
                 }
@@ -164,6 +186,7 @@ impl FileData {
         }
         match step.then {
             Then::Done => Wait::Over,
+            Then::More => Wait::Nothing,
             Then::Filled(fill) => Wait::Fill(fill),
             Then::Room => Wait::Told(Arc::clone(&state.room).notified_owned()),
             Then::Written => {
@@ -193,6 +216,7 @@ impl Drop for FileData {
 /// What a call waits for.
 enum Wait {
     Over,
+    Nothing,
     Attributes(u64),
     Fill(Arc<Fill>),
     Told(OwnedNotified),
@@ -201,7 +225,7 @@ enum Wait {
 impl Wait {
     async fn end(self) -> Result<()> {
         match self {
-            Wait::Over | Wait::Attributes(_) => Ok(()),
+            Wait::Over | Wait::Nothing | Wait::Attributes(_) => Ok(()),
             Wait::Fill(fill) => fill.ended().await,
             Wait::Told(told) => {
                 told.await;
@@ -216,11 +240,14 @@ struct Call<'a> {
     data: &'a FileData,
     recorder: &'a Recorder,
     progress: Progress,
+    /// Whether it is known which version of the file is read.
+    is_checked: bool,
 }
 
 impl<'a> Call<'a> {
-    fn new(data: &'a FileData, recorder: &'a Recorder, from: u64) -> Call<'a> {
-        Call { data, recorder, progress: Progress { from, ..Progress::default() } }
+    fn new(data: &'a FileData, recorder: &'a Recorder, (from, count): (u64, usize)) -> Call<'a> {
+        let progress = Progress { from, to: from.saturating_add(count as u64), ..Progress::default() };
+        Call { data, recorder, progress, is_checked: false }
     }
 }
 

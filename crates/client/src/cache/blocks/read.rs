@@ -32,8 +32,9 @@ impl Reader {
 /// What one read or write has done so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Where it began.
+    /// Where it began, and where it ends, unless the file ends before.
     pub(super) from: u64,
+    pub(super) to: u64,
     /// Blocks that it waits for or waited for, in their order.
     pub(super) pins: VecDeque<(u64, u32)>,
     /// Blocks before this one were counted.
@@ -57,6 +58,8 @@ impl Progress {
 pub(super) enum Then {
     /// It is over.
     Done,
+    /// It goes on at once.
+    More,
     /// These blocks are on their way.
     Filled(Arc<Fill>),
     /// Memory becomes free.
@@ -65,10 +68,9 @@ pub(super) enum Then {
     Written,
 }
 
-/// How far one read or write got.
+/// How a read or write goes on.
 #[derive(Debug)]
 pub(super) struct Step {
-    pub(super) bytes: usize,
     pub(super) then: Then,
     /// What is to be read from the server, by tasks.
     pub(super) jobs: Vec<Job>,
@@ -89,29 +91,33 @@ pub(super) struct Job {
 }
 
 impl State {
-    /// Copies what is there into `buffer`, and asks for what is not.
-    pub(super) fn read(&mut self, reader: u32, progress: &mut Progress, at: u64, buffer: &mut [u8]) -> Step {
+    /// Finds what one block has of the bytes from `at` on, at most `count` of them, and asks for what is not there. They are copied when
+    /// nobody is kept from looking any more.
+    pub(super) fn read(&mut self, reader: u32, progress: &mut Progress, at: u64, count: usize) -> (Bytes, Step) {
         let file = self.reader(reader).file;
-        let end = at.saturating_add(buffer.len() as u64).min(self.file_ref(file).size);
-        let (mut place, mut jobs) = (at, Vec::new());
-        let then = loop {
-            if place >= end {
-                break Then::Done;
+        let end = progress.to.min(self.file_ref(file).size);
+        let to = at.saturating_add(count as u64).min(end);
+        let (mut found, mut jobs) = (Bytes::new(), Vec::new());
+        if at < to {
+            let index = at >> self.config.shift;
+            let part = self.config.part(index, at, to);
+            match self.look(reader, progress, index, &part) {
+                Some(bytes) => found = bytes,
+                None => {
+                    progress.count(index, false);
+                    let then = self.want(file, progress, index..self.config.blocks_to(end), &mut jobs);
+                    return (found, Step { then, jobs });
+                }
             }
-            let index = place >> self.config.shift;
-            let part = self.config.part(index, place, end);
-            let to = &mut buffer[(place - at) as usize..][..part.len()];
-            if self.copy(reader, progress, index, (&part, to)) {
-                place += part.len() as u64;
-                continue;
-            }
-            progress.count(index, false);
-            break self.want(file, progress, index..self.config.blocks_to(end), &mut jobs);
-        };
-        if matches!(then, Then::Done) && place > progress.from {
+        }
+        let place = at + found.len() as u64;
+        if place < to {
+            return (found, Step { then: Then::More, jobs });
+        }
+        if place >= end && !found.is_empty() {
             self.ahead(reader, progress.from, place, &mut jobs);
         }
-        Step { bytes: (place.max(at) - at) as usize, then, jobs }
+        (found, Step { then: Then::Done, jobs })
     }
 
     fn reader(&mut self, reader: u32) -> &mut Reader {
@@ -121,34 +127,27 @@ impl State {
         }
     }
 
-    /// Copies a part of a block, if it is there.
-    fn copy(
-        &mut self,
-        reader: u32,
-        progress: &mut Progress,
-        index: u64,
-        (part, to): (&std::ops::Range<u32>, &mut [u8]),
-    ) -> bool {
+    /// A part of a block, if it is there.
+    fn look(&mut self, reader: u32, progress: &mut Progress, index: u64, part: &std::ops::Range<u32>) -> Option<Bytes> {
         let pinned = progress.pins.pop_front_if(|pin| pin.0 == index).map(|pin| pin.1);
         let (last, file) = (self.reader(reader).last, self.reader(reader).file);
         let is_last = last.0 == index && self.is_at(last.1, file, index);
         let found = if is_last { Some(last.1) } else { self.find(file, index) };
-        let Some(slot) = pinned.or(found) else { return false };
+        let slot = pinned.or(found)?;
         let block = self.block(slot);
-        let is_known = block.known.contains(part);
-        if is_known {
-            to.copy_from_slice(&block.data[part.start as usize..part.end as usize]);
+        let bytes = block.known.contains(part).then(|| block.data.slice(part.start as usize..part.end as usize));
+        if bytes.is_some() {
             progress.count(index, !std::mem::take(&mut block.is_unseen));
         }
         if pinned.is_some() {
             self.unpin(slot);
-        } else if is_known && !is_last {
+        } else if bytes.is_some() && !is_last {
             self.touch(slot);
         }
-        if is_known {
+        if bytes.is_some() {
             self.reader(reader).last = (index, slot);
         }
-        is_known
+        bytes
     }
 
     /// Pins the blocks that are wanted and not there, and asks for those that nobody asked for yet.

@@ -61,13 +61,15 @@ impl World {
 
     fn read(&mut self, offset: u64, count: usize) -> Vec<u8> {
         let (mut buffer, mut done) = (vec![0; count], 0);
-        let mut progress = Progress { from: offset, ..Progress::default() };
+        let mut progress = span(offset, count);
         loop {
-            let step = self.state.read(self.reader, &mut progress, offset + done as u64, &mut buffer[done..]);
-            done += step.bytes;
+            let (part, step) = self.state.read(self.reader, &mut progress, offset + done as u64, count - done);
+            buffer[done..done + part.len()].copy_from_slice(&part);
+            done += part.len();
             self.start(step.jobs);
             match step.then {
                 Then::Done => break,
+                Then::More => {}
                 Then::Filled(_) => self.answer_reads(),
                 Then::Room | Then::Written => self.work(),
             }
@@ -79,13 +81,13 @@ impl World {
 
     /// Takes as much as there is room for without the server.
     fn try_write(&mut self, offset: u64, data: &[u8]) -> (usize, bool) {
-        let mut progress = Progress { from: offset, ..Progress::default() };
+        let mut progress = span(offset, data.len());
         let author = Author { file: self.file, io: None, can_read: true, now: self.now };
-        let step = self.state.write(author, &mut progress, offset, data).unwrap();
+        let (taken, step) = self.state.write(author, &mut progress, offset, data).unwrap();
         self.start(step.jobs);
         self.state.unpin_all(&mut progress);
         self.count(progress);
-        (step.bytes, matches!(step.then, Then::Filled(_)))
+        (taken, matches!(step.then, Then::Filled(_)))
     }
 
     fn write(&mut self, offset: u64, data: &[u8]) {
@@ -180,6 +182,11 @@ impl World {
         self.server.clone_from(&self.stable);
         self.verifier.0[0] += 1;
     }
+}
+
+/// A read or write of so many bytes that begins.
+fn span(from: u64, count: usize) -> Progress {
+    Progress { from, to: from + count as u64, ..Progress::default() }
 }
 
 fn bytes(count: u64) -> Vec<u8> {
@@ -406,8 +413,8 @@ fn other_version_is_read_anew_and_own_changes_stay() {
 #[test]
 fn old_bytes_that_arrive_late_are_not_taken() {
     let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
-    let mut progress = Progress::default();
-    let step = world.state.read(world.reader, &mut progress, 0, &mut [0; 10]);
+    let mut progress = span(0, 10);
+    let (_, step) = world.state.read(world.reader, &mut progress, 0, 10);
     world.state.set_size(world.file, 0);
     world.state.set_size(world.file, BLOCK);
     world.jobs = step.jobs;
@@ -420,8 +427,8 @@ fn old_bytes_that_arrive_late_are_not_taken() {
 #[test]
 fn reader_who_goes_away_leaves_the_block_for_others() {
     let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
-    let mut progress = Progress::default();
-    let step = world.state.read(world.reader, &mut progress, 0, &mut [0; 10]);
+    let mut progress = span(0, 10);
+    let (_, step) = world.state.read(world.reader, &mut progress, 0, 10);
     world.state.unpin_all(&mut progress);
     world.start(step.jobs);
     world.answer_reads();

@@ -32,7 +32,13 @@ impl State {
     ///
     /// # Errors
     /// What happened to an earlier write, once.
-    pub(super) fn write(&mut self, author: Author<'_>, progress: &mut Progress, at: u64, data: &[u8]) -> Result<Step> {
+    pub(super) fn write(
+        &mut self,
+        author: Author<'_>,
+        progress: &mut Progress,
+        at: u64,
+        data: &[u8],
+    ) -> Result<(usize, Step)> {
         let file = author.file;
         if let Some(error) = self.file(file).late.error.take() {
             return Err(error);
@@ -56,7 +62,7 @@ impl State {
         if bytes > 0 {
             self.changed(author, bytes);
         }
-        Ok(Step { bytes, then, jobs })
+        Ok((bytes, Step { then, jobs }))
     }
 
     /// A block that takes a part at once, or what has to happen before there is one.
