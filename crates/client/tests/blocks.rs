@@ -7,7 +7,7 @@ mod real;
 use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 
-use client::{Caching, File, LockKind, Mount, OpenOptions, Options, Version};
+use client::{Caching, File, LockKind, Mount, OpenOptions, Options, Status, Version};
 use real::Export;
 use vfs::{CreateMode, SetAttributes, SetTime, Stability, Timestamp};
 
@@ -371,5 +371,31 @@ async fn file_that_was_made_longer_is_longer_for_its_first_reader() {
         file.set_len(5000).await.unwrap();
         assert_eq!(contents(&file).await, vec![0; 5000], "{version}");
         file.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn places_that_no_file_can_have_are_refused_and_end_nothing() {
+    let export = Export::start();
+    for caching in [Caching::default(), Caching { is_direct: true, ..Caching::default() }] {
+        let mount = mount(&export, Version::V3, caching).await;
+        let file = open(&mount, b"longest").await;
+        let too_big =
+            |result: client::Result<usize>| assert_eq!(result.unwrap_err().status(), Some(Status::FileTooBig));
+        let last = i64::MAX as u64;
+        for offset in [u64::MAX, u64::MAX - 2, last - 2, last + 1] {
+            too_big(file.write_at(offset, b"1234").await);
+            too_big(file.write_vectored_at(offset - 1, &[IoSlice::new(b"12"), IoSlice::new(b"34")]).await);
+        }
+        for size in [u64::MAX, last + 1] {
+            too_big(file.set_len(size).await.map(|()| 0));
+        }
+        for offset in [u64::MAX, last + 1] {
+            let mut buffer = [0; 10];
+            assert_eq!(file.read_at(offset, &mut buffer).await.unwrap_err().status(), Some(Status::Invalid));
+            let read = file.read_vectored_at(offset, &mut [IoSliceMut::new(&mut buffer)]).await;
+            assert_eq!(read.unwrap_err().status(), Some(Status::Invalid));
+        }
+        assert_eq!(file.read_at(last - 2, &mut [0; 10]).await.unwrap(), 0, "there it only ends");
     }
 }

@@ -5,15 +5,20 @@ use std::io::{IoSlice, IoSliceMut};
 use vfs::SetAttributes;
 
 use super::{File, direct};
-use crate::Result;
+use crate::{Reason, Result, Status};
+
+/// The length of the longest file that a system with POSIX' `off_t` can have.
+const MAX_FILE_BYTES: u64 = i64::MAX as u64;
 
 impl File {
     /// Fills `buffer` from `offset` on, unless the file ends before; how many bytes were read. Any number of reads and writes
     /// may be under way at once.
     ///
     /// # Errors
-    /// What the server says; [`Reason::Lie`](crate::Reason::Lie) when it brings what cannot be.
+    /// What the server says; [`Reason::Lie`] when it brings what cannot be; [`Status::Invalid`] for an `offset` over 2⁶³ − 1, where
+    /// no file has bytes.
     pub async fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.check_place(offset)?;
         match &self.data {
             Some(data) => data.read(offset, buffer).await,
             None => direct::read(&self.io, offset, buffer).await,
@@ -25,6 +30,7 @@ impl File {
     /// # Errors
     /// As those of [`File::read_at`].
     pub async fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        self.check_place(offset)?;
         match &self.data {
             Some(data) => data.read_vectored(offset, buffers).await,
             None => direct::read_vectored(&self.io, offset, buffers).await,
@@ -35,8 +41,10 @@ impl File {
     /// zeros.
     ///
     /// # Errors
-    /// What the server says, of this write or of an earlier one that was sent late.
+    /// What the server says, of this write or of an earlier one that was sent late; [`Status::FileTooBig`] when it would end
+    /// behind byte 2⁶³ − 1.
     pub async fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        self.check_end("WRITE", offset.checked_add(data.len() as u64))?;
         match &self.data {
             Some(cache) => cache.write(offset, data).await?,
             None => direct::write(&self.io, offset, data).await?,
@@ -49,6 +57,8 @@ impl File {
     /// # Errors
     /// As those of [`File::write_at`].
     pub async fn write_vectored_at(&self, offset: u64, pieces: &[IoSlice<'_>]) -> Result<usize> {
+        let count = pieces.iter().map(|piece| piece.len() as u64).sum();
+        self.check_end("WRITE", offset.checked_add(count))?;
         let mut done = 0;
         for piece in pieces {
             done += self.write_at(offset + done as u64, piece).await?;
@@ -81,8 +91,9 @@ impl File {
     /// Cuts the file or extends it with zeros.
     ///
     /// # Errors
-    /// What the server says.
+    /// What the server says; [`Status::FileTooBig`] when it would be longer than 2⁶³ − 1 bytes.
     pub async fn set_len(&self, size_bytes: u64) -> Result<()> {
+        self.check_end("SETATTR", Some(size_bytes))?;
         if let Some(data) = &self.data {
             return data.set_size(size_bytes).await;
         }
@@ -105,5 +116,17 @@ impl File {
             (None, Some(locks)) => finished.and(locks.close().await),
             (None, None) => finished,
         }
+    }
+
+    /// Whether a file can have bytes there.
+    fn check_place(&self, offset: u64) -> Result<()> {
+        let refusal = || self.mount.error("READ", Reason::Status(Status::Invalid));
+        if offset > MAX_FILE_BYTES { Err(refusal()) } else { Ok(()) }
+    }
+
+    /// Whether a file can be so long.
+    fn check_end(&self, operation: &'static str, end: Option<u64>) -> Result<()> {
+        let refusal = || self.mount.error(operation, Reason::Status(Status::FileTooBig));
+        if end.is_none_or(|end| end > MAX_FILE_BYTES) { Err(refusal()) } else { Ok(()) }
     }
 }
