@@ -38,6 +38,8 @@ struct Directory {
     version: Option<DirVersion>,
     /// When this client changed the directory, or learned of its version: answers that were asked for before are old.
     since: u64,
+    /// Whether the next version that is asked for is taken for what this client made of the one that is known.
+    is_own_next: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,12 +77,7 @@ impl NameCache {
 
     /// Takes in an answer that was asked for when the directory had that version.
     pub(crate) fn learn(&self, asked: Asked, place: Place<'_>, version: DirVersion, file: Option<Handle>) {
-        let is_kept = match self.caching {
-            NameCaching::All => true,
-            NameCaching::Positive => file.is_some(),
-            NameCaching::Off => false,
-        };
-        if !is_kept || place.name.len() > Name::MAX_BYTES {
+        if !self.is_kept(place.name, file) {
             return;
         }
         let mut names = self.lock();
@@ -93,14 +90,44 @@ impl NameCache {
     /// it was taken to lead to.
     pub(crate) fn outdate(&self, now: Asked, place: Place<'_>) -> Option<Handle> {
         let mut names = self.lock();
-        let Some(dir) = names.dirs.get(place.dir) else {
-            names.add(place.dir, None, now.number);
-            names.shrink(self.max_entries);
-            return None;
-        };
-        dir.since = now.number;
-        let key = (dir.edition, place.name.into());
-        names.found.remove(&key)?.file
+        let before = names.outdate(now, place);
+        names.shrink(self.max_entries);
+        before
+    }
+
+    /// As [`NameCache::outdate`], for a change of which the reply tells nothing but that it was made (RFC 1094 has no version of the
+    /// directory in it), and after which the name leads to `file`, if that is known. The next version of the directory is taken for
+    /// what this change made: what others change before that is asked for is seen when the names are too old to be believed.
+    pub(crate) fn replace(
+        &self,
+        (asked, now): (Asked, Asked),
+        place: Place<'_>,
+        file: Option<Option<Handle>>,
+    ) -> Option<Handle> {
+        let mut names = self.lock();
+        // Of changes that were under way together nobody knows which was made first.
+        let is_alone = names.dirs.get(place.dir).is_none_or(|dir| dir.since <= asked.number);
+        let before = names.outdate(now, place);
+        if let Some(dir) = names.dirs.get(place.dir) {
+            dir.is_own_next = true;
+            let key = (dir.edition, place.name.into());
+            if let Some(file) = file.filter(|file| is_alone && self.is_kept(place.name, *file)) {
+                names.found.insert(key, Found { file, learned: asked.time });
+            }
+        }
+        names.shrink(self.max_entries);
+        before
+    }
+
+    /// Takes in the version of a directory, if this client made it what it is since another one was known.
+    pub(crate) fn take_next(&self, asked: Asked, dir: &Handle, version: DirVersion) {
+        let mut names = self.lock();
+        if let Some(known) = names.dirs.get(dir)
+            && known.is_own_next
+            && asked.number >= known.since
+        {
+            (known.version, known.is_own_next) = (Some(version), false);
+        }
     }
 
     /// Notes that a directory has another version, and that every name but those that this client changed leads where it led.
@@ -111,6 +138,15 @@ impl NameCache {
         {
             known.version = Some(version);
         }
+    }
+
+    fn is_kept(&self, name: &[u8], file: Option<Handle>) -> bool {
+        let is_wanted = match self.caching {
+            NameCaching::All => true,
+            NameCaching::Positive => file.is_some(),
+            NameCaching::Off => false,
+        };
+        is_wanted && name.len() <= Name::MAX_BYTES
     }
 
     fn lock(&self) -> MutexGuard<'_, Names> {
@@ -133,8 +169,18 @@ impl Names {
 
     fn add(&mut self, dir: &Handle, version: Option<DirVersion>, since: u64) -> u64 {
         self.editions += 1;
-        self.dirs.insert(*dir, Directory { edition: self.editions, version, since });
+        self.dirs.insert(*dir, Directory { edition: self.editions, version, since, is_own_next: false });
         self.editions
+    }
+
+    fn outdate(&mut self, now: Asked, place: Place<'_>) -> Option<Handle> {
+        let Some(dir) = self.dirs.get(place.dir) else {
+            self.add(place.dir, None, now.number);
+            return None;
+        };
+        dir.since = dir.since.max(now.number);
+        let key = (dir.edition, place.name.into());
+        self.found.remove(&key)?.file
     }
 
     fn shrink(&mut self, max_entries: usize) {
@@ -237,6 +283,29 @@ mod tests {
         assert_eq!((bench.look("a", 2), bench.look("b", 2)), (None, Some(Some(handle(2)))));
         bench.names.carry(&bench.dir, 3, version(4));
         assert_eq!((bench.look("b", 4), bench.look("b", 2)), (None, Some(Some(handle(2)))));
+    }
+
+    #[test]
+    fn own_change_of_which_nobody_tells_the_version_is_taken_for_what_made_the_next_one() {
+        let bench = Bench::new(Caching::default());
+        bench.learn("a", 1, Some(handle(1)));
+        bench.learn("b", 1, Some(handle(2)));
+        let replace = |asked, name, file| {
+            bench.names.replace((asked, bench.attributes.turn()), bench.place(name), file);
+        };
+        let asked = bench.attributes.ask();
+        replace(asked, "a", Some(Some(handle(3))));
+        bench.names.take_next(asked, &bench.dir, version(2));
+        assert_eq!(bench.look("b", 2), None, "asked for before the change was made");
+        bench.names.take_next(bench.attributes.ask(), &bench.dir, version(3));
+        assert_eq!((bench.look("a", 3), bench.look("b", 3)), (Some(Some(handle(3))), Some(Some(handle(2)))));
+        bench.names.take_next(bench.attributes.ask(), &bench.dir, version(4));
+        assert_eq!((bench.look("b", 4), bench.look("b", 3)), (None, Some(Some(handle(2)))), "that was somebody else");
+        let together = [bench.attributes.ask(), bench.attributes.ask()];
+        replace(together[0], "a", Some(None));
+        replace(together[1], "a", Some(Some(handle(4))));
+        bench.names.take_next(bench.attributes.ask(), &bench.dir, version(5));
+        assert_eq!(bench.look("a", 5), None, "one of them was made first");
     }
 
     #[test]

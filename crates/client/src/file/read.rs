@@ -110,7 +110,12 @@ impl Io {
 
     /// One READ.
     async fn read_data(&self, offset: u64, count: u32) -> Result<Data> {
-        let Some(open) = &self.open else { return self.mount.read(&self.handle, offset, count).await };
+        let Some(open) = &self.open else {
+            let asked = self.mount.ask();
+            let (data, attributes) = self.mount.read_and_look(&self.handle, offset, count).await?;
+            attributes.iter().for_each(|attributes| self.mount.learn(asked, &self.handle, attributes));
+            return Ok(data);
+        };
         let count = count.min(self.mount.sizes().read);
         under_stateid!(self, open, stateid => open.client().read(&self.handle, stateid, offset, count))
     }

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use vfs::Attributes;
+use vfs::{Attributes, FileKind};
 
 use super::Mount;
 use crate::cache::{Asked, Caches, DirVersion, FileState, Place, Question};
-use crate::{Entry, Error, Handle, Reason, Result, Rights, Status};
+use crate::{Entry, Error, Handle, Reason, Result, Rights, Status, Version};
 
 impl Mount {
     /// The attributes of a file, from memory while they are believed ([`Caching`](crate::Caching)). [`Mount::getattr`] always asks.
@@ -149,6 +149,9 @@ impl Mount {
     /// Takes in what a reply says of a file.
     pub(crate) fn learn(&self, asked: Asked, file: &Handle, attributes: &Attributes) {
         self.caches().attributes.learn(asked, file, attributes);
+        if self.version() == Version::V2 && attributes.kind == FileKind::Directory {
+            self.caches().names.take_next(asked, file, DirVersion::of(attributes));
+        }
     }
 
     /// The version that a directory is believed to have.
@@ -174,13 +177,24 @@ impl Mount {
     /// Forgets what is known of a directory and its listing.
     pub(crate) fn outdate_dir(&self, dir: &Handle) {
         self.outdate(dir);
-        self.caches().directories.outdate(self.caches().attributes.turn(), dir);
+        self.outdate_listing(dir);
     }
 
     /// Notes that this client changed what a name leads to, and tells which file that was, as far as it was known.
     pub(crate) fn outdate_name(&self, place: Place<'_>) -> Option<Handle> {
-        let now = self.caches().attributes.turn();
-        self.caches().directories.outdate(now, place.dir);
+        let now = self.outdate_listing(place.dir);
         self.caches().names.outdate(now, place)
+    }
+
+    /// As [`Mount::outdate_name`], for a change that was made and of whose directory the version of NFS tells nothing.
+    pub(super) fn replace_name(&self, asked: Asked, place: Place<'_>, file: Option<Option<Handle>>) -> Option<Handle> {
+        let now = self.outdate_listing(place.dir);
+        self.caches().names.replace((asked, now), place, file)
+    }
+
+    fn outdate_listing(&self, dir: &Handle) -> Asked {
+        let now = self.caches().attributes.turn();
+        self.caches().directories.outdate(now, dir);
+        now
     }
 }

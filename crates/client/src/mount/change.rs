@@ -1,7 +1,7 @@
 use super::Mount;
 use crate::cache::{Asked, DirVersion, Place};
 use crate::types::DirChange;
-use crate::{Entry, Handle};
+use crate::{Entry, Handle, Version};
 
 /// A change that this client makes to some files, or to what some names lead to.
 ///
@@ -40,7 +40,10 @@ impl<const N: usize> Change<'_, N> {
     /// which file the name led to before, as far as that was known.
     fn learn_name(&mut self, index: usize, change: &DirChange, file: Option<Option<Handle>>) -> Option<Handle> {
         let place = self.names[index].take()?;
-        let before = self.mount.outdate_name(place);
+        let before = match self.mount.version() {
+            Version::V2 => self.mount.replace_name(self.asked, place, file),
+            _ => self.mount.outdate_name(place),
+        };
         if before.is_some() && before != file.flatten() {
             before.iter().for_each(|file| self.mount.outdate(file));
         }

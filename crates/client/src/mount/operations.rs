@@ -97,6 +97,16 @@ impl Mount {
     /// # Errors
     /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
     pub async fn read(&self, file: &Handle, offset: u64, count: u32) -> Result<Data> {
+        self.read_and_look(file, offset, count).await.map(|(data, _)| data)
+    }
+
+    /// As [`Mount::read`], with what the reply says of the file.
+    pub(crate) async fn read_and_look(
+        &self,
+        file: &Handle,
+        offset: u64,
+        count: u32,
+    ) -> Result<(Data, Option<Attributes>)> {
         let count = count.min(self.0.sizes.read);
         call!(self, read(file, offset, count))
     }
@@ -175,8 +185,10 @@ impl Mount {
         if bytes > max {
             return Err(self.error("WRITE", Reason::TooLarge { bytes, max }));
         }
-        let _change = self.change([file]);
-        call!(self, write(file, offset, data.clone(), stability))
+        let mut change = self.change([file]);
+        let (written, attributes) = call!(self, write(file, offset, data.clone(), stability))?;
+        attributes.iter().for_each(|attributes| change.learn(&Entry { handle: *file, attributes: *attributes }));
+        Ok(written)
     }
 
     /// Brings what was written to stable storage: `count` bytes, or all to the end when it is 0. In version 2 everything
@@ -185,7 +197,10 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn commit(&self, file: &Handle, offset: u64, count: u32) -> Result<WriteVerifier> {
-        call!(self, commit(file, offset, count))
+        let asked = self.ask();
+        let (verifier, attributes) = call!(self, commit(file, offset, count))?;
+        attributes.iter().for_each(|attributes| self.learn(asked, file, attributes));
+        Ok(verifier)
     }
 
     /// Makes a regular file. Version 2 has no exclusive creation: there it is an error.

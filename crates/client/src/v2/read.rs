@@ -1,11 +1,17 @@
 use proto::nfs2::{Read, ReadArgs};
 
-use super::{handle, success, word};
+use super::{attributes, handle, success, word};
 use crate::connection::Connection;
 use crate::{Data, Handle, Lie, Reason, Result};
+use vfs::Attributes;
 
-/// Reads up to `count` bytes (RFC 1094 §2.2.7). The data stays where it was received.
-pub(crate) async fn read(connection: &Connection, file: &Handle, offset: u64, count: u32) -> Result<Data> {
+/// Reads up to `count` bytes (RFC 1094 §2.2.7), and tells what the file is like. The data stays where it was received.
+pub(crate) async fn read(
+    connection: &Connection,
+    file: &Handle,
+    offset: u64,
+    count: u32,
+) -> Result<(Data, Option<Attributes>)> {
     let file = handle::<Read>(connection, file)?;
     let arguments = ReadArgs { file, offset: word::<Read>(connection, offset)?, count, total_count: count };
     let response = connection.call::<Read>(&arguments).await?;
@@ -19,5 +25,5 @@ pub(crate) async fn read(connection: &Connection, file: &Handle, offset: u64, co
     if got == 0 && !is_eof && count > 0 {
         return Err(response.error(Reason::Lie(Lie::NoData)));
     }
-    Ok(Data { bytes: response.share(ok.data), is_eof })
+    Ok((Data { bytes: response.share(ok.data), is_eof }, Some(attributes::neutral(&ok.head.attributes))))
 }

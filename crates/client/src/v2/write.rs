@@ -1,9 +1,9 @@
 use bytes::Bytes;
 use proto::nfs2::{FileHandle, Write};
-use vfs::Stability;
+use vfs::{Attributes, Stability};
 use xdr::Encode;
 
-use super::{handle, success, word};
+use super::{attributes, handle, success, word};
 use crate::connection::Connection;
 use crate::{Handle, Result, WriteVerifier, Written};
 
@@ -16,14 +16,14 @@ struct WriteHead {
     total_count: u32,
 }
 
-/// Writes `data`, to stable storage whatever is asked for (RFC 1094 §2.2.9).
+/// Writes `data`, to stable storage whatever is asked for (RFC 1094 §2.2.9), and tells what the file is like then.
 pub(crate) async fn write(
     connection: &Connection,
     file: &Handle,
     offset: u64,
     data: Bytes,
     _stability: Stability,
-) -> Result<Written> {
+) -> Result<(Written, Option<Attributes>)> {
     let count = u32::try_from(data.len()).unwrap_or(u32::MAX);
     // The last byte's place has to fit too.
     word::<Write>(connection, offset.saturating_add(u64::from(count)))?;
@@ -31,6 +31,6 @@ pub(crate) async fn write(
     let file = handle::<Write>(connection, file)?;
     let head = WriteHead { file, begin_offset: 0, offset, total_count: count };
     let response = connection.call_with_data::<Write>(&head, Some(data)).await?;
-    success(&response, response.decode()?)?;
-    Ok(Written { count, stability: Stability::File, verifier: WriteVerifier::default() })
+    let after = attributes::neutral(&success(&response, response.decode()?)?);
+    Ok((Written { count, stability: Stability::File, verifier: WriteVerifier::default() }, Some(after)))
 }

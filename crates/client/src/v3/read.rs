@@ -1,11 +1,18 @@
 use proto::nfs3::{Read, ReadArgs};
 
-use super::{handle, success};
+use super::{attributes, handle, success};
 use crate::connection::Connection;
 use crate::{Data, Handle, Lie, Reason, Result};
+use vfs::Attributes;
 
-/// Reads up to `count` bytes (RFC 1813 §3.3.6). The data stays where it was received.
-pub(crate) async fn read(connection: &Connection, file: &Handle, offset: u64, count: u32) -> Result<Data> {
+/// Reads up to `count` bytes (RFC 1813 §3.3.6), and tells what the file is like, as far as the reply does. The data stays where it
+/// was received.
+pub(crate) async fn read(
+    connection: &Connection,
+    file: &Handle,
+    offset: u64,
+    count: u32,
+) -> Result<(Data, Option<Attributes>)> {
     let file = handle::<Read>(connection, file)?;
     let response = connection.call::<Read>(&ReadArgs { file, offset, count }).await?;
     let ok = success(&response, response.decode()?)?;
@@ -19,5 +26,6 @@ pub(crate) async fn read(connection: &Connection, file: &Handle, offset: u64, co
     if got == 0 && !ok.head.eof && count > 0 {
         return Err(response.error(Reason::Lie(Lie::NoData)));
     }
-    Ok(Data { bytes: response.share(ok.data), is_eof: ok.head.eof })
+    let after = ok.head.attributes.as_ref().map(attributes::neutral);
+    Ok((Data { bytes: response.share(ok.data), is_eof: ok.head.eof }, after))
 }

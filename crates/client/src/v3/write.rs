@@ -1,9 +1,9 @@
 use bytes::Bytes;
 use proto::nfs3::{FileHandle, StableHow, Write};
-use vfs::Stability;
+use vfs::{Attributes, Stability};
 use xdr::Encode;
 
-use super::{handle, success};
+use super::{attributes, handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
 
@@ -16,14 +16,14 @@ struct WriteHead {
     stable: StableHow,
 }
 
-/// Writes `data` (RFC 1813 §3.3.7).
+/// Writes `data` (RFC 1813 §3.3.7), and tells what the file is like then, as far as the reply does.
 pub(crate) async fn write(
     connection: &Connection,
     file: &Handle,
     offset: u64,
     data: Bytes,
     stability: Stability,
-) -> Result<Written> {
+) -> Result<(Written, Option<Attributes>)> {
     let given = data.len();
     let count = u32::try_from(given).unwrap_or(u32::MAX);
     let head = WriteHead { file: handle::<Write>(connection, file)?, offset, count, stable: wire(stability) };
@@ -36,7 +36,8 @@ pub(crate) async fn write(
     if done < stability {
         return Err(response.error(Reason::Lie(Lie::LessStable)));
     }
-    Ok(Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) })
+    let written = Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) };
+    Ok((written, ok.file_wcc.after.as_ref().map(attributes::neutral)))
 }
 
 fn wire(stability: Stability) -> StableHow {

@@ -1,15 +1,25 @@
-use proto::nfs4::{ArgOp, Commit, CommitArgs, Putfh};
+use proto::nfs4::{ArgOp, Commit, CommitArgs, Getattr, GetattrArgs, Putfh};
+use vfs::Attributes;
 
 use super::client::Client;
-use super::putfh;
 use super::request::Request;
+use super::{attributes, putfh};
 use crate::{Handle, Result, WriteVerifier};
 
-/// Brings what was written to stable storage (RFC 7530 §16.3, RFC 8881 §18.3).
-pub(crate) async fn commit(client: &Client, file: &Handle, offset: u64, count: u32) -> Result<WriteVerifier> {
-    let operations = [putfh(file), ArgOp::Commit(CommitArgs { offset, count })];
+/// Brings what was written to stable storage (RFC 7530 §16.3, RFC 8881 §18.3), and tells what the file is like then, as far as the
+/// reply does.
+pub(crate) async fn commit(
+    client: &Client,
+    file: &Handle,
+    offset: u64,
+    count: u32,
+) -> Result<(WriteVerifier, Option<Attributes>)> {
+    let getattr = ArgOp::Getattr(GetattrArgs { request: attributes::ALL });
+    let operations = [putfh(file), ArgOp::Commit(CommitArgs { offset, count }), getattr];
     let reply = client.call(&Request::reading("COMMIT", &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
-    results.ok::<Commit, _>().map(WriteVerifier)
+    let verifier = results.ok::<Commit, _>().map(WriteVerifier)?;
+    let after = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
+    Ok((verifier, after))
 }

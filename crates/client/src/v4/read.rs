@@ -4,10 +4,16 @@ use super::client::Client;
 use super::putfh;
 use super::request::Request;
 use crate::{Data, Handle, Lie, Reason, Result};
+use vfs::Attributes;
 
-/// Reads up to `count` bytes without opening the file.
-pub(crate) async fn read(client: &Client, file: &Handle, offset: u64, count: u32) -> Result<Data> {
-    client.read(file, Stateid::ANONYMOUS, offset, count).await
+/// Reads up to `count` bytes without opening the file. Nothing asks what the file is like.
+pub(crate) async fn read(
+    client: &Client,
+    file: &Handle,
+    offset: u64,
+    count: u32,
+) -> Result<(Data, Option<Attributes>)> {
+    Ok((client.read(file, Stateid::ANONYMOUS, offset, count).await?, None))
 }
 
 impl Client {

@@ -1,21 +1,22 @@
 use bytes::Bytes;
 use proto::nfs4::{Putfh, StableHow, Stateid, Write};
-use vfs::Stability;
+use vfs::{Attributes, Stability};
 
 use super::client::Client;
 use super::putfh;
 use super::request::{Request, WriteTail};
 use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
 
-/// Writes `data` without opening the file.
+/// Writes `data` without opening the file. The data ends the COMPOUND, so that nothing asks what the file is like then.
 pub(crate) async fn write(
     client: &Client,
     file: &Handle,
     offset: u64,
     data: Bytes,
     stability: Stability,
-) -> Result<Written> {
-    write_as(client, file, WriteTail { stateid: Stateid::ANONYMOUS, offset, stable: wire(stability), data }).await
+) -> Result<(Written, Option<Attributes>)> {
+    let write = WriteTail { stateid: Stateid::ANONYMOUS, offset, stable: wire(stability), data };
+    Ok((write_as(client, file, write).await?, None))
 }
 
 /// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32).
