@@ -334,6 +334,34 @@ fn reads(mount: &Mount) -> u64 {
     statistics.calls("READ").max(in_compounds)
 }
 
+#[tokio::test]
+async fn writes_past_the_cache_and_through_it_keep_their_order() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = export.mount(version).await;
+        let file = open(&mount, format!("mixed{version}").as_bytes()).await;
+        file.write(1000, vec![1; 1000].into(), Stability::File).await.unwrap();
+        file.write_at(0, &[2; 10]).await.unwrap();
+        let mut buffer = [0xee; 2000];
+        assert_eq!(file.read_at(0, &mut buffer).await.unwrap(), 2000, "{version}");
+        let expected = [&[2; 10][..], &[0; 990], &[1; 1000]].concat();
+        assert!(buffer[..] == expected, "{version}: what was written past the cache is behind the end that it knew");
+        file.write_at(5, &[3; 1500]).await.unwrap();
+        let raw = file.read(0, 2000).await.unwrap().bytes;
+        let expected = [&[2; 5][..], &[3; 1500], &[1; 495]].concat();
+        assert!(raw[..] == expected, "{version}: a read past the cache");
+        file.write_at(0, &[4; 100]).await.unwrap();
+        file.write(50, vec![5; 10].into(), Stability::File).await.unwrap();
+        file.close().await.unwrap();
+        let file = open(&mount, format!("mixed{version}").as_bytes()).await;
+        assert_eq!(
+            contents(&file).await[40..70],
+            [[4; 10], [5; 10], [4; 10]].concat(),
+            "{version}: the later write wins"
+        );
+    }
+}
+
 /// The identity of FreeBSD's counters: a block is missed once, and found by the 15 reads that follow.
 #[tokio::test]
 async fn sequential_4_kib_reads_of_64_kib_blocks_cost_a_read_and_a_miss_and_15_hits_each() {

@@ -85,7 +85,7 @@ impl File {
     /// would go over the copy.
     async fn prepare_transfer(&self, source: &File) -> Result<()> {
         source.flush().await?;
-        self.sync().await
+        self.settle().await
     }
 
     fn transfer(

@@ -79,15 +79,10 @@ impl File {
 
     /// Forgets what others may have changed before they let their locks go.
     async fn see_what_others_wrote(&self) -> Result<()> {
-        self.let_others_see().await?;
+        self.settle().await?;
         self.getattr().await?;
         self.forget_data();
         Ok(())
-    }
-
-    /// Brings what was changed to the server, and to its stable storage: from then on it need not be kept to be sent again.
-    async fn let_others_see(&self) -> Result<()> {
-        if self.data.is_some() { self.sync().await } else { Ok(()) }
     }
 
     async fn wait_for_lock(&self, at_most: Duration) {
@@ -113,7 +108,7 @@ impl File {
     /// # Errors
     /// What the server says, of the lock or of a write before.
     pub async fn unlock(&self, offset: u64, length: u64) -> Result<()> {
-        let flushed = self.let_others_see().await;
+        let flushed = self.settle().await;
         let unlocked = match &self.locks {
             Some(locks) => locks.unlock(self.range(LockKind::Exclusive, offset, length)?).await,
             None => self.opened("LOCKU")?.unlock(offset, length).await,

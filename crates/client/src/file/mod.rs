@@ -168,14 +168,34 @@ impl File {
     }
 
     /// Writes `data`, which may be at most [`Sizes::write`](crate::Sizes::write) bytes, at least as safely as `stability`.
-    /// The data is sent from where it lies.
+    /// The data is sent from where it lies, after what [`File::write_at`] has taken is on the server's stable storage. What was
+    /// written unstably is the caller's to keep until it is committed, and [`File::write_at`] should wait until then.
     ///
     /// # Errors
     /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
     pub async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
-        let written = self.io.write(offset, data, stability).await;
-        self.forget_data();
-        written
+        self.settle().await?;
+        let _change = self.forgetting_data();
+        self.io.write(offset, data, stability).await
+    }
+
+    /// Brings what was changed in memory to the server's stable storage: what a server loses is sent again, over whatever was
+    /// done past the cache meanwhile.
+    ///
+    /// # Errors
+    /// What the server says, once for each write that failed.
+    async fn settle(&self) -> Result<()> {
+        match &self.data {
+            Some(data) => data.flush(true).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Does as [`File::settle`] for one who only reads: writes that failed are told to others.
+    async fn settle_for_reading(&self) {
+        if let Some(data) = &self.data {
+            data.written(true).await;
+        }
     }
 
     /// Notes that the bytes of the file were changed at the server, past what is kept of them in memory.

@@ -15,11 +15,13 @@ static ZEROS: [u8; proto::nfs3::MAX_DATA_BYTES] = [0; proto::nfs3::MAX_DATA_BYTE
 
 impl File {
     /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them; they are copied only where data and
-    /// holes come together in one reply.
+    /// holes come together in one reply. What [`File::write_at`] has taken is brought to the server's stable storage before, as it is by
+    /// all who read past the cache.
     ///
     /// # Errors
     /// What the server says; [`Reason::Lie`](crate::Reason::Lie) when it brings what cannot be.
     pub async fn read(&self, offset: u64, count: u32) -> Result<Data> {
+        self.settle_for_reading().await;
         self.io.read(offset, count).await
     }
 
@@ -29,6 +31,7 @@ impl File {
     /// # Errors
     /// As those of [`File::read`].
     pub async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
+        self.settle_for_reading().await;
         self.io.read_into(offset, buffer).await
     }
 
@@ -38,6 +41,7 @@ impl File {
     /// # Errors
     /// As those of [`File::read`].
     pub async fn fill(&self, offset: u64, count: u32) -> Result<Segments> {
+        self.settle_for_reading().await;
         self.io.fill(offset, count).await
     }
 }

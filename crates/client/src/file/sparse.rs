@@ -52,7 +52,9 @@ impl File {
     /// # Errors
     /// [`crate::Status::NotSupported`] where the server has no READ_PLUS; what else it says.
     pub async fn read_plus(&self, offset: u64, count: u32) -> Result<Segments> {
-        self.io.read_plus(self.opened("READ_PLUS")?, offset, count).await
+        let open = self.opened("READ_PLUS")?;
+        self.settle_for_reading().await;
+        self.io.read_plus(open, offset, count).await
     }
 
     /// Where the next bytes of that kind begin, from `offset` on, or `None` when there are none: there is always a hole
@@ -115,8 +117,7 @@ impl File {
     /// What the server says.
     pub async fn allocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened("ALLOCATE")?;
-        // What is sent again after a restart would go over it.
-        self.sync().await?;
+        self.settle().await?;
         let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
     }
@@ -127,8 +128,7 @@ impl File {
     /// What the server says.
     pub async fn deallocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened("DEALLOCATE")?;
-        // What is sent again after a restart would go over it.
-        self.sync().await?;
+        self.settle().await?;
         let _change = (self.mount.change([self.handle()]), self.forgetting_data());
         under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, (offset, length)))
     }

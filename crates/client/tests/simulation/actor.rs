@@ -12,8 +12,6 @@ use crate::random::Random;
 use crate::world::{LEASE, World};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
-/// The name whose file is written and read without the mount's cache of data.
-const RAW: &str = "three";
 /// Files grow to about this, in bytes.
 const MAX_FILE_BYTES: u64 = 40_000;
 const MAX_WRITE_BYTES: u64 = 9000;
@@ -57,8 +55,8 @@ impl Actor {
     async fn one(&mut self) {
         let name = NAMES[self.random.below(3) as usize];
         match self.random.below(100) {
-            0..45 if name == RAW => self.write_unstable(name).await,
-            0..45 => self.write(name).await,
+            0..30 => self.write(name).await,
+            30..45 => self.write_unstable(name).await,
             45..65 => self.read(name).await,
             65..70 => self.truncate(name).await,
             70..78 => self.sync().await,
@@ -109,6 +107,8 @@ impl Actor {
 
     async fn write(&mut self, name: &'static str) {
         self.file(name).await;
+        // What is sent again later would go over it.
+        self.commit().await;
         let (offset, data) = self.choose_range();
         self.note(format!("write {name} {offset}+{}", data.len()));
         let written = self.opened().write_at(offset, &data).await;
@@ -173,10 +173,11 @@ impl Actor {
         self.commit().await;
         let (offset, data) = self.choose_range();
         let mut buffer = vec![0; data.len()];
-        self.note(format!("read {name} {offset}+{}", data.len()));
-        let count = match name {
-            RAW => self.read_raw(offset, &mut buffer).await,
-            _ => self.opened().read_at(offset, &mut buffer).await,
+        let is_raw = self.random.chance(300);
+        self.note(format!("read {name} {offset}+{}{}", data.len(), if is_raw { " past the cache" } else { "" }));
+        let count = match is_raw {
+            true => self.read_raw(offset, &mut buffer).await,
+            false => self.opened().read_at(offset, &mut buffer).await,
         };
         let count = count.unwrap_or_else(|error| panic!("{error}: {:?}", self.log));
         let expected = self.model[name].get(offset as usize..).unwrap_or_default();

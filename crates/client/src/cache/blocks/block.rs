@@ -105,9 +105,17 @@ impl Block {
         self.unwritten_since().min(self.unstable.since()).min(self.committing.since())
     }
 
-    /// Where the last byte that the server has not got ends, or 0.
-    pub(super) fn unwritten_end(&self) -> u32 {
-        self.dirty.ranges.end().max(self.writing.ranges.end())
+    /// Where the last byte ends that the server may not have after a restart, or 0.
+    pub(super) fn unclean_end(&self) -> u32 {
+        let all = [&self.dirty, &self.writing, &self.unstable, &self.committing];
+        all.into_iter().map(|parts| parts.ranges.end()).max().unwrap_or(0)
+    }
+
+    /// Whether parts are kept only to be sent again should the server lose them. What the server has there now can be read
+    /// once they are committed: there is no place for both.
+    pub(super) fn has_hidden_parts(&self) -> bool {
+        let mut sent = self.unstable.ranges.iter().chain(self.committing.ranges.iter());
+        sent.any(|part| !self.known.contains(part))
     }
 
     /// Changes the bytes where they lie, or in a copy while somebody else has them, too.
@@ -261,7 +269,7 @@ mod tests {
     #[test]
     fn change_is_unclean_until_it_is_committed() {
         let mut block = written(&[(0, b"ab"), (4, b"cd")]);
-        assert_eq!((block.unwritten_since(), block.unwritten_end()), (1, 6));
+        assert_eq!((block.unwritten_since(), block.unclean_end()), (1, 6));
         block.begin_write(&(0..2));
         block.written(&(0..2), false);
         assert_eq!((block.unwritten_since(), block.unclean_since()), (1, 1));

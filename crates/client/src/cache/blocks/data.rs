@@ -98,16 +98,22 @@ impl FileData {
             let wait = {
                 let mut state = self.state();
                 let (file, can_read, now) = (self.file, self.io.can_read, Instant::now());
-                let author = Author { file, io: Some(&self.io), can_read, now };
-                let (taken, step) = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
-                done += taken;
-                if state.needs_task(self.file) {
-                    writer::start(&self.runtime, &self.io.mount, self.file);
+                if state.file_ref(file).version.is_none() {
+                    // What lies behind the end is zeros: where the end is has to be known.
+                    Wait::Attributes(state.file_ref(file).changes)
+                } else {
+                    let author = Author { file, io: Some(&self.io), can_read, now };
+                    let (taken, step) = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
+                    done += taken;
+                    if state.needs_task(self.file) {
+                        writer::start(&self.runtime, &self.io.mount, self.file);
+                    }
+                    self.start(&state, step)
                 }
-                self.start(&state, step)
             };
             match wait {
                 Wait::Over => return Ok(()),
+                Wait::Attributes(changes) => drop(self.check(changes).await?),
                 other => other.end().await?,
             }
         }
@@ -136,7 +142,13 @@ impl FileData {
 
     /// Waits until all changes are written, or committed, or refused.
     pub(crate) async fn written(&self, is_committed: bool) {
-        let to = self.state().want_written(self.file, is_committed);
+        let to = {
+            let mut state = self.state();
+            if state.file_ref(self.file).unclean.is_empty() {
+                return;
+            }
+            state.want_written(self.file, is_committed)
+        };
         loop {
             let progress = {
                 let state = self.state();
@@ -163,9 +175,7 @@ impl FileData {
 
     /// Forgets everything that is not changed here: it was changed past the cache.
     pub(crate) fn forget(&self) {
-        let mut state = self.state();
-        state.forget_clean(self.file);
-        state.file(self.file).checked_until = None;
+        self.state().forget(self.file);
     }
 
     /// Asks what the file is like now.
@@ -174,8 +184,10 @@ impl FileData {
         let until = Instant::now() + CHECK_INTERVAL.min(self.io.mount.options().caching.file_min);
         let mut state = self.state();
         state.learn(self.file, &attributes, changes);
-        state.file(self.file).checked_until = Some(until);
-        Ok(true)
+        let file = state.file(self.file);
+        // If it was changed past the cache meanwhile, nothing is known yet.
+        file.checked_until = file.version.is_some().then_some(until);
+        Ok(file.version.is_some())
     }
 
     /// Starts what has to be done before the caller goes on, and tells what to wait for.

@@ -272,6 +272,7 @@ impl State {
                 self.note_error(file, error);
             }
         }
+        self.measure(file);
         self.tell_progress(file);
     }
 

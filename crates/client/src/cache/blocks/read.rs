@@ -64,7 +64,7 @@ pub(super) enum Then {
     Filled(Arc<Fill>),
     /// Memory becomes free.
     Room,
-    /// Something of the file is written.
+    /// Something of the file is written, or committed.
     Written,
 }
 
@@ -159,6 +159,10 @@ impl State {
         jobs: &mut Vec<Job>,
     ) -> Then {
         self.unpin_all(progress);
+        if self.find(file, indexes.start).is_some_and(|slot| self.block_ref(slot).has_hidden_parts()) {
+            self.want_written(file, true);
+            return Then::Written;
+        }
         let last = indexes.end.min(indexes.start + self.config.max_wanted);
         let mut first = None;
         for index in indexes.start..last {
@@ -189,7 +193,7 @@ impl State {
     }
 
     /// The block that is on its way, or nothing where everything is known; asks for it if nobody did. `None` when there is no
-    /// memory for it.
+    /// memory for it, or while a part is to be committed before.
     #[allow(clippy::option_option, reason = "the outer one ends the loop")]
     fn asked_for(&mut self, file: u32, index: u64, jobs: &mut Vec<Job>) -> Option<Option<u32>> {
         let (start, block_bytes) = (self.config.start(index), self.config.block_bytes());
@@ -201,6 +205,9 @@ impl State {
             }
             if block.known.contains(&(0..block_bytes)) {
                 return Some(None);
+            }
+            if block.has_hidden_parts() {
+                return None;
             }
         }
         let slot = match found {

@@ -22,7 +22,7 @@ use crate::{Error, Handle, WriteVerifier};
 
 /// Which state of a file its clean blocks are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Version {
+pub(super) struct Version {
     change: u64,
     modified: Timestamp,
     size_bytes: u64,
@@ -50,7 +50,8 @@ pub(super) struct FileState {
     pub(super) size: u64,
     /// How long the server's file is.
     pub(super) server_size: u64,
-    version: Option<Version>,
+    /// None when it is not known.
+    pub(super) version: Option<Version>,
     /// Whether own writes explain that the server has another version.
     pub(super) is_explained: bool,
     /// Counts own changes at the server: attributes that were asked for before one may tell of the time before.
@@ -212,11 +213,19 @@ impl State {
     pub(super) fn measure(&mut self, file: u32) {
         let state = self.file_ref(file);
         let ends = state.unclean.iter().rev().find_map(|index| {
-            let end = self.block_ref(*state.blocks.get(index)?).unwritten_end();
+            let end = self.block_ref(*state.blocks.get(index)?).unclean_end();
             (end > 0).then(|| self.config.start(*index) + u64::from(end))
         });
         let size = state.server_size.max(ends.unwrap_or(0));
         self.file(file).size = size;
+    }
+
+    /// Notes that the file was changed at the server past the cache: what was asked for before may tell of the time before.
+    pub(super) fn forget(&mut self, file: u32) {
+        self.forget_clean(file);
+        let state = self.file(file);
+        state.changes += 1;
+        (state.version, state.checked_until) = (None, None);
     }
 
     /// Forgets everything that was not changed here.

@@ -189,6 +189,11 @@ fn span(from: u64, count: usize) -> Progress {
     Progress { from, to: from + count as u64, ..Progress::default() }
 }
 
+/// What somebody else did to the file shows in its attributes.
+fn attributes(size_bytes: u64, change: u64) -> Attributes {
+    Attributes { size_bytes, change, ..Attributes::new(FileKind::Regular, 1) }
+}
+
 fn bytes(count: u64) -> Vec<u8> {
     (0..count).map(|byte| (byte % 251) as u8).collect()
 }
@@ -259,6 +264,45 @@ fn block_of_many_parts_is_read_before_one_more_is_written() {
     let mut expected = bytes(BLOCK);
     (0..10).filter(|part| *part != 8).for_each(|part| expected[part * 100] = b'x');
     assert_eq!(world.stable, expected, "and only what was written is sent");
+}
+
+#[test]
+fn what_is_lost_after_somebody_else_changed_the_file_is_sent_again_as_it_was_written() {
+    for change_past_the_cache in [true, false] {
+        let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
+        world.write(100, b"mine");
+        world.state.want_written(world.file, false);
+        world.begin_work();
+        world.answer_writes();
+        world.server[0..5].copy_from_slice(b"other");
+        world.stable[0..5].copy_from_slice(b"other");
+        if change_past_the_cache {
+            world.state.forget(world.file);
+        }
+        world.state.file(world.file).is_explained = false;
+        let changes = world.state.file_ref(world.file).changes;
+        world.state.learn(world.file, &attributes(BLOCK, 2), changes);
+        world.restart();
+        assert_eq!(world.read(0, 5), b"other");
+        assert_eq!(world.read(100, 4), b"mine", "what the server lost is back before it is read");
+        world.sync();
+        assert_eq!(&world.stable[100..104], b"mine");
+    }
+}
+
+#[test]
+fn file_is_as_long_as_what_the_server_lost_of_it() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, 4096));
+    world.write(0, &bytes(3 * BLOCK));
+    world.state.want_written(world.file, false);
+    world.begin_work();
+    world.answer_writes();
+    world.restart();
+    world.state.file(world.file).is_explained = false;
+    let changes = world.state.file_ref(world.file).changes;
+    world.state.learn(world.file, &attributes(0, 2), changes);
+    assert_eq!(world.read(0, 4 * BLOCK as usize), bytes(3 * BLOCK));
+    assert_eq!(world.stable, bytes(3 * BLOCK));
 }
 
 #[test]

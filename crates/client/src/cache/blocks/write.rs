@@ -104,6 +104,7 @@ impl State {
         let block = self.block(slot);
         if start >= server_size
             && block.fill.is_none()
+            && !block.has_hidden_parts()
             && part.len() < block_bytes as usize
             && !block.known.contains(part)
         {
