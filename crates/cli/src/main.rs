@@ -36,7 +36,7 @@ use clap::Parser;
 use commands::Arguments;
 
 fn main() -> ExitCode {
-    match Arguments::parse().command.run() {
+    match Arguments::parse_from(mount::command_line()).command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -1,15 +1,17 @@
 //! Reaching the server, and what keeps the connections going.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use client::{Follow, Mount, RemoteFs, Url};
+use client::{Follow, Mount, RemoteFs};
 use tokio::runtime::{Builder, Handle};
 use vfs::FileKind;
 
-use super::MountFailure;
 use super::options::Settings;
+use super::source::Source;
+use super::{MountFailure, place};
 use crate::failure::Failure;
 use crate::remote::about;
 
@@ -29,27 +31,47 @@ pub fn start_runtime() -> Result<Handle, Failure> {
     Ok(handle)
 }
 
+/// What is mounted where.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// What.
+    pub source: &'a Source,
+    /// Where.
+    pub dir: &'a Path,
+}
+
 /// Connects to the server, again and again for as long as the options say.
 ///
 /// # Errors
 /// The last reason why not.
-pub fn connect(url: &Url, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
+pub fn connect(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
     let end = settings.retry.map(|time| Instant::now() + time);
     loop {
-        match runtime.block_on(Mount::connect(url, &settings.client)) {
-            Ok(mount) => return open(mount, url, runtime),
-            // What a server says, it will say again; one that says nothing may only be starting.
-            Err(error) if error.status().is_none() && end.is_some_and(|end| Instant::now() < end) => {
-                tracing::warn!("{}: {}; trying again", url, error.reason());
+        match try_once(target, settings, runtime) {
+            Err(failure) if may_pass(&failure, settings) && end.is_some_and(|end| Instant::now() < end) => {
+                tracing::warn!("{failure}; trying again");
                 thread::sleep(PAUSE);
             }
-            Err(error) => return Err(about(url.to_string())(error)),
+            other => return other,
         }
     }
 }
 
+/// Whether another try may help. What a server says, it will say again; one that says nothing may only be starting. A directory may be
+/// one of a mount that is still to come (nfs(5), `bg`).
+pub fn may_pass(failure: &Failure, settings: &Settings) -> bool {
+    match failure {
+        Failure::Remote { source, .. } => source.status().is_none(),
+        Failure::Local { .. } => settings.is_background,
+        _ => false,
+    }
+}
+
 /// The directory that the URL names, in the export that it is in.
-fn open(mount: Mount, url: &Url, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
+fn try_once(target: Target<'_>, settings: &Settings, runtime: &Handle) -> Result<Arc<RemoteFs>, Failure> {
+    place::check(target.dir, &target.source.to_string())?;
+    let url = target.source.url();
+    let mount = runtime.block_on(Mount::connect(url, &settings.client)).map_err(about(url.to_string()))?;
     let root = runtime.block_on(mount.walk(mount.path_below(), Follow::Links)).map_err(about(url.to_string()))?;
     if root.attributes.kind != FileKind::Directory {
         return Err(MountFailure::NotDirectory(url.to_string()).into());

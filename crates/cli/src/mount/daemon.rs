@@ -1,13 +1,14 @@
 //! Leaving the terminal: the process that was called starts another one, which stays, and returns when that one has mounted.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use rustix::process::setsid;
 
 use super::log::Log;
-use super::{Flags, MountFailure};
+use super::{MountFailure, helper};
 use crate::failure::Failure;
 
 /// What the process that stays says when it has mounted.
@@ -17,17 +18,15 @@ const READY: &str = "mounted";
 ///
 /// # Errors
 /// When it has not mounted.
-pub fn start(flags: &Flags) -> Result<(), Failure> {
-    // A place that is none is told at once, and by the process that was called.
-    if let Err(source) = fs::metadata(&flags.dir) {
-        return Err(Failure::Local { path: flags.dir.clone(), source });
-    }
+pub fn start() -> Result<(), Failure> {
     let program = env::current_exe().map_err(MountFailure::Start)?;
+    let line = helper::command_line();
     // The name of the command goes first; behind `--` there are no flags any more.
     let mut child = Command::new(program)
-        .args(env::args_os().skip(1).take(1))
+        .arg0("wharf")
+        .args(line.get(1))
         .arg("--as-daemon")
-        .args(env::args_os().skip(2))
+        .args(line.iter().skip(2))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

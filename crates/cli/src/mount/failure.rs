@@ -1,4 +1,5 @@
 use std::io;
+use std::path::PathBuf;
 
 use super::options::OptionError;
 
@@ -11,6 +12,14 @@ pub enum MountFailure {
     /// What is to be mounted is no directory.
     #[error("{0}: is not a directory; only directories can be mounted")]
     NotDirectory(String),
+    /// It is there already.
+    #[error("{origin} is mounted on {} already; unmount it first, or choose another directory", dir.display())]
+    Already {
+        /// What was to be mounted.
+        origin: String,
+        /// Where.
+        dir: PathBuf,
+    },
     /// The file system could not be mounted.
     #[error(transparent)]
     Mount(#[from] mount::MountError),

@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use client::RemoteFs;
 use mount::{Mounted, UnmountError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use tokio::runtime::Handle;
 
+use super::connect::Target;
+use super::log::Log;
 use super::options::Settings;
 use super::{Flags, MountFailure, connect, daemon, log};
-use crate::failure::Failure;
+use crate::failure::{Failure, explain};
 use crate::{interruption, nfsstat};
 
 /// How long a mount in the background tries to reach its server when `retry` does not say: a week, as nfs(5) has it.
@@ -19,18 +23,24 @@ const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Mounts, and returns when it was unmounted.
 pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
     let log = log::start();
+    let served = serve(flags, settings, &log);
+    if let Err(failure) = &served
+        && log.has_left_terminal()
+    {
+        tracing::error!("{}", explain(failure));
+    }
+    served
+}
+
+fn serve(flags: &Flags, settings: &Settings, log: &Log) -> Result<(), Failure> {
     let runtime = connect::start_runtime()?;
-    let url = flags.source.url();
     // The working directory may be below the mount, or go away.
     let dir = std::path::absolute(&flags.dir).map_err(|source| Failure::Local { path: flags.dir.clone(), source })?;
-    let files = match connect::connect(url, settings, &runtime) {
-        Err(_) if flags.as_daemon && settings.is_background => {
-            daemon::let_go(&log)?;
-            let mut patient = settings.clone();
-            patient.retry = Some(settings.retry.unwrap_or(BACKGROUND_RETRY));
-            connect::connect(url, &patient, &runtime)?
-        }
-        other => other?,
+    let target = Target { source: &flags.source, dir: &dir };
+    let files = if flags.as_daemon && settings.is_background {
+        connect_behind(target, settings, (&runtime, log))?
+    } else {
+        connect::connect(target, settings, &runtime)?
     };
     let version = files.mount().version();
     let published = nfsstat::publish(files.mount(), &dir.to_string_lossy());
@@ -41,11 +51,30 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
     let mounted = Arc::new(mounted);
     end_when_told(&mounted)?;
     if flags.as_daemon {
-        daemon::let_go(&log)?;
+        daemon::let_go(log)?;
     }
     tracing::info!("mounted {} on {} with NFSv{version}", flags.source, mounted.dir().display());
     mounted.wait();
     Ok(())
+}
+
+/// Connects, and goes on trying behind the caller's back when that fails at first.
+fn connect_behind(
+    target: Target<'_>,
+    settings: &Settings,
+    (runtime, log): (&Handle, &Log),
+) -> Result<Arc<RemoteFs>, Failure> {
+    let mut patient = settings.clone();
+    patient.retry = None;
+    match connect::connect(target, &patient, runtime) {
+        Err(failure) if connect::may_pass(&failure, settings) => {
+            tracing::warn!("{failure}; trying again in the background");
+            daemon::let_go(log)?;
+            patient.retry = Some(settings.retry.unwrap_or(BACKGROUND_RETRY));
+            connect::connect(target, &patient, runtime)
+        }
+        other => other,
+    }
 }
 
 /// Unmounts on Ctrl-C and when the process is told to end.

@@ -36,13 +36,18 @@ impl Log {
     pub fn leave_terminal(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
+
+    /// Whether the system's log is used.
+    pub fn has_left_terminal(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl<'a> MakeWriter<'a> for Log {
     type Writer = Line;
 
     fn make_writer(&'a self) -> Line {
-        if self.0.load(Ordering::Acquire) { Line::System(Vec::new()) } else { Line::Terminal }
+        if self.has_left_terminal() { Line::System(Vec::new()) } else { Line::Terminal }
     }
 }
 

@@ -4,8 +4,10 @@ mod connect;
 mod daemon;
 mod failure;
 mod foreground;
+mod helper;
 mod log;
 mod options;
+mod place;
 mod source;
 
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 pub use failure::MountFailure;
+pub use helper::command_line;
 use options::{OptionList, Settings};
 use source::Source;
 
@@ -56,12 +59,18 @@ pub struct Flags {
     /// Tell the process that waits on standard output when it is mounted, and let go of the terminal then.
     #[arg(long, hide = true)]
     as_daemon: bool,
+    /// Do everything but mount, for mount(8) with `-f`.
+    #[arg(long, hide = true)]
+    fake: bool,
 }
 
 /// Mounts, and with `--foreground` stays until it is unmounted.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let settings = flags.settings()?;
-    if flags.foreground || flags.as_daemon { foreground::run(flags, &settings) } else { daemon::start(flags) }
+    if flags.fake {
+        return Ok(());
+    }
+    if flags.foreground || flags.as_daemon { foreground::run(flags, &settings) } else { daemon::start() }
 }
 
 impl Flags {

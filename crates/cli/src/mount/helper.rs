@@ -1,0 +1,77 @@
+//! Being called by mount(8), which runs `mount.TYPE SOURCE DIR [-sfnv] [-N NAMESPACE] [-t TYPE] [-o OPTIONS]`: a link `/sbin/mount.wharf`
+//! to this program makes `mount -t wharf` and lines of fstab(5) work.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What the name of a helper of mount(8) begins with.
+const HELPER: &[u8] = b"mount.";
+
+/// The command line of this process; that of a helper becomes that of `wharf mount`.
+pub fn command_line() -> Vec<OsString> {
+    translate(env::args_os().collect())
+}
+
+fn translate(line: Vec<OsString>) -> Vec<OsString> {
+    let name = line.first().and_then(|program| Path::new(program).file_name());
+    if !name.is_some_and(|name| name.as_bytes().starts_with(HELPER)) {
+        return line;
+    }
+    let mut words = line.into_iter().skip(1);
+    let mut translated: Vec<OsString> = ["wharf", "mount"].map(OsString::from).into();
+    let mut lists = Vec::new();
+    while let Some(word) = words.next() {
+        match word.as_bytes() {
+            // The type is this program's name, and mount(8) has gone to the name space by itself.
+            b"-t" | b"-N" => drop(words.next()),
+            b"-o" => lists.extend(words.next()),
+            [b'-', letters @ ..] if is_cluster(letters) => {
+                // There is no table of mounts to leave out (`n`), and nothing more to tell (`v`).
+                if letters.contains(&b's') {
+                    lists.insert(0, OsString::from("sloppy"));
+                }
+                if letters.contains(&b'f') {
+                    translated.push(OsString::from("--fake"));
+                }
+            }
+            _ => translated.push(word),
+        }
+    }
+    if !lists.is_empty() {
+        translated.extend([OsString::from("-o"), lists.join(OsStr::new(","))]);
+    }
+    translated
+}
+
+/// Whether these are letters that mount(8) may pass together.
+fn is_cluster(letters: &[u8]) -> bool {
+    !letters.is_empty() && letters.iter().all(|letter| b"sfnv".contains(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn translated(line: &str) -> String {
+        let words = translate(line.split(' ').map(OsString::from).collect());
+        words.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn what_mount_8_says_is_said_to_wharf_mount() {
+        assert_eq!(translated("/sbin/mount.wharf h:/x /mnt -o rw,vers=4.2"), "wharf mount h:/x /mnt -o rw,vers=4.2");
+        assert_eq!(translated("mount.fuse.wharf h:/x /mnt -n -v -t fuse.wharf"), "wharf mount h:/x /mnt");
+        assert_eq!(translated("mount.wharf h:/x /mnt -o ro -sfv"), "wharf mount h:/x /mnt --fake -o sloppy,ro");
+        assert_eq!(translated("mount.wharf h:/x /mnt --colour"), "wharf mount h:/x /mnt --colour");
+    }
+
+    #[test]
+    fn command_line_under_another_name_is_left_alone() {
+        assert_eq!(translated("/usr/bin/wharf mount h:/x /mnt -f"), "/usr/bin/wharf mount h:/x /mnt -f");
+        assert_eq!(translate(vec![OsString::from_vec(vec![0xff])]).len(), 1);
+    }
+}

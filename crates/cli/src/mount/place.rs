@@ -1,0 +1,80 @@
+//! Where something is to be mounted.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use super::MountFailure;
+use crate::failure::Failure;
+
+/// What is mounted on this machine, as this process sees it.
+const MOUNTS: &str = "/proc/self/mounts";
+/// The type of our mounts there.
+const TYPE: &[u8] = b"fuse.wharf";
+
+/// Looks whether the directory is there, and whether `source` is not mounted on it already: the kernel would put a second
+/// mount over the first.
+///
+/// # Errors
+/// What is in the way.
+pub fn check(dir: &Path, source: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::Local { path: dir.to_owned(), source: error };
+    let found = fs::metadata(dir).and_then(|metadata| fs::canonicalize(dir).map(|dir| (metadata, dir)));
+    let (metadata, dir) = found.map_err(failed)?;
+    if !metadata.is_dir() {
+        return Err(MountFailure::from(mount::MountError::NotDirectory(dir)).into());
+    }
+    // Where nothing can be seen nothing is known to be in the way.
+    if is_mounted(&fs::read(MOUNTS).unwrap_or_default(), source, &dir) {
+        return Err(MountFailure::Already { origin: source.to_owned(), dir }.into());
+    }
+    Ok(())
+}
+
+fn is_mounted(mounts: &[u8], source: &str, dir: &Path) -> bool {
+    // The last one that was mounted on a directory is the one that is seen there.
+    let mounted = mounts.split(|byte| *byte == b'\n').rev().map(fields).find(|fields| fields[1] == dir);
+    mounted.is_some_and(|[origin, _, kind]| origin == source && kind.as_bytes() == TYPE)
+}
+
+/// Source, directory and type.
+fn fields(line: &[u8]) -> [OsString; 3] {
+    let mut fields = line.split(|byte| *byte == b' ').map(unescaped);
+    std::array::from_fn(|_| fields.next().unwrap_or_default())
+}
+
+/// A field of fstab(5), in which a backslash and three digits to the base of eight are a byte.
+fn unescaped(mut field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    while let [first, rest @ ..] = field {
+        let digits = if *first == b'\\' { rest.get(..3).and_then(|digits| str::from_utf8(digits).ok()) } else { None };
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        bytes.push(byte.unwrap_or(*first));
+        field = if byte.is_some() { &rest[3..] } else { rest };
+    }
+    OsString::from_vec(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &[u8] =
+        b"h:/a /mnt fuse.wharf rw 0 0\nh:/a\\040b /m\\134 fuse.wharf rw 0 0\nh:/a /over fuse.wharf rw 0 0\n\
+        none /over tmpfs rw 0 0\nh:/a /nfs nfs4 rw 0 0\n";
+
+    #[test]
+    fn same_source_on_same_directory_is_seen_and_nothing_else() {
+        for (source, dir, is_there) in [
+            ("h:/a", "/mnt", true),
+            ("h:/a b", "/m\\", true),
+            ("h:/b", "/mnt", false),
+            ("h:/a", "/mnt/x", false),
+            ("h:/a", "/over", false),
+            ("h:/a", "/nfs", false),
+        ] {
+            assert_eq!(is_mounted(MOUNTS, source, Path::new(dir)), is_there, "{source} {dir}");
+        }
+    }
+}
