@@ -43,3 +43,4 @@ mod sync;
 pub use error::{MountError, UnmountError};
 pub use mounted::{Mounted, mount};
 pub use options::{Options, Validity};
+pub use read_ahead::can_read_ahead;

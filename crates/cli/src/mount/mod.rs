@@ -81,6 +81,10 @@ impl Flags {
         }
         settings.mount.is_read_only |= self.read_only;
         settings.mount.source = self.source.to_string();
-        Ok(settings.finish())
+        let mut settings = settings.finish();
+        if mount::can_read_ahead() {
+            settings.leave_reads_to_kernel();
+        }
+        Ok(settings)
     }
 }

@@ -42,6 +42,9 @@ pub struct Caching {
     pub block_bytes: u32,
     /// The most bytes of data that are kept for the whole mount, changed ones among them.
     pub max_bytes: u64,
+    /// The most bytes of a single read that are kept. Those of a larger one are brought to whoever asks for so much at once, who keeps them, as the
+    /// kernel does for `wharf mount`; what was changed or is kept already is read from here all the same.
+    pub max_kept_read_bytes: u64,
     /// The most changed bytes that wait to be written; whoever writes more waits.
     pub max_dirty_bytes: u64,
     /// How far ahead of a sequential reader data is asked for, in bytes; 0 turns it off.
@@ -70,6 +73,7 @@ impl Default for Caching {
             is_direct: false,
             block_bytes: 64 * 1024,
             max_bytes: 256 * 1024 * 1024,
+            max_kept_read_bytes: u64::MAX,
             max_dirty_bytes: 32 * 1024 * 1024,
             read_ahead_bytes: 4 * 1024 * 1024,
             max_entries: 65_536,

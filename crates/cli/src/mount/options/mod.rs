@@ -13,6 +13,9 @@ pub use error::{OptionError, OptionList};
 use names::{ASSIGNMENTS, FLAGS, OTHERS, REFUSED, WITHOUT_EFFECT};
 use value::Value;
 
+/// What the kernel asks for at once when it does not read ahead yet: a little of that is kept here, too, for its neighbours.
+const MAX_KEPT_READ_BYTES: u64 = 128 * 1024;
+
 /// What all options together say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -89,6 +92,14 @@ impl Settings {
         };
         self.mount.read_ahead_bytes = caching.read_ahead_bytes;
         self
+    }
+
+    /// Lets the kernel alone read ahead, and keep what it reads ahead: a second copy here would take as long again.
+    pub fn leave_reads_to_kernel(&mut self) {
+        if !self.mount.is_direct {
+            let caching = &mut self.client.caching;
+            (caching.read_ahead_bytes, caching.max_kept_read_bytes) = (0, MAX_KEPT_READ_BYTES);
+        }
     }
 
     /// What users mount lends nobody its owner's rights (mount(8), `owner` and `group`).

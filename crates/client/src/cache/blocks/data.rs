@@ -47,8 +47,17 @@ impl FileData {
 
     /// Fills `buffer`, unless the file ends.
     pub(crate) async fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        if self.passes(offset, buffer.len() as u64) {
+            return direct::read(&self.io, offset, buffer).await;
+        }
         let mut call = Call::new(self, &self.recorder().block_reads, (offset, buffer.len()));
         self.fill(&mut call, offset, buffer).await
+    }
+
+    /// Whether a read is so large that its bytes are only kept by whoever asks for them.
+    fn passes(&self, offset: u64, bytes: u64) -> bool {
+        bytes > self.io.mount.options().caching.max_kept_read_bytes
+            && self.state().is_servers(self.file, offset, offset.saturating_add(bytes))
     }
 
     /// Fills buffers one after the other, unless the file ends. What is not there is asked for at once for all of them.

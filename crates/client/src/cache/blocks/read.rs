@@ -120,6 +120,17 @@ impl State {
         (found, Step { then: Then::Done, jobs })
     }
 
+    /// Whether all bytes between two places are the server's to tell: some of them are not here, and none was changed here.
+    pub(super) fn is_servers(&self, file: u32, at: u64, end: u64) -> bool {
+        let state = self.file_ref(file);
+        let end = end.min(state.size);
+        if at >= end || end > state.server_size {
+            return false;
+        }
+        let mut indexes = at >> self.config.shift..self.config.blocks_to(end);
+        state.unclean.range(indexes.clone()).next().is_none() && indexes.any(|index| self.find(file, index).is_none())
+    }
+
     fn reader(&mut self, reader: u32) -> &mut Reader {
         match &mut self.readers[reader as usize] {
             Some(reader) => reader,
