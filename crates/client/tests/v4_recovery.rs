@@ -14,7 +14,7 @@ use std::time::Duration;
 use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Version};
 use fake4::Fake;
 use proto::nfs4::{
-    ArgOp, OpenClaim, Res, ResOp, SEQ_STATUS_ADMIN_STATE_REVOKED, SEQ_STATUS_BACKCHANNEL_FAULT,
+    ArgOp, OpNumber, OpenClaim, Res, ResOp, SEQ_STATUS_ADMIN_STATE_REVOKED, SEQ_STATUS_BACKCHANNEL_FAULT,
     SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_DEVID_CHANGED, SEQ_STATUS_LEASE_MOVED, SEQ_STATUS_RESTART_RECLAIM_NEEDED,
     Status as Wire,
 };
@@ -45,6 +45,20 @@ async fn until(mut is_so: impl FnMut() -> bool) {
         }
     };
     tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
+}
+
+#[tokio::test]
+async fn lease_of_nfs40_is_renewed_although_calls_that_renew_none_are_made_all_the_time() {
+    let export = Export::restartable(LEASE);
+    let proxy = Proxy::start(export.address()).await;
+    let mount = mount(proxy.address, Version::V4_0).await;
+    let renewing = async {
+        while proxy.count(OpNumber::Renew as u32) < 3 {
+            mount.getattr(&mount.root().handle).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, renewing).await.expect("the lease runs out");
 }
 
 #[tokio::test]

@@ -222,8 +222,8 @@ impl Client {
     ) -> Result<std::result::Result<Reply, Trouble>> {
         let connection = self.connection();
         let Some(channel) = &session.channel else {
+            // In 4.0 most requests renew no lease (RFC 7530 §9.5).
             let reply = self.wire(connection).call(request).await?;
-            session.renewed();
             return Ok(match reply.status() {
                 status @ Status::StaleClientid => Err(Trouble::SessionLost(status)),
                 _ => Ok(reply),

@@ -10,7 +10,7 @@ pub(super) struct Session {
     pub(super) client: ClientId,
     /// The fore channel; 4.0 has none.
     pub(super) channel: Option<Channel>,
-    /// Whether a call renewed the lease since the renewal looked last.
+    /// Whether a call renewed the lease since the renewal looked last. In 4.0 only RENEW does for certain.
     is_renewed: AtomicBool,
 }
 
