@@ -13,8 +13,9 @@ use client::{File, LockKind, Mount, OpenOptions, Options, Version};
 use proto::Operation;
 use proto::nfs4::{
     ACE_ALLOW, Ace, ArgOp, Bitmap, CallbackArgOp, CbCompound, CbCompoundArgs, CbCompoundReply, CbRecallAnyArgs,
-    CbSequenceArgs, Delegation, OpNumber, Principal, RECALL_ANY_READ_DELEGATION, ReadDelegation, Res, ResOp,
-    SEQ_STATUS_RECALLABLE_STATE_REVOKED, SlotId, SpaceLimit, Stateid, Status as Wire, TestStateidOk, WriteDelegation,
+    CbSequenceArgs, Delegation, OpNumber, Principal, RECALL_ANY_READ_DELEGATION, RECALL_ANY_WRITE_DELEGATION,
+    ReadDelegation, Res, ResOp, SEQ_STATUS_RECALLABLE_STATE_REVOKED, SlotId, SpaceLimit, Stateid, Status as Wire,
+    TestStateidOk, WriteDelegation,
 };
 use real::Export;
 use real::proxy::{Proxy, XID};
@@ -192,7 +193,7 @@ async fn until(mut is_so: impl FnMut() -> bool) {
     tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
 }
 
-/// Asks the client in the server's place to keep no more than `keep` delegations for reading.
+/// Asks the client in the server's place to keep no more than `keep` delegations of each kind.
 async fn recall_any(proxy: &Proxy, keep: u32) -> Wire {
     let slot = SlotId(0);
     let sequence = CbSequenceArgs {
@@ -204,7 +205,7 @@ async fn recall_any(proxy: &Proxy, keep: u32) -> Wire {
         referring_calls: Vec::new(),
     };
     let mut types = Bitmap::EMPTY;
-    types.insert(RECALL_ANY_READ_DELEGATION);
+    [RECALL_ANY_READ_DELEGATION, RECALL_ANY_WRITE_DELEGATION].iter().for_each(|number| types.insert(*number));
     let recall = CbRecallAnyArgs { objects_to_keep: keep, types };
     let operations = vec![CallbackArgOp::CbSequence(sequence), CallbackArgOp::CbRecallAny(recall)];
     let arguments = CbCompoundArgs { tag: b"", minor_version: 1, callback_ident: 0, operations };
@@ -258,8 +259,17 @@ async fn delegation_is_recalled_over_the_connection_that_took_the_place_of_a_los
 
 const DELEGATED: Stateid = Stateid { seqid: 1, other: *b"delegated!!!" };
 
+fn write_delegation() -> WriteDelegation<'static> {
+    let space_limit = SpaceLimit::Size { size_bytes: 0 };
+    WriteDelegation { stateid: DELEGATED, recall: false, space_limit, permissions: everybody() }
+}
+
 /// A fake whose OPENs come with this delegation.
 async fn giving(delegation: Delegation<'static>) -> (Mount, std::sync::Arc<fake4::Fake>) {
+    giving_with(delegation, true).await
+}
+
+async fn giving_with(delegation: Delegation<'static>, uses_delegations: bool) -> (Mount, std::sync::Arc<fake4::Fake>) {
     let (address, fake) = fake4::start(move |operation, _| match operation {
         ArgOp::Open(_) => Some(ResOp::Open(Res::Ok(fake4::opened(delegation)))),
         // It does not even take back what it gave.
@@ -267,7 +277,8 @@ async fn giving(delegation: Delegation<'static>) -> (Mount, std::sync::Arc<fake4
         _ => None,
     })
     .await;
-    (fake4::connect(address, "/").await.unwrap(), fake)
+    let options = Options { uses_delegations, ..fake4::options() };
+    (Mount::connect(&format!("nfs://{address}/").parse().unwrap(), &options).await.unwrap(), fake)
 }
 
 fn everybody() -> Ace<'static> {
@@ -288,9 +299,7 @@ async fn delegation_that_is_recalled_as_it_is_given_is_returned_once_though_the_
 
 #[tokio::test]
 async fn delegation_for_writing_that_nobody_asked_for_is_returned_at_once() {
-    let space_limit = SpaceLimit::Size { size_bytes: 0 };
-    let write = WriteDelegation { stateid: DELEGATED, recall: false, space_limit, permissions: everybody() };
-    let (mount, fake) = giving(Delegation::Write(write)).await;
+    let (mount, fake) = giving_with(Delegation::Write(write_delegation()), false).await;
     mount.open(&mount.root().handle, b"file", &OpenOptions::both()).await.unwrap();
     assert_eq!(fake.count("Delegreturn"), 1);
 }

@@ -1,5 +1,5 @@
-# A file that is read is delegated to the mount, which opens it again without a word, and is called back when a process beside the
-# server writes it.
+# A file that was opened is delegated to the mount, which opens it again without a word, for reading or for writing, and is called
+# back when a process beside the server uses it otherwise.
 case $VERSION in
   3 | 4.0)
     echo "this client holds delegations from 4.1 on"
@@ -10,16 +10,19 @@ esac
 
 # How many calls of a procedure the mount has made.
 calls() { "$WHARF" nfsstat --operations "$MNT" | awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }'; }
+# Runs a line beside the server, which has to take the delegation back.
+recalls() {
+  returned=$(calls DELEGRETURN)
+  in_guest "$1" >answer
+  [ "$(calls DELEGRETURN)" = "$((returned + 1))" ] || { echo "the delegation was not returned for $1"; exit 1; }
+}
 
 in_guest 'echo first >file'
 [ "$(cat "$MNT/file")" = first ]
 before=$(calls OPEN)
 for again in 1 2 3; do [ "$(cat "$MNT/file")" = first ]; done
 [ "$(calls OPEN)" = "$before" ] || { echo "it is opened again: $before, $(calls OPEN)"; exit 1; }
-
-returned=$(calls DELEGRETURN)
-in_guest 'echo second >file'
-[ "$(calls DELEGRETURN)" = "$((returned + 1))" ] || { echo "the delegation was not returned"; exit 1; }
+recalls 'echo second >file'
 [ "$(cat "$MNT/file")" = second ]
 
 # A file that stays open is opened at the server before its delegation goes.
@@ -28,4 +31,22 @@ exec 3<"$MNT/other"
 in_guest 'echo fourth >other'
 [ "$(cat <&3)" = fourth ]
 exec 3<&-
+
+# What was changed under a delegation for writing is there before a process sees the file.
+echo 1 >"$MNT/mine"
+before=$(calls OPEN)
+for again in 2 3 4; do echo $again >>"$MNT/mine"; done
+if [ "$(calls OPEN)" != "$before" ]; then
+  umount "$MNT"
+  echo "for reading; this server gives none for writing"
+  exit 0
+fi
+exec 3>>"$MNT/mine"
+echo 5 >&3
+recalls 'cat mine'
+[ "$(tr '\n' ' ' <answer)" = "1 2 3 4 5 " ]
+echo 6 >&3
+exec 3>&-
+[ "$(in_guest 'tail -n 1 mine')" = 6 ]
 umount "$MNT"
+echo "for reading and writing"

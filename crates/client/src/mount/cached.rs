@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vfs::{Attributes, FileKind};
 
-use super::Mount;
+use super::{Mount, Mounted};
 use crate::cache::{Asked, Caches, DirVersion, FileState, Place, Question};
 use crate::{Entry, Error, Handle, Reason, Result, Rights, Status, Version};
 
@@ -196,5 +196,23 @@ impl Mount {
         let now = self.caches().attributes.turn();
         self.caches().directories.outdate(now, dir);
         now
+    }
+}
+
+/// What the server asks the holder of a delegation for writing.
+impl Mounted {
+    /// Sends everything of a file that is changed by now to the server, and waits until it is there, or was refused.
+    pub(crate) async fn write_back(&self, file: &Handle) {
+        self.caches.blocks.write_back(file).await;
+    }
+
+    /// How long a file is with the changes that are not at the server, if there are any.
+    pub(crate) fn unwritten_size(&self, file: &Handle) -> Option<u64> {
+        self.caches.blocks.unwritten_size(file)
+    }
+
+    /// The attributes of a file as they were learned last, unless this client has changed it since.
+    pub(crate) fn last_attributes(&self, file: &Handle) -> Option<Attributes> {
+        self.caches.attributes.last(file)
     }
 }

@@ -130,7 +130,7 @@ impl Mounted {
         let has_readdirplus = options.version != Version::V2;
         caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
         let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);
-        Ok(Arc::new(Mounted {
+        let mounted = Arc::new(Mounted {
             connections,
             turn,
             v4,
@@ -148,7 +148,9 @@ impl Mounted {
             is_read_plus_proven: AtomicBool::new(false),
             nlm: Nlm::default(),
             is_without_seek: AtomicBool::new(false),
-        }))
+        });
+        mounted.v4.iter().for_each(|client| client.set_mounted(&mounted));
+        Ok(mounted)
     }
 }
 

@@ -114,8 +114,8 @@ pub struct Options {
     pub caching: Caching,
     /// Whether READ_PLUS is used where the version has it (`noreadplus` turns it off).
     pub uses_read_plus: bool,
-    /// Whether files that are read are delegated to the client where the server does that (NFSv4.1 and later): what is known of
-    /// them is believed, and they are opened without asking, until the server wants them back.
+    /// Whether files are delegated to the client where the server does that (NFSv4.1 and later): what is known of them is
+    /// believed, and they are opened without asking, until the server wants them back.
     pub uses_delegations: bool,
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use xdr::{Decode, Encode, Encoder};
 
 use super::back_slots::{BackSlots, Place};
+use super::cb_getattr::{self, Answer};
 use super::client::{Client, Inner};
 use crate::connection::BackCalls;
 use crate::core::BackEvent;
@@ -50,7 +51,7 @@ pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) 
         match event {
             BackEvent::Replaced => client.bind_stream(number),
             BackEvent::Call(message) => {
-                if let Some(reply) = answer(&message, &client) {
+                if let Some(reply) = answer(&message, &client).await {
                     calls.answer(reply);
                 }
             }
@@ -59,7 +60,7 @@ pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) 
 }
 
 /// The reply to a call, unless it is none.
-fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
+async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
     let call = match Call::parse(message) {
         Ok(call) => call,
         Err(CallError::NotACall(_)) => return None,
@@ -75,7 +76,10 @@ fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
         1 => {
             let mut arguments = call.arguments;
             Some(match CbCompoundArgs::decode(&mut arguments) {
-                Ok(compound) => success(xid, &carry_out(&compound, client)),
+                Ok(compound) => {
+                    let told = cb_getattr::answers(&compound.operations, client).await;
+                    success(xid, &carry_out(&compound, &told, client))
+                }
                 Err(_) => rejection(xid, Some(Rejection::GarbageArguments)),
             })
         }
@@ -101,7 +105,7 @@ fn rejection(xid: Xid, rejection: Option<Rejection>) -> Bytes {
 }
 
 /// Carries out a CB_COMPOUND, and gives its results as they are sent.
-fn carry_out(compound: &CbCompoundArgs<'_>, client: &Client) -> Vec<u8> {
+fn carry_out(compound: &CbCompoundArgs<'_>, told: &[Answer], client: &Client) -> Vec<u8> {
     if compound.minor_version != client.minor_version().number() {
         return encode(compound, Status::MinorVersMismatch, Vec::new());
     }
@@ -118,7 +122,7 @@ fn carry_out(compound: &CbCompoundArgs<'_>, client: &Client) -> Vec<u8> {
         Ok(Place::Again(results)) => results,
         Ok(Place::New(ok)) => {
             let first = CallbackResOp::CbSequence(Res::Ok(ok));
-            let results = carry_out_all(compound, first, operations, client);
+            let results = carry_out_all(compound, first, operations.iter().zip(&told[1..]), client);
             keep(client, sequence, &results);
             results
         }
@@ -133,12 +137,12 @@ fn keep(client: &Client, sequence: &CbSequenceArgs, results: &[u8]) {
 fn carry_out_all<'a>(
     compound: &CbCompoundArgs<'a>,
     first: CallbackResOp<'a>,
-    operations: &[CallbackArgOp<'a>],
+    operations: impl Iterator<Item = (&'a CallbackArgOp<'a>, &'a Answer)>,
     client: &Client,
 ) -> Vec<u8> {
     let mut results = vec![first];
-    for operation in operations {
-        let (status, result) = one(operation, client);
+    for (operation, told) in operations {
+        let (status, result) = one(operation, told, client);
         results.push(result);
         if status != Status::Ok {
             return encode(compound, status, results);
@@ -155,7 +159,7 @@ fn encode(compound: &CbCompoundArgs<'_>, status: Status, results: Vec<CallbackRe
 
 /// One operation of a callback. A recall of what the client does not know may have overtaken the reply to the OPEN that it came
 /// with (RFC 8881 §10.2.1).
-fn one<'a>(operation: &CallbackArgOp<'_>, client: &Client) -> (Status, CallbackResOp<'a>) {
+fn one<'a>(operation: &CallbackArgOp<'_>, told: &'a Answer, client: &Client) -> (Status, CallbackResOp<'a>) {
     use CallbackArgOp as Arg;
     use CallbackResOp as Result;
     let plain = |status: Status| if status == Status::Ok { Res::Ok(()) } else { Res::Fail(status) };
@@ -181,7 +185,12 @@ fn one<'a>(operation: &CallbackArgOp<'_>, client: &Client) -> (Status, CallbackR
             client.0.callbacks.lock_freed.notify_waiters();
             (Status::Ok, Result::CbNotifyLock)
         }
-        Arg::CbGetattr(_) => return (Status::BadHandle, Result::CbGetattr(Res::Fail(Status::BadHandle))),
+        Arg::CbGetattr(_) => {
+            return match told {
+                Ok(told) => (Status::Ok, Result::CbGetattr(Res::Ok(told.fattr()))),
+                Err(status) => (*status, Result::CbGetattr(Res::Fail(*status))),
+            };
+        }
         Arg::CbSequence(_) => {
             return (Status::SequencePos, Result::CbSequence(Res::Fail(Status::SequencePos)));
         }

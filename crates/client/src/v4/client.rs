@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
@@ -20,6 +20,7 @@ use super::watch::Watch;
 use super::wire::Wire;
 use crate::connection::Connection;
 use crate::core::{Failure, Transport};
+use crate::mount::Mounted;
 use crate::{Error, Lie, Options, Reason, Result, Version};
 
 /// How often one call is sent anew because the session was lost, the connection not bound, or the server not ready.
@@ -66,6 +67,8 @@ pub(super) struct Inner {
     /// How many slots are asked for.
     pub(super) slots: u32,
     pub(super) is_hard: bool,
+    /// What keeps the files' data and attributes, if anything does.
+    mounted: OnceLock<Weak<Mounted>>,
 }
 
 /// Why a request was not carried out, and what helps.
@@ -119,6 +122,7 @@ impl Client {
             offloads: Offloads::default(),
             slots,
             is_hard: options.is_hard,
+            mounted: OnceLock::new(),
         };
         let client = Client(Arc::new(inner));
         client.begin().await?;
@@ -128,6 +132,16 @@ impl Client {
     /// The minor version.
     pub fn minor_version(&self) -> MinorVersion {
         self.0.minor
+    }
+
+    /// Notes what is mounted by this client: what it has changed is written before a delegation goes.
+    pub(crate) fn set_mounted(&self, mounted: &Arc<Mounted>) {
+        // A client is of one mount.
+        let _ = self.0.mounted.set(Arc::downgrade(mounted));
+    }
+
+    pub(super) fn mounted(&self) -> Option<Arc<Mounted>> {
+        self.0.mounted.get()?.upgrade()
     }
 
     /// The connections, which share the session.

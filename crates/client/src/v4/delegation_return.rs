@@ -75,8 +75,13 @@ impl Client {
         }
     }
 
-    /// Opens at the server what was opened under a delegation, and returns it.
+    /// Writes what was changed under a delegation, opens at the server what was opened under it, and returns it (RFC 8881 §10.4.4).
     async fn give_back(&self, delegation: &Delegation) -> Result<()> {
+        if delegation.kind == Kind::Write
+            && let Some(mounted) = self.mounted()
+        {
+            mounted.write_back(&delegation.handle).await;
+        }
         for _ in 1..MAX_TRIES {
             let session = self.session();
             match self.give_back_in(&session, delegation).await {
@@ -111,10 +116,15 @@ impl Client {
             if test_stateid(self, session, delegation.stateid).await? == Status::Ok {
                 continue;
             }
-            self.0.delegations.take(&delegation.handle, delegation.stateid);
-            // What it does not know it need not forget.
-            let _ = free_stateid(self, session, delegation.stateid).await;
+            self.lose_delegation(session, &delegation.handle, delegation.stateid).await;
         }
         Ok(())
+    }
+
+    /// Forgets a delegation that the server took away, and lets the server forget it.
+    pub(super) async fn lose_delegation(&self, session: &Arc<Session>, file: &Handle, stateid: Stateid) {
+        self.0.delegations.take(file, stateid);
+        // What it does not know it need not forget.
+        let _ = free_stateid(self, session, stateid).await;
     }
 }

@@ -5,11 +5,11 @@
 //! opened at the server before it goes.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use proto::nfs4::{DelegationType, Stateid};
+use proto::nfs4::{DelegationType, SHARE_ACCESS_READ, Stateid};
 
 use super::open::Target;
 use crate::Handle;
@@ -17,6 +17,8 @@ use crate::cache::Order;
 
 /// The most delegations that are held; what was used longest ago is returned for a new one.
 const MAX_DELEGATIONS: usize = 4096;
+/// The server has to be asked who may open a file: a bit that OPEN's access has not.
+const MUST_ASK: u32 = 1 << 31;
 
 /// What a delegation allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,18 +56,39 @@ struct Table {
     lease_until: Instant,
 }
 
+/// What an OPEN came with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grant {
+    pub(super) kind: Kind,
+    pub(super) stateid: Stateid,
+    /// What the server let the file be opened for.
+    pub(super) access: u32,
+    /// The file's change attribute then.
+    pub(super) change: u64,
+}
+
 /// One delegation.
 #[derive(Debug)]
 pub(super) struct Delegation {
     pub(super) handle: Handle,
     pub(super) kind: Kind,
     pub(super) stateid: Stateid,
+    /// The file's change attribute when it was delegated.
+    pub(super) change: u64,
     /// The name by which it was found, and its directory.
     name: Option<(Handle, Vec<u8>)>,
-    /// Whether the server let the file be opened, and nothing was done since that may change that.
-    is_open_allowed: AtomicBool,
+    /// What the server let the file be opened for, and [`MUST_ASK`] once something was done that may change that.
+    allowed: AtomicU32,
     /// Whether it was used since somebody looked last.
     is_used: AtomicBool,
+}
+
+impl Delegation {
+    fn allows(&self, access: u32) -> bool {
+        let allowed = self.allowed.load(Ordering::Relaxed);
+        let is_meant = self.kind == Kind::Write || access == SHARE_ACCESS_READ;
+        is_meant && allowed & MUST_ASK == 0 && access & !allowed == 0
+    }
 }
 
 impl Default for Delegations {
@@ -76,24 +99,20 @@ impl Default for Delegations {
 }
 
 impl Delegations {
-    /// Notes a delegation that came with an OPEN. Gives what has to be returned for it, if there are too many.
-    pub(super) fn grant(
-        &self,
-        kind: Kind,
-        file: &Handle,
-        stateid: Stateid,
-        target: Option<&Target>,
-    ) -> Option<Arc<Delegation>> {
+    /// Notes a delegation that came with an OPEN. Gives what has to be returned for it: an earlier one of the file, and one more if
+    /// there are too many.
+    pub(super) fn grant(&self, grant: &Grant, file: &Handle, target: Option<&Target>) -> Vec<Arc<Delegation>> {
         let name = match target {
             Some(Target::Name { dir, name }) => Some((*dir, name.clone())),
             Some(Target::File(_)) | None => None,
         };
         let delegation = Delegation {
             handle: *file,
-            kind,
-            stateid,
+            kind: grant.kind,
+            stateid: grant.stateid,
+            change: grant.change,
             name: name.clone(),
-            is_open_allowed: AtomicBool::new(true),
+            allowed: AtomicU32::new(grant.access),
             is_used: AtomicBool::new(true),
         };
         let mut table = self.lock();
@@ -102,7 +121,8 @@ impl Delegations {
         table.names.extend(name.map(|name| (name, *file)));
         let excess = if table.held.len() > MAX_DELEGATIONS { table.pop() } else { None };
         self.count.store(table.held.len(), Ordering::Relaxed);
-        excess
+        let replaced = earlier.filter(|earlier| earlier.stateid.other != grant.stateid.other);
+        replaced.into_iter().chain(excess).collect()
     }
 
     /// What is held of a file while the lease lasts.
@@ -119,8 +139,13 @@ impl Delegations {
         Some(Arc::clone(delegation))
     }
 
-    /// What is held of the file that is to be opened, if the server need not be asked whether it may be.
-    pub(super) fn to_open(&self, target: &Target) -> Option<Arc<Delegation>> {
+    /// The delegation for writing of a file, which the server asks about as long as it has not got it back.
+    pub(super) fn for_writing(&self, file: &Handle) -> Option<Arc<Delegation>> {
+        self.lock().held.get(file).filter(|delegation| delegation.kind == Kind::Write).cloned()
+    }
+
+    /// What is held of the file that is to be opened for `access`, if the server need not be asked whether it may be.
+    pub(super) fn to_open(&self, target: &Target, access: u32) -> Option<Arc<Delegation>> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -128,7 +153,7 @@ impl Delegations {
             Target::File(file) => *file,
             Target::Name { dir, name } => self.named(dir, name)?,
         };
-        self.held(&file).filter(|delegation| delegation.is_open_allowed.load(Ordering::Relaxed))
+        self.held(&file).filter(|delegation| delegation.allows(access))
     }
 
     fn named(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
@@ -142,12 +167,19 @@ impl Delegations {
         }
     }
 
+    /// Notes what else the server let a file be opened for.
+    pub(super) fn allow(&self, file: &Handle, access: u32) {
+        if let Some(delegation) = self.held(file) {
+            delegation.allowed.fetch_or(access, Ordering::Relaxed);
+        }
+    }
+
     /// Notes that this client may have changed who may open a file.
     pub(super) fn ask_before_opening(&self, file: &Handle) {
         if self.count.load(Ordering::Relaxed) > 0
             && let Some(delegation) = self.lock().held.get(file)
         {
-            delegation.is_open_allowed.store(false, Ordering::Relaxed);
+            delegation.allowed.fetch_or(MUST_ASK, Ordering::Relaxed);
         }
     }
 
@@ -243,6 +275,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proto::nfs4::{SHARE_ACCESS_BOTH, SHARE_ACCESS_WRITE};
 
     const LEASE: Duration = Duration::from_secs(90);
 
@@ -260,23 +293,27 @@ mod tests {
         Target::Name { dir: handle(0), name: name.to_vec() }
     }
 
+    fn grant(number: u32) -> Grant {
+        Grant { kind: Kind::Read, stateid: stateid(number), access: SHARE_ACCESS_READ, change: 0 }
+    }
+
     fn granted() -> Delegations {
         let delegations = Delegations::default();
         delegations.renewed(Instant::now(), LEASE);
-        assert!(delegations.grant(Kind::Read, &handle(1), stateid(1), Some(&target(b"one"))).is_none());
+        assert!(delegations.grant(&grant(1), &handle(1), Some(&target(b"one"))).is_empty());
         delegations
     }
 
     #[test]
     fn file_is_opened_by_its_name_and_by_its_handle_until_somebody_changes_what_counts() {
         let delegations = granted();
-        assert!(delegations.to_open(&target(b"one")).is_some());
-        assert!(delegations.to_open(&target(b"other")).is_none());
+        assert!(delegations.to_open(&target(b"one"), SHARE_ACCESS_READ).is_some());
+        assert!(delegations.to_open(&target(b"other"), SHARE_ACCESS_READ).is_none());
         delegations.forget_name(&handle(0), b"one");
-        assert!(delegations.to_open(&target(b"one")).is_none());
-        assert!(delegations.to_open(&Target::File(handle(1))).is_some());
+        assert!(delegations.to_open(&target(b"one"), SHARE_ACCESS_READ).is_none());
+        assert!(delegations.to_open(&Target::File(handle(1)), SHARE_ACCESS_READ).is_some());
         delegations.ask_before_opening(&handle(1));
-        assert!(delegations.to_open(&Target::File(handle(1))).is_none());
+        assert!(delegations.to_open(&Target::File(handle(1)), SHARE_ACCESS_READ).is_none());
         assert!(delegations.held(&handle(1)).is_some());
     }
 
@@ -294,21 +331,43 @@ mod tests {
         let delegations = granted();
         assert!(delegations.take(&handle(1), stateid(2)).is_none());
         assert!(delegations.take(&handle(1), Stateid { seqid: 7, ..stateid(1) }).is_some());
-        assert!(delegations.to_open(&target(b"one")).is_none());
+        assert!(delegations.to_open(&target(b"one"), SHARE_ACCESS_READ).is_none());
     }
 
     #[test]
     fn what_was_used_longest_ago_goes_first() {
         let delegations = granted();
-        (2..=4).for_each(|number| drop(delegations.grant(Kind::Read, &handle(number), stateid(number), None)));
+        (2..=4).for_each(|number| drop(delegations.grant(&grant(number), &handle(number), None)));
         delegations.held(&handle(2));
         let taken: Vec<Handle> = delegations.take_excess(2, &[Kind::Read]).iter().map(|one| one.handle).collect();
         assert_eq!(taken, [handle(1), handle(3)]);
         assert!(delegations.take_excess(0, &[Kind::Write]).is_empty());
         for number in 10..10 + MAX_DELEGATIONS as u32 - 2 {
-            assert!(delegations.grant(Kind::Read, &handle(number), stateid(number), None).is_none());
+            assert!(delegations.grant(&grant(number), &handle(number), None).is_empty());
         }
-        let one_more = delegations.grant(Kind::Read, &handle(9), stateid(9), None);
-        assert_eq!(one_more.map(|one| one.handle), Some(handle(4)));
+        let one_more = delegations.grant(&grant(9), &handle(9), None);
+        assert_eq!(one_more.iter().map(|one| one.handle).collect::<Vec<_>>(), [handle(4)]);
+    }
+
+    #[test]
+    fn file_is_opened_for_what_the_server_let_it_be_opened_for_and_an_earlier_delegation_goes_back() {
+        let delegations = granted();
+        let file = Target::File(handle(1));
+        assert!(delegations.to_open(&file, SHARE_ACCESS_READ).is_some());
+        assert!(delegations.to_open(&file, SHARE_ACCESS_BOTH).is_none());
+        assert!(delegations.for_writing(&handle(1)).is_none());
+        let write = Grant { kind: Kind::Write, access: SHARE_ACCESS_BOTH, ..grant(2) };
+        let replaced = delegations.grant(&write, &handle(1), None);
+        assert_eq!(replaced.iter().map(|one| one.stateid).collect::<Vec<_>>(), [stateid(1)]);
+        assert!(delegations.to_open(&file, SHARE_ACCESS_BOTH).is_some());
+        delegations.grant(&Grant { access: SHARE_ACCESS_WRITE, ..write }, &handle(1), None);
+        assert!(delegations.to_open(&file, SHARE_ACCESS_READ).is_none());
+        delegations.allow(&handle(1), SHARE_ACCESS_READ);
+        assert!(delegations.to_open(&file, SHARE_ACCESS_BOTH).is_some());
+        delegations.ask_before_opening(&handle(1));
+        delegations.allow(&handle(1), SHARE_ACCESS_BOTH);
+        assert!(delegations.to_open(&file, SHARE_ACCESS_READ).is_none(), "the answer may be older than the change");
+        assert!(delegations.for_writing(&handle(1)).is_some());
+        assert!(delegations.grant(&write, &handle(1), None).is_empty(), "it is the same one");
     }
 }

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use buffer::Buffer;
 use proto::nfs4::{
     ArgOp, Component, CreateHow, Delegation, Getattr, GetattrArgs, Getfh, MinorVersion, Open, OpenArgs, OpenClaim,
-    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, StateOwner, Stateid, Status, WANT_NO_DELEG, WANT_NO_PREFERENCE,
+    OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, Status, WANT_NO_DELEG,
+    WANT_NO_PREFERENCE,
 };
 use vfs::{CreateMode, SetAttributes};
 
 use super::client::{Attempts, Client};
-use super::delegations::Kind;
+use super::delegations::{Grant, Kind};
 use super::delegreturn::delegreturn;
 use super::open_confirm::open_confirm;
 use super::open_file::{OpenFile, Share, is_session_lost};
@@ -137,9 +138,16 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
     results.ok::<Putfh, _>()?;
     let ok = opened(results.next::<Open>()?, owner, &reply)?;
     let handle = Handle::from(results.ok::<Getfh, _>()?);
-    let granting = Granting { session: None, target: Some(&opening.target) };
+    let found = results.ok::<Getattr, _>();
+    let found = found.and_then(|found| attributes::neutral(&found).map_err(|reason| reply.error(reason)));
+    let granting = Granting {
+        session: None,
+        target: Some(&opening.target),
+        access: opening.share.access,
+        change: found.as_ref().ok().map(|found| found.change),
+    };
     let stateid = settle(client, &granting, (&handle, &ok), owner).await?;
-    let found = attributes::neutral(&results.ok::<Getattr, _>()?).map_err(|reason| reply.error(reason))?;
+    let found = found?;
     let dir_change = match opening.create {
         Some(_) => dir_change::read_named(&mut results, ok.change),
         None => DirChange::default(),
@@ -167,6 +175,10 @@ pub(super) struct Granting<'a> {
     pub(super) session: Option<&'a Arc<Session>>,
     /// How the file was found, if that is certain.
     pub(super) target: Option<&'a Target>,
+    /// What it was opened for.
+    pub(super) access: u32,
+    /// The file's change attribute, as far as the server told it.
+    pub(super) change: Option<u64>,
 }
 
 /// Does what the server asks for behind an OPEN: the owner is confirmed, a delegation that nobody wanted given back.
@@ -182,19 +194,21 @@ pub(super) async fn settle(
         Delegation::Write(delegation) => Some((Kind::Write, delegation.stateid, delegation.recall)),
         Delegation::None | Delegation::NoneExt(_) => None,
     };
-    match delegation {
-        Some((kind @ Kind::Read, stateid, is_recalled)) if client.takes_delegations() => {
-            client.give_back_soon(client.0.delegations.grant(kind, handle, stateid, granting.target));
+    let wanted = granting.change.filter(|_| client.takes_delegations());
+    match (delegation, wanted) {
+        (Some((kind, stateid, is_recalled)), Some(change)) => {
+            let grant = Grant { kind, stateid, access: granting.access, change };
+            client.give_back_soon(client.0.delegations.grant(&grant, handle, granting.target));
             if is_recalled {
                 client.recall(handle, stateid);
             }
         }
-        Some((_, stateid, _)) => match delegreturn(client, session, handle, stateid).await {
+        (Some((_, stateid, _)), None) => match delegreturn(client, session, handle, stateid).await {
             // What the server does not take back is not there.
             Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
             other => other?,
         },
-        None => {}
+        (None, _) => client.0.delegations.allow(handle, granting.access),
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
         return open_confirm(client, session, (handle, ok.stateid), owner).await;
@@ -208,11 +222,11 @@ impl Client {
         self.0.uses_delegations && self.minor_version().has_sessions()
     }
 
-    /// What is to be done with a file, and from 4.1 on whether a delegation would do: for what is read alone, where the server can
-    /// ask for it back.
+    /// What is to be done with a file, and from 4.1 on whether a delegation would do: where the server can ask for it back, unless
+    /// others are to be kept from the file, which the server does.
     fn wishes(&self, session: &Session, share: Share) -> u32 {
         let has_back_channel = session.channel.as_ref().is_some_and(|channel| channel.has_back_channel);
-        match share == Share::READ && has_back_channel && self.takes_delegations() {
+        match share.deny == SHARE_DENY_NONE && has_back_channel && self.takes_delegations() {
             true => share.access | WANT_NO_PREFERENCE,
             false => access(share, self.minor_version()),
         }
@@ -220,11 +234,11 @@ impl Client {
 
     /// Opens a file that the server has delegated, without asking it.
     pub(crate) fn open_delegated(&self, target: &Target, share: Share) -> Option<Arc<OpenFile>> {
-        if share != Share::READ {
+        if share.deny != SHARE_DENY_NONE {
             return None;
         }
         let delegations = &self.0.delegations;
-        let delegation = delegations.to_open(target)?;
+        let delegation = delegations.to_open(target, share.access)?;
         let opening = Opening { target: Target::File(delegation.handle), share, create: None };
         let file = OpenFile::delegated(self.clone(), &delegation, &opening, self.0.opens.take_owner());
         // Whoever takes it to return it looks for such files afterwards, so that this one is seen by one of both.

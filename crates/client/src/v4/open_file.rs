@@ -1,9 +1,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proto::nfs4::{
-    ArgOp, DelegationType, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, SHARE_ACCESS_BOTH, SHARE_ACCESS_READ,
-    SHARE_ACCESS_WRITE, SHARE_DENY_BOTH, SHARE_DENY_NONE, SHARE_DENY_READ, SHARE_DENY_WRITE, StateOwner, Stateid,
-    Status,
+    ArgOp, DelegationType, Getattr, GetattrArgs, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, SHARE_ACCESS_BOTH,
+    SHARE_ACCESS_READ, SHARE_ACCESS_WRITE, SHARE_DENY_BOTH, SHARE_DENY_NONE, SHARE_DENY_READ, SHARE_DENY_WRITE,
+    StateOwner, Stateid, Status,
 };
 
 use super::client::Client;
@@ -14,10 +14,10 @@ use super::held_locks::HeldLocks;
 use super::lock::relock;
 use super::open::{Granting, Opening, Target, access, opened, settle};
 use super::owner::Owner;
-use super::putfh;
 use super::request::Request;
 use super::session::Session;
 use super::test_stateid::test_stateid;
+use super::{attributes, putfh};
 use crate::patience::Patience;
 use crate::{Error, Handle, Reason, Result};
 
@@ -154,7 +154,15 @@ impl OpenFile {
         if recovery.must_reclaim {
             self.client.reclaim(&mut recovery, &session).await?;
         }
-        if self.era() != era { Ok(()) } else { self.open_again(&session, Again::Anew).await }
+        if self.era() != era {
+            return Ok(());
+        }
+        let stateid = self.held().stateid;
+        if self.is_open_by(stateid) {
+            // The server took the delegation away.
+            self.client.lose_delegation(&session, &self.handle, stateid).await;
+        }
+        self.open_again(&session, Again::Anew).await
     }
 
     /// In 4.0 there is no session that tells of a restart: a stateid of before it does (RFC 7530 §9.6.2).
@@ -202,7 +210,7 @@ impl OpenFile {
     /// # Errors
     /// As those of [`OpenFile::reclaim`].
     pub(super) async fn claim(&self, session: &Arc<Session>, delegation: Stateid) -> Result<()> {
-        if !self.held().is_delegated {
+        if !self.is_open_by(delegation) {
             return Ok(());
         }
         match self.open_again(session, Again::Delegated(delegation)).await {
@@ -214,6 +222,12 @@ impl OpenFile {
             }
             other => other,
         }
+    }
+
+    /// Whether it is open by this delegation alone.
+    fn is_open_by(&self, delegation: Stateid) -> bool {
+        let held = self.held();
+        held.is_delegated && held.stateid.other == delegation.other
     }
 
     /// Makes sure that the server knows the open, which locks belong to.
@@ -327,19 +341,26 @@ impl OpenFile {
         let name = owner.open_name();
         let arguments = OpenArgs {
             seqid: owner.open_seqid,
-            share_access: access(self.share, client.minor_version()),
+            share_access: match again {
+                // Who wants no delegation is not given back the one that it had.
+                Again::Reclaim(Some(_)) => self.share.access,
+                _ => access(self.share, client.minor_version()),
+            },
             share_deny: self.share.deny,
             owner: StateOwner { client: session.client, owner: name.as_bytes() },
             how: OpenHow::NoCreate,
             claim,
         };
-        let operations = [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh];
+        let file = ArgOp::Getattr(GetattrArgs { request: attributes::ALL });
+        let operations = [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh, file];
         let reply = client.call_in(session, &Request::changing("OPEN", &operations)).await?;
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
         let ok = opened(results.next::<Open>()?, owner, &reply)?;
         let found = Handle::from(results.ok::<Getfh, _>()?);
-        let granting = Granting { session: Some(session), target: None };
+        let found_now = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
+        let change = found_now.map(|found| found.change);
+        let granting = Granting { session: Some(session), target: None, access: self.share.access, change };
         let stateid = settle(client, &granting, (&found, &ok), owner).await?;
         if found == self.handle || has_handles {
             return Ok(stateid);
@@ -388,6 +409,7 @@ pub(crate) fn is_about_state(error: &Error) -> bool {
         Status::StaleStateid,
         Status::Expired,
         Status::AdminRevoked,
+        Status::DelegRevoked,
         Status::StaleClientid,
     ];
     error.v4_status().is_some_and(|status| lost.contains(&status))

@@ -19,7 +19,9 @@ pub(crate) async fn setattr_as(
     stateid: Stateid,
     set: &SetAttributes,
 ) -> Result<Attributes> {
-    client.0.delegations.ask_before_opening(file);
+    if set.mode.is_some() || set.uid.is_some() || set.gid.is_some() {
+        client.0.delegations.ask_before_opening(file);
+    }
     let mut buffer = Buffer::new();
     let arguments = SetattrArgs { stateid, attributes: attributes::wire_set(set, &mut buffer) };
     let request = GetattrArgs { request: attributes::ALL };

@@ -19,8 +19,6 @@ use crate::Result;
 
 /// How long the same bits are left alone after they were seen to.
 const MIN_PAUSE: Duration = Duration::from_secs(5);
-/// The most open files that are looked at to find out what moved.
-const MAX_LOOKS: usize = 64;
 
 /// Some state is gone: which, TEST_STATEID tells.
 const REVOKED: u32 = SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED
@@ -124,16 +122,18 @@ impl Client {
     /// Finds out which files the server took away, lets it forget them and opens them anew.
     async fn check_all(&self, session: &Arc<Session>) -> Result<()> {
         let _recovery = self.0.recovery.lock().await;
+        // Nobody opens a file any more by a delegation that is gone.
+        self.check_delegations(session).await?;
         for file in self.0.opens.files() {
             file.check(session).await?;
         }
-        self.check_delegations(session).await
+        Ok(())
     }
 
     /// Meets the file systems that moved, so that the server knows that the client knows (RFC 8881 §11.11.9.2). Whoever uses
     /// such a file is told where it is.
     async fn look_for_moved(&self) {
-        for file in self.0.opens.files().into_iter().take(MAX_LOOKS) {
+        for file in self.0.opens.files() {
             if let Err(error) = getattr(self, &file.handle).await {
                 tracing::warn!(server = %self.0.server, %error, "an open file is not there any more");
             }

@@ -22,7 +22,7 @@ mod writer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Caching, Sizes};
+use crate::{Caching, Handle, Sizes};
 use config::Config;
 pub(crate) use data::FileData;
 use state::State;
@@ -50,6 +50,34 @@ impl BlockCache {
             };
             progress.await;
         }
+    }
+
+    /// Waits until everything of a file that is changed by now is at the server, or was refused.
+    pub(crate) async fn write_back(&self, handle: &Handle) {
+        let to = {
+            let mut state = self.lock();
+            let Some(file) = state.find_file(handle) else { return };
+            state.want_written(file, false)
+        };
+        loop {
+            let progress = {
+                let state = self.lock();
+                // A file that is forgotten meanwhile has no changes.
+                let Some(file) = state.find_file(handle) else { return };
+                if state.is_written(file, to, false) {
+                    return;
+                }
+                Arc::clone(&state.file_ref(file).late.progress).notified_owned()
+            };
+            progress.await;
+        }
+    }
+
+    /// How long a file is with the changes that are not at the server, if there are any.
+    pub(crate) fn unwritten_size(&self, handle: &Handle) -> Option<u64> {
+        let state = self.lock();
+        let file = state.find_file(handle)?;
+        (!state.is_written(file, state.newest_change, false)).then(|| state.file_ref(file).size)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -143,6 +143,11 @@ impl State {
         (file, reader)
     }
 
+    /// The file of this handle, if anything is known of it.
+    pub(super) fn find_file(&self, handle: &Handle) -> Option<u32> {
+        self.by_handle.get(handle).copied()
+    }
+
     fn new_file(&mut self, handle: &Handle) -> u32 {
         let state = FileState {
             handle: *handle,
