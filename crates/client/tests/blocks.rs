@@ -137,6 +137,10 @@ async fn direct_transfers_are_larger_than_one_call() {
     let data: Vec<u8> = (0..300_001u32).map(|byte| (byte % 251) as u8).collect();
     file.write_at(5, &data).await.unwrap();
     assert_eq!(contents(&file).await[5..], data);
+    let (mut first, mut second) = (vec![0; 10_000], vec![0; 20_000]);
+    let mut buffers = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut []), IoSliceMut::new(&mut second)];
+    assert_eq!(file.read_vectored_at(300_006 - 25_000, &mut buffers).await.unwrap(), 25_000);
+    assert_eq!([first, second[..15_000].to_vec()].concat(), data[data.len() - 25_000..]);
 }
 
 #[tokio::test]

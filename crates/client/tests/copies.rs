@@ -170,6 +170,24 @@ async fn long_copy_goes_on_behind_its_reply_and_its_end_is_told() {
 }
 
 #[tokio::test]
+async fn what_is_read_while_a_long_copy_goes_on_is_not_kept() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    make(&mount, b"long", 32 * MIB, &[(0, vec![3; 32 << 20])]).await;
+    make(&mount, b"copy", 32 * MIB, &[]).await;
+    let source = mount.open(&mount.root().handle, b"long", &OpenOptions::read()).await.unwrap();
+    let target = mount.open(&mount.root().handle, b"copy", &OpenOptions::both()).await.unwrap();
+    let (mut buffer, last) = (vec![0; MIB as usize], 31 * MIB);
+    let copying = target.begin_copy(&source, 0, 0, 32 * MIB).await.unwrap();
+    assert!(copying.goes_on());
+    // Most of the time the copy has not come so far yet.
+    target.read_at(last, &mut buffer).await.unwrap();
+    copying.end(|_| ()).await.unwrap();
+    assert_eq!(target.read_at(last, &mut buffer).await.unwrap(), buffer.len());
+    assert!(buffer.iter().all(|byte| *byte == 3));
+}
+
+#[tokio::test]
 async fn copy_that_nobody_waits_for_is_cancelled() {
     let export = Export::start();
     let proxy = Proxy::start(export.address()).await;

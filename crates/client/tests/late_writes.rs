@@ -10,6 +10,7 @@ use std::time::Duration;
 use client::{Caching, File, Mount, OpenOptions, Options, Status};
 use fake::{Answer, FILE, Question, basics, fattr, handle, results, serve};
 use proto::nfs3::{self, FileType, Res, StableHow, WccData};
+use vfs::{CreateMode, SetAttributes};
 
 const BLOCK: usize = 4096;
 
@@ -49,6 +50,12 @@ impl Disk {
         }
         if question.is::<nfs3::Write>() {
             return Some(self.write(&question.arguments::<nfs3::Write>()));
+        }
+        if question.is::<nfs3::Create>() {
+            (self.memory, self.stable) = (Vec::new(), Vec::new());
+            let attributes = Some(fattr(FileType::Regular, 0));
+            let ok = nfs3::CreateOk { object: Some(handle(FILE)), attributes, dir_wcc: WccData::default() };
+            return Some(results(Res::<_, WccData>::Ok(ok)));
         }
         if question.is::<nfs3::Commit>() {
             self.commits += 1;
@@ -93,15 +100,19 @@ impl Disk {
 }
 
 async fn open(caching: Caching, disk: Disk) -> (File, Arc<Mutex<Disk>>) {
+    let (mount, disk) = connect(Options { caching, ..fake::options() }, disk).await;
+    let file = mount.open(&mount.root().handle, b"file", &OpenOptions::both()).await.unwrap();
+    (file, disk)
+}
+
+async fn connect(options: Options, disk: Disk) -> (Mount, Arc<Mutex<Disk>>) {
     let disk = Arc::new(Mutex::new(disk));
     let server = Arc::clone(&disk);
     let address =
         serve(move |question| server.lock().unwrap().answer(question).unwrap_or_else(|| basics(question))).await;
-    let caching = Caching { block_bytes: BLOCK as u32, ..caching };
-    let options = Options { caching, ..fake::options() };
-    let mount = Mount::connect(&format!("nfs://{address}/export").parse().unwrap(), &options).await.unwrap();
-    let file = mount.open(&mount.root().handle, b"file", &OpenOptions::both()).await.unwrap();
-    (file, disk)
+    let caching = Caching { block_bytes: BLOCK as u32, ..options.caching };
+    let options = Options { caching, ..options };
+    (Mount::connect(&format!("nfs://{address}/export").parse().unwrap(), &options).await.unwrap(), disk)
 }
 
 async fn wait_until(disk: &Mutex<Disk>, holds: impl Fn(&Disk) -> bool) {
@@ -240,4 +251,25 @@ async fn file_that_somebody_cut_ends_where_it_ends() {
     disk.lock().unwrap().memory.truncate(3 * BLOCK + 5);
     assert_eq!(file.read_at(2 * BLOCK as u64, &mut buffer).await.unwrap(), BLOCK + 5);
     assert!(buffer[..BLOCK + 5] == data(10)[2 * BLOCK..][..BLOCK + 5]);
+}
+
+#[tokio::test]
+async fn write_that_is_answered_late_does_not_make_a_file_longer_that_was_cut_when_it_was_opened() {
+    // The WRITE that was not answered is sent again soon.
+    let options = Options { timeout: Some(Duration::from_millis(200)), is_hard: true, ..fake::options() };
+    let (mount, disk) = connect(options, Disk { is_silent: true, ..Disk::default() }).await;
+    let dir = mount.root().handle;
+    let file = mount.open(&dir, b"file", &OpenOptions::both()).await.unwrap();
+    file.write_at(0, &data(4)).await.unwrap();
+    let flushing = tokio::spawn(async move { file.flush().await });
+    wait_until(&disk, |disk| disk.writes > 0).await;
+    let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+    let cutting = OpenOptions::both().creating(CreateMode::Unchecked, set);
+    let opening = tokio::spawn(async move { mount.open(&dir, b"file", &cutting).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    disk.lock().unwrap().is_silent = false;
+    let cut = opening.await.unwrap().unwrap();
+    flushing.await.unwrap().unwrap();
+    cut.sync().await.unwrap();
+    assert_eq!((cut.read_at(0, &mut [0; 10]).await.unwrap(), disk.lock().unwrap().memory.len()), (0, 0));
 }

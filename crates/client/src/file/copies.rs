@@ -2,11 +2,15 @@
 
 use super::File;
 use super::retry::under_stateid;
+use crate::cache::Passing;
 use crate::{Copied, Mount, Result, v4};
 
 /// A copy that the server makes, as [`File::begin_copy`] began it.
 #[derive(Debug)]
-pub struct Copying(v4::Begun);
+pub struct Copying {
+    begun: v4::Begun,
+    change: Change,
+}
 
 impl Copying {
     /// Waits for its end; `progress` hears now and then how many bytes are copied.
@@ -14,15 +18,37 @@ impl Copying {
     /// # Errors
     /// What the server says.
     pub async fn end(self, progress: impl FnMut(u64)) -> Result<Copied> {
-        match self.0 {
-            v4::Begun::Over(copied) => Ok(copied),
-            v4::Begun::GoesOn(offload) => offload.end(progress).await,
-        }
+        let Copying { begun, mut change } = self;
+        let copied = match begun {
+            v4::Begun::Over(copied) => copied,
+            v4::Begun::GoesOn(offload) => offload.end(progress).await?,
+        };
+        change.passing = None;
+        Ok(copied)
     }
 
     /// Whether it goes on behind the server's reply.
     pub fn goes_on(&self) -> bool {
-        matches!(self.0, v4::Begun::GoesOn(_))
+        matches!(self.begun, v4::Begun::GoesOn(_))
+    }
+}
+
+/// The change of the file that a copy makes. When nobody waits for its end any more, the change goes on until it is cancelled.
+#[derive(Debug)]
+struct Change {
+    passing: Option<Passing>,
+    mount: Mount,
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        if let (Some(passing), Ok(runtime)) = (self.passing.take(), tokio::runtime::Handle::try_current()) {
+            let mount = self.mount.clone();
+            runtime.spawn(async move {
+                mount.copies_ended().await;
+                drop(passing);
+            });
+        }
     }
 }
 
@@ -44,7 +70,7 @@ impl File {
     pub async fn copy_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copied> {
         let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
         self.prepare_transfer(source).await?;
-        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
+        let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::copy(open.client(), transfer)
@@ -59,12 +85,13 @@ impl File {
     pub async fn begin_copy(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copying> {
         let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
         self.prepare_transfer(source).await?;
-        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
+        let _change = self.mount.change([self.handle()]);
+        let change = Change { passing: self.passing(), mount: self.mount.clone() };
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::begin_copy(open.client(), transfer)
         })
-        .map(Copying)
+        .map(|begun| Copying { begun, change })
     }
 
     /// Lets this file share `count` bytes with `source`, or all to its end when that is 0, until one of them is written.
@@ -74,7 +101,7 @@ impl File {
     pub async fn clone_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<()> {
         let (open, other) = (self.opened("CLONE")?, source.opened("CLONE")?);
         self.prepare_transfer(source).await?;
-        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
+        let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::clone(open.client(), transfer)

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 
-use crate::cache::FileData;
+use crate::cache::{FileData, HoldAll, Passing};
 use crate::nlm::FileLocks;
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
@@ -64,6 +64,8 @@ impl Mount {
     /// What the server says; [`crate::Status::ShareDenied`] when somebody has it open in a way that excludes this.
     pub async fn open(&self, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<File> {
         self.check_name("OPEN", name)?;
+        // A WRITE that is carried out after the file is cut would make it longer again.
+        let _hold = if options.cuts() && self.keeps_data() { Some(HoldAll::begin(self).await) } else { None };
         let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
         let (share, create) = (options.share(), options.create);
         let target = Target::Name { dir: *dir, name: name.to_vec() };
@@ -128,6 +130,11 @@ impl Mount {
         Ok(Some(File::new(self, entry, Some(open), options)))
     }
 
+    /// Whether the bytes of files are kept in memory.
+    fn keeps_data(&self) -> bool {
+        !self.options().caching.is_direct
+    }
+
     /// A file that was found, in a version that knows no open files.
     pub(crate) fn use_found(&self, entry: Entry, options: &OpenOptions) -> File {
         File::new(self, entry, None, options)
@@ -151,8 +158,7 @@ impl File {
         let io = Arc::new(io);
         let cut_to = options.create.as_ref().and_then(|(_, set)| set.size_bytes);
         let is_cut = cut_to == Some(entry.attributes.size_bytes);
-        let data =
-            (!mount.options().caching.is_direct).then(|| Box::new(FileData::open(&io, &entry.attributes, is_cut)));
+        let data = mount.keeps_data().then(|| Box::new(FileData::open(&io, &entry.attributes, is_cut)));
         let locks = mount.v4().is_err().then(|| FileLocks::new(mount, &entry.handle));
         File { mount: mount.clone(), entry, open, io, locks, data }
     }
@@ -175,7 +181,7 @@ impl File {
     /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
     pub async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
         self.settle().await?;
-        let _change = self.forgetting_data();
+        let _passing = self.passing();
         self.io.write(offset, data, stability).await
     }
 
@@ -212,9 +218,9 @@ impl File {
         }
     }
 
-    /// Calls [`File::forget_data`] when it is dropped, however what is done until then ends.
-    pub(super) fn forgetting_data(&self) -> Forgetting<'_> {
-        Forgetting(self)
+    /// Notes that the bytes of the file are changed at the server, past what is kept of them in memory, until this is dropped.
+    pub(super) fn passing(&self) -> Option<Passing> {
+        self.data.as_ref().map(|data| data.pass())
     }
 
     /// Brings what was written to stable storage, as [`Mount::commit`] does.
@@ -258,14 +264,5 @@ impl File {
     fn opened(&self, operation: &'static str) -> Result<&Arc<OpenFile>> {
         let older = || self.mount.error(operation, Reason::NotInVersion(self.mount.version()));
         self.open.as_ref().ok_or_else(older)
-    }
-}
-
-/// A change of a file's bytes past what is kept of them in memory, which is under way.
-pub(super) struct Forgetting<'f>(&'f File);
-
-impl Drop for Forgetting<'_> {
-    fn drop(&mut self) {
-        self.0.forget_data();
     }
 }

@@ -61,6 +61,11 @@ impl OpenOptions {
         self.creating(CreateMode::Unchecked, SetAttributes { mode: Some(mode), ..SetAttributes::default() })
     }
 
+    /// Whether a file that is there gets another length.
+    pub(super) fn cuts(&self) -> bool {
+        self.create.is_some_and(|(mode, set)| mode == CreateMode::Unchecked && set.size_bytes.is_some())
+    }
+
     pub(super) fn share(&self) -> Share {
         let share = match self.access {
             Access::Read => Share::READ,

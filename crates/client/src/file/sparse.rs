@@ -118,7 +118,7 @@ impl File {
     pub async fn allocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened("ALLOCATE")?;
         self.settle().await?;
-        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
+        let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
     }
 
@@ -129,7 +129,7 @@ impl File {
     pub async fn deallocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened("DEALLOCATE")?;
         self.settle().await?;
-        let _change = (self.mount.change([self.handle()]), self.forgetting_data());
+        let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, (offset, length)))
     }
 }

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
-use vfs::{Attributes, SetAttributes};
+use vfs::Attributes;
 
 use super::fill::Fill;
+use super::past::{Hold, Passing};
 use super::read::{Job, Progress, Step, Then};
 use super::state::State;
 use super::write::Author;
@@ -187,9 +188,18 @@ impl FileData {
         self.state().forget(self.file);
     }
 
+    /// Notes that the bytes of the file are changed past the cache, until what this gives is dropped.
+    pub(crate) fn pass(&self) -> Passing {
+        Passing::begin(&self.io, self.file)
+    }
+
     /// Asks what the file is like now.
     async fn check(&self, changes: u64) -> Result<bool> {
-        let attributes = self.io.mount.attributes(&self.io.handle).await?;
+        let is_passed = self.state().file_ref(self.file).passing > 0;
+        let attributes = match is_passed {
+            true => self.io.getattr().await?,
+            false => self.io.mount.attributes(&self.io.handle).await?,
+        };
         let until = Instant::now() + CHECK_INTERVAL.min(self.io.mount.options().caching.file_min);
         let mut state = self.state();
         state.learn(self.file, &attributes, changes);
@@ -329,57 +339,4 @@ async fn read(io: &Arc<Io>, offset: u64, count: usize) -> Result<Bytes> {
 /// The runtime that tasks run on has ended.
 pub(super) fn closed(io: &Io) -> Error {
     io.mount.error("connection", Reason::NoReply(Failure::Closed))
-}
-
-/// Keeps changes from being written while the file is cut.
-struct Hold {
-    io: Arc<Io>,
-    file: u32,
-}
-
-impl Hold {
-    fn new(io: &Arc<Io>, file: u32) -> Hold {
-        let mut state = io.mount.blocks().lock();
-        let held = state.file(file);
-        held.late.holds += 1;
-        held.tasks += 1;
-        Hold { io: Arc::clone(io), file }
-    }
-
-    async fn set_size(self, size_bytes: u64) -> Result<()> {
-        self.quiet().await;
-        let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
-        let attributes = self.io.setattr(&set).await?;
-        let mut state = self.io.mount.blocks().lock();
-        state.set_size(self.file, size_bytes);
-        let changes = state.file_ref(self.file).changes;
-        state.learn(self.file, &attributes, changes);
-        Ok(())
-    }
-
-    /// Waits until no WRITE is under way: one that is carried out later would lengthen the file again.
-    async fn quiet(&self) {
-        loop {
-            let progress = {
-                let state = self.io.mount.blocks().lock();
-                let late = &state.file_ref(self.file).late;
-                if late.writes == 0 && !late.is_committing {
-                    return;
-                }
-                Arc::clone(&late.progress).notified_owned()
-            };
-            progress.await;
-        }
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        let mut state = self.io.mount.blocks().lock();
-        let held = state.file(self.file);
-        held.late.holds -= 1;
-        held.tasks -= 1;
-        held.late.wake.notify_one();
-        state.forget_unused(self.file);
-    }
 }

@@ -46,7 +46,7 @@ struct Piece {
 impl State {
     pub(super) fn next_action(&mut self, file: u32, now: Instant) -> Action {
         let late = &self.file_ref(file).late;
-        if late.holds > 0 || late.writes >= MAX_WRITES {
+        if self.holds > 0 || late.holds > 0 || late.writes >= MAX_WRITES {
             return Action::Wait(None);
         }
         if late.deadline.is_some_and(|deadline| deadline <= now) {

@@ -12,6 +12,7 @@ mod config;
 mod data;
 mod fill;
 mod flush;
+mod past;
 mod ranges;
 mod read;
 mod state;
@@ -25,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::{Caching, Handle, Sizes};
 use config::Config;
 pub(crate) use data::FileData;
+pub(crate) use past::{HoldAll, Passing};
 use state::State;
 
 /// The data of all files of a mount.

@@ -225,7 +225,7 @@ impl State {
             Some(slot) => slot,
             None => self.new_block(file, index)?,
         };
-        if start >= self.file_ref(file).server_size {
+        if start >= self.empty_from(file) {
             // The server has nothing there: what is not known here are zeros.
             self.block(slot).install(&[], block_bytes);
             self.settle(slot);
@@ -237,9 +237,8 @@ impl State {
 
     /// Lets a block be read together with the one before it, if that is read too and there is room in the READ.
     fn add_to_jobs(&mut self, file: u32, index: u64, slot: u32, jobs: &mut Vec<Job>) {
-        let state = self.file_ref(file);
-        let (server_size, changes) = (state.server_size, state.changes);
-        let end = self.config.start(index + 1).min(server_size);
+        let changes = self.file_ref(file).changes;
+        let end = self.config.start(index + 1).min(self.empty_from(file));
         let is_next = |job: &&mut Job| job.file == file && job.first + job.slots.len() as u64 == index;
         let most = self.config.read_blocks;
         let has_room = |job: &&mut Job| (job.slots.len() as u64) < most;
@@ -267,16 +266,21 @@ impl State {
         };
         let block = self.block(slot);
         (block.fill, block.fill_limit, block.is_outdated, block.is_unseen) = (Some(fill), u32::MAX, false, true);
+        // A part of it may have been known, and nobody may have needed that.
+        self.order.remove(&slot);
     }
 
     /// Asks ahead of a reader that reads one thing after the other.
     fn ahead(&mut self, reader: u32, at: u64, end: u64, jobs: &mut Vec<Job>) {
         let (most, shift) = (self.config.ahead_bytes, self.config.shift);
         let step = self.config.read_blocks << shift;
+        let file = self.reader(reader).file;
+        // What is read now is not kept.
+        let is_passed = self.file_ref(file).passing > 0;
         let state = self.reader(reader);
-        let (file, is_sequential) = (state.file, state.next == at);
+        let is_sequential = state.next == at;
         state.next = end;
-        if !is_sequential {
+        if !is_sequential || is_passed {
             (state.window, state.asked) = (0, 0);
             return;
         }
@@ -299,6 +303,7 @@ impl State {
     /// Takes in what a job has brought, or why it brought nothing.
     pub(super) fn end_job(&mut self, job: &Job, result: Result<Bytes>) {
         let block_bytes = self.config.block_bytes() as usize;
+        let is_passed = self.file_ref(job.file).passing > 0;
         for (number, slot) in job.slots.iter().enumerate() {
             let block = self.block(*slot);
             block.fill = None;
@@ -306,7 +311,12 @@ impl State {
                 let from = (number * block_bytes).min(bytes.len());
                 block.install(&bytes[from..], block_bytes as u32);
             }
-            self.settle(*slot);
+            // Only those who wait for it see what may be changed by now.
+            let is_let_go = is_passed && !block.is_unclean() && !block.is_detached;
+            match is_let_go {
+                true => self.detach(job.first + number as u64, *slot),
+                false => self.settle(*slot),
+            }
         }
         let state = self.file(job.file);
         state.tasks -= 1;

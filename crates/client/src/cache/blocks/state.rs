@@ -50,6 +50,8 @@ pub(super) struct FileState {
     pub(super) size: u64,
     /// How long the server's file is.
     pub(super) server_size: u64,
+    /// How many changes are under way that go past the cache.
+    pub(super) passing: u32,
     /// None when it is not known.
     pub(super) version: Option<Version>,
     /// Whether own writes explain that the server has another version.
@@ -94,6 +96,13 @@ pub(super) struct LateWrites {
     pub(super) error: Option<Error>,
 }
 
+impl LateWrites {
+    /// Whether the server may still carry something out.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.writes > 0 || self.is_committing
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) config: Config,
@@ -102,11 +111,13 @@ pub(super) struct State {
     pub(super) readers: Vec<Option<Reader>>,
     slots: Vec<Option<Block>>,
     free: Vec<u32>,
-    order: Order<u32, ()>,
+    pub(super) order: Order<u32, ()>,
     /// How many blocks have changes.
     pub(super) unclean: usize,
     /// The number of the newest change.
     pub(super) newest_change: u64,
+    /// While this is not 0 no file is written.
+    pub(super) holds: u32,
     /// Somebody waits for memory.
     pub(super) wants_room: bool,
     pub(super) room: Arc<Notify>,
@@ -124,6 +135,7 @@ impl State {
             order: Order::default(),
             unclean: 0,
             newest_change: 0,
+            holds: 0,
             wants_room: false,
             room: Arc::default(),
         }
@@ -157,6 +169,7 @@ impl State {
             unclean: BTreeSet::new(),
             size: 0,
             server_size: 0,
+            passing: 0,
             version: None,
             is_explained: false,
             changes: 0,
@@ -205,7 +218,8 @@ impl State {
 
     /// Whether what is known of the file need not be looked at again.
     pub(super) fn is_checked(&self, file: u32, now: Instant) -> bool {
-        self.file_ref(file).checked_until.is_some_and(|until| now < until)
+        let state = self.file_ref(file);
+        state.passing == 0 && state.checked_until.is_some_and(|until| now < until)
     }
 
     /// Whether a task has to be started that writes what is changed; whoever gets `true` does it.
@@ -231,6 +245,29 @@ impl State {
         let state = self.file(file);
         state.changes += 1;
         (state.version, state.checked_until) = (None, None);
+    }
+
+    /// Notes that the file is changed past the cache from now on.
+    pub(super) fn begin_passing(&mut self, file: u32) {
+        self.forget(file);
+        let state = self.file(file);
+        state.passing += 1;
+        state.tasks += 1;
+    }
+
+    /// Notes that such a change is over.
+    pub(super) fn end_passing(&mut self, file: u32) {
+        self.forget(file);
+        let state = self.file(file);
+        state.passing -= 1;
+        state.tasks -= 1;
+        self.forget_unused(file);
+    }
+
+    /// From where on the server surely has no bytes of a file.
+    pub(super) fn empty_from(&self, file: u32) -> u64 {
+        let state = self.file_ref(file);
+        if state.passing == 0 { state.server_size } else { u64::MAX }
     }
 
     /// Forgets everything that was not changed here.
@@ -372,6 +409,11 @@ impl State {
     /// Notes that somebody waits for memory, which writing changes gives.
     pub(super) fn want_room(&mut self) {
         self.wants_room = true;
+        self.wake_all();
+    }
+
+    /// Wakes all tasks that write.
+    pub(super) fn wake_all(&self) {
         self.files.iter().flatten().filter(|file| file.late.has_task).for_each(|file| file.late.wake.notify_one());
     }
 

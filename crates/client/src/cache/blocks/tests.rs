@@ -224,6 +224,57 @@ fn neighbours_that_are_missing_share_a_read() {
 }
 
 #[test]
+fn vector_of_buffers_asks_for_all_that_is_missing_at_once() {
+    let mut world = World::new(bytes(16 * BLOCK), quiet(), (BLOCK as u32, 4096));
+    let mut progress = span(0, 16 * BLOCK as usize);
+    let (_, step) = world.state.read(world.reader, &mut progress, 0, 10);
+    assert_eq!(step.jobs.len(), 16);
+    world.start(step.jobs);
+    world.answer_reads();
+    world.state.unpin_all(&mut progress);
+    assert_eq!(world.read(0, 16 * BLOCK as usize), bytes(16 * BLOCK));
+    assert_eq!(world.reads, 16);
+}
+
+#[test]
+fn bytes_that_are_copied_from_stay_as_they_were_found() {
+    let mut world = World::new(bytes(BLOCK), quiet(), (4096, 4096));
+    world.read(0, 1);
+    let (found, _) = world.state.read(world.reader, &mut span(0, 100), 0, 100);
+    world.write(10, b"changed");
+    assert_eq!(found, bytes(100));
+    assert_eq!(world.read(10, 7), b"changed");
+}
+
+#[test]
+fn what_is_read_while_a_file_is_changed_past_the_cache_is_not_kept() {
+    let mut world = World::new(bytes(8 * BLOCK), Caching::default(), (4096, 4096));
+    world.read(0, BLOCK as usize);
+    world.state.begin_passing(world.file);
+    assert_eq!(world.read(0, 2 * BLOCK as usize), bytes(2 * BLOCK));
+    world.server = vec![7; 8 * BLOCK as usize];
+    assert_eq!(world.read(0, BLOCK as usize), [7; BLOCK as usize]);
+    world.server = vec![8; 8 * BLOCK as usize];
+    world.state.end_passing(world.file);
+    assert_eq!(world.read(0, 8 * BLOCK as usize), [8; 8 * BLOCK as usize]);
+    world.state.check();
+}
+
+#[test]
+fn nothing_is_sent_while_a_file_is_cut_by_its_name() {
+    let mut world = World::new(Vec::new(), quiet(), (4096, 4096));
+    world.write(0, b"before");
+    world.state.holds += 1;
+    world.state.want_written(world.file, true);
+    world.begin_work();
+    assert!(world.batches.is_empty());
+    world.state.set_size(world.file, 0);
+    world.state.holds -= 1;
+    world.begin_work();
+    assert!(world.batches.is_empty() && world.server.is_empty());
+}
+
+#[test]
 fn random_reader_asks_for_nothing_ahead_and_a_sequential_one_for_less_and_less_often() {
     let mut world = World::new(bytes(256 * BLOCK), Caching::default(), (BLOCK as u32, 4096));
     for block in [9, 3, 200, 100, 7] {

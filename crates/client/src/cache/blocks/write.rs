@@ -99,10 +99,10 @@ impl State {
 
     /// Whether one more part could not be known by itself. What the server has nothing of is known to be zeros.
     fn has_too_many_parts(&mut self, file: u32, slot: u32, part: &Range<u32>) -> bool {
-        let (server_size, block_bytes) = (self.file_ref(file).server_size, self.config.block_bytes());
+        let (empty_from, block_bytes) = (self.empty_from(file), self.config.block_bytes());
         let start = self.config.start(self.block_ref(slot).index);
         let block = self.block(slot);
-        if start >= server_size
+        if start >= empty_from
             && block.fill.is_none()
             && !block.has_hidden_parts()
             && part.len() < block_bytes as usize

@@ -1,0 +1,118 @@
+//! Changes of files that do not go through their blocks, and how they are kept apart from those that do.
+//!
+//! The server may carry out a WRITE that is under way before or after a change of the file's length, so that nothing is sent while a
+//! file is cut. While the bytes of a file are changed past the cache, nothing that is read of them is kept.
+
+use std::sync::Arc;
+
+use vfs::SetAttributes;
+
+use super::BlockCache;
+use crate::file::Io;
+use crate::{Mount, Result};
+
+/// Keeps changes from being written while the file is cut.
+pub(super) struct Hold {
+    io: Arc<Io>,
+    file: u32,
+}
+
+impl Hold {
+    pub(super) fn new(io: &Arc<Io>, file: u32) -> Hold {
+        let mut state = io.mount.blocks().lock();
+        let held = state.file(file);
+        held.late.holds += 1;
+        held.tasks += 1;
+        Hold { io: Arc::clone(io), file }
+    }
+
+    pub(super) async fn set_size(self, size_bytes: u64) -> Result<()> {
+        self.quiet().await;
+        let set = SetAttributes { size_bytes: Some(size_bytes), ..SetAttributes::default() };
+        let attributes = self.io.setattr(&set).await?;
+        let mut state = self.io.mount.blocks().lock();
+        state.set_size(self.file, size_bytes);
+        let changes = state.file_ref(self.file).changes;
+        state.learn(self.file, &attributes, changes);
+        Ok(())
+    }
+
+    /// Waits until no WRITE is under way: one that is carried out later would lengthen the file again.
+    async fn quiet(&self) {
+        loop {
+            let progress = {
+                let state = self.io.mount.blocks().lock();
+                let late = &state.file_ref(self.file).late;
+                if !late.is_under_way() {
+                    return;
+                }
+                Arc::clone(&late.progress).notified_owned()
+            };
+            progress.await;
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.io.mount.blocks().lock();
+        let held = state.file(self.file);
+        held.late.holds -= 1;
+        held.tasks -= 1;
+        held.late.wake.notify_one();
+        state.forget_unused(self.file);
+    }
+}
+
+/// Keeps all changes of a mount from being written: a file is cut of which only the name is known.
+#[derive(Debug)]
+pub(crate) struct HoldAll(Mount);
+
+impl HoldAll {
+    /// Waits until no WRITE is under way.
+    pub(crate) async fn begin(mount: &Mount) -> HoldAll {
+        mount.blocks().lock().holds += 1;
+        let hold = HoldAll(mount.clone());
+        while let Some(progress) = mount.blocks().first_progress() {
+            progress.await;
+        }
+        hold
+    }
+}
+
+impl Drop for HoldAll {
+    fn drop(&mut self) {
+        let mut state = self.0.blocks().lock();
+        state.holds -= 1;
+        state.wake_all();
+    }
+}
+
+impl BlockCache {
+    /// What tells when something that is under way ends.
+    fn first_progress(&self) -> Option<tokio::sync::futures::OwnedNotified> {
+        let state = self.lock();
+        let file = state.file_numbers().find(|file| state.file_ref(*file).late.is_under_way())?;
+        Some(Arc::clone(&state.file_ref(file).late.progress).notified_owned())
+    }
+}
+
+/// A change of a file's bytes past the cache, which is under way until this is dropped, however it ends.
+#[derive(Debug)]
+pub(crate) struct Passing {
+    io: Arc<Io>,
+    file: u32,
+}
+
+impl Passing {
+    pub(super) fn begin(io: &Arc<Io>, file: u32) -> Passing {
+        io.mount.blocks().lock().begin_passing(file);
+        Passing { io: Arc::clone(io), file }
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        self.io.mount.blocks().lock().end_passing(self.file);
+    }
+}
