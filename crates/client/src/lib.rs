@@ -62,7 +62,8 @@ pub use location::Location;
 pub use mount::{Follow, Meter, Mount, Sizes};
 pub use options::{Caching, NameCaching, Options, Version};
 pub use statistics::{
-    CacheCounters, Histogram, HitsMisses, Label, OperationCounters, Procedure, ProcedureStatistics, Statistics,
+    CacheCounters, HeldState, Histogram, HitsMisses, Label, OperationCounters, Procedure, ProcedureStatistics,
+    Statistics,
 };
 pub use status::Status;
 pub use types::{

@@ -3,16 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod fake;
+mod fake4;
 mod real;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use client::{Detail, Mount, OpenOptions, Options, Rights, SpecialFile, Statistics, Transport, Version};
+use client::{
+    Detail, HeldState, LockKind, Mount, OpenOptions, Options, Rights, SpecialFile, Statistics, Transport, Version,
+};
 use fake::Answer;
 use proto::nfs3;
-use proto::nfs4::OpNumber;
+use proto::nfs4::{ArgOp, OpNumber};
 use real::Export;
 use vfs::{CreateMode, SetAttributes, Stability};
 
@@ -92,9 +95,10 @@ async fn requests_are_the_sum_of_all_procedures_and_each_has_its_times_and_bytes
         }
         let statistics = mount.statistics();
         assert_eq!(statistics.rpc, mount.counters());
-        let calls: u64 = statistics.procedures().map(|(_, counted)| counted.calls).sum();
+        let of_nfs = || statistics.procedures().filter(|(procedure, _)| procedure.version().is_some());
+        let calls: u64 = of_nfs().map(|(_, counted)| counted.calls).sum();
         assert_eq!((calls, calls), (statistics.rpc.calls, statistics.rpc.replies));
-        for (procedure, counted) in statistics.procedures() {
+        for (procedure, counted) in of_nfs() {
             let name = procedure.name();
             assert_eq!(procedure.version(), Some(version.number()), "{name}");
             assert_eq!(counted.calls, counted.replies, "{name}");
@@ -157,6 +161,99 @@ async fn call_whose_datagram_is_lost_is_counted_once_and_its_retransmission_and_
     assert!(lossy.retransmissions >= 1 && lossy.timeouts == lossy.retransmissions, "{lossy:?}");
     assert_eq!(lossy.sent_bytes, clean.sent_bytes / (1 + clean.retransmissions) * (1 + lossy.retransmissions));
     assert!(lossy.wire.sum() >= Duration::from_millis(50), "the wait for what was lost is on the wire");
+}
+
+/// How often procedures of other programs than NFS were called.
+fn called_of_others(statistics: &Statistics) -> Vec<(&'static str, &'static str, u64)> {
+    let others = statistics.procedures().filter(|(procedure, _)| procedure.version().is_none());
+    others.map(|(procedure, counted)| (procedure.program(), procedure.name(), counted.calls)).collect()
+}
+
+#[tokio::test]
+async fn calls_to_mount_and_to_the_lock_manager_are_counted_apart_from_those_to_nfs() {
+    let export = Export::start();
+    let mount = export.mount(Version::V3).await;
+    let connected = mount.statistics();
+    assert_eq!(called_of_others(&connected), [("MOUNT", "NULL", 1), ("MOUNT", "MNT", 1), ("MOUNT", "EXPORT", 1)]);
+    let options = OpenOptions::both().creating(CreateMode::Unchecked, SetAttributes::default());
+    let root = mount.root().handle;
+    let first = mount.open(&root, b"file", &options).await.unwrap();
+    let second = mount.open(&root, b"file", &options).await.unwrap();
+    first.try_lock(LockKind::Exclusive, 0, 10).await.unwrap();
+    second.try_lock(LockKind::Exclusive, 0, 10).await.unwrap_err();
+    let locked = mount.statistics().since(&connected);
+    let of_nlm = |name| {
+        let mut all = locked.procedures();
+        all.find(|(procedure, _)| (procedure.program(), procedure.name()) == ("NLM", name)).unwrap().1.clone()
+    };
+    assert_eq!((of_nlm("LOCK").calls, of_nlm("LOCK").errors), (2, 1));
+    assert_eq!(locked.calls("LOCK"), 0, "it is none of NFS");
+    assert_eq!(mount.statistics().rpc, mount.counters());
+    let meter = mount.meter();
+    first.close().await.unwrap();
+    second.close().await.unwrap();
+    mount.unmount().await.unwrap();
+    assert!(called_of_others(&meter.statistics()).contains(&("MOUNT", "UMNT", 1)), "what is over still counts");
+}
+
+#[tokio::test]
+async fn what_is_held_at_the_server_is_told_as_long_as_it_is() {
+    let export = Export::start();
+    for version in [Version::V3, Version::V4_0, Version::V4_1] {
+        let options = Options { uses_delegations: false, ..export.options(version) };
+        let mount = Mount::connect(&export.url(), &options).await.unwrap();
+        assert_eq!(mount.statistics().held, HeldState::default());
+        let options = OpenOptions::both().creating(CreateMode::Unchecked, SetAttributes::default());
+        let file = mount.open(&mount.root().handle, b"file", &options).await.unwrap();
+        let other = mount.open(&mount.root().handle, b"other", &options).await.unwrap();
+        file.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+        file.lock(LockKind::Exclusive, 20, 10).await.unwrap();
+        let held = HeldState { open_owners: 2, opens: 2, lock_owners: 1, locks: 2, ..HeldState::default() };
+        let (statistics, is_v4) = (mount.statistics(), version >= Version::V4_0);
+        assert_eq!(statistics.held, if is_v4 { held } else { HeldState::default() }, "{version}");
+        assert_eq!(statistics.since(&statistics).held, statistics.held, "no interval makes it less");
+        file.close().await.unwrap();
+        other.close().await.unwrap();
+        assert_eq!(mount.statistics().held, HeldState::default());
+    }
+}
+
+#[tokio::test]
+async fn wait_for_a_slot_of_the_session_is_time_in_the_queue() {
+    const HELD: Duration = Duration::from_millis(20);
+    let hold = |operation: &ArgOp<'_>, _: &[u8]| {
+        if matches!(operation, ArgOp::Lookup(_)) {
+            // Nothing else goes on meanwhile, on the one thread that there is.
+            std::thread::sleep(HELD);
+        }
+        None
+    };
+    // The server wants one slot to be used.
+    let (mount, _) = fake4::mount_in_memory(hold, |_, reply| reply, fake4::options()).await.unwrap();
+    let root = mount.root().handle;
+    let (first, second) = tokio::join!(mount.lookup(&root, b"first"), mount.lookup(&root, b"second"));
+    assert!(first.is_ok() && second.is_ok());
+    let statistics = mount.statistics();
+    let (_, lookups) = statistics.procedures().find(|(procedure, _)| procedure.name() == "LOOKUP").unwrap();
+    assert_eq!(lookups.calls, 2);
+    assert!(lookups.queue.sum() >= HELD, "{:?}", lookups.queue);
+    assert!(lookups.total.sum() >= 3 * HELD, "{:?}", lookups.total);
+}
+
+#[tokio::test]
+async fn calls_under_way_and_forgotten_ones_are_counted_too() {
+    let address = fake::serve(|_| Answer::Silence).await;
+    let options = Options { transport: Transport::Datagram, ..fake::options() };
+    let connection = fake::connect(address, &options).await;
+    let counted = || connection.statistics().procedures().next().unwrap().1.clone();
+    {
+        let mut calling = std::pin::pin!(connection.call::<nfs3::Null>(&()));
+        tokio::time::timeout(Duration::from_millis(20), &mut calling).await.unwrap_err();
+        assert_eq!((counted().calls, counted().replies), (1, 0), "it is under way");
+    }
+    let forgotten = counted();
+    assert_eq!((forgotten.calls, forgotten.replies, forgotten.errors), (1, 0, 0));
+    assert!(forgotten.sent_bytes > 0);
 }
 
 #[tokio::test]

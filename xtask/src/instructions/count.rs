@@ -1,5 +1,5 @@
-//! Counting: callgrind runs a program that answers calls by hand, twice, and what differs is the cost of the calls by which the
-//! runs differ.
+//! Counting: callgrind runs a program that answers calls by hand, or makes them in memory, twice, and what differs is the cost of
+//! the calls by which the runs differ.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::{Failure, Outcome, command};
 
-/// What is counted, as the driver knows it and as people do.
+/// What is counted of the server, as the driver knows it and as people do.
 const OPERATIONS: [(&str, &str); 6] = [
     ("getattr", "GETATTR"),
     ("lookup", "LOOKUP"),
@@ -21,7 +21,10 @@ const OPERATIONS: [(&str, &str); 6] = [
 /// The forms of handles, which decide how names and handles are looked up.
 const FORMS: [&str; 2] = ["kernel", "store"];
 
-/// How many calls the shorter run answers, and how many the longer one.
+/// What is counted of the client.
+const READ_OF_CLIENT: Subject = Subject { operation: ("read", "READ of 4 KiB"), side: Side::Client };
+
+/// How many calls the shorter run makes, and how many the longer one.
 const SHORT_RUN: u64 = 200;
 const LONG_RUN: u64 = 1200;
 
@@ -31,27 +34,52 @@ const MEMORY: &str = "/dev/shm";
 /// The only processors that counts are recorded for: elsewhere the same work is another number of instructions.
 const ARCHITECTURE: &str = "x86_64";
 
-/// An operation with one form of handles.
+/// An operation of one side.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject {
     operation: (&'static str, &'static str),
-    form: &'static str,
+    side: Side,
+}
+
+/// Whose work is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// The server's, with a form of handles.
+    Server(&'static str),
+    Client,
 }
 
 impl Subject {
     /// What its bound is kept under.
     pub fn key(&self) -> String {
-        format!("{} {}", self.operation.0, self.form)
+        let side = match self.side {
+            Side::Server(form) => form,
+            Side::Client => "client",
+        };
+        format!("{} {side}", self.operation.0)
     }
 }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} with handles of the {}", self.operation.1, self.form)
+        match self.side {
+            Side::Server(form) => write!(f, "{} with handles of the {form}", self.operation.1),
+            Side::Client => write!(f, "{} by the client", self.operation.1),
+        }
     }
 }
 
-/// What one call costs the server, outside of the kernel.
+impl Side {
+    /// The package and the example that is run.
+    fn example(self) -> (&'static str, &'static str) {
+        match self {
+            Side::Server(_) => ("wharf-server", "by_hand"),
+            Side::Client => ("wharf-client", "many_reads"),
+        }
+    }
+}
+
+/// What one call costs, outside of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     pub instructions: f64,
@@ -77,14 +105,18 @@ pub fn all(root: &Path) -> Outcome<Vec<(Subject, Counted)>> {
     if let Some(why) = missing() {
         return Ok(subjects().map(|subject| (subject, Counted::Skipped(why.to_owned()))).collect());
     }
-    let build = ["build", "--quiet", "--release", "--locked", "--package", "wharf-server", "--example", "by_hand"];
-    command::run(command::cargo(root, &build))?;
-    let driver = Driver { program: program(root), folder: Folder::new()? };
+    for side in [Side::Server(FORMS[0]), Side::Client] {
+        let (package, example) = side.example();
+        let build = ["build", "--quiet", "--release", "--locked", "--package", package, "--example", example];
+        command::run(command::cargo(root, &build))?;
+    }
+    let driver = Driver { examples: command::target_folder(root).join("release/examples"), folder: Folder::new()? };
     subjects().map(|subject| Ok((subject, driver.count(&subject)?))).collect()
 }
 
 fn subjects() -> impl Iterator<Item = Subject> {
-    FORMS.into_iter().flat_map(|form| OPERATIONS.into_iter().map(move |operation| Subject { operation, form }))
+    let of_form = |form| OPERATIONS.into_iter().map(move |operation| Subject { operation, side: Side::Server(form) });
+    FORMS.into_iter().flat_map(of_form).chain([READ_OF_CLIENT])
 }
 
 /// What is missing here, if anything.
@@ -98,20 +130,16 @@ fn missing() -> Option<&'static str> {
     (!Path::new(MEMORY).is_dir()).then_some("there is no file system in memory")
 }
 
-fn program(root: &Path) -> PathBuf {
-    command::target_folder(root).join("release/examples/by_hand")
-}
-
-/// The program that answers calls, and where it does that.
+/// Where the programs are that answer or make calls, and where they may make files.
 struct Driver {
-    program: PathBuf,
+    examples: PathBuf,
     folder: Folder,
 }
 
 impl Driver {
     fn count(&self, subject: &Subject) -> Outcome<Counted> {
         // Only who may open files by the kernel's handles can serve with them.
-        if subject.form == "kernel" && !self.serves(subject)? {
+        if subject.side == Side::Server("kernel") && !self.serves(subject)? {
             return Ok(Counted::Skipped("this process may not open files by the kernel's handles".to_owned()));
         }
         let (short, long) = (self.total(subject, SHORT_RUN)?, self.total(subject, LONG_RUN)?);
@@ -123,28 +151,33 @@ impl Driver {
     }
 
     fn serves(&self, subject: &Subject) -> Outcome<bool> {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(self.program(subject));
         command.args(self.arguments(subject, 0)?).stderr(Stdio::null());
         Ok(command.status().map_err(|source| command::spawn_failure(&command, source))?.success())
     }
 
-    /// What a whole run costs that answers `times` calls.
+    fn program(&self, subject: &Subject) -> PathBuf {
+        self.examples.join(subject.side.example().1)
+    }
+
+    /// What a whole run costs that has `times` calls.
     fn total(&self, subject: &Subject, times: u64) -> Outcome<Total> {
         let arguments = self.arguments(subject, times)?;
         let counts = self.folder.0.join("counts");
         let mut valgrind = Command::new("valgrind");
         valgrind.args(["--quiet", "--tool=callgrind", "--collect-systime=yes"]);
-        valgrind.arg(format!("--callgrind-out-file={}", counts.display())).arg(&self.program).args(arguments);
+        valgrind.arg(format!("--callgrind-out-file={}", counts.display())).arg(self.program(subject)).args(arguments);
         command::output(valgrind)?;
         let text = fs::read_to_string(&counts).map_err(|source| Failure::File { path: counts, source })?;
         Total::parse(&text).ok_or_else(|| Failure::Command("callgrind told no totals".to_owned()))
     }
 
-    /// The driver's arguments, with an empty folder among them.
-    fn arguments(&self, subject: &Subject, times: u64) -> Outcome<[String; 5]> {
+    /// The program's arguments, with an empty folder among those of the server's.
+    fn arguments(&self, subject: &Subject, times: u64) -> Outcome<Vec<String>> {
+        let Side::Server(form) = subject.side else { return Ok(vec![times.to_string()]) };
         let folder = self.folder.emptied("files")?;
-        let [form, operation] = [subject.form, subject.operation.0].map(str::to_owned);
-        Ok([form, operation, times.to_string(), LONG_RUN.to_string(), folder.to_string_lossy().into_owned()])
+        let [form, operation] = [form, subject.operation.0].map(str::to_owned);
+        Ok(vec![form, operation, times.to_string(), LONG_RUN.to_string(), folder.to_string_lossy().into_owned()])
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask instructions`: how many instructions and system calls the server needs for one call, held against bounds that are
+//! `cargo xtask instructions`: how many instructions and system calls server and client need for one call, held against bounds that are
 //! kept in the repository. A count needs no quiet machine and no clock, so a slow-down shows in any run of the tests.
 
 mod bounds;
@@ -30,7 +30,7 @@ pub fn run(root: &Path, options: &[String]) -> Outcome {
     }
 }
 
-/// The same as a part of the tests: one for each operation and form of handles.
+/// The same as a part of the tests: one for each operation of the client, and of the server with each form of handles.
 pub fn check(root: &Path) -> Counts {
     let compared = count::all(root).and_then(|counted| Ok(compare(&counted, &Bounds::load(root)?)));
     compared.unwrap_or_else(|failure| {

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use client::{
-    CacheCounters, Counters, Histogram, HitsMisses, OperationCounters, Procedure, ProcedureStatistics, Statistics,
+    CacheCounters, Counters, HeldState, Histogram, HitsMisses, OperationCounters, Procedure, ProcedureStatistics,
+    Statistics,
 };
 use serde::{Deserialize, Serialize};
 
 /// The form of the document; a reader that does not know it says so.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a process says of all its mounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,11 +31,24 @@ pub struct MountFigures {
     pub statistics: Figures,
 }
 
+impl MountFigures {
+    /// The same without letters that would do something to a terminal: other users may have written the names.
+    pub fn printable(mut self) -> MountFigures {
+        for text in [&mut self.from, &mut self.on, &mut self.options] {
+            if text.chars().any(char::is_control) {
+                *text = text.replace(char::is_control, "?");
+            }
+        }
+        self
+    }
+}
+
 /// What was counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Figures {
     pub rpc: Rpc,
     pub caches: Caches,
+    pub held: Held,
     pub procedures: Vec<ProcedureFigures>,
     pub operations: Vec<OperationFigures>,
 }
@@ -69,8 +83,23 @@ pub struct Caches {
     accs: Both,
 }
 
+/// State that is held at this moment, under FreeBSD's names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Held {
+    openowner: u64,
+    opens: u64,
+    lockowner: u64,
+    locks: u64,
+    delegs: u64,
+    localown: u64,
+    localopen: u64,
+    locallown: u64,
+    locallock: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcedureFigures {
+    program: String,
     name: String,
     /// The version of NFS; none for other programs.
     version: Option<u32>,
@@ -127,6 +156,7 @@ impl From<&Statistics> for Figures {
                 reconnects,
             },
             caches: Caches::from(&statistics.caches),
+            held: Held::from(&statistics.held),
             procedures: statistics.procedures().map(ProcedureFigures::new).collect(),
             operations: statistics.operations().map(operation).collect(),
         }
@@ -148,8 +178,9 @@ impl Figures {
             reconnects,
         };
         statistics.caches = self.caches.counters();
+        statistics.held = self.held.state();
         for figures in &self.procedures {
-            if let Some(procedure) = Procedure::named(figures.version, &figures.name) {
+            if let Some(procedure) = Procedure::named(&figures.program, figures.version, &figures.name) {
                 statistics.add_procedure(procedure, &figures.counted());
             }
         }
@@ -163,6 +194,7 @@ impl Figures {
 impl ProcedureFigures {
     fn new((procedure, counted): (Procedure, &ProcedureStatistics)) -> ProcedureFigures {
         ProcedureFigures {
+            program: procedure.program().to_owned(),
             name: procedure.name().to_owned(),
             version: procedure.version(),
             calls: counted.calls,
@@ -217,6 +249,38 @@ impl Times {
     }
 }
 
+impl From<&HeldState> for Held {
+    fn from(held: &HeldState) -> Held {
+        Held {
+            openowner: held.open_owners,
+            opens: held.opens,
+            lockowner: held.lock_owners,
+            locks: held.locks,
+            delegs: held.delegations,
+            localown: held.local_open_owners,
+            localopen: held.local_opens,
+            locallown: held.local_lock_owners,
+            locallock: held.local_locks,
+        }
+    }
+}
+
+impl Held {
+    fn state(&self) -> HeldState {
+        HeldState {
+            open_owners: self.openowner,
+            opens: self.opens,
+            lock_owners: self.lockowner,
+            locks: self.locks,
+            delegations: self.delegs,
+            local_open_owners: self.localown,
+            local_opens: self.localopen,
+            local_lock_owners: self.locallown,
+            local_locks: self.locallock,
+        }
+    }
+}
+
 impl From<&CacheCounters> for Caches {
     fn from(caches: &CacheCounters) -> Caches {
         let both = |HitsMisses { hits, misses }| Both { hits, misses };
@@ -260,10 +324,11 @@ mod tests {
             Counters { calls: 9, replies: 8, timeouts: 3, unexpected: 2, invalid: 1, ..Default::default() };
         statistics.caches.block_reads = HitsMisses { hits: 15, misses: 1 };
         statistics.caches.access = HitsMisses { hits: 0, misses: 4 };
+        statistics.held = HeldState { opens: 3, local_lock_owners: 1, ..HeldState::default() };
         let mut counted =
             ProcedureStatistics { calls: 9, replies: 8, sent_bytes: 1000, errors: 1, ..Default::default() };
         [1, 90, 90, 5_000_000].into_iter().for_each(|us| counted.wire.record(Duration::from_micros(us)));
-        let procedure = Procedure::named(Some(4), "READ_PLUS").unwrap();
+        let procedure = Procedure::named("NFS", Some(4), "READ_PLUS").unwrap();
         statistics.add_procedure(procedure, &counted);
         statistics.add_operation_named("PUTFH", OperationCounters { calls: 9, errors: 1 });
         let json = serde_json::to_string(&Figures::from(&statistics)).unwrap();

@@ -15,7 +15,7 @@ pub fn header(is_wide: bool) -> String {
 /// What was asked of the caches in an interval, and how often a file was renamed.
 pub fn line(since: &Statistics, is_wide: bool) -> String {
     let caches = &since.caches;
-    let looks = |both: HitsMisses| both.hits + both.misses;
+    let looks = |both: HitsMisses| both.hits.saturating_add(both.misses);
     let numbers = [
         looks(caches.attributes),
         looks(caches.names),
@@ -43,7 +43,7 @@ pub fn line(since: &Statistics, is_wide: bool) -> String {
 
 /// How many of a hundred looks were hits.
 fn share(both: HitsMisses) -> String {
-    match both.hits.saturating_mul(100).checked_div(both.hits + both.misses) {
+    match both.hits.saturating_mul(100).checked_div(both.hits.saturating_add(both.misses)) {
         Some(percent) => format!(" {percent:>3}%"),
         None => "    -".to_owned(),
     }
@@ -62,7 +62,7 @@ mod tests {
         since.caches.block_reads = HitsMisses { hits: 15_000, misses: 1000 };
         since.caches.access = HitsMisses { hits: 0, misses: 3 };
         let renames = ProcedureStatistics { calls: 7, ..Default::default() };
-        since.add_procedure(Procedure::named(Some(3), "RENAME").unwrap(), &renames);
+        since.add_procedure(Procedure::named("NFS", Some(3), "RENAME").unwrap(), &renames);
         assert_eq!(
             header(false) + &line(&since, false),
             " GtAttr Lookup Rdlink   Read  Write Rename Access  Rddir

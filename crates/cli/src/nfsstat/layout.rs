@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use client::{CacheCounters, HitsMisses, Statistics};
+use client::{CacheCounters, HeldState, HitsMisses, Statistics};
 
 /// The width of a column, in characters; longer names are cut off, longer numbers are not.
 const WIDTH: usize = 13;
@@ -128,7 +128,8 @@ const V41_AND_V42: [&[Column]; 7] = [
 /// The tables of what was counted.
 pub fn text(statistics: &Statistics, extent: Extent) -> String {
     let mut text = "Client Info:\n".to_owned();
-    let counts = |(_, procedures): &Column| procedures.iter().map(|name| statistics.calls(name)).sum();
+    let counts =
+        |(_, procedures): &Column| procedures.iter().map(|name| statistics.calls(name)).fold(0, u64::saturating_add);
     let mut table = |title: &str, rows: &[&[Column]]| {
         text.push_str(title);
         for row in rows {
@@ -142,6 +143,9 @@ pub fn text(statistics: &Statistics, extent: Extent) -> String {
     }
     if extent == Extent::V42 {
         table("", &V41_AND_V42);
+    }
+    if extent != Extent::Basic {
+        held_columns(&statistics.held).chunks(6).for_each(|row| put(&mut text, row));
     }
     let rpc = &statistics.rpc;
     text.push_str("Rpc Info:\n");
@@ -160,6 +164,20 @@ pub fn text(statistics: &Statistics, extent: Extent) -> String {
     let columns_per_row = if extent == Extent::Basic { 8 } else { 4 };
     caches.chunks(columns_per_row).for_each(|row| put(&mut text, row));
     text
+}
+
+fn held_columns(held: &HeldState) -> [(&'static str, u64); 9] {
+    [
+        ("OpenOwner", held.open_owners),
+        ("Opens", held.opens),
+        ("LockOwner", held.lock_owners),
+        ("Locks", held.locks),
+        ("Delegs", held.delegations),
+        ("LocalOwn", held.local_open_owners),
+        ("LocalOpen", held.local_opens),
+        ("LocalLown", held.local_lock_owners),
+        ("LocalLock", held.local_locks),
+    ]
 }
 
 fn cache_columns(caches: &CacheCounters) -> Vec<(&'static str, u64)> {
@@ -237,8 +255,9 @@ Cache Info:
 
     #[test]
     fn tables_of_nfsv4_are_laid_out_as_those_of_nfsstat_e() {
-        let calls =
+        let mut calls =
             statistics(&[(4, "SETCLIENTID", 1), (4, "SETCLIENTID_CONFIRM", 2), (4, "LOCKU", 3), (4, "OPEN", 4)]);
+        calls.held = HeldState { opens: 5, delegations: 6, local_locks: 7, ..HeldState::default() };
         let expected = "\
 Client Info:
 RPC Counts:
@@ -252,6 +271,10 @@ RPC Counts:
             0            0            0            1            2            0
         LockT        LockU         Open      OpenCfr
             0            3            4            0
+    OpenOwner        Opens    LockOwner        Locks       Delegs     LocalOwn
+            0            5            0            0            6            0
+    LocalOpen    LocalLown    LocalLock
+            0            0            7
 Rpc Info:
      TimedOut      Invalid    X Replies      Retries     Requests
             0            0            0            0           10
@@ -287,7 +310,7 @@ Cache Info:
             0            0            0            9            0            0
    SetExtattr    RmExtattr  ListExtattr
             0            0            8
-Rpc Info:
+    OpenOwner        Opens    LockOwner        Locks       Delegs     LocalOwn
 ";
         assert!(found.contains(rows), "{found}");
     }

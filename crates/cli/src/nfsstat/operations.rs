@@ -30,8 +30,8 @@ pub fn text(statistics: &Statistics) -> String {
         "p99",
     );
     for (procedure, counted) in statistics.procedures() {
-        let version = procedure.version().map_or(String::new(), |version| format!("v{version} "));
-        let _ = writeln!(text, "{:<24}{}", format!("{version}{}", procedure.name()), line(counted));
+        let program = procedure.version().map_or(procedure.program().to_owned(), |version| format!("v{version}"));
+        let _ = writeln!(text, "{:<24}{}", format!("{program} {}", procedure.name()), line(counted));
     }
     if statistics.operations().next().is_some() {
         let _ = writeln!(text, "{:<24}{:>10}{:>8}", "Operation of COMPOUND", "Calls", "Errors");
@@ -77,7 +77,7 @@ mod tests {
         });
         let mut statistics = Statistics::default();
         statistics.rpc = Counters { calls: 4, ..Counters::default() };
-        statistics.add_procedure(Procedure::named(Some(4), "READ").unwrap(), &counted);
+        statistics.add_procedure(Procedure::named("NFS", Some(4), "READ").unwrap(), &counted);
         statistics.add_operation_named("PUTFH", OperationCounters { calls: 4, errors: 1 });
         let expected = "\
 Procedure                    Calls  Errors Retrans TimedOut     BytesSent     BytesRecv    Queue      p50      p99     Wire      p50      p99    Total      p50      p99

@@ -121,20 +121,24 @@ impl Connection {
             arguments.encode(&mut Encoder::new(head));
             const { Label::of::<O>() }
         };
-        self.call_labelled(data, write).await
+        self.call_labelled(None, data, write).await
     }
 
-    /// Calls a procedure whose arguments `write` appends; it says what the call is counted as.
+    /// Calls a procedure whose arguments `write` appends; it says what the call is counted as, and `asked` is when the caller
+    /// began to wait for a place for it, if it did.
     pub(crate) async fn call_labelled<O: Operation>(
         &self,
+        asked: Option<Instant>,
         data: Option<Bytes>,
         write: impl FnOnce(&mut Buffer) -> Label,
     ) -> Result<Response<O>> {
         let shared = &*self.0.shared;
-        let asked = now();
+        let began = now();
         let (_permit, has_waited) = self.permit().await.map_err(|failure| self.no_reply::<O>(failure))?;
-        let now = if has_waited { now() } else { asked };
-        let xid = self.submit::<O>((asked, now), data, write).map_err(|failure| self.no_reply::<O>(failure))?;
+        let now = if has_waited { now() } else { began };
+        let xid = self
+            .submit::<O>((asked.unwrap_or(began), now), data, write)
+            .map_err(|failure| self.no_reply::<O>(failure))?;
         match (Reply { shared, xid, is_over: false }).await {
             Ok(message) => Response::parse(message, &shared.server),
             Err(failure) => Err(self.no_reply::<O>(failure)),
@@ -276,7 +280,7 @@ fn reply_limits() -> rpc::record::Limits {
 }
 
 /// The time as the runtime has it, whose clock tests can stop.
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 

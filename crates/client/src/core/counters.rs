@@ -34,12 +34,12 @@ impl Counters {
 
 impl std::ops::AddAssign for Counters {
     fn add_assign(&mut self, other: Counters) {
-        self.calls += other.calls;
-        self.replies += other.replies;
-        self.retransmissions += other.retransmissions;
-        self.timeouts += other.timeouts;
-        self.unexpected += other.unexpected;
-        self.invalid += other.invalid;
-        self.reconnects += other.reconnects;
+        self.calls = self.calls.saturating_add(other.calls);
+        self.replies = self.replies.saturating_add(other.replies);
+        self.retransmissions = self.retransmissions.saturating_add(other.retransmissions);
+        self.timeouts = self.timeouts.saturating_add(other.timeouts);
+        self.unexpected = self.unexpected.saturating_add(other.unexpected);
+        self.invalid = self.invalid.saturating_add(other.invalid);
+        self.reconnects = self.reconnects.saturating_add(other.reconnects);
     }
 }

@@ -12,6 +12,7 @@
 
 mod back_calls;
 mod batch;
+mod clock;
 mod config;
 mod counters;
 mod failure;
@@ -35,6 +36,7 @@ use rpc::Xid;
 use back_calls::BackCalls;
 pub use back_calls::BackEvent;
 pub use batch::Batch;
+use clock::Clock;
 pub use config::{Config, Retry, Transport};
 pub use counters::Counters;
 pub use failure::Failure;
@@ -44,12 +46,15 @@ use slot::{Slot, State};
 pub use timers::Expired;
 use window::Window;
 
-use crate::statistics::{CallRecorder, Label, Statistics};
+use crate::statistics::{Call, CallRecorder, Label, Statistics, nanoseconds};
 
 /// The calls of one connection.
 #[derive(Debug)]
 pub struct Core {
     config: Config,
+    /// How long the first send of a call is given.
+    first_timeout_ns: u64,
+    clock: Clock,
     /// A call's place is its xid modulo the length, which is a power of two; an xid whose place is taken is left out.
     slots: Box<[Slot]>,
     next_xid: u32,
@@ -63,7 +68,7 @@ pub struct Core {
     window: Window,
     is_connected: bool,
     /// No deadline is earlier than this one.
-    earliest: Option<Instant>,
+    earliest_ns: u64,
     back_calls: BackCalls,
     /// Whether it was told that the server is silent.
     is_silent: bool,
@@ -82,7 +87,9 @@ impl Core {
     pub fn new(config: Config, first_xid: u32, now: Instant) -> Core {
         let places = config.max_pending.clamp(1, Config::MOST_PENDING).next_power_of_two() * 2;
         Core {
-            slots: (0..places).map(|_| Slot::new(now)).collect(),
+            first_timeout_ns: nanoseconds(config.retry.first_timeout),
+            clock: Clock::new(now),
+            slots: (0..places).map(|_| Slot::new()).collect(),
             next_xid: first_xid,
             pending: 0,
             taken: 0,
@@ -90,12 +97,12 @@ impl Core {
             in_flight: 0,
             window: Window::new(),
             is_connected: true,
-            earliest: None,
+            earliest_ns: Clock::NEVER_NS,
             back_calls: BackCalls::default(),
             is_silent: false,
             news: None,
             counters: Counters::default(),
-            recorder: CallRecorder::new(),
+            recorder: CallRecorder::new(config.transport.mark_bytes()),
             config,
         }
     }
@@ -109,6 +116,9 @@ impl Core {
     pub fn add_to(&self, statistics: &mut Statistics) {
         statistics.rpc += self.counters;
         self.recorder.add_to(statistics);
+        let mut under_way = CallRecorder::new(self.config.transport.mark_bytes());
+        self.slots.iter().filter(|slot| slot.is_pending()).for_each(|slot| under_way.unanswered(&slot.call));
+        under_way.add_to(statistics);
     }
 
     /// How many calls have no reply.
@@ -132,22 +142,21 @@ impl Core {
         }
         let xid = self.free_xid();
         let (timeout, replies) = (self.config.retry.first_timeout, self.counters.replies);
+        let now_ns = self.clock.ns(now);
+        let deadline_ns = now_ns.saturating_add(self.first_timeout_ns);
         let slot = self.slot_mut(xid);
         slot.xid = xid;
         slot.state = State::Pending;
         slot.head.clear();
-        let label = write(xid, &mut slot.head);
-        slot.label = label;
+        slot.call = Call::new(write(xid, &mut slot.head), now_ns);
         if let Some(data) = data {
             slot.head.put(&u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
             slot.data = data;
         }
-        (slot.sends, slot.expiries, slot.asked, slot.submitted, slot.timeout) = (0, 0, now, now, timeout);
-        slot.deadline = now + timeout;
+        (slot.timeout, slot.deadline_ns) = (timeout, deadline_ns);
         slot.is_queued = true;
         slot.replies_before = replies;
-        self.recorder.submitted(&label);
-        self.earliest = Some(self.earliest.map_or(now + timeout, |earliest| earliest.min(now + timeout)));
+        self.earliest_ns = self.earliest_ns.min(deadline_ns);
         self.pending += 1;
         self.taken += 1;
         self.counters.calls += 1;
@@ -157,9 +166,10 @@ impl Core {
 
     /// Notes that the caller of a call had asked for it before there was a place for it.
     pub fn note_asked(&mut self, xid: Xid, asked: Instant) {
+        let asked_ns = self.clock.ns(asked);
         let slot = self.slot_mut(xid);
         if slot.xid == xid {
-            slot.asked = asked;
+            slot.call.asked_ns = asked_ns;
         }
     }
 
@@ -187,11 +197,15 @@ impl Core {
 
     /// Forgets a call whose caller waits no more. A reply that still comes is then one that nobody waits for.
     pub fn cancel(&mut self, xid: Xid) {
-        let slot = self.slot_mut(xid);
+        let place = (xid.0 & self.mask()) as usize;
+        let slot = &mut self.slots[place];
         if slot.xid != xid || slot.is_free() {
             return;
         }
         let was_pending = slot.is_pending();
+        if was_pending {
+            self.recorder.unanswered(&slot.call);
+        }
         let was_queued = std::mem::take(&mut slot.is_queued);
         slot.release();
         self.taken -= 1;
@@ -204,12 +218,12 @@ impl Core {
     pub fn fail_all(&mut self, failure: Failure, wakers: &mut Vec<Waker>) {
         for slot in self.slots.iter_mut().filter(|slot| slot.is_pending()) {
             slot.is_queued = false;
-            self.recorder.failed(&slot.label);
+            self.recorder.failed(&slot.call);
             wakers.extend(slot.finish(Err(failure)));
         }
         self.back_calls.end(wakers);
         self.queue.clear();
-        (self.pending, self.in_flight, self.earliest) = (0, 0, None);
+        (self.pending, self.in_flight, self.earliest_ns) = (0, 0, Clock::NEVER_NS);
     }
 
     /// What happened to the server since this was asked last. Only calls that never fail make news: of the others their

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use rpc::Xid;
 
 use super::{Core, News, Transport};
-use crate::statistics::Times;
 
 /// The message type of a reply (RFC 5531 §9), as it stands in the second word.
 const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
@@ -33,14 +32,12 @@ impl Core {
         let place = (xid.0 & self.mask()) as usize;
         let slot = &mut self.slots[place];
         // A call that was never sent has no reply: what carries its xid was guessed.
-        if slot.xid != xid || !slot.is_pending() || slot.sends == 0 {
+        if slot.xid != xid || !slot.is_pending() || slot.call.sends == 0 {
             self.counters.unexpected += 1;
             return;
         }
         let was_queued = std::mem::take(&mut slot.is_queued);
-        let times = Times { submitted: slot.asked, sent: slot.sent, replied: now };
-        let bytes = message.len() + self.config.transport.mark_bytes();
-        self.recorder.replied(&slot.label, times, &message, bytes);
+        self.recorder.answered(&slot.call, self.clock.ns(now), &message);
         wakers.extend(slot.finish(Ok(message)));
         self.leave_table(xid, was_queued);
         self.counters.replies += 1;

@@ -19,8 +19,9 @@ impl Core {
     /// Moves calls from the queue into `batch` until it is full: for a stream.
     pub fn fill_batch(&mut self, now: Instant, batch: &mut Batch) {
         self.back_calls.fill(batch);
+        let now_ns = self.clock.ns(now);
         while self.wants_to_send() && !batch.is_full() {
-            let Some(slot) = self.next_to_send(now) else { break };
+            let Some(slot) = self.next_to_send(now_ns) else { break };
             batch.put(&rpc::record::last_mark(slot.message_bytes()).to_be_bytes());
             batch.put(slot.head.as_slice());
             batch.put_shared(&slot.data);
@@ -35,7 +36,8 @@ impl Core {
         if !self.wants_to_send() {
             return false;
         }
-        let Some(slot) = self.next_to_send(now) else { return false };
+        let now_ns = self.clock.ns(now);
+        let Some(slot) = self.next_to_send(now_ns) else { return false };
         datagram.put_slice(slot.head.as_slice());
         datagram.put_slice(&slot.data);
         datagram.put_bytes(0, xdr_padded(slot.data.len()) - slot.data.len());
@@ -44,19 +46,13 @@ impl Core {
     }
 
     /// Takes the first call from the queue and counts it as sent.
-    fn next_to_send(&mut self, now: Instant) -> Option<&Slot> {
+    fn next_to_send(&mut self, now_ns: u64) -> Option<&Slot> {
         let xid = self.queue.pop_front()?;
         let place = (xid.0 & self.mask()) as usize;
         let slot = &mut self.slots[place];
         slot.is_queued = false;
-        slot.sends += 1;
-        let is_again = slot.sends > 1;
-        if is_again {
-            self.counters.retransmissions += 1;
-        } else {
-            slot.sent = now;
-        }
-        self.recorder.sent(&slot.label, slot.message_bytes() + self.config.transport.mark_bytes(), is_again);
+        let bytes = slot.message_bytes() + self.config.transport.mark_bytes();
+        self.counters.retransmissions += u64::from(slot.call.send(now_ns, bytes));
         Some(&self.slots[place])
     }
 }

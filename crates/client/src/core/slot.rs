@@ -1,12 +1,12 @@
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use buffer::Buffer;
 use bytes::Bytes;
 use rpc::Xid;
 
 use super::Failure;
-use crate::statistics::Label;
+use crate::statistics::{Call, Label};
 
 /// How a place in the table of calls is used.
 #[derive(Debug, Default)]
@@ -32,20 +32,11 @@ pub(super) struct Slot {
     pub(super) waker: Option<Waker>,
     /// Whether the call is in the queue to the socket.
     pub(super) is_queued: bool,
-    /// How often the call was sent.
-    pub(super) sends: u32,
-    /// How often its time was up.
-    pub(super) expiries: u32,
-    /// What the call is counted as.
-    pub(super) label: Label,
-    /// When the caller asked for it, which may be before there was a place.
-    pub(super) asked: Instant,
+    /// What is counted when it ends.
+    pub(super) call: Call,
     /// How many replies had come to any call when its time began.
     pub(super) replies_before: u64,
-    pub(super) submitted: Instant,
-    /// When it was first sent.
-    pub(super) sent: Instant,
-    pub(super) deadline: Instant,
+    pub(super) deadline_ns: u64,
     pub(super) timeout: Duration,
 }
 
@@ -53,7 +44,7 @@ impl Slot {
     /// Memory of a head that is kept for the next call, in bytes.
     const MAX_KEPT_BYTES: usize = 16 * 1024;
 
-    pub(super) fn new(now: Instant) -> Slot {
+    pub(super) fn new() -> Slot {
         Slot {
             xid: Xid(0),
             state: State::Free,
@@ -61,14 +52,9 @@ impl Slot {
             data: Bytes::new(),
             waker: None,
             is_queued: false,
-            sends: 0,
-            expiries: 0,
-            label: Label::OTHER,
-            asked: now,
+            call: Call::new(Label::OTHER, 0),
             replies_before: 0,
-            submitted: now,
-            sent: now,
-            deadline: now,
+            deadline_ns: 0,
             timeout: Duration::ZERO,
         }
     }

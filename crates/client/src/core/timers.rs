@@ -1,9 +1,11 @@
 //! Time-outs and retransmission.
 
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::clock::Clock;
 use super::{Core, Failure, News, Transport};
+use crate::statistics::nanoseconds;
 
 /// What time-outs ask of the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,23 +19,25 @@ pub enum Expired {
 impl Core {
     /// When [`Core::handle_timeout`] has something to do, if nothing else happens.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        if self.pending == 0 { None } else { self.earliest }
+        let is_needed = self.pending > 0 && self.earliest_ns < Clock::NEVER_NS;
+        is_needed.then(|| self.clock.instant(self.earliest_ns))
     }
 
     /// Sends calls again whose time is up, or ends them when they were sent often enough.
     pub fn handle_timeout(&mut self, now: Instant, wakers: &mut Vec<Waker>) -> Expired {
-        if self.earliest.is_none_or(|earliest| earliest > now) {
+        let now_ns = self.clock.ns(now);
+        if self.earliest_ns > now_ns {
             return Expired::Nothing;
         }
-        self.earliest = None;
+        self.earliest_ns = Clock::NEVER_NS;
         let mut expired = false;
         for place in 0..self.slots.len() {
-            if self.slots[place].is_pending() && self.slots[place].deadline <= now {
-                expired |= self.expire(place, now, wakers);
+            if self.slots[place].is_pending() && self.slots[place].deadline_ns <= now_ns {
+                expired |= self.expire(place, now_ns, wakers);
             }
             let slot = &self.slots[place];
             if slot.is_pending() {
-                self.earliest = Some(self.earliest.map_or(slot.deadline, |earliest| earliest.min(slot.deadline)));
+                self.earliest_ns = self.earliest_ns.min(slot.deadline_ns);
             }
         }
         if expired {
@@ -46,29 +50,29 @@ impl Core {
     }
 
     /// Handles a call whose time is up, and says whether it was on its way.
-    fn expire(&mut self, place: usize, now: Instant, wakers: &mut Vec<Waker>) -> bool {
+    fn expire(&mut self, place: usize, now_ns: u64, wakers: &mut Vec<Waker>) -> bool {
         let retry = self.config.retry;
         let slot = &mut self.slots[place];
         let (was_queued, xid) = (slot.is_queued, slot.xid);
-        slot.expiries = slot.expiries.saturating_add(1);
+        slot.call.expiries = slot.call.expiries.saturating_add(1);
         self.counters.timeouts += 1;
-        self.recorder.timed_out(&slot.label);
-        if !retry.is_hard && slot.expiries > retry.retransmissions {
-            let failure = Failure::TimedOut { sends: slot.sends, waited: now - slot.submitted };
+        if !retry.is_hard && slot.call.expiries > retry.retransmissions {
+            let waited = Duration::from_nanos(now_ns.saturating_sub(slot.call.asked_ns));
+            let failure = Failure::TimedOut { sends: slot.call.sends, waited };
             slot.is_queued = false;
-            self.recorder.failed(&slot.label);
+            self.recorder.failed(&slot.call);
             wakers.extend(slot.finish(Err(failure)));
             self.leave_table(xid, was_queued);
             return !was_queued;
         }
         // One call that takes long is no silence while others are answered.
-        let is_silence = retry.is_hard && slot.expiries > retry.retransmissions;
+        let is_silence = retry.is_hard && slot.call.expiries > retry.retransmissions;
         if is_silence && !self.is_silent && slot.replies_before == self.counters.replies {
             (self.is_silent, self.news) = (true, Some(News::Silent));
         }
         slot.replies_before = self.counters.replies;
         slot.timeout = retry.next_timeout(self.config.transport, slot.timeout);
-        slot.deadline = now + slot.timeout;
+        slot.deadline_ns = now_ns.saturating_add(nanoseconds(slot.timeout));
         if !was_queued && self.config.transport == Transport::Datagram {
             slot.is_queued = true;
             self.queue.push_back(xid);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use rpc::Rejection;
 
-use super::{Mount, Mounted, Sizes};
+use super::{Mount, Mounted, OtherPrograms, Sizes};
 use crate::cache::Caches;
 use crate::nlm::{Nlm, has_lock_manager};
 use crate::rpcbind::{self, Query};
@@ -30,7 +30,7 @@ impl Mount {
         let server: Arc<str> = url.host.as_str().into();
         let mut last = None;
         for address in rpcbind::resolve(&url.host, &server).await? {
-            let dialer = Dialer { address, server: &server, options: &options };
+            let dialer = Dialer { address, server: &server, options: &options, others: &Arc::default() };
             match dialer.negotiate(&url.path).await {
                 // A host may have several addresses of which only some are served.
                 Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
@@ -52,7 +52,8 @@ impl Mount {
             return client.clone().close().await;
         }
         let address = self.connection().address().ip();
-        let dialer = Dialer { address, server: &self.0.server, options: &self.0.options };
+        let (server, options, others) = (&self.0.server, &self.0.options, &self.0.other_programs);
+        let dialer = Dialer { address, server, options, others };
         let mountd = dialer.mountd().await?;
         mountd::umnt(&mountd, self.version(), &self.0.export).await
     }
@@ -64,12 +65,13 @@ impl Mount {
     pub(crate) async fn connect_nlm(&self) -> Result<Connection> {
         // A call that waits for ever would never find out that the lock manager has another port after a restart.
         let options = Options { is_hard: false, ..self.0.options.clone() };
-        let dialer = Dialer { address: self.connection().address().ip(), server: &self.0.server, options: &options };
+        let (address, others) = (self.connection().address().ip(), &self.0.other_programs);
+        let dialer = Dialer { address, server: &self.0.server, options: &options, others };
         if let Some(port) = options.lock_port {
-            return dialer.dial(port).await;
+            return dialer.dial_other(port).await;
         }
         if let Some(port) = options.nfs_port {
-            let connection = dialer.dial(port).await?;
+            let connection = dialer.dial_other(port).await?;
             if has_lock_manager(&connection, options.version).await? {
                 return Ok(connection);
             }
@@ -81,7 +83,7 @@ impl Mount {
             },
             _ => dialer.ask_rpcbind(proto::nlm::PROGRAM, 4).await?,
         };
-        dialer.dial(port).await
+        dialer.dial_other(port).await
     }
 }
 
@@ -94,7 +96,8 @@ pub(crate) async fn connect_mountd(url: &Url, options: &Options) -> Result<Conne
     let server: Arc<str> = url.host.as_str().into();
     let mut last = None;
     for address in rpcbind::resolve(&url.host, &server).await? {
-        match (Dialer { address, server: &server, options: &options }).mountd().await {
+        let dialer = Dialer { address, server: &server, options: &options, others: &Arc::default() };
+        match dialer.mountd().await {
             Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
             other => return other,
         }
@@ -108,12 +111,15 @@ pub(super) struct Dialer<'a> {
     pub(super) address: IpAddr,
     pub(super) server: &'a Arc<str>,
     pub(super) options: &'a Options,
+    /// What counts the calls to other programs than NFS.
+    pub(super) others: &'a Arc<OtherPrograms>,
 }
 
 /// What was found out before a mount is there.
 pub(super) struct Found {
     pub(super) connections: Box<[Connection]>,
     pub(super) options: Options,
+    pub(super) other_programs: Arc<OtherPrograms>,
     pub(super) export: Vec<u8>,
     pub(super) below: Vec<u8>,
     pub(super) root: Entry,
@@ -123,7 +129,7 @@ pub(super) struct Found {
 impl Mounted {
     /// Chooses the sizes, and puts all together.
     pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Arc<Mounted>> {
-        let Found { connections, options, export, below, root, info } = found;
+        let Found { connections, options, other_programs, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
         let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), Arc::default());
@@ -144,6 +150,7 @@ impl Mounted {
             caches,
             has_readdirplus: AtomicBool::new(has_readdirplus),
             cache_recorder,
+            other_programs,
             has_read_plus,
             is_read_plus_proven: AtomicBool::new(false),
             nlm: Nlm::default(),
@@ -172,7 +179,7 @@ impl Dialer<'_> {
             _ => (v3::fsinfo(&connections[0], &root).await?, v3::getattr(&connections[0], &root).await?),
         };
         let (options, root) = (self.options.clone(), Entry { handle: root, attributes });
-        let found = Found { connections, options, export, below, root, info };
+        let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
         Ok(Mount(Mounted::new(self.server, found, None)?))
     }
 
@@ -189,8 +196,16 @@ impl Dialer<'_> {
         Connection::connect(SocketAddr::new(self.address, port), self.server, self.options).await
     }
 
+    /// Connects to another program than NFS.
+    async fn dial_other(&self, port: u16) -> Result<Connection> {
+        let connection = self.dial(port).await?;
+        self.others.add(&connection);
+        Ok(connection)
+    }
+
     async fn ask_rpcbind(&self, program: u32, version: u32) -> Result<u16> {
         let connection = rpcbind::connect(self.address, self.server, self.options).await?;
+        self.others.add(&connection);
         rpcbind::getport(&connection, Query { program, version, transport: self.options.transport }).await
     }
 
@@ -198,17 +213,17 @@ impl Dialer<'_> {
     /// one port answer it; else where rpcbind says.
     async fn mountd(&self) -> Result<Connection> {
         if let Some(port) = self.options.mount_port {
-            return self.dial(port).await;
+            return self.dial_other(port).await;
         }
         if let Some(port) = self.options.nfs_port {
-            let connection = self.dial(port).await?;
+            let connection = self.dial_other(port).await?;
             if self.has_mount(&connection).await? {
                 return Ok(connection);
             }
         }
         let version = mountd::version_for(self.options.version);
         let port = self.ask_rpcbind(proto::mount::PROGRAM, version).await?;
-        self.dial(port).await
+        self.dial_other(port).await
     }
 
     async fn has_mount(&self, connection: &Connection) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! From a URL to a mount of NFSv4, which has no MOUNT: the server's tree is walked from its root (RFC 7530 §7, RFC 8881 §2.7).
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use proto::nfs4::{MinorVersion, PORT};
 use vfs::FileKind;
@@ -21,7 +22,7 @@ impl Dialer<'_> {
         let info = v4::fsinfo(&client, &root.handle).await?;
         let connections = client.connections().into();
         let options = self.options.clone();
-        let found = Found { connections, options, export, below, root, info };
+        let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
         Ok(Mount(Mounted::new(self.server, found, Some(client))?))
     }
 }

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use super::Mount;
+use super::other_programs::OtherPrograms;
 use crate::Statistics;
 use crate::connection::Observed;
 use crate::statistics::CacheRecorder;
+use crate::v4::{self, Holdings};
 
 /// Reads what a mount counts, and does not keep its connections open: what was counted can still be read when the mount is
 /// gone.
@@ -11,6 +13,9 @@ use crate::statistics::CacheRecorder;
 pub struct Meter {
     connections: Box<[Observed]>,
     caches: Arc<CacheRecorder>,
+    other_programs: Arc<OtherPrograms>,
+    /// What NFSv4 holds.
+    holdings: Option<Holdings>,
 }
 
 impl Meter {
@@ -19,6 +24,8 @@ impl Meter {
         let mut statistics = Statistics::default();
         statistics.caches = self.caches.counters();
         self.connections.iter().for_each(|connection| connection.add_to(&mut statistics));
+        self.other_programs.add_to(&mut statistics);
+        statistics.held = self.holdings.as_ref().map(Holdings::now).unwrap_or_default();
         statistics
     }
 
@@ -37,7 +44,9 @@ impl Mount {
     /// What reads the statistics of this mount, also when it is gone.
     pub fn meter(&self) -> Meter {
         let connections = self.0.connections.iter().map(crate::Connection::observed).collect();
-        Meter { connections, caches: Arc::clone(&self.0.cache_recorder) }
+        let (caches, other_programs) = (Arc::clone(&self.0.cache_recorder), Arc::clone(&self.0.other_programs));
+        let holdings = self.0.v4.as_ref().map(v4::Client::holdings);
+        Meter { connections, caches, other_programs, holdings }
     }
 
     /// What was counted so far, of each procedure and by each cache.

@@ -7,6 +7,7 @@ mod connect_v4;
 mod meter;
 mod negotiation;
 mod operations;
+mod other_programs;
 mod page;
 mod path;
 mod sizes;
@@ -22,6 +23,7 @@ use crate::statistics::CacheRecorder;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
 pub use meter::Meter;
+use other_programs::OtherPrograms;
 pub use path::Follow;
 pub(crate) use path::{Source, Walk};
 pub use sizes::Sizes;
@@ -64,6 +66,7 @@ pub(crate) struct Mounted {
     /// Whether the server has READDIRPLUS, as far as is known.
     has_readdirplus: AtomicBool,
     cache_recorder: Arc<CacheRecorder>,
+    other_programs: Arc<OtherPrograms>,
     /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
     pub(crate) has_read_plus: AtomicBool,
     /// Whether the server told of data or holes by READ_PLUS before.

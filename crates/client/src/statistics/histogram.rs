@@ -4,11 +4,15 @@ use std::time::Duration;
 
 /// Every doubling has this many buckets, as a power of two: a bucket is at most an eighth of its value wide.
 const STEPS_BITS: u32 = 3;
-const STEPS: u64 = 1 << STEPS_BITS;
-/// Times are counted in units of this many nanoseconds, as a power of two, so that the doublings begin near 1 µs.
-const UNIT_BITS: u32 = 7;
-/// Times have at most this many bits, in units: 2^35 units are an hour and 13 minutes.
-const VALUE_BITS: u32 = 35;
+/// The doublings begin at this many nanoseconds, as a power of two; what is shorter is in the first bucket.
+const LEAST_BITS: u32 = 7;
+/// They end at this many: 2^42 ns are an hour and 13 minutes.
+const MOST_BITS: u32 = 42;
+/// The first bits of a time as a floating-point number are its exponent and the steps within its doubling, so they number the
+/// buckets. This is the number of the last one whose times are all in the first bucket.
+const FIRST: u64 = ((f64::MAX_EXP as u64 - 1 + LEAST_BITS as u64) << STEPS_BITS) - 1;
+/// How many of its bits come behind these.
+const FINER_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEPS_BITS;
 
 /// How often which time came, from less than 1 µs to more than an hour; longer ones are counted as the longest.
 ///
@@ -22,41 +26,39 @@ const VALUE_BITS: u32 = 35;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     buckets: [u64; Histogram::BUCKETS],
-    count: u64,
     sum_ns: u64,
 }
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { buckets: [0; Self::BUCKETS], count: 0, sum_ns: 0 }
+        Histogram { buckets: [0; Self::BUCKETS], sum_ns: 0 }
     }
 }
 
 impl Histogram {
     /// How many buckets there are.
-    pub const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
+    pub const BUCKETS: usize = 1 + (((MOST_BITS - LEAST_BITS) as usize) << STEPS_BITS);
 
     /// Counts one time.
     pub fn record(&mut self, time: Duration) {
-        self.record_ns(nanoseconds(time));
+        self.count_ns(nanoseconds(time));
+        self.add_sum(time);
     }
 
-    /// Counts one time, in nanoseconds.
+    /// Counts one time, in nanoseconds, which [`Histogram::add_sum`] adds to the sum later.
     #[inline]
-    pub(crate) fn record_ns(&mut self, time_ns: u64) {
+    pub(super) fn count_ns(&mut self, time_ns: u64) {
         self.buckets[bucket_of(time_ns)] += 1;
-        self.count += 1;
-        self.sum_ns = self.sum_ns.saturating_add(time_ns);
     }
 
     /// How many times there are.
     pub fn count(&self) -> u64 {
-        self.count
+        self.buckets.iter().fold(0, |count, bucket| count.saturating_add(*bucket))
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.count() == 0
     }
 
     /// All times together, exactly.
@@ -66,12 +68,12 @@ impl Histogram {
 
     /// The mean, exactly; zero when there are no times.
     pub fn mean(&self) -> Duration {
-        Duration::from_nanos(self.sum_ns.checked_div(self.count).unwrap_or(0))
+        Duration::from_nanos(self.sum_ns.checked_div(self.count()).unwrap_or(0))
     }
 
     /// The time that the share `q` (0 to 1) of all times does not exceed, to within a sixteenth; zero when there are none.
     pub fn quantile(&self, q: f64) -> Duration {
-        let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
+        let rank = ((q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
         let mut seen = 0;
         let found = self.buckets.iter().position(|count| {
             seen += count;
@@ -96,7 +98,6 @@ impl Histogram {
     pub fn add_bucket(&mut self, from: Duration, count: u64) {
         let bucket = &mut self.buckets[bucket_of(nanoseconds(from))];
         *bucket = bucket.saturating_add(count);
-        self.count = self.count.saturating_add(count);
     }
 
     /// Adds to the sum of all times, for a histogram that came from another process.
@@ -118,37 +119,33 @@ impl Histogram {
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine = how(*mine, *others);
         }
-        self.count = how(self.count, other.count);
         self.sum_ns = how(self.sum_ns, other.sum_ns);
     }
 }
 
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Histogram").field("count", &self.count).field("mean", &self.mean()).finish_non_exhaustive()
+        f.debug_struct("Histogram").field("count", &self.count()).field("mean", &self.mean()).finish_non_exhaustive()
     }
 }
 
 /// A time in nanoseconds, of which a u64 has 584 years.
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
-    time.as_secs().saturating_mul(1_000_000_000).saturating_add(time.subsec_nanos().into())
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The bucket that counts a time.
 #[inline]
 fn bucket_of(time_ns: u64) -> usize {
-    let value = (time_ns >> UNIT_BITS).min((1 << VALUE_BITS) - 1);
-    let bits = u64::BITS - value.leading_zeros();
-    let shift = bits.saturating_sub(STEPS_BITS + 1);
-    (u64::from(shift) * STEPS + (value >> shift)) as usize
+    // A signed number is turned in one step. A time of more than 292 years is a negative one, whose sign makes it the longest.
+    let bits = (time_ns.cast_signed() as f64).to_bits();
+    ((bits >> FINER_BITS).saturating_sub(FIRST) as usize).min(Histogram::BUCKETS - 1)
 }
 
 /// Where a bucket begins, and where the next one does, in nanoseconds.
 fn bounds_ns(bucket: usize) -> (u64, u64) {
-    let bucket = bucket as u64;
-    let shift = (bucket / STEPS).saturating_sub(1);
-    let least = (bucket - shift * STEPS) << shift;
-    (least << UNIT_BITS, (least + (1 << shift)) << UNIT_BITS)
+    let begin = |bucket: usize| f64::from_bits((bucket as u64 + FIRST) << FINER_BITS) as u64;
+    (if bucket == 0 { 0 } else { begin(bucket) }, begin(bucket + 1))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! answered and what they had to ask for.
 
 mod caches;
+mod held_state;
 mod histogram;
 mod label;
 mod procedure;
@@ -10,9 +11,11 @@ mod snapshot;
 
 pub use caches::{CacheCounters, HitsMisses};
 pub(crate) use caches::{CacheRecorder, Recorder};
+pub use held_state::HeldState;
 pub use histogram::Histogram;
+pub(crate) use histogram::nanoseconds;
 pub(crate) use label::CompoundLabel;
 pub use label::Label;
 pub use procedure::Procedure;
-pub(crate) use recorder::{CallRecorder, Times};
+pub(crate) use recorder::{Call, CallRecorder};
 pub use snapshot::{OperationCounters, ProcedureStatistics, Statistics};

@@ -1,9 +1,11 @@
 use proto::nfs4::OpNumber;
-use proto::{Operation, nfs2, nfs3, nfs4};
+use proto::rpcbind::portmap;
+use proto::{Operation, mount, nfs2, nfs3, nfs4, nlm, rpcbind};
 
 use crate::Version;
 
-/// What a call is counted as: a procedure of NFSv2 or NFSv3, or what a COMPOUND of NFSv4 is about.
+/// What a call is counted as: a procedure of NFSv2 or NFSv3, what a COMPOUND of NFSv4 is about, or a procedure of another
+/// program that a mount needs.
 ///
 /// A COMPOUND is counted under its main operation. Where older versions have a procedure of their own for what NFSv4 does
 /// by another operation, it is counted under that procedure's name: MKDIR, SYMLINK, MKNOD, RMDIR, READDIRPLUS, FSSTAT,
@@ -17,7 +19,12 @@ const V3: u8 = V2 + nfs2::PROCEDURES.len() as u8;
 const V4: u8 = V3 + nfs3::PROCEDURES.len() as u8;
 /// Where NFSv4's procedures of older versions begin: behind its own operations.
 const V4_OLDER: u8 = V4 + Procedure::OPERATIONS as u8;
-const OTHER: u8 = V4_OLDER + OLDER.len() as u8;
+/// Where other programs' procedures begin. Their versions are not told apart: which is spoken follows from that of NFS.
+const MOUNT: u8 = V4_OLDER + OLDER.len() as u8;
+const NLM: u8 = MOUNT + mount::PROCEDURES.len() as u8;
+const PORTMAP: u8 = NLM + nlm::PROCEDURES.len() as u8;
+const RPCBIND: u8 = PORTMAP + portmap::PROCEDURES.len() as u8;
+const OTHER: u8 = RPCBIND + rpcbind::PROCEDURES.len() as u8;
 
 /// What NFSv4 does by other operations, under the names of older versions, with the operations that do it.
 const OLDER: [(&str, OpNumber); 8] = [
@@ -36,18 +43,22 @@ impl Procedure {
     pub(super) const COUNT: usize = OTHER as usize + 1;
     /// How many numbers of operations NFSv4 has, with those that are none.
     pub(super) const OPERATIONS: usize = OpNumber::Removexattr as usize + 1;
-    /// A procedure of another program.
+    /// A procedure of a program that is not known here.
     pub const OTHER: Procedure = Procedure(OTHER);
 
-    /// The procedure of NFSv2 or NFSv3, or NULL of NFSv4; everything else is [`Procedure::OTHER`].
+    /// The procedure of a program that is known here, COMPOUND of NFSv4 excepted; everything else is [`Procedure::OTHER`].
     pub(crate) const fn of<O: Operation>() -> Procedure {
-        let number = O::PROCEDURE as u8;
-        match (O::PROGRAM, O::VERSION) {
-            (nfs2::PROGRAM, nfs2::VERSION) if O::PROCEDURE < nfs2::PROCEDURES.len() as u32 => Procedure(V2 + number),
-            (nfs3::PROGRAM, nfs3::VERSION) if O::PROCEDURE < nfs3::PROCEDURES.len() as u32 => Procedure(V3 + number),
-            (nfs4::PROGRAM, nfs4::VERSION) if O::PROCEDURE == 0 => Procedure(V4),
-            _ => Procedure(OTHER),
-        }
+        let (first, count) = match (O::PROGRAM, O::VERSION) {
+            (nfs2::PROGRAM, nfs2::VERSION) => (V2, nfs2::PROCEDURES.len()),
+            (nfs3::PROGRAM, nfs3::VERSION) => (V3, nfs3::PROCEDURES.len()),
+            (nfs4::PROGRAM, nfs4::VERSION) => (V4, 1),
+            (mount::PROGRAM, _) => (MOUNT, mount::PROCEDURES.len()),
+            (nlm::PROGRAM, _) => (NLM, nlm::PROCEDURES.len()),
+            (portmap::PROGRAM, 2) => (PORTMAP, portmap::PROCEDURES.len()),
+            (rpcbind::PROGRAM, _) => (RPCBIND, rpcbind::PROCEDURES.len()),
+            _ => (OTHER, 0),
+        };
+        if (O::PROCEDURE as usize) < count { Procedure(first + O::PROCEDURE as u8) } else { Procedure(OTHER) }
     }
 
     /// What a COMPOUND is about whose main operation has this number and which errors call by this name.
@@ -65,9 +76,22 @@ impl Procedure {
         (0..=OTHER).map(Procedure).filter(|procedure| !procedure.name().is_empty())
     }
 
-    /// The procedure with this name in a version of NFS, without that of the minor version.
-    pub fn named(version: Option<u32>, name: &str) -> Option<Procedure> {
-        Procedure::all().find(|procedure| procedure.version() == version && procedure.name() == name)
+    /// The procedure with this name in a program, and a version if that is NFS.
+    pub fn named(program: &str, version: Option<u32>, name: &str) -> Option<Procedure> {
+        let names = |procedure: &Procedure| (procedure.program(), procedure.version(), procedure.name());
+        Procedure::all().find(|procedure| names(procedure) == (program, version, name))
+    }
+
+    /// The program: `NFS`, `MOUNT`, `NLM` (the lock manager), `PORTMAP` (rpcbind's version 2), `RPCBIND`, or `OTHER`.
+    pub fn program(self) -> &'static str {
+        match self.0 {
+            ..MOUNT => "NFS",
+            MOUNT..NLM => "MOUNT",
+            NLM..PORTMAP => "NLM",
+            PORTMAP..RPCBIND => "PORTMAP",
+            RPCBIND..OTHER => "RPCBIND",
+            _ => "OTHER",
+        }
     }
 
     /// The version of NFS, without that of the minor version; `None` for other programs.
@@ -75,7 +99,7 @@ impl Procedure {
         Some(match self.0 {
             ..V3 => Version::V2.number(),
             V3..V4 => Version::V3.number(),
-            V4..OTHER => Version::V4_0.number(),
+            V4..MOUNT => Version::V4_0.number(),
             _ => return None,
         })
     }
@@ -90,14 +114,24 @@ impl Procedure {
                 0 => "NULL",
                 number => OpNumber::from_number(number).map_or("", OpNumber::name),
             },
-            V4_OLDER..OTHER => OLDER[place - usize::from(V4_OLDER)].0,
+            V4_OLDER..MOUNT => OLDER[place - usize::from(V4_OLDER)].0,
+            MOUNT..NLM => mount::PROCEDURES[place - usize::from(MOUNT)],
+            NLM..PORTMAP => nlm::PROCEDURES[place - usize::from(NLM)].unwrap_or(""),
+            PORTMAP..RPCBIND => portmap::PROCEDURES[place - usize::from(PORTMAP)],
+            RPCBIND..OTHER => rpcbind::PROCEDURES[place - usize::from(RPCBIND)],
             _ => "OTHER",
         }
     }
 
-    /// Whether its results begin with a status of NFS.
-    pub(super) fn has_status(self) -> bool {
-        !matches!(self.0, V2 | V3 | V4 | OTHER)
+    /// Where its results have their status, which is 0 when it is OK.
+    pub(super) fn status_place(self) -> StatusPlace {
+        const MNT: u8 = MOUNT + 1;
+        match self.0 {
+            V2 | V3 | V4 | MOUNT | NLM => StatusPlace::None,
+            ..=MNT => StatusPlace::First,
+            NLM..PORTMAP => StatusPlace::BehindCookie,
+            _ => StatusPlace::None,
+        }
     }
 
     pub(super) fn place(self) -> usize {
@@ -107,6 +141,16 @@ impl Procedure {
     pub(super) fn at(place: usize) -> Procedure {
         Procedure(place.min(Self::COUNT - 1) as u8)
     }
+}
+
+/// Where results have their status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StatusPlace {
+    /// They have none.
+    None,
+    First,
+    /// Behind an opaque, as all of the lock manager's.
+    BehindCookie,
 }
 
 const CREATE: u8 = OpNumber::Create as u8;
@@ -132,17 +176,39 @@ mod tests {
             (Procedure::of_compound(REMOVE, "RMDIR"), Some(4), "RMDIR"),
             (Procedure::of_compound(READDIR, "READDIRPLUS"), Some(4), "READDIRPLUS"),
             (Procedure::of_compound(200, "x"), None, "OTHER"),
-            (Procedure::of::<proto::mount::Mnt3>(), None, "OTHER"),
         ] {
             assert_eq!((procedure.version(), procedure.name()), (version, name));
-            assert_eq!(Procedure::named(version, name), Some(procedure));
+            assert_eq!(Procedure::named(procedure.program(), version, name), Some(procedure));
         }
     }
 
     #[test]
-    fn no_two_procedures_of_a_version_have_one_name() {
+    fn procedures_of_other_programs_have_names_and_statuses_of_their_own() {
+        use StatusPlace::{BehindCookie, First, None};
+        for (procedure, program, name, status) in [
+            (Procedure::of::<mount::Mnt<1>>(), "MOUNT", "MNT", First),
+            (Procedure::of::<mount::Mnt3>(), "MOUNT", "MNT", First),
+            (Procedure::of::<mount::Umnt<3>>(), "MOUNT", "UMNT", None),
+            (Procedure::of::<nlm::Lock<nlm::V4>>(), "NLM", "LOCK", BehindCookie),
+            (Procedure::of::<nlm::Null<nlm::V1>>(), "NLM", "NULL", None),
+            (Procedure::of::<portmap::Getport>(), "PORTMAP", "GETPORT", None),
+            (Procedure::of::<rpcbind::Getaddr<4>>(), "RPCBIND", "GETADDR", None),
+            (Procedure::OTHER, "OTHER", "OTHER", None),
+        ] {
+            assert_eq!((procedure.program(), procedure.name(), procedure.version()), (program, name, Option::None));
+            assert_eq!(procedure.status_place(), status, "{program} {name}");
+            assert_eq!(Procedure::named(program, Option::None, name), Some(procedure));
+        }
+    }
+
+    #[test]
+    fn no_two_procedures_of_a_program_and_version_have_one_name() {
         let mut seen = std::collections::HashSet::new();
-        assert!(Procedure::all().all(|procedure| seen.insert((procedure.version(), procedure.name()))));
+        assert!(Procedure::all().all(|procedure| seen.insert((
+            procedure.program(),
+            procedure.version(),
+            procedure.name()
+        ))));
         assert!(seen.len() > 18 + 22 + 70);
     }
 }

@@ -1,40 +1,119 @@
 //! What a connection records of its calls, under the lock that it holds anyway.
 
-use std::time::Instant;
+use std::time::Duration;
 
-use super::histogram::nanoseconds;
+use super::procedure::StatusPlace;
 use super::{Label, OperationCounters, Procedure, ProcedureStatistics, Statistics};
 
-/// What was counted of each procedure. A procedure's part is made at its first call.
+/// What was counted of each procedure. A procedure's part is made when its first call ends.
+///
+/// A call is counted when it ends, all at once: until then what is known of it is its [`Call`].
 #[derive(Debug)]
 pub(crate) struct CallRecorder {
-    procedures: Box<[Option<Box<ProcedureStatistics>>]>,
+    procedures: Box<[Option<Box<Tally>>]>,
     /// By number; empty until there is a COMPOUND.
     operations: Vec<OperationCounters>,
+    /// What stands before each message.
+    mark_bytes: u64,
 }
 
-/// When what happened to a call.
+/// What is kept of a procedure: what follows from the rest is not counted, but worked out when somebody asks.
+#[derive(Debug, Default)]
+struct Tally {
+    /// Without the calls, the replies, the record marks of these and the sums of times.
+    kept: ProcedureStatistics,
+    /// Calls that ended without a reply.
+    unanswered: u64,
+    /// All times together.
+    queue_ns: u64,
+    wire_ns: u64,
+}
+
+/// What is kept of a call until it ends. Times are in nanoseconds since any moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Times {
-    pub(crate) submitted: Instant,
-    pub(crate) sent: Instant,
-    pub(crate) replied: Instant,
+pub(crate) struct Call {
+    label: Label,
+    /// When the caller asked for it, which may be before there was a place.
+    pub(crate) asked_ns: u64,
+    /// When it was first sent.
+    sent_ns: u64,
+    /// With record marks, each send for itself.
+    sent_bytes: u64,
+    /// How often it was sent.
+    pub(crate) sends: u32,
+    /// How often its time was up.
+    pub(crate) expiries: u32,
+}
+
+impl Call {
+    pub(crate) fn new(label: Label, asked_ns: u64) -> Call {
+        Call { label, asked_ns, sent_ns: 0, sent_bytes: 0, sends: 0, expiries: 0 }
+    }
+
+    /// Notes that it is sent, and says whether that was done before.
+    pub(crate) fn send(&mut self, now_ns: u64, bytes: usize) -> bool {
+        let is_again = self.sends > 0;
+        if !is_again {
+            self.sent_ns = now_ns;
+        }
+        self.sends = self.sends.saturating_add(1);
+        self.sent_bytes += bytes as u64;
+        is_again
+    }
 }
 
 impl CallRecorder {
-    pub(crate) fn new() -> CallRecorder {
-        CallRecorder { procedures: (0..Procedure::COUNT).map(|_| None).collect(), operations: Vec::new() }
+    /// Counts calls over a transport that puts a mark of `mark_bytes` before each message.
+    pub(crate) fn new(mark_bytes: usize) -> CallRecorder {
+        let procedures = (0..Procedure::COUNT).map(|_| None).collect();
+        CallRecorder { procedures, operations: Vec::new(), mark_bytes: mark_bytes as u64 }
     }
 
-    fn procedure(&mut self, label: &Label) -> &mut ProcedureStatistics {
-        self.procedures[label.procedure.place()].get_or_insert_default()
-    }
-
-    pub(crate) fn submitted(&mut self, label: &Label) {
-        self.procedure(label).calls += 1;
-        if label.operations().is_empty() {
-            return;
+    /// Counts a call whose reply came, a whole message.
+    #[inline]
+    pub(crate) fn answered(&mut self, call: &Call, replied_ns: u64, message: &[u8]) {
+        let queue_ns = call.sent_ns.saturating_sub(call.asked_ns);
+        let wire_ns = replied_ns.saturating_sub(call.sent_ns);
+        let tally = self.ended(call);
+        tally.kept.received_bytes += message.len() as u64;
+        tally.queue_ns = tally.queue_ns.wrapping_add(queue_ns);
+        tally.wire_ns = tally.wire_ns.wrapping_add(wire_ns);
+        tally.kept.queue.count_ns(queue_ns);
+        tally.kept.wire.count_ns(wire_ns);
+        tally.kept.total.count_ns(queue_ns.wrapping_add(wire_ns));
+        if !is_plain_success(message) {
+            self.note_status(&call.label, message);
         }
+    }
+
+    /// Counts a call that nobody waits for any more, or whose reply is still to come.
+    pub(crate) fn unanswered(&mut self, call: &Call) {
+        self.ended(call).unanswered += 1;
+    }
+
+    /// Counts a call that there will be no reply to.
+    pub(crate) fn failed(&mut self, call: &Call) {
+        let tally = self.ended(call);
+        tally.unanswered += 1;
+        tally.kept.errors += 1;
+    }
+
+    /// Counts what every call has, however it ends.
+    #[inline]
+    fn ended(&mut self, call: &Call) -> &mut Tally {
+        if !call.label.operations().is_empty() {
+            self.count_operations(&call.label);
+        }
+        let tally = self.procedures[call.label.procedure.place()].get_or_insert_with(Tally::new);
+        tally.kept.sent_bytes += call.sent_bytes;
+        if (call.sends, call.expiries) != (1, 0) {
+            tally.note_trouble(call);
+        }
+        tally
+    }
+
+    #[inline(never)]
+    fn count_operations(&mut self, label: &Label) {
         if self.operations.is_empty() {
             self.operations.resize(Procedure::OPERATIONS, OperationCounters::default());
         }
@@ -45,38 +124,23 @@ impl CallRecorder {
         }
     }
 
-    pub(crate) fn sent(&mut self, label: &Label, bytes: usize, is_again: bool) {
-        let procedure = self.procedure(label);
-        procedure.sent_bytes += bytes as u64;
-        procedure.retransmissions += u64::from(is_again);
-    }
-
-    pub(crate) fn timed_out(&mut self, label: &Label) {
-        self.procedure(label).timeouts += 1;
-    }
-
-    /// Counts a call that ended without a reply.
-    pub(crate) fn failed(&mut self, label: &Label) {
-        self.procedure(label).errors += 1;
-    }
-
-    /// Counts the reply to a call: a whole message, which took `bytes` on the wire.
-    pub(crate) fn replied(&mut self, label: &Label, times: Times, message: &[u8], bytes: usize) {
-        let queue_ns = nanoseconds(times.sent.saturating_duration_since(times.submitted));
-        let wire_ns = nanoseconds(times.replied.saturating_duration_since(times.sent));
-        let procedure = self.procedure(label);
-        procedure.replies += 1;
-        procedure.received_bytes += bytes as u64;
-        procedure.queue.record_ns(queue_ns);
-        procedure.wire.record_ns(wire_ns);
-        procedure.total.record_ns(queue_ns.saturating_add(wire_ns));
-        match results(message) {
-            Some(results) if !label.procedure.has_status() || word(results, 0) == Some(0) => {}
-            Some(results) => {
-                procedure.errors += 1;
-                self.note_operation_error(label, results);
+    /// Counts an error when the reply tells of one.
+    #[cold]
+    fn note_status(&mut self, label: &Label, message: &[u8]) {
+        let results = results(message);
+        let is_error = results.is_none_or(|results| match label.procedure.status_place() {
+            StatusPlace::None => false,
+            StatusPlace::First => word(results, 0) != Some(0),
+            StatusPlace::BehindCookie => {
+                let cookie_bytes = word(results, 0).unwrap_or(u32::MAX) as usize;
+                word(results, 4 + cookie_bytes.next_multiple_of(4)) != Some(0)
             }
-            None => procedure.errors += 1,
+        });
+        if let (true, Some(tally)) = (is_error, &mut self.procedures[label.procedure.place()]) {
+            tally.kept.errors += 1;
+        }
+        if let (true, Some(results)) = (is_error, results) {
+            self.note_operation_error(label, results);
         }
     }
 
@@ -92,15 +156,49 @@ impl CallRecorder {
 
     /// Adds everything to `statistics`.
     pub(crate) fn add_to(&self, statistics: &mut Statistics) {
-        for (place, procedure) in self.procedures.iter().enumerate() {
-            if let Some(procedure) = procedure {
-                statistics.add_procedure(Procedure::at(place), procedure);
+        for (place, tally) in self.procedures.iter().enumerate() {
+            if let Some(tally) = tally {
+                statistics.add_procedure(Procedure::at(place), &tally.whole(self.mark_bytes));
             }
         }
         for (number, operation) in self.operations.iter().enumerate() {
             statistics.add_operation(number as u32, *operation);
         }
     }
+}
+
+impl Tally {
+    #[cold]
+    fn new() -> Box<Tally> {
+        Box::default()
+    }
+
+    /// Counts what calls have that are not sent once and answered in time.
+    #[cold]
+    fn note_trouble(&mut self, call: &Call) {
+        self.kept.retransmissions += u64::from(call.sends.saturating_sub(1));
+        self.kept.timeouts += u64::from(call.expiries);
+    }
+
+    /// The figures, with what follows from others.
+    fn whole(&self, mark_bytes: u64) -> ProcedureStatistics {
+        let mut whole = self.kept.clone();
+        whole.replies = whole.total.count();
+        whole.calls = whole.replies + self.unanswered;
+        whole.received_bytes += whole.replies * mark_bytes;
+        whole.queue.add_sum(Duration::from_nanos(self.queue_ns));
+        whole.wire.add_sum(Duration::from_nanos(self.wire_ns));
+        whole.total.add_sum(whole.queue.sum() + whole.wire.sum());
+        whole
+    }
+}
+
+/// Whether a reply is what nearly all are: accepted, with an empty verifier, carried out (RFC 5531 §9), and with a status of
+/// 0 where procedures have one.
+fn is_plain_success(message: &[u8]) -> bool {
+    const ACCEPTED: std::ops::Range<usize> = 8..12;
+    const VERIFIER_BYTES_ACCEPT_AND_STATUS: std::ops::Range<usize> = 16..28;
+    message.get(ACCEPTED) == Some(&[0; 4]) && message.get(VERIFIER_BYTES_ACCEPT_AND_STATUS) == Some(&[0; 12])
 }
 
 /// The results in a reply, or `None` when the call was not carried out (RFC 5531 §9).
@@ -122,10 +220,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use proto::nfs3;
     use proto::nfs4::OpNumber;
+    use proto::{nfs3, nlm};
 
     use super::super::label::CompoundLabel;
     use super::*;
@@ -134,10 +230,10 @@ mod tests {
         words.iter().flat_map(|word| word.to_be_bytes()).collect()
     }
 
-    fn times() -> Times {
-        let submitted = Instant::now();
-        let sent = submitted + Duration::from_micros(10);
-        Times { submitted, sent, replied: sent + Duration::from_micros(30) }
+    fn answered(recorder: &mut CallRecorder, label: &Label, message: &[u8]) {
+        let mut call = Call::new(*label, 5_000);
+        call.send(15_000, 100);
+        recorder.answered(&call, 45_000, message);
     }
 
     fn snapshot(recorder: &CallRecorder) -> Statistics {
@@ -149,7 +245,7 @@ mod tests {
     #[test]
     fn status_that_is_not_ok_and_refusal_of_the_call_are_errors() {
         let label = Label::of::<nfs3::Lookup>();
-        let mut recorder = CallRecorder::new();
+        let mut recorder = CallRecorder::new(4);
         let accepted = |accept: u32, status: u32| words(&[1, 1, 0, 1, 5, 0, 0, accept, status]);
         for (message, errors) in [
             (accepted(0, 0), 0),
@@ -159,7 +255,7 @@ mod tests {
             (words(&[1, 1]), 4),
             (words(&[1, 1, 0, 0, u32::MAX, 0, 0]), 5),
         ] {
-            recorder.replied(&label, times(), &message, message.len());
+            answered(&mut recorder, &label, &message);
             assert_eq!(snapshot(&recorder).procedures().next().unwrap().1.errors, errors);
         }
     }
@@ -167,20 +263,32 @@ mod tests {
     #[test]
     fn reply_to_null_has_no_status() {
         let label = Label::of::<nfs3::Null>();
-        let mut recorder = CallRecorder::new();
-        recorder.replied(&label, times(), &words(&[1, 1, 0, 0, 0, 0]), 24);
+        let mut recorder = CallRecorder::new(4);
+        answered(&mut recorder, &label, &words(&[1, 1, 0, 0, 0, 0]));
         assert_eq!(snapshot(&recorder).procedures().next().unwrap().1.errors, 0);
+    }
+
+    #[test]
+    fn lock_that_is_denied_is_an_error_although_its_reply_begins_with_a_cookie() {
+        let label = Label::of::<nlm::Lock<nlm::V4>>();
+        let mut recorder = CallRecorder::new(4);
+        for (cookie_and_status, errors) in [(&[3, 7, 0][..], 0), (&[8, 7, 7, 1], 1), (&[u32::MAX, 0], 2), (&[], 3)] {
+            answered(&mut recorder, &label, &words(&[&[1, 1, 0, 0, 0, 0], cookie_and_status].concat()));
+            assert_eq!(snapshot(&recorder).procedures().next().unwrap().1.errors, errors);
+        }
     }
 
     #[test]
     fn times_are_split_where_the_call_was_sent() {
         let label = Label::of::<nfs3::Read>();
-        let mut recorder = CallRecorder::new();
-        recorder.replied(&label, times(), &words(&[1, 1, 0, 0, 0, 0, 0]), 28);
+        let mut recorder = CallRecorder::new(4);
+        answered(&mut recorder, &label, &words(&[1, 1, 0, 0, 0, 0, 0]));
         let statistics = snapshot(&recorder);
         let (_, read) = statistics.procedures().next().unwrap();
         let means = [&read.queue, &read.wire, &read.total].map(|times| times.mean().as_micros());
         assert_eq!(means, [10, 30, 40]);
+        assert_eq!(read.queue.sum() + read.wire.sum(), read.total.sum());
+        assert_eq!((read.sent_bytes, read.received_bytes), (100, 32));
     }
 
     #[test]
@@ -190,11 +298,10 @@ mod tests {
             label.push(operation as u32);
         }
         let label = label.finish("LOOKUP");
-        let mut recorder = CallRecorder::new();
-        recorder.submitted(&label);
+        let mut recorder = CallRecorder::new(4);
         // The status is NOENT, the tag has one byte, and three operations were carried out.
         let message = words(&[1, 1, 0, 0, 0, 0, 2, 1, 0x6100_0000, 3]);
-        recorder.replied(&label, times(), &message, message.len());
+        answered(&mut recorder, &label, &message);
         let statistics = snapshot(&recorder);
         let errors = |operation: OpNumber| statistics.operation(operation).errors;
         assert_eq!([OpNumber::Putfh, OpNumber::Lookup, OpNumber::Getfh].map(errors), [0, 1, 0]);

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proto::nfs4::OpNumber;
 
-use super::{CacheCounters, Histogram, HitsMisses, Procedure};
+use super::{CacheCounters, HeldState, Histogram, HitsMisses, Procedure};
 use crate::core::Counters;
 
 /// What was counted of one procedure.
@@ -42,10 +42,12 @@ pub struct OperationCounters {
 /// What a mount has counted: subtract an earlier one to know what happened since.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// What all connections counted of calls as such.
+    /// What all connections to NFS counted of calls as such; those to other programs are in the procedures only.
     pub rpc: Counters,
     /// What the caches counted.
     pub caches: CacheCounters,
+    /// What is held at this moment, whenever counting began.
+    pub held: HeldState,
     procedures: BTreeMap<Procedure, ProcedureStatistics>,
     operations: BTreeMap<u32, OperationCounters>,
 }
@@ -58,7 +60,11 @@ impl Statistics {
 
     /// How often procedures of this name were called, in all versions of NFS.
     pub fn calls(&self, name: &str) -> u64 {
-        self.procedures().filter(|(procedure, _)| procedure.name() == name).map(|(_, counted)| counted.calls).sum()
+        let is_meant = |procedure: Procedure| procedure.version().is_some() && procedure.name() == name;
+        self.procedures()
+            .filter(|(procedure, _)| is_meant(*procedure))
+            .map(|(_, counted)| counted.calls)
+            .fold(0, u64::saturating_add)
     }
 
     /// The operations that were in COMPOUNDs of NFSv4, by name.
@@ -74,6 +80,11 @@ impl Statistics {
     /// Adds what was counted of a procedure.
     pub fn add_procedure(&mut self, procedure: Procedure, counted: &ProcedureStatistics) {
         self.procedures.entry(procedure).or_default().combine(counted, u64::saturating_add, Histogram::merge);
+    }
+
+    /// Adds the procedures that were called, and nothing else.
+    pub(crate) fn add_procedures(&mut self, other: &Statistics) {
+        other.procedures().for_each(|(procedure, counted)| self.add_procedure(procedure, counted));
     }
 
     /// Adds what was counted of the operation with this number.
@@ -96,7 +107,8 @@ impl Statistics {
     pub fn merge(&mut self, other: &Statistics) {
         self.rpc += other.rpc;
         self.caches = self.caches.combine(&other.caches, u64::saturating_add);
-        other.procedures().for_each(|(procedure, counted)| self.add_procedure(procedure, counted));
+        self.held = self.held.plus(&other.held);
+        self.add_procedures(other);
         other.operations.iter().for_each(|(number, counted)| self.add_operation(*number, *counted));
     }
 

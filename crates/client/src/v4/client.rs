@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
+use tokio::runtime;
 use tokio::sync::Mutex;
 
 use super::callback::Callbacks;
@@ -66,6 +67,8 @@ pub(super) struct Inner {
     pub(super) offloads: Offloads,
     /// How many slots are asked for.
     pub(super) slots: u32,
+    /// Where tasks go that outlive whoever starts them, which may be any thread.
+    pub(super) runtime: runtime::Handle,
     pub(super) is_hard: bool,
     /// What keeps the files' data and attributes, if anything does.
     mounted: OnceLock<Weak<Mounted>>,
@@ -121,6 +124,7 @@ impl Client {
             callbacks: Arc::default(),
             offloads: Offloads::default(),
             slots,
+            runtime: runtime::Handle::current(),
             is_hard: options.is_hard,
             mounted: OnceLock::new(),
         };
@@ -249,9 +253,9 @@ impl Client {
             self.error(request.name, Reason::NoReply(Failure::TimedOut { sends: 0, waited }))
         })?;
         let Some(taken) = taken else { return Ok(Err(Trouble::SessionLost(Status::BadSession))) };
-        let sequence = channel.sequence(&taken, request.is_kept);
+        let (sequence, asked) = (channel.sequence(&taken, request.is_kept), taken.asked);
         let guard = SlotGuard { client: self, session, taken: Some(taken) };
-        let mut reply = self.wire(connection).send(request, Some(sequence)).await?;
+        let mut reply = self.wire(connection).send(request, Some(sequence), asked).await?;
         match reply.take_sequence()? {
             // A reply from another place is another request's: whether this one was carried out, nobody knows.
             Ok(ok) if (ok.session, ok.slot, ok.sequence) != (sequence.session, sequence.slot, sequence.sequence) => {

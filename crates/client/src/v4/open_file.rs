@@ -72,7 +72,7 @@ pub(super) struct Held {
     /// Whether it was lost for good.
     is_lost: bool,
     /// Whether it is open by a delegation alone, whose stateid it has: the server knows of no open.
-    is_delegated: bool,
+    pub(super) is_delegated: bool,
 }
 
 /// By what right a file is opened again.
@@ -395,9 +395,8 @@ impl Held {
 impl Drop for OpenFile {
     fn drop(&mut self) {
         let Some((owner, stateid)) = self.take_owner() else { return };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (client, handle) = (self.client.clone(), self.handle);
-        runtime.spawn(async move { super::close::close_stateid(&client, &handle, owner, stateid).await });
+        self.client.0.runtime.spawn(async move { super::close::close_stateid(&client, &handle, owner, stateid).await });
     }
 }
 

@@ -277,7 +277,7 @@ impl Client {
                 let probe =
                     SequenceArgs { session: channel.session, sequence, slot, highest_slot: slot, cache_this: false };
                 let request = Request::reading("SEQUENCE", &[]);
-                let reply = client.wire(client.connection()).send(&request, Some(probe)).await;
+                let reply = client.wire(client.connection()).send(&request, Some(probe), None).await;
                 match reply.and_then(|mut reply| reply.take_sequence()) {
                     Ok(Err(Status::Delay)) | Err(_) => {
                         drop((client, session));

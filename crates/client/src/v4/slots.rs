@@ -5,11 +5,13 @@
 //! slot is used by nobody until a request under the same id was answered, whatever with.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proto::nfs4::SlotId;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::error::Elapsed;
+
+use crate::connection::now;
 
 /// The most slots that a client uses of one session.
 pub(super) const MAX_SLOTS: u32 = 1024;
@@ -44,6 +46,8 @@ pub(super) struct Taken<'s> {
     pub(super) sequence: u32,
     /// The highest slot in use.
     pub(super) highest: SlotId,
+    /// When the request began to wait for a slot, if it did.
+    pub(super) asked: Option<Instant>,
     permit: SemaphorePermit<'s>,
 }
 
@@ -64,25 +68,25 @@ impl Slots {
     /// When no slot at all was freed for as long as `patience`.
     pub(super) async fn take(&self, patience: Option<Duration>) -> Result<Option<Taken<'_>>, Elapsed> {
         if let Ok(permit) = self.permits.try_acquire() {
-            return Ok(self.take_lowest(permit));
+            return Ok(self.take_lowest(permit, None));
         }
-        let patience = patience.unwrap_or(Duration::MAX);
+        let (patience, asked) = (patience.unwrap_or(Duration::MAX), Some(now()));
         loop {
             let freed = self.lock().freed;
             match tokio::time::timeout(patience, self.permits.acquire()).await {
-                Ok(permit) => return Ok(permit.ok().and_then(|permit| self.take_lowest(permit))),
+                Ok(permit) => return Ok(permit.ok().and_then(|permit| self.take_lowest(permit, asked))),
                 Err(_) if self.lock().freed != freed => {}
                 Err(elapsed) => return Err(elapsed),
             }
         }
     }
 
-    fn take_lowest<'s>(&'s self, permit: SemaphorePermit<'s>) -> Option<Taken<'s>> {
+    fn take_lowest<'s>(&'s self, permit: SemaphorePermit<'s>, asked: Option<Instant>) -> Option<Taken<'s>> {
         let mut table = self.lock();
         let slot = table.lowest_free()?;
         table.free[slot / WORD_BITS] &= !(1 << (slot % WORD_BITS));
         let highest = SlotId(table.highest_taken());
-        Some(Taken { slot: SlotId(slot as u32), sequence: table.sequences[slot], highest, permit })
+        Some(Taken { slot: SlotId(slot as u32), sequence: table.sequences[slot], highest, asked, permit })
     }
 
     /// Frees a slot whose sequence id the server has used up.

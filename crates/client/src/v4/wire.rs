@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use proto::nfs4::{Compound, MinorVersion, SequenceArgs};
 
 use super::reply::Reply;
@@ -15,14 +17,20 @@ pub(super) struct Wire<'a> {
 impl Wire<'_> {
     /// Sends a request outside of any session.
     pub(super) async fn call(&self, request: &Request<'_>) -> Result<Reply> {
-        self.send(request, None).await
+        self.send(request, None, None).await
     }
 
-    /// Sends a request, and reads its reply up to the results.
-    pub(super) async fn send(&self, request: &Request<'_>, sequence: Option<SequenceArgs>) -> Result<Reply> {
+    /// Sends a request, whose place in a session the caller has waited for since `asked` if it did, and reads its reply up to
+    /// the results.
+    pub(super) async fn send(
+        &self,
+        request: &Request<'_>,
+        sequence: Option<SequenceArgs>,
+        asked: Option<Instant>,
+    ) -> Result<Reply> {
         let sent = Sent { request, minor: self.minor, sequence };
         let data = request.write.as_ref().map(|write| write.data.clone());
-        let response = self.connection.call_labelled::<Compound>(data, |head| sent.write(head)).await;
+        let response = self.connection.call_labelled::<Compound>(asked, data, |head| sent.write(head)).await;
         let response = response.map_err(|error| error.during(request.name))?;
         Reply::parse(response, request.name, self.connection.server())
     }

@@ -1,0 +1,38 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::connection::Observed;
+use crate::{Connection, Statistics};
+
+/// What a mount calls of other programs than NFS: rpcbind, MOUNT and the lock manager, over connections that come and go.
+#[derive(Debug, Default)]
+pub(crate) struct OtherPrograms(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    open: Vec<Observed>,
+    /// What connections that are closed had counted.
+    ended: Statistics,
+}
+
+impl OtherPrograms {
+    /// Counts what is called over this connection, too.
+    pub(super) fn add(&self, connection: &Connection) {
+        let Counted { open, ended } = &mut *self.counted();
+        for closed in open.extract_if(.., |connection| connection.is_closed()) {
+            closed.add_to(ended);
+        }
+        open.push(connection.observed());
+    }
+
+    /// Adds the procedures that were called so far to `statistics`.
+    pub(super) fn add_to(&self, statistics: &mut Statistics) {
+        let counted = self.counted();
+        let mut all = counted.ended.clone();
+        counted.open.iter().for_each(|connection| connection.add_to(&mut all));
+        statistics.add_procedures(&all);
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Counted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
