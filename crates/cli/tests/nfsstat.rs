@@ -4,11 +4,15 @@
 
 mod support;
 
+use std::fs;
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use support::{PATIENCE, Scratch, Server, wharf, wharf_ok};
 
 const FILE_BYTES: usize = 40_000;
@@ -204,8 +208,135 @@ fn folder_that_others_can_enter_is_not_used() {
     let (_server, url) = server();
     let mut client = Client::start(&url);
     let folder = client.session.path("wharf");
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let pid = client.child.id().to_string();
     assert!(!client.ask(&[&pid]).status.success());
     client.child.kill().unwrap();
+}
+
+/// Waits until something is so.
+fn wait_until(is_true: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_true() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A mount whose daemon tells what it counts in a folder of its own.
+struct Mounted {
+    dir: PathBuf,
+    session: Scratch,
+}
+
+impl Mounted {
+    /// Mounts, or says why that cannot be done here.
+    fn new(server: &Server) -> Option<Mounted> {
+        if !geteuid().is_root() || fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_err() {
+            println!("skipped: this is not root with a /dev/fuse that can be opened");
+            return None;
+        }
+        let session = Scratch::new();
+        let mounted = Mounted { dir: session.dir("mnt"), session };
+        let mut mount = mounted.wharf("mount");
+        mount.arg(server.url("/mem")).arg(&mounted.dir).arg("-o").arg(format!("vers=4.1,mountport={}", server.port()));
+        said(&mount.output().unwrap());
+        Some(mounted)
+    }
+
+    fn wharf(&self, command: &str) -> Command {
+        let mut wharf = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        wharf.arg(command).env("WHARF_RUNTIME_DIR", self.session.path("wharf"));
+        wharf
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Output {
+        self.wharf("nfsstat").args(arguments).output().unwrap()
+    }
+
+    /// The process behind it.
+    fn pid(&self) -> Pid {
+        let told: serde_json::Value = serde_json::from_slice(&self.ask(&["--json"]).stdout).unwrap();
+        Pid::from_raw(i32::try_from(told[0]["pid"].as_u64().unwrap()).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = Command::new("umount").arg("-l").arg(&self.dir).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn mount_tells_what_was_read_through_it_until_it_is_taken_away() {
+    let (server, _) = server();
+    let Some(mounted) = Mounted::new(&server) else { return };
+    assert_eq!(fs::read(mounted.dir.join("file")).unwrap().len(), FILE_BYTES);
+    let open = fs::File::open(mounted.dir.join("file")).unwrap();
+    let tables = String::from_utf8(mounted.ask(&["-c", "-e", mounted.dir.to_str().unwrap()]).stdout).unwrap();
+    assert!(number(&tables, "Read") >= 1 && number(&tables, "BioR Misses") >= 1, "{tables}");
+    assert!(number(&tables, "Opens") + number(&tables, "LocalOpen") >= 1, "{tables}");
+    drop(open);
+    assert!(Command::new("umount").arg(&mounted.dir).status().unwrap().success());
+    wait_until(|| !mounted.ask(&[]).status.success());
+    assert_eq!(fs::read_dir(mounted.session.path("wharf")).unwrap().count(), 0, "its socket is gone");
+}
+
+#[test]
+fn mount_whose_process_was_killed_tells_nothing_any_more() {
+    let (server, _) = server();
+    let Some(mounted) = Mounted::new(&server) else { return };
+    let pid = mounted.pid();
+    kill_process(pid, Signal::KILL).unwrap();
+    wait_until(|| !Path::new(&format!("/proc/{}", pid.as_raw_nonzero())).exists());
+    assert_eq!(fs::read_dir(mounted.session.path("wharf")).unwrap().count(), 1, "its socket is left");
+    assert!(!mounted.ask(&[]).status.success());
+}
+
+/// A user who is nobody else, and that user's folder, which goes at the end.
+struct User(u32);
+
+impl User {
+    fn folder(&self) -> PathBuf {
+        format!("/tmp/wharf-{}", self.0).into()
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        // It is not there when its client could not be started.
+        let _ = fs::remove_dir_all(self.folder());
+    }
+}
+
+#[test]
+fn root_is_shown_the_clients_of_other_users_and_believes_no_others_in_their_folders() {
+    if !geteuid().is_root() {
+        println!("skipped: only root is shown what others do");
+        return;
+    }
+    let (_server, url) = server();
+    let user = User(1_000_000_000 + std::process::id());
+    let scratch = Scratch::new();
+    let program = scratch.path("wharf");
+    fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    let mut bench = Command::new(&program);
+    bench.args(["bench", "--nfsstat", "--rw", "getattr", "--runtime", "600s", "--size", "4K", &url]);
+    bench.env_remove("WHARF_RUNTIME_DIR").env_remove("XDG_RUNTIME_DIR").uid(user.0).gid(user.0);
+    let mut bench = bench.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = bench.id().to_string();
+    let ask = |arguments: &[&str]| {
+        let mut nfsstat = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        nfsstat.arg("nfsstat").args(arguments).env_remove("WHARF_RUNTIME_DIR").output().unwrap()
+    };
+    wait_until(|| ask(&["--json", &pid]).status.success());
+    let told: serde_json::Value = serde_json::from_slice(&ask(&["--json", &pid]).stdout).unwrap();
+    assert_eq!((&told[0]["user"], &told[0]["on"]), (&user.0.into(), &"bench".into()));
+    // A socket of somebody else's process, with the number of a process that runs.
+    let own = std::process::id();
+    let _listener = UnixListener::bind(user.folder().join(format!("nfsstat-{own}.sock"))).unwrap();
+    assert!(!ask(&[&own.to_string()]).status.success());
+    bench.kill().unwrap();
+    bench.wait().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Where clients and whoever asks them meet: a folder of sockets that only their user can enter.
+//! Where clients and whoever asks them meet: a folder of sockets that only their user, and root, can enter.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -15,18 +15,67 @@ const ONLY_FOLDER: &str = "WHARF_RUNTIME_DIR";
 /// The most sockets that are looked at in one folder.
 const MAX_SOCKETS: usize = 4096;
 
+/// Where users' folders are that a program of root's finds: the names of the entries end with the user's number, and `WITHIN`
+/// is the folder in the first.
+const SESSIONS: &str = "/run/user";
+const WITHIN: &str = "wharf";
+const TEMPORARY: &str = "/tmp";
+const TEMPORARY_PREFIX: &str = "wharf-";
+/// The most users that root looks for.
+const MAX_USERS: usize = 4096;
+
+/// A folder of clients' sockets, and whose it must be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Folder {
+    path: PathBuf,
+    user: u32,
+}
+
+/// A client's socket.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Socket {
+    /// The process behind it, if it has not ended.
+    pub pid: u32,
+    /// Whose process that must be.
+    pub user: u32,
+    pub path: PathBuf,
+}
+
 /// The folders that clients of this user may use, best first.
-fn candidates() -> Vec<PathBuf> {
-    if let Some(only) = std::env::var_os(ONLY_FOLDER) {
-        return vec![only.into()];
-    }
+fn candidates() -> Vec<Folder> {
     let user = geteuid();
-    let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let mut folders: Vec<PathBuf> = session.map(|dir| dir.join("wharf")).into_iter().collect();
-    if user.is_root() {
-        folders.push("/run/wharf".into());
+    let own = |path: PathBuf| Folder { path, user: user.as_raw() };
+    if let Some(only) = std::env::var_os(ONLY_FOLDER) {
+        return vec![own(only.into())];
     }
-    folders.push(format!("/tmp/wharf-{}", user.as_raw()).into());
+    let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let mut folders: Vec<Folder> = session.map(|dir| own(dir.join(WITHIN))).into_iter().collect();
+    if user.is_root() {
+        folders.push(own("/run/wharf".into()));
+    }
+    folders.push(own(Path::new(TEMPORARY).join(format!("{TEMPORARY_PREFIX}{}", user.as_raw()))));
+    folders
+}
+
+/// The folders of all clients that this user may ask: root may ask everybody's.
+fn visible() -> Vec<Folder> {
+    let mut folders = candidates();
+    if geteuid().is_root() && std::env::var_os(ONLY_FOLDER).is_none() {
+        let of_users = |parent: &str, prefix: &str, within: &str| -> Vec<Folder> {
+            let names = fs::read_dir(parent)
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+            let user = |name: &str| name.strip_prefix(prefix)?.parse().ok();
+            let folder =
+                |name: String| Some(Folder { user: user(&name)?, path: Path::new(parent).join(name).join(within) });
+            names.filter_map(folder).take(MAX_USERS).collect()
+        };
+        folders.extend(of_users(SESSIONS, "", WITHIN));
+        folders.extend(of_users(TEMPORARY, TEMPORARY_PREFIX, ""));
+    }
+    folders.sort();
+    folders.dedup();
     folders
 }
 
@@ -37,22 +86,22 @@ fn candidates() -> Vec<PathBuf> {
 pub fn for_publishing() -> io::Result<PathBuf> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for folder in candidates() {
-        let made = match DirBuilder::new().mode(0o700).create(&folder) {
+        let made = match DirBuilder::new().mode(0o700).create(&folder.path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         };
         match made.and_then(|()| check(&folder)) {
-            Ok(()) => return Ok(folder),
+            Ok(()) => return Ok(folder.path),
             Err(error) => last = error,
         }
     }
     Err(last)
 }
 
-/// Whether only this user can put anything into the folder: in a folder of somebody else's, anybody could answer for a client.
-fn check(folder: &Path) -> io::Result<()> {
-    let metadata = fs::symlink_metadata(folder)?;
-    let is_own = metadata.is_dir() && metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o077 == 0;
+/// Whether only its user can put anything into the folder: in a folder of somebody else's, anybody could answer for a client.
+fn check(folder: &Folder) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(&folder.path)?;
+    let is_own = metadata.is_dir() && metadata.uid() == folder.user && metadata.mode() & 0o077 == 0;
     if is_own { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
@@ -61,12 +110,13 @@ pub fn socket(folder: &Path, pid: u32) -> PathBuf {
     folder.join(format!("{PREFIX}{pid}{SUFFIX}"))
 }
 
-/// The sockets of all clients, with the ids of their processes, in the order of these. Those whose process is gone are left
-/// out.
-pub fn sockets() -> Vec<(u32, PathBuf)> {
-    let mut found: Vec<(u32, PathBuf)> =
-        candidates().iter().filter(|folder| check(folder).is_ok()).flat_map(|folder| in_folder(folder)).collect();
-    found.retain(|(pid, _)| is_alive(*pid));
+/// The sockets of all clients that this user may ask, in the order of their processes. Those whose process is gone are left out.
+pub fn sockets() -> Vec<Socket> {
+    let folders = visible().into_iter().filter(|folder| check(folder).is_ok());
+    let sockets = folders.flat_map(|folder| {
+        in_folder(&folder.path).into_iter().map(move |(pid, path)| Socket { pid, user: folder.user, path })
+    });
+    let mut found: Vec<Socket> = sockets.filter(|socket| is_alive(socket.pid)).collect();
     found.sort();
     found
 }

@@ -31,7 +31,7 @@ pub use publish::publish;
 
 /// Show what NFS clients of this program have called, and what their caches did.
 ///
-/// The tables are those of FreeBSD's nfsstat; they tell the sum of all mounts of this user, or one of them.
+/// The tables are those of FreeBSD's nfsstat; they tell the sum of all mounts of this user (root: of all users), or one of them.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// A mount point, or the number of a process. [default: all]
@@ -40,10 +40,10 @@ pub struct Flags {
     /// What clients count; nothing else is there, so it changes nothing.
     #[arg(short = 'c')]
     client: bool,
-    /// What NFSv4.0 has too.
+    /// What NFSv4.0 has too, and the state that is held.
     #[arg(short = 'e', conflicts_with = "v42")]
     v4: bool,
-    /// What NFSv4.0, NFSv4.1 and NFSv4.2 have too.
+    /// What NFSv4.0, NFSv4.1 and NFSv4.2 have too, and the state that is held.
     #[arg(short = 'E')]
     v42: bool,
     /// The mounts and their options instead.
