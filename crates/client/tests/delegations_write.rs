@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use client::{File, LockKind, Mount, OpenOptions, Options, Version};
+use client::{File, LockKind, Mount, OpenOptions, Options, Status, Version};
 use proto::nfs4::{
     ACE_ALLOW, Ace, ArgOp, Delegation, OpNumber, Principal, Res, ResOp, SpaceLimit, StableHow, Stateid, Status as Wire,
     WriteDelegation, WriteOk,
@@ -86,6 +86,26 @@ async fn file_is_opened_for_reading_and_writing_and_closed_without_asking() {
         mount.remove(&mount.root().handle, b"file").await.unwrap();
         mount.unmount().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn opens_that_keep_others_out_keep_out_those_of_the_same_client() {
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    delegated(&mount).await.close().await.unwrap();
+    let denying = OpenOptions { denies_writes: true, ..OpenOptions::read() };
+    let root = mount.root().handle;
+    let (local, asked) = calls(&mount, open(&mount, OpenOptions::both())).await;
+    assert_eq!(asked, 0);
+    let refused = mount.open(&root, b"file", &denying).await.unwrap_err();
+    assert_eq!(refused.status(), Some(Status::ShareDenied));
+    local.close().await.unwrap();
+    let alone = open(&mount, denying).await;
+    let refused = mount.open(&root, b"file", &OpenOptions::write()).await.unwrap_err();
+    assert_eq!(refused.status(), Some(Status::ShareDenied));
+    alone.close().await.unwrap();
+    let (_local, asked) = calls(&mount, open(&mount, OpenOptions::both())).await;
+    assert_eq!(asked, 0, "it is delegated still");
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use buffer::Buffer;
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, CallbackArgOp, CbGetattrArgs, Fattr, Status};
 
@@ -39,7 +41,8 @@ async fn answer(args: &CbGetattrArgs, client: &Client) -> Answer {
     let file = Handle::from(args.file);
     let delegation = client.0.delegations.for_writing(&file).ok_or(Status::BadHandle)?;
     // Without an answer of the server nobody knows: it may ask again.
-    let (size_bytes, is_changed) = look(client, &file, delegation.change).await.map_err(|_| Status::Delay)?;
+    let looking = tokio::time::timeout(PATIENCE, look(client, &file, delegation.change));
+    let Ok(Ok((size_bytes, is_changed))) = looking.await else { return Err(Status::Delay) };
     let change = delegation.change.wrapping_add(u64::from(is_changed));
     let wanted = |attribute: Attribute| args.request.contains(attribute.number());
     let values: Vec<AttributeValue<'_>> = [AttributeValue::Change(change), AttributeValue::Size(size_bytes)]
@@ -50,6 +53,9 @@ async fn answer(args: &CbGetattrArgs, client: &Client) -> Answer {
     let mask = Fattr::collect(&values, &mut buffer).mask;
     Ok(Told { mask, values: buffer })
 }
+
+/// How long the server is waited for before it is told to ask again: other callbacks wait meanwhile.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long a file is, and whether it was changed since it had this change attribute.
 async fn look(client: &Client, file: &Handle, change: u64) -> Result<(u64, bool)> {

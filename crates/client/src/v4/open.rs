@@ -73,6 +73,13 @@ impl Client {
 ///
 /// This must run to its end: an OPEN whose reply nobody sees would stay open.
 async fn open(client: Client, opening: Opening) -> Result<Opened> {
+    let excluding = client.0.opens.exclude(opening.share);
+    if excluding.is_some() {
+        // The server keeps only those apart whom it knows.
+        for file in client.0.opens.files() {
+            file.open_at_server().await?;
+        }
+    }
     let mut owner = client.0.opens.take_owner();
     let (mut patience, mut repairs) = (Patience::new(client.0.is_hard), 0);
     loop {
@@ -208,7 +215,8 @@ pub(super) async fn settle(
             Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
             other => other?,
         },
-        (None, _) => client.0.delegations.allow(handle, granting.access),
+        (None, Some(_)) => client.0.delegations.allow(handle, granting.access),
+        (None, None) => {}
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
         return open_confirm(client, session, (handle, ok.stateid), owner).await;
@@ -234,15 +242,17 @@ impl Client {
 
     /// Opens a file that the server has delegated, without asking it.
     pub(crate) fn open_delegated(&self, target: &Target, share: Share) -> Option<Arc<OpenFile>> {
-        if share.deny != SHARE_DENY_NONE {
+        if share.deny != SHARE_DENY_NONE || self.0.opens.are_excluding() {
             return None;
         }
         let delegations = &self.0.delegations;
         let delegation = delegations.to_open(target, share.access)?;
         let opening = Opening { target: Target::File(delegation.handle), share, create: None };
         let file = OpenFile::delegated(self.clone(), &delegation, &opening, self.0.opens.take_owner());
-        // Whoever takes it to return it looks for such files afterwards, so that this one is seen by one of both.
-        delegations.is_held(&delegation).then_some(file)
+        // Whoever takes it to return it, or keeps others out, looks for such files afterwards, so that this one is seen by one of
+        // both.
+        let is_it = delegations.is_held(&delegation) && !self.0.opens.are_excluding();
+        is_it.then_some(file)
     }
 }
 

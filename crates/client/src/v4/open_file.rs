@@ -13,6 +13,7 @@ use super::free_stateid::free_stateid;
 use super::held_locks::HeldLocks;
 use super::lock::relock;
 use super::open::{Granting, Opening, Target, access, opened, settle};
+use super::opens::Excluding;
 use super::owner::Owner;
 use super::request::Request;
 use super::session::Session;
@@ -57,6 +58,7 @@ pub(crate) struct OpenFile {
     held: Mutex<Held>,
     /// Held by whoever changes the state, which happens one change after the other.
     pub(super) order: tokio::sync::Mutex<()>,
+    _excluding: Option<Excluding>,
 }
 
 /// What the server has given.
@@ -106,8 +108,9 @@ impl OpenFile {
         let (target, share) = (opening.target.clone(), opening.share);
         let number = owner.number();
         let held = Held { owner: Some(owner), stateid, locks: None, era: 0, is_lost: false, is_delegated };
-        let order = tokio::sync::Mutex::new(());
-        let file = Arc::new(OpenFile { client, handle, target, share, number, held: Mutex::new(held), order });
+        let (held, order) = (Mutex::new(held), tokio::sync::Mutex::new(()));
+        let _excluding = client.0.opens.exclude(share);
+        let file = Arc::new(OpenFile { client, handle, target, share, number, held, order, _excluding });
         file.client.0.opens.insert(number, &file);
         file
     }

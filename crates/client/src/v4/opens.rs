@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::open_file::OpenFile;
+use proto::nfs4::SHARE_DENY_NONE;
+
+use super::open_file::{OpenFile, Share};
 use super::owner::Owner;
 
 /// The most owners that wait to be used again.
@@ -16,6 +18,8 @@ pub(super) struct Opens {
     table: Mutex<Table>,
     /// How many OPENs are under way, whose state the server may call about before their replies are here.
     under_way: AtomicUsize,
+    /// How many files are open, or about to be, in ways that keep others out.
+    excluding: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +36,16 @@ pub(super) struct UnderWay<'a>(&'a AtomicUsize);
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts an open that keeps others out as long as it lasts.
+#[derive(Debug)]
+pub(super) struct Excluding(Arc<AtomicUsize>);
+
+impl Drop for Excluding {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -57,6 +71,20 @@ impl Opens {
     pub(super) fn begin_open(&self) -> UnderWay<'_> {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         UnderWay(&self.under_way)
+    }
+
+    /// Counts an open that keeps others out, if it does.
+    pub(super) fn exclude(&self, share: Share) -> Option<Excluding> {
+        if share.deny == SHARE_DENY_NONE {
+            return None;
+        }
+        self.excluding.fetch_add(1, Ordering::SeqCst);
+        Some(Excluding(Arc::clone(&self.excluding)))
+    }
+
+    /// Whether some open keeps others out, so that the server has to be asked.
+    pub(super) fn are_excluding(&self) -> bool {
+        self.excluding.load(Ordering::SeqCst) > 0
     }
 
     pub(super) fn are_under_way(&self) -> bool {
