@@ -26,7 +26,7 @@ Options of -o, with the names of nfs(5) and mount(8):
   proto=, tcp, udp, port=, mountport=, nconnect=, resvport, noresvport, sec=sys
   rsize=, wsize=, timeo= (tenths of a second), retrans=, hard [default], soft, retry= (minutes), bg, fg
   acregmin=, acregmax=, acdirmin=, acdirmax=, actimeo= (seconds), ac, noac, cto, nocto,
-  lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus,
+  lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus, delegations, nodelegations,
   lock, nolock, local_lock=all|flock|posix|none
   ro, rw, dev, nodev, suid, nosuid, exec, noexec, sync, async, user, users, owner, group
   allow_other, noallow_other         whether other users may use the mount [default: those of the superuser]

@@ -21,6 +21,9 @@ pub fn text(mount: &Mount) -> String {
     if mount.version() == Version::V4_2 && !options.uses_read_plus {
         words.push("noreadplus".to_owned());
     }
+    if matches!(mount.version(), Version::V4_1 | Version::V4_2) && !options.uses_delegations {
+        words.push("nodelegations".to_owned());
+    }
     words.join(",")
 }
 

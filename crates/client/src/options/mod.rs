@@ -115,7 +115,7 @@ pub struct Options {
     /// Whether READ_PLUS is used where the version has it (`noreadplus` turns it off).
     pub uses_read_plus: bool,
     /// Whether files are delegated to the client where the server does that (NFSv4.1 and later): what is known of them is
-    /// believed, and they are opened without asking, until the server wants them back.
+    /// believed, and they are opened without asking, until the server wants them back (`nodelegations` refuses them).
     pub uses_delegations: bool,
 }
 

@@ -173,6 +173,7 @@ mod tests {
     fn options_mean_what_nfs_5_says() {
         let all =
             settings("vers=4.1,rsize=65536,wsize=1M,timeo=600,retrans=2,soft,nconnect=4,port=7,mountport=8,noreadplus");
+        assert!(all.client.uses_delegations && !settings("nodelegations").client.uses_delegations);
         assert_eq!((all.client.version, all.client.lowest_version), (Version::V4_1, None));
         assert_eq!((all.client.read_bytes, all.client.write_bytes), (Some(65536), Some(1 << 20)));
         assert_eq!((all.client.timeout, all.client.retransmissions), (Some(Duration::from_secs(60)), Some(2)));
