@@ -48,5 +48,18 @@ recalls 'cat mine'
 echo 6 >&3
 exec 3>&-
 [ "$(in_guest 'tail -n 1 mine')" = 6 ]
+
+# It outlives a restart of the server with an open file.
+echo 1 >"$MNT/kept"
+exec 3>>"$MNT/kept"
+in_guest "$RESTART"
+until [ "$(in_guest 'cat /proc/fs/nfsd/v4_end_grace')" = Y ]; do sleep 1; done
+echo 2 >&3
+before=$(calls OPEN)
+echo 3 >>"$MNT/kept"
+[ "$(calls OPEN)" = "$before" ] || { echo "the delegation was not had back: $before, $(calls OPEN)"; exit 1; }
+recalls 'cat kept'
+[ "$(tr '\n' ' ' <answer)" = "1 2 3 " ]
+exec 3>&-
 umount "$MNT"
 echo "for reading and writing"
