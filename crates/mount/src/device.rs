@@ -1,5 +1,6 @@
 //! The descriptor of `/dev/fuse` that a mount belongs to.
 
+use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
@@ -34,13 +35,13 @@ impl Device {
         Received::End
     }
 
-    /// Sends one message.
+    /// Sends one message, which may be in pieces.
     ///
     /// # Errors
     /// ENOENT when nobody waits for the reply any more.
-    pub(crate) fn send(&self, message: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn send(&self, message: &[IoSlice<'_>]) -> Result<(), Errno> {
         loop {
-            match rustix::io::write(&self.0, message) {
+            match rustix::io::writev(&self.0, message) {
                 Err(Errno::INTR) => {}
                 other => return other.map(drop),
             }

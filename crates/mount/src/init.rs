@@ -51,7 +51,7 @@ pub(crate) fn negotiate(session: &Session, dir: &Path) -> Result<(), MountError>
             })?;
             let mut output = Output::new();
             reply(session, &offer, &mut output);
-            return session.device.send(output.message(request.unique)).map_err(|_| ended());
+            return session.device.send(&output.message(request.unique)).map_err(|_| ended());
         }
         session.send_error(request.unique, Errno::AGAIN);
     }

@@ -1,4 +1,9 @@
-//! A reply while it is made: one piece of memory with the header in front, so that it leaves by one write and nothing is moved.
+//! A reply while it is made: one piece of memory with the header in front, and at most one more that was lent, so that it leaves by one write and
+//! nothing is moved.
+
+use std::io::IoSlice;
+
+use vfs::LentBytes;
 
 use crate::abi::OUT_HEADER_BYTES;
 
@@ -12,11 +17,12 @@ pub(crate) enum Undo {
 }
 
 /// A reply, and what it gave to the kernel.
-#[derive(Debug)]
 pub(crate) struct Output {
     /// Always initialised, and never made shorter; `used` bytes of it count.
     bytes: Vec<u8>,
     used: usize,
+    /// What comes behind, and how many bytes of it at most.
+    lent: Option<(LentBytes, usize)>,
     undo: Vec<Undo>,
     is_postponed: bool,
 }
@@ -24,12 +30,13 @@ pub(crate) struct Output {
 impl Output {
     /// An empty reply.
     pub(crate) fn new() -> Output {
-        Output { bytes: vec![0; 4096], used: OUT_HEADER_BYTES, undo: Vec::new(), is_postponed: false }
+        Output { bytes: vec![0; 4096], used: OUT_HEADER_BYTES, lent: None, undo: Vec::new(), is_postponed: false }
     }
 
     /// Empties it for the next one.
     pub(crate) fn clear(&mut self) {
         self.used = OUT_HEADER_BYTES;
+        self.lent = None;
         self.undo.clear();
         self.is_postponed = false;
     }
@@ -76,6 +83,11 @@ impl Output {
         self.advance(count);
     }
 
+    /// Puts bytes behind everything else, at most `most` of them.
+    pub(crate) fn lend(&mut self, bytes: LentBytes, most: usize) {
+        self.lent = Some((bytes, most));
+    }
+
     /// Notes what the reply gives to the kernel.
     pub(crate) fn gives(&mut self, undo: Undo) {
         self.undo.push(undo);
@@ -96,11 +108,15 @@ impl Output {
         self.is_postponed
     }
 
-    /// The whole message.
-    pub(crate) fn message(&mut self, unique: u64) -> &[u8] {
-        let header = header(self.used, 0, unique);
+    /// The whole message, in two pieces.
+    pub(crate) fn message(&mut self, unique: u64) -> [IoSlice<'_>; 2] {
+        let lent = self.lent.as_ref().map_or(&[][..], |(bytes, most)| {
+            let bytes = (**bytes).as_ref();
+            &bytes[..bytes.len().min(*most)]
+        });
+        let header = header(self.used + lent.len(), 0, unique);
         self.bytes[..OUT_HEADER_BYTES].copy_from_slice(&header);
-        &self.bytes[..self.used]
+        [IoSlice::new(&self.bytes[..self.used]), IoSlice::new(lent)]
     }
 }
 
@@ -117,6 +133,10 @@ pub(crate) fn header(length: usize, error: i32, unique: u64) -> [u8; OUT_HEADER_
 mod tests {
     use super::*;
 
+    fn whole(output: &mut Output, unique: u64) -> Vec<u8> {
+        output.message(unique).iter().flat_map(|piece| piece.to_vec()).collect()
+    }
+
     #[test]
     fn message_is_header_and_what_was_put_in_and_nothing_of_the_reply_before() {
         let mut output = Output::new();
@@ -128,7 +148,7 @@ mod tests {
         let mut expected = header(22, 0, 3).to_vec();
         expected.extend(5_u32.to_ne_bytes());
         expected.extend([9, 9]);
-        assert_eq!(output.message(3), expected);
+        assert_eq!(whole(&mut output, 3), expected);
     }
 
     #[test]
@@ -136,6 +156,15 @@ mod tests {
         let mut output = Output::new();
         output.room(1 << 20).fill(1);
         output.advance(1 << 20);
-        assert_eq!(output.message(1).len(), OUT_HEADER_BYTES + (1 << 20));
+        assert_eq!(whole(&mut output, 1).len(), OUT_HEADER_BYTES + (1 << 20));
+    }
+
+    #[test]
+    fn lent_bytes_come_last_as_far_as_they_are_wanted_and_are_let_go() {
+        let mut output = Output::new();
+        output.lend(Box::new(vec![7; 100]), 3);
+        assert_eq!(whole(&mut output, 1), [&header(19, 0, 1)[..], &[7, 7, 7]].concat());
+        output.clear();
+        assert_eq!(whole(&mut output, 1), header(16, 0, 1));
     }
 }

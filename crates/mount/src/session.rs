@@ -1,6 +1,6 @@
 //! What all threads of a mount share, and the loop that each of them runs.
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::thread;
 
@@ -119,7 +119,7 @@ impl Session {
         }
         let is_heard = self.flights.claim(request.unique)
             && match outcome {
-                Ok(()) => self.device.send(output.message(request.unique)).is_ok(),
+                Ok(()) => self.device.send(&output.message(request.unique)).is_ok(),
                 Err(error) => self.send_error(request.unique, error),
             };
         if !is_heard || outcome.is_err() {
@@ -148,20 +148,16 @@ impl Session {
     }
 
     fn send_number(&self, unique: u64, number: i32) -> bool {
-        self.device.send(&output::header(OUT_HEADER_BYTES, number, unique)).is_ok()
+        self.device.send(&[IoSlice::new(&output::header(OUT_HEADER_BYTES, number, unique))]).is_ok()
     }
 
     /// Tells the kernel that the attributes of a file which it has are no longer true. Its pages stay: to drop them here could wait for a
     /// request that waits for this thread.
     pub(crate) fn forget_attributes(&self, node: u64) {
-        let mut message = Output::new();
-        message.u64(node);
-        message.u64(u64::MAX);
-        message.u64(0);
-        let mut message = message.message(0).to_vec();
-        message[4..8].copy_from_slice(&NOTIFY_INVAL_INODE.to_ne_bytes());
+        let words = [node, u64::MAX, 0].map(u64::to_ne_bytes);
+        let header = output::header(OUT_HEADER_BYTES + words.as_flattened().len(), NOTIFY_INVAL_INODE, 0);
         // A kernel that does not have the file has no attributes of it.
-        let _ = self.device.send(&message);
+        let _ = self.device.send(&[IoSlice::new(&header), IoSlice::new(words.as_flattened())]);
     }
 
     fn watch_signals(self: &Arc<Session>) {

@@ -36,5 +36,5 @@ pub use filesystem::{
 pub use handle::Handle;
 pub use lock_file::{FileLock, LockFile, LockOutcome, LockOwner};
 pub use name::{Name, NameError};
-pub use open_file::{CopyRange, HostFile, OpenFile, OpenMode, Seek, Stability, Written};
+pub use open_file::{CopyRange, HostFile, LentBytes, OpenFile, OpenMode, Seek, Stability, Written};
 pub use xattr::{SetXattr, XattrMode, XattrName, XattrNameError};

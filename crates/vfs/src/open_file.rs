@@ -56,6 +56,9 @@ pub struct CopyRange {
 /// A file of the operating system, kept open while a reply sends from it.
 pub type HostFile = Arc<dyn AsFd + Send + Sync>;
 
+/// Bytes in memory of a file system, for as long as somebody has this.
+pub type LentBytes = Box<dyn AsRef<[u8]> + Send + Sync>;
+
 /// An open regular file. It stays usable when its last name is removed, and several threads may use it at once.
 pub trait OpenFile: Send + Sync {
     /// Reads from `offset_bytes` on into `into`, and says how many bytes that was.
@@ -66,6 +69,18 @@ pub trait OpenFile: Send + Sync {
     /// [`Error::WouldBlock`](crate::Error::WouldBlock) when the bytes are not at hand and `cx` may not wait; whatever the
     /// storage says.
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize>;
+
+    /// Reads at most `count_bytes` from `offset_bytes` on like [`OpenFile::read_at`], but gives the bytes in the memory that they have arrived in, where
+    /// that saves moving them.
+    ///
+    /// `None`, as without an override, means that nothing was read and that [`OpenFile::read_at`] is the way.
+    ///
+    /// # Errors
+    /// Those of [`OpenFile::read_at`].
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
+        let _ = (cx, offset_bytes, count_bytes);
+        Ok(None)
+    }
 
     /// Writes `data` from `offset_bytes` on, extending the file where needed, at least as safely as `stability`.
     ///

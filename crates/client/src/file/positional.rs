@@ -2,6 +2,7 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
+use bytes::Bytes;
 use vfs::SetAttributes;
 
 use super::{File, direct};
@@ -23,6 +24,17 @@ impl File {
             Some(data) => data.read(offset, buffer).await,
             None => direct::read(&self.io, offset, buffer).await,
         }
+    }
+
+    /// Reads up to `count` bytes in the memory that their reply arrived in, if one READ brings them and nothing of them is kept here; `None`
+    /// has read nothing, and leaves it to [`File::read_at`].
+    pub(crate) async fn read_brought(&self, offset: u64, count: usize) -> Result<Option<Bytes>> {
+        self.check_place(offset)?;
+        let passes = self.data.as_ref().is_none_or(|data| data.passes(offset, count as u64));
+        if !passes || count > self.io.mount.sizes().read as usize {
+            return Ok(None);
+        }
+        direct::read_piece(&self.io, offset, count).await.map(Some)
     }
 
     /// Fills several buffers one after the other, as [`File::read_at`] fills one.

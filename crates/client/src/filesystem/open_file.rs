@@ -4,8 +4,8 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use vfs::{
-    Attributes, Context, CopyRange, Error, FileLock, LockOutcome, LockOwner, OpenFile, OpenMode, Result, Seek,
-    SetAttributes, Stability, Written,
+    Attributes, Context, CopyRange, Error, FileLock, LentBytes, LockOutcome, LockOwner, OpenFile, OpenMode, Result,
+    Seek, SetAttributes, Stability, Written,
 };
 
 use super::handles::{Known, NameIn, Number};
@@ -81,6 +81,11 @@ impl RemoteFile {
 impl OpenFile for RemoteFile {
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         self.shared.wait(cx, self.file()?.read_at(offset_bytes, into))
+    }
+
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
+        let bytes = self.shared.wait(cx, self.file()?.read_brought(offset_bytes, count_bytes))?;
+        Ok(bytes.map(|bytes| Box::new(bytes) as LentBytes))
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {

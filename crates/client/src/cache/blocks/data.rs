@@ -56,7 +56,7 @@ impl FileData {
     }
 
     /// Whether a read is so large that its bytes are only kept by whoever asks for them.
-    fn passes(&self, offset: u64, bytes: u64) -> bool {
+    pub(crate) fn passes(&self, offset: u64, bytes: u64) -> bool {
         bytes > self.io.mount.options().caching.max_kept_read_bytes
             && self.state().is_servers(self.file, offset, offset.saturating_add(bytes))
     }
