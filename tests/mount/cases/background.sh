@@ -14,6 +14,7 @@ with open("/tmp/syslog", "wb", buffering=0) as file:
         file.write(log.recv(65536) + b"\n")
 L
 logger=$!
+trap 'kill $logger' EXIT
 wait_for test -S /tmp/dev/log
 mount --bind /tmp/dev /dev
 options="vers=$VERSION,mountport=$PORT,bg"
@@ -37,7 +38,6 @@ umount "$OTHER"
 
 # What the server refuses it would refuse again.
 ! "$WHARF_PROGRAM" mount "${SOURCE%/export}/none" "$OTHER" -o "$options" 2>/tmp/refused
-kill $logger
 cat /tmp/said /tmp/refused /tmp/syslog
 grep -q 'mounted .* on /tmp/later with NFSv' /tmp/syslog
 grep -q 'trying again' /tmp/syslog
