@@ -82,6 +82,9 @@ pub(crate) mod init {
     pub(crate) const HANDLE_KILLPRIV: u64 = 1 << 19;
     pub(crate) const MAX_PAGES: u64 = 1 << 22;
     pub(crate) const CACHE_SYMLINKS: u64 = 1 << 23;
+    /// Set-id bits go by a write here, too; and the kernel remembers that a file has none, where it would ask for `security.capability` before
+    /// each write otherwise.
+    pub(crate) const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
     /// Both sides have a second word of flags.
     pub(crate) const INIT_EXT: u64 = 1 << 30;
     /// Files that are opened past the cache can be mapped to memory.

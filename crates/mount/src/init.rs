@@ -23,6 +23,7 @@ const WANTED: u64 = init::ASYNC_READ
     | init::ASYNC_DIO
     | init::PARALLEL_DIROPS
     | init::HANDLE_KILLPRIV
+    | init::HANDLE_KILLPRIV_V2
     | init::MAX_PAGES
     | init::CACHE_SYMLINKS
     | init::INIT_EXT
