@@ -36,6 +36,16 @@ restart
 wait_for mountpoint -q "$OTHER"
 umount "$OTHER"
 
+# Whoever waits with retry waits until it is there.
+touch "$WORK/kill"
+while [ -e "$WORK/kill" ]; do sleep 0.1; done
+"$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "vers=$VERSION,mountport=$PORT,retry=1" &
+sleep 1
+restart
+wait $!
+mountpoint -q "$OTHER"
+umount "$OTHER"
+
 # What the server refuses it would refuse again.
 ! "$WHARF_PROGRAM" mount "${SOURCE%/export}/none" "$OTHER" -o "$options" 2>/tmp/refused
 cat /tmp/said /tmp/refused /tmp/syslog
