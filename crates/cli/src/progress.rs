@@ -42,7 +42,7 @@ impl CopyProgress {
                     bar.set_message("comparing");
                 }
             }
-            Event::Finished { .. } => {}
+            _ => {}
         })
     }
 

@@ -1,26 +1,13 @@
 //! Wharf's NFS client: versions 2, 3, 4.0, 4.1 and 4.2, asynchronous and pipelined.
 //!
 //! A [`Mount`] is what applications use: it is made of a [`Url`] and [`Options`], and offers every operation whatever the
-//! version of NFS. [`Dir`] and [`File`] make paths and open files of it, with caches in between. A [`Connection`] below it carries typed calls of any program. [`core`] below that is the state of a
+//! version of NFS. [`Dir`] and [`File`] make paths and open files of it, with caches in between, and [`Cursor`] has a file read and
+//! written by tokio's traits. A [`Connection`] below carries typed calls of any program. [`core`] below that is the state of a
 //! connection without socket and clock. [`rpcbind`] and [`mountd`] ask a server what it has; [`copy`] moves whole trees.
 //!
 //! Everything runs on a tokio runtime with timers and network (`enable_all`).
 //!
-//! ```no_run
-//! # async fn example() -> client::Result<()> {
-//! use client::{Detail, Follow, Mount, Options};
-//!
-//! let url = "nfs://localhost/export/dir?version=3".parse().unwrap();
-//! let mount = Mount::connect(&url, &Options::default()).await?;
-//! let dir = mount.walk(mount.path_below(), Follow::Links).await?;
-//! let mut listing = mount.read_dir(&dir.handle, Detail::Entries);
-//! while let Some(entry) = listing.next().await? {
-//!     let size = entry.entry.map(|file| file.attributes.size_bytes);
-//!     println!("{} {size:?}", entry.name.escape_ascii());
-//! }
-//! # Ok(())
-//! # }
-//! ```
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -34,6 +21,7 @@ mod error;
 mod file;
 mod filesystem;
 mod handle;
+mod io_error;
 mod location;
 mod mount;
 pub mod mountd;
@@ -55,7 +43,7 @@ pub use credentials::Credentials;
 pub use dir::{Dir, Entries};
 pub use directory::Listing;
 pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
-pub use file::{Access, Copying, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
+pub use file::{Access, Copying, Cursor, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
 pub use filesystem::RemoteFs;
 pub use handle::Handle;
 pub use location::Location;

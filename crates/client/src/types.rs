@@ -119,6 +119,7 @@ impl std::ops::BitOr for Rights {
 
 /// What the file system and the server can do (RFC 1813 §3.3.19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FsInfo {
     /// The most bytes of a READ.
     pub read_max: u32,
@@ -146,6 +147,7 @@ pub struct FsInfo {
 
 /// The limits of names and links (RFC 1813 §3.3.20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathLimits {
     /// The most names that one file can have.
     pub max_links: u32,

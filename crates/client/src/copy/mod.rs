@@ -62,6 +62,7 @@ pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
 /// A step of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event<'a> {
     /// A file of this many bytes is going to be copied.
     Found {
@@ -81,6 +82,7 @@ pub enum Event<'a> {
 
 /// What was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// Regular files.
     pub files: u64,

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 /// Why a call has no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Failure {
     /// The server did not answer in time.
     #[error(

@@ -3,6 +3,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::vec;
 
+use futures_util::stream::{Stream, try_unfold};
+
 use super::Dir;
 use crate::directory::Progress;
 use crate::types::DirPosition;
@@ -16,8 +18,8 @@ const MAX_GIVEN: usize = 1 << 20;
 /// Names that are made or removed meanwhile may be missing or not. When the server does not know any more where it was, which it may
 /// say after a change (RFC 1813 §3.3.16, NFS3ERR_BAD_COOKIE), the listing begins again, once, without what it gave already.
 #[derive(Debug)]
-pub struct Entries<'d> {
-    dir: &'d Dir,
+pub struct Entries {
+    dir: Dir,
     detail: Detail,
     position: DirPosition,
     is_over: bool,
@@ -26,8 +28,8 @@ pub struct Entries<'d> {
     given: Given,
 }
 
-impl<'d> Entries<'d> {
-    pub(super) fn new(dir: &'d Dir, detail: Detail) -> Entries<'d> {
+impl Entries {
+    pub(super) fn new(dir: Dir, detail: Detail) -> Entries {
         Entries {
             dir,
             detail,
@@ -37,6 +39,22 @@ impl<'d> Entries<'d> {
             ready: Vec::new().into_iter(),
             given: Given::default(),
         }
+    }
+
+    /// The entries as a stream, which ends with the first error.
+    ///
+    /// ```
+    /// # async fn example(dir: client::Dir) -> client::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let entries = dir.read_dir(client::Detail::Names).into_stream();
+    /// let count = entries.try_fold(0u64, async |count, _| Ok(count + 1)).await?;
+    /// println!("{count} names");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_stream(self) -> impl Stream<Item = Result<DirEntry>> + Send + use<> {
+        try_unfold(self, |mut entries| async move { Ok(entries.next().await?.map(|entry| (entry, entries))) })
     }
 
     /// The next entry, or `None` at the end. `.` and `..` are never among them.

@@ -166,8 +166,8 @@ impl Dir {
 
     /// The names in this directory, in the server's order. [`Detail::Entries`] brings handles and attributes with them, and
     /// spares asking for those one by one.
-    pub fn read_dir(&self, detail: Detail) -> Entries<'_> {
-        Entries::new(self, detail)
+    pub fn read_dir(&self, detail: Detail) -> Entries {
+        Entries::new(self.clone(), detail)
     }
 
     fn walk(&self) -> Walk<'_> {

@@ -1,6 +1,7 @@
 //! A file that is open: what NFSv4 keeps for whoever reads, writes and locks it.
 
 mod copies;
+mod cursor;
 pub(crate) mod direct;
 mod io;
 mod locks;
@@ -21,6 +22,7 @@ use crate::nlm::FileLocks;
 use crate::v4::{OpenFile, Opening, Target};
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 pub use copies::Copying;
+pub use cursor::Cursor;
 pub(crate) use io::Io;
 pub use locks::LockKind;
 pub use open_options::{Access, OpenOptions};
