@@ -89,6 +89,22 @@ async fn one_mount_of_4_2_copies_at_the_server_and_keeps_holes() {
 }
 
 #[tokio::test]
+async fn tebibyte_of_holes_is_copied_by_its_data() {
+    const HUGE: u64 = 1 << 40;
+    let export = Export::start();
+    let mount = export.mount(Version::V4_2).await;
+    make(&mount, b"huge", HUGE, &[(HUGE / 2, vec![7; 5000])]).await;
+    for target in [mount.clone(), export.mount(Version::V4_2).await, export.mount(Version::V3).await] {
+        let name = format!("copy-{}-{}", target.version(), target.is_same(&mount));
+        let summary = copy((&mount, "huge"), (&target, &name), &CopyOptions::default()).await.unwrap();
+        assert!(summary.bytes == HUGE && summary.data_bytes + summary.server_bytes < MIB, "{name}: {summary:?}");
+        let copy = find(&target, &name).await;
+        assert_eq!(copy.attributes.size_bytes, HUGE, "{name}");
+        assert!(target.read(&copy.handle, HUGE / 2, 5000).await.unwrap().bytes == [7; 5000][..], "{name}");
+    }
+}
+
+#[tokio::test]
 async fn every_version_copies_to_every_other_and_keeps_holes() {
     let export = Export::start();
     make_sparse(&export.mount(Version::V3).await).await;

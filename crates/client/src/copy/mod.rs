@@ -4,6 +4,9 @@
 //! when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
 //! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for.
 //!
+//! Where holes are is asked from NFSv4.2 on (SEEK), so that they cost nothing there. Older versions do not tell: of a file that takes
+//! less room than it is long everything is read, and blocks of zeros are left out of the copy.
+//!
 //! A tree is walked depth first, and memory does not grow with it: of each directory on the way from the top there is one
 //! page of the server's listing, or the names when the directory is on this machine. Files with several names are kept in
 //! mind until all of these came by.
