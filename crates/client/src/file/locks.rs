@@ -69,12 +69,20 @@ impl File {
                     Err(error) if matches!(error.reason(), Reason::Locked { .. }) && !waits => {
                         return Err(locks.whose(wanted).await);
                     }
-                    other => other?,
+                    grant => {
+                        let grant = grant?;
+                        self.see_what_others_wrote().await?;
+                        grant.keep();
+                    }
                 }
             }
-            None => self.opened("LOCK")?.lock(kind.wire(waits), offset, length).await?,
+            None => {
+                let grant = self.opened("LOCK")?.lock(kind.wire(waits), offset, length).await?;
+                self.see_what_others_wrote().await?;
+                grant.keep();
+            }
         }
-        self.see_what_others_wrote().await
+        Ok(())
     }
 
     /// Forgets what others may have changed before they let their locks go.

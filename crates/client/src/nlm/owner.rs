@@ -186,14 +186,14 @@ impl LockOwner {
 }
 
 /// A lock that was taken for somebody: it is given back unless he keeps it.
-struct Grant {
+pub(crate) struct Grant {
     owner: Arc<LockOwner>,
     lock: HeldLock,
     before: Option<Vec<HeldLock>>,
 }
 
 impl Grant {
-    fn keep(mut self) {
+    pub(crate) fn keep(mut self) {
         self.before = None;
     }
 }
@@ -221,7 +221,7 @@ impl FileLocks {
     }
 
     /// Locks a range if nobody else's lock is in the way. A lock that is granted when nobody waits any more is given back.
-    pub(crate) async fn try_lock(&self, wanted: HeldLock) -> Result<()> {
+    pub(crate) async fn try_lock(&self, wanted: HeldLock) -> Result<Grant> {
         let (sender, receiver) = oneshot::channel();
         let owner = Arc::clone(&self.0);
         tokio::spawn(async move {
@@ -233,7 +233,7 @@ impl FileLocks {
             }
         });
         let closed = |_| self.0.error("LOCK", Reason::NoReply(Failure::Closed));
-        receiver.await.map_err(closed)?.map(Grant::keep)
+        receiver.await.map_err(closed)?
     }
 
     /// The lock that is in the way of another one, as the error that says so.

@@ -16,11 +16,16 @@ use crate::{Reason, Result};
 const MAX_REPAIRS: u32 = 4;
 
 impl OpenFile {
-    /// Locks a range (RFC 7530 §16.10, RFC 8881 §18.10), or says whose lock is in the way.
-    pub(crate) async fn lock(self: &Arc<OpenFile>, kind: LockType, offset: u64, length: u64) -> Result<()> {
+    /// Locks a range (RFC 7530 §16.10, RFC 8881 §18.10), or says whose lock is in the way. A lock that is granted when nobody waits
+    /// any more is given back.
+    pub(crate) async fn lock(self: &Arc<OpenFile>, kind: LockType, offset: u64, length: u64) -> Result<Grant> {
         let file = Arc::clone(self);
-        let wanted = HeldLock::new(kind, offset, length);
-        self.client.to_the_end("LOCK", async move { lock(&file, wanted).await }).await
+        let lock = HeldLock::new(kind, offset, length);
+        let work = async move {
+            let before = Some(take(&file, lock).await?);
+            Ok(Grant { file, lock, before })
+        };
+        self.client.to_the_end("LOCK", work).await
     }
 
     /// Waits until a lock may be had, or a while has passed: servers need not tell (RFC 8881 §20.11).
@@ -30,8 +35,55 @@ impl OpenFile {
     }
 }
 
-async fn lock(file: &OpenFile, wanted: HeldLock) -> Result<()> {
+/// A lock that was taken for somebody: it is given back unless he keeps it.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    file: Arc<OpenFile>,
+    lock: HeldLock,
+    /// What was locked in its place before.
+    before: Option<Vec<HeldLock>>,
+}
+
+impl Grant {
+    pub(crate) fn keep(mut self) {
+        self.before = None;
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        let Some(before) = self.before.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (file, lock) = (Arc::clone(&self.file), self.lock);
+        runtime.spawn(async move {
+            if let Err(error) = give_back(&file, lock, &before).await {
+                tracing::warn!(%error, "a lock that nobody took stays");
+            }
+        });
+    }
+}
+
+/// Has what was locked before again, and nothing else locked.
+async fn give_back(file: &Arc<OpenFile>, lock: HeldLock, before: &[HeldLock]) -> Result<()> {
+    for was in before.iter().filter(|was| was.is_exclusive() != lock.is_exclusive()) {
+        take(file, *was).await?;
+    }
+    for gap in lock.gaps_between(before) {
+        file.unlock(gap.offset, gap.length()).await?;
+    }
+    Ok(())
+}
+
+/// Locks a range, and tells what was locked there before.
+async fn take(file: &OpenFile, wanted: HeldLock) -> Result<Vec<HeldLock>> {
     let _order = file.order.lock().await;
+    let before = file.held().locks.as_ref().map(|(_, locks)| locks.within(&wanted)).unwrap_or_default();
+    lock(file, wanted).await?;
+    Ok(before)
+}
+
+/// Locks a range while nobody else changes the locks of the file.
+async fn lock(file: &OpenFile, wanted: HeldLock) -> Result<()> {
     file.open_at_server().await?;
     let mut patience = Patience::new(file.client.0.is_hard);
     let mut repairs = 0;

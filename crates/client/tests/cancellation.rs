@@ -1,0 +1,243 @@
+//! Futures that are dropped wherever they wait: nothing is left behind at the server, nothing false in memory, and what comes
+//! after works.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod real;
+
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use client::{Caching, Detail, Dir, File, LockKind, Mount, OpenOptions, Options, Status, Version};
+use real::Export;
+
+const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
+/// The most often that one operation may have to wait.
+const MOST_WAITS: u32 = 200;
+
+/// Polls a future until it waited that often, and drops it then; what it said if it was over before.
+async fn dropped_after<T>(waits: u32, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut left) = (pin!(work), waits);
+    std::future::poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if left == 0 => Poll::Ready(None),
+        Poll::Pending => {
+            left -= 1;
+            Poll::Pending
+        }
+    })
+    .await
+}
+
+/// Does something again and again, dropped one wait later each time, until it comes to its end.
+async fn at_every_wait(what: &str, mut once: impl AsyncFnMut(u32) -> bool) {
+    for waits in 0..MOST_WAITS {
+        if once(waits).await {
+            assert!(waits > 0, "{what}: it has to wait for the server");
+            return;
+        }
+    }
+    panic!("{what} has no end");
+}
+
+/// Waits until something is so, for half a minute at most.
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..3000 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}: it is still not so");
+}
+
+/// What was known when a test began is believed to its end: nothing heals by itself.
+async fn mount(export: &Export, version: Version) -> Mount {
+    let day = Duration::from_secs(86_400);
+    let caching = Caching { file_min: day, file_max: day, dir_min: day, dir_max: day, ..Caching::default() };
+    Mount::connect(&export.url(), &Options { caching, ..export.options(version) }).await.unwrap()
+}
+
+fn making() -> OpenOptions {
+    OpenOptions::both().making(0o644)
+}
+
+async fn open(dir: &Dir, name: &str) -> File {
+    dir.open(name, &making()).await.unwrap()
+}
+
+/// What the server says of a name, and what the mount believes of it.
+async fn is_there(dir: &Dir, name: &str) -> bool {
+    let asked = match dir.mount().lookup(dir.handle(), name.as_bytes()).await {
+        Ok(_) => true,
+        Err(error) if error.status() == Some(Status::NoEntry) => false,
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(dir.metadata(name).await.is_ok(), asked, "{name}: something false is believed");
+    asked
+}
+
+#[tokio::test]
+async fn open_that_is_dropped_leaves_nothing_open() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
+        let name = format!("file-{version}");
+        at_every_wait("open", async |waits| {
+            let alone = OpenOptions { denies_reads: true, denies_writes: true, ..making() };
+            let opened = dropped_after(waits, mine.root_dir().open(&name, &alone)).await;
+            let is_over = opened.is_some();
+            drop(opened);
+            until("an open that nobody has", async || match yours.root_dir().open(&name, &making()).await {
+                Ok(file) => file.close().await.is_ok(),
+                Err(_) => false,
+            })
+            .await;
+            is_over
+        })
+        .await;
+        is_there(&mine.root_dir(), &name).await;
+    }
+}
+
+#[tokio::test]
+async fn changes_of_names_that_are_dropped_leave_nothing_false_behind() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = mount(&export, version).await;
+        let root = mount.root_dir();
+        for what in ["make", "move", "remove"] {
+            at_every_wait(what, async |waits| {
+                let (name, other) = (format!("{what}-{waits}-{version}"), format!("{what}-{waits}-{version}-other"));
+                if what != "make" {
+                    root.create_dir(&name, 0o755).await.unwrap();
+                }
+                assert_eq!((is_there(&root, &name).await, is_there(&root, &other).await), (what != "make", false));
+                let done = match what {
+                    "make" => dropped_after(waits, root.create_dir(&name, 0o755)).await.is_some(),
+                    "move" => dropped_after(waits, root.rename(&name, &root, &other)).await.is_some(),
+                    _ => dropped_after(waits, root.remove_dir(&name)).await.is_some(),
+                };
+                let now = (is_there(&root, &name).await, is_there(&root, &other).await);
+                match what {
+                    "move" => assert_ne!(now.0, now.1, "{version}: it has one name"),
+                    _ => assert!(!now.1, "{version}"),
+                }
+                let (mut entries, mut listed) = (root.read_dir(Detail::Names), Vec::new());
+                while let Some(entry) = entries.next().await.unwrap() {
+                    listed.push(entry.name);
+                }
+                let is_listed = |name: &str| listed.iter().any(|entry| **entry == *name.as_bytes());
+                assert_eq!((is_listed(&name), is_listed(&other)), now, "{version} {what}");
+                done
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn reads_and_writes_that_are_dropped_lose_nothing_that_was_taken() {
+    let export = Export::start();
+    for version in VERSIONS {
+        for is_direct in [false, true] {
+            let caching = Caching { is_direct, block_bytes: 4096, max_dirty_bytes: 16_384, ..Caching::default() };
+            let options = Options { caching, write_bytes: Some(4096), ..export.options(version) };
+            let mount = Mount::connect(&export.url(), &options).await.unwrap();
+            let file = open(&mount.root_dir(), &format!("file-{is_direct}-{version}")).await;
+            // More than may wait to be written, so that it has to wait.
+            let size = 65_536;
+            let (mut old, mut buffer) = (1, vec![0; size]);
+            file.write_at(0, &vec![old; size]).await.unwrap();
+            at_every_wait("write", async |waits| {
+                let new = old + 1;
+                let is_over = dropped_after(waits, file.write_at(0, &vec![new; size])).await.is_some();
+                file.sync().await.unwrap();
+                assert_eq!(file.read_at(0, &mut buffer).await.unwrap(), size);
+                let told = mount.open_handle(file.handle(), &OpenOptions::read()).await.unwrap();
+                let mut at_server = vec![0; size];
+                for place in (0..size).step_by(4096) {
+                    let piece = told.read_into(place as u64, &mut at_server[place..][..4096]).await.unwrap();
+                    assert_eq!(piece.count, 4096, "{version}");
+                }
+                assert!(at_server == buffer, "{version}: memory and server differ");
+                assert!(buffer.iter().all(|byte| *byte == new || (*byte == old && !is_over)), "{version}");
+                file.write_at(0, &vec![new; size]).await.unwrap();
+                old = new % 100;
+                file.write_at(0, &vec![old; size]).await.unwrap();
+                is_over
+            })
+            .await;
+            file.sync().await.unwrap();
+            at_every_wait("read", async |waits| {
+                let again = Mount::connect(&export.url(), &options).await.unwrap();
+                let reader = again.open_handle(file.handle(), &OpenOptions::read()).await.unwrap();
+                let is_over = dropped_after(waits, reader.read_at(0, &mut buffer)).await.is_some();
+                buffer.fill(0);
+                assert_eq!(reader.read_at(0, &mut buffer).await.unwrap(), size, "{version}");
+                assert!(buffer.iter().all(|byte| *byte == old), "{version}");
+                is_over
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn close_that_is_dropped_closes_and_loses_nothing() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
+        let name = format!("file-{version}");
+        at_every_wait("close", async |waits| {
+            let alone = OpenOptions { denies_reads: true, denies_writes: true, ..making() };
+            let file = mine.root_dir().open(&name, &alone).await.unwrap();
+            let text = format!("written {waits} {version}");
+            file.set_len(0).await.unwrap();
+            file.write_at(0, text.as_bytes()).await.unwrap();
+            let is_over = dropped_after(waits, file.close()).await.is_some();
+            until("a closed file", async || {
+                let Ok(file) = yours.root_dir().open(&name, &OpenOptions::read()).await else { return false };
+                let is_whole = file.read(0, 1000).await.unwrap().bytes == text.as_bytes();
+                file.close().await.unwrap();
+                is_whole
+            })
+            .await;
+            is_over
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn lock_that_is_dropped_is_given_back() {
+    let export = Export::start();
+    // Older versions' locks are the lock manager's, which the export has not.
+    for version in [Version::V4_0, Version::V4_1, Version::V4_2] {
+        let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
+        let name = format!("file-{version}");
+        let (here, there) = (open(&mine.root_dir(), &name).await, open(&yours.root_dir(), &name).await);
+        at_every_wait("lock", async |waits| {
+            let locked = dropped_after(waits, here.lock(LockKind::Exclusive, 0, 10)).await;
+            if locked.is_none() {
+                until("a free lock", async || there.try_lock(LockKind::Exclusive, 0, 10).await.is_ok()).await;
+                there.unlock(0, 10).await.unwrap();
+            }
+            here.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+            assert!(there.try_lock(LockKind::Shared, 0, 10).await.is_err(), "{version}");
+            here.unlock(0, 10).await.unwrap();
+            locked.is_some()
+        })
+        .await;
+        at_every_wait("unlock", async |waits| {
+            here.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+            let is_over = dropped_after(waits, here.unlock(0, 10)).await.is_some();
+            here.unlock(0, 10).await.unwrap();
+            there.try_lock(LockKind::Exclusive, 0, 10).await.unwrap();
+            there.unlock(0, 10).await.unwrap();
+            is_over
+        })
+        .await;
+    }
+}
