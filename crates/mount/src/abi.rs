@@ -109,6 +109,10 @@ pub(crate) mod open {
     pub(crate) const KEEP_CACHE: u32 = 1 << 1;
 }
 
+/// OPEN, SETATTR and WRITE: set-id bits go, as whoever asks may not keep them.
+pub(crate) const OPEN_ENDS_SET_IDS: u32 = 1 << 0;
+pub(crate) const SETATTR_ENDS_SET_IDS: u32 = 1 << 11;
+pub(crate) const WRITE_ENDS_SET_IDS: u32 = 1 << 2;
 /// RELEASE: a lock of `flock` goes with the file.
 pub(crate) const RELEASE_FLOCK_UNLOCK: u32 = 1 << 1;
 /// SETLK and its like: the lock is one of `flock`.

@@ -27,6 +27,8 @@ struct Node {
     lookups: u64,
     /// What the kernel was last told of its content.
     told: Option<Version>,
+    /// Its permission bits, as they were last seen.
+    mode: u32,
 }
 
 /// What tells whether pages that the kernel has are still true.
@@ -46,7 +48,7 @@ impl Version {
 impl Nodes {
     /// Only the root, which is never forgotten.
     pub(crate) fn new(root: Handle) -> Nodes {
-        let node = Node { handle: root, lookups: 1, told: None };
+        let node = Node { handle: root, lookups: 1, told: None, mode: 0 };
         let (nodes, numbers) = (HashMap::from([(ROOT, node)]), HashMap::from([(root, ROOT)]));
         Nodes(Mutex::new(Table { nodes, numbers, next: ROOT + 1 }))
     }
@@ -67,16 +69,31 @@ impl Nodes {
         if number == table.next {
             table.next += 1;
         }
-        let node = table.nodes.entry(number).or_insert(Node { handle, lookups: 0, told: None });
+        let node = table.nodes.entry(number).or_insert(Node { handle, lookups: 0, told: None, mode: 0 });
         node.lookups += 1;
-        node.told = Some(Version::of(attributes));
+        (node.told, node.mode) = (Some(Version::of(attributes)), attributes.mode);
         number
     }
 
     /// Notes that the kernel is told these attributes.
     pub(crate) fn tell_attributes(&self, number: u64, attributes: &Attributes) {
         if let Some(node) = hold(&self.0).nodes.get_mut(&number) {
-            node.told = Some(Version::of(attributes));
+            (node.told, node.mode) = (Some(Version::of(attributes)), attributes.mode);
+        }
+    }
+
+    /// The permission bits of a file without those that lend its owner's or its group's rights to whoever runs it, if it has such bits. The
+    /// one of the group counts where the group may run the file; otherwise it stands for mandatory locks.
+    pub(crate) fn mode_without_set_ids(&self, number: u64) -> Option<u32> {
+        let mode = hold(&self.0).nodes.get(&number).map(|node| node.mode & 0o7777)?;
+        let lent = if mode & 0o010 == 0 { 0o4000 } else { 0o6000 };
+        (mode & lent != 0).then_some(mode & !lent)
+    }
+
+    /// Notes that a file has these permission bits now.
+    pub(crate) fn note_mode(&self, number: u64, mode: u32) {
+        if let Some(node) = hold(&self.0).nodes.get_mut(&number) {
+            node.mode = mode;
         }
     }
 
@@ -133,6 +150,17 @@ mod tests {
         assert_eq!(nodes.tell(Handle::from_u64(1), &file()), ROOT);
         nodes.forget(ROOT, u64::MAX);
         assert!(nodes.handle(ROOT).is_ok());
+    }
+
+    #[test]
+    fn set_id_bits_are_seen_and_the_groups_only_where_it_may_run_the_file() {
+        let nodes = Nodes::new(Handle::from_u64(1));
+        for (mode, without) in
+            [(0o755, None), (0o4755, Some(0o755)), (0o6711, Some(0o711)), (0o2644, None), (0o6644, Some(0o2644))]
+        {
+            let number = nodes.tell(Handle::from_u64(5), &Attributes { mode, ..file() });
+            assert_eq!(nodes.mode_without_set_ids(number), without, "{mode:o}");
+        }
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn signal(child: &Child, name: &str) {
 #[test]
 fn process_that_is_killed_ends_while_its_call_still_waits() {
     let Some(stage) = Stage::new() else { return };
-    for (number, (name, expected)) in (1..).zip([("-TERM", 15), ("-KILL", 9), ("-INT", 2)]) {
+    for (number, (name, expected)) in (1..).zip([("-TERM", 15), ("-KILL", 9), ("-USR2", 12)]) {
         let mut child = stage.waiter("exec stat \"$0\"");
         stage.fs.wait_for(number);
         signal(&child, name);

@@ -27,6 +27,7 @@ pub(crate) mod release;
 pub(crate) mod removexattr;
 pub(crate) mod rename;
 pub(crate) mod rmdir;
+mod set_ids;
 pub(crate) mod setattr;
 pub(crate) mod setlk;
 pub(crate) mod setxattr;

@@ -2,7 +2,8 @@
 
 use vfs::{Attributes, Handle, OpenMode, SetAttributes};
 
-use crate::abi::{flags, open};
+use super::set_ids;
+use crate::abi::{OPEN_ENDS_SET_IDS, flags, open};
 use crate::callers::Identity;
 use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;
@@ -10,13 +11,15 @@ use crate::files::Opened;
 use crate::output::Undo;
 
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
-    let flags = call.arguments().u32()?;
+    let mut arguments = call.arguments();
+    let (flags, open_flags) = (arguments.u32()?, arguments.u32()?);
     let handle = call.handle()?;
     let identity = call.identity();
     let opened = open_file(&call, handle, identity, flags)?;
     let cx = opened.context(call.worker);
     if flags & flags::TRUNCATE != 0 {
-        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+        let mode = set_ids::mode_after(&call, open_flags & OPEN_ENDS_SET_IDS != 0);
+        let set = SetAttributes { size_bytes: Some(0), mode, ..SetAttributes::default() };
         call.session.fs.set_attributes(&cx, &handle, &set).map_err(errno)?;
     }
     let attributes = opened.file.attributes(&cx).map_err(errno)?;

@@ -2,7 +2,8 @@
 
 use vfs::{SetAttributes, SetTime, Timestamp};
 
-use crate::abi::set;
+use super::set_ids;
+use crate::abi::{SETATTR_ENDS_SET_IDS, set};
 use crate::arguments::Arguments;
 use rustix::io::Errno;
 
@@ -10,7 +11,11 @@ use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;
 
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
-    let wanted = parse(call.arguments())?;
+    let mut wanted = parse(call.arguments())?;
+    let ends_set_ids = call.arguments().u32()? & SETATTR_ENDS_SET_IDS != 0;
+    if wanted.mode.is_none() {
+        wanted.mode = set_ids::mode_after(&call, ends_set_ids);
+    }
     let identity = call.identity();
     let handle = call.handle()?;
     let after = call.session.fs.set_attributes(&call.context(&identity), &handle, &wanted).map_err(errno)?;
