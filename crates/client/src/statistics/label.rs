@@ -28,6 +28,11 @@ impl Label {
         Label::new(Procedure::of::<O>())
     }
 
+    /// Whether there are operations in it.
+    pub(super) fn is_compound(&self) -> bool {
+        self.count > 0
+    }
+
     /// The numbers of the operations, in their order.
     pub(super) fn operations(&self) -> &[u8] {
         &self.operations[..usize::from(self.count)]

@@ -52,12 +52,12 @@ impl Call {
 
     /// Notes that it is sent, and says whether that was done before.
     pub(crate) fn send(&mut self, now_ns: u64, bytes: usize) -> bool {
-        let is_again = self.sends > 0;
+        self.sends += 1;
+        self.sent_bytes += bytes as u64;
+        let is_again = self.sends > 1;
         if !is_again {
             self.sent_ns = now_ns;
         }
-        self.sends = self.sends.saturating_add(1);
-        self.sent_bytes += bytes as u64;
         is_again
     }
 }
@@ -70,7 +70,7 @@ impl CallRecorder {
     }
 
     /// Counts a call whose reply came, a whole message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn answered(&mut self, call: &Call, replied_ns: u64, message: &[u8]) {
         let queue_ns = call.sent_ns.saturating_sub(call.asked_ns);
         let wire_ns = replied_ns.saturating_sub(call.sent_ns);
@@ -99,9 +99,9 @@ impl CallRecorder {
     }
 
     /// Counts what every call has, however it ends.
-    #[inline]
+    #[inline(always)]
     fn ended(&mut self, call: &Call) -> &mut Tally {
-        if !call.label.operations().is_empty() {
+        if call.label.is_compound() {
             self.count_operations(&call.label);
         }
         let tally = self.procedures[call.label.procedure.place()].get_or_insert_with(Tally::new);
@@ -196,9 +196,8 @@ impl Tally {
 /// Whether a reply is what nearly all are: accepted, with an empty verifier, carried out (RFC 5531 §9), and with a status of
 /// 0 where procedures have one.
 fn is_plain_success(message: &[u8]) -> bool {
-    const ACCEPTED: std::ops::Range<usize> = 8..12;
-    const VERIFIER_BYTES_ACCEPT_AND_STATUS: std::ops::Range<usize> = 16..28;
-    message.get(ACCEPTED) == Some(&[0; 4]) && message.get(VERIFIER_BYTES_ACCEPT_AND_STATUS) == Some(&[0; 12])
+    // The words: xid, type, whether it was accepted, the verifier's flavor and length, how that went, and the status.
+    message.first_chunk::<28>().is_some_and(|head| head[8..12] == [0; 4] && head[16..] == [0; 12])
 }
 
 /// The results in a reply, or `None` when the call was not carried out (RFC 5531 §9).
