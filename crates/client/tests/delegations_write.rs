@@ -53,11 +53,15 @@ async fn in_time<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, work).await.expect("it never came")
 }
 
+fn options(export: &Export, version: Version) -> Options {
+    Options { uses_write_delegations: true, ..export.options(version) }
+}
+
 /// A mount whose calls are counted, and another one.
 async fn two(export: &Export, version: Version) -> (Mount, Proxy, Mount) {
     let proxy = Proxy::start(export.address()).await;
     let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
-    let mine = Mount::connect(&url, &export.options(version)).await.unwrap();
+    let mine = Mount::connect(&url, &options(export, version)).await.unwrap();
     (mine, proxy, export.mount(version).await)
 }
 
@@ -65,7 +69,7 @@ async fn two(export: &Export, version: Version) -> (Mount, Proxy, Mount) {
 async fn file_is_opened_for_reading_and_writing_and_closed_without_asking() {
     let export = Export::start();
     for version in VERSIONS {
-        let mount = export.mount(version).await;
+        let mount = Mount::connect(&export.url(), &options(&export, version)).await.unwrap();
         let file = delegated(&mount).await;
         for options in [OpenOptions::both(), OpenOptions::read(), OpenOptions::write()] {
             let (again, asked) = calls(&mount, open(&mount, options)).await;
@@ -91,7 +95,7 @@ async fn file_is_opened_for_reading_and_writing_and_closed_without_asking() {
 #[tokio::test]
 async fn opens_that_keep_others_out_keep_out_those_of_the_same_client() {
     let export = Export::start();
-    let mount = export.mount(Version::V4_2).await;
+    let mount = Mount::connect(&export.url(), &options(&export, Version::V4_2)).await.unwrap();
     delegated(&mount).await.close().await.unwrap();
     let denying = OpenOptions { denies_writes: true, ..OpenOptions::read() };
     let root = mount.root().handle;
@@ -178,7 +182,7 @@ async fn lock_of_a_file_that_is_open_for_writing_by_its_delegation_alone_is_the_
 async fn delegation_and_unwritten_changes_outlive_a_restart_of_the_server() {
     for version in VERSIONS {
         let mut export = Export::restartable(Duration::from_secs(1));
-        let options = Options { is_hard: true, ..export.options(version) };
+        let options = Options { is_hard: true, ..options(&export, version) };
         let mount = Mount::connect(&export.url(), &options).await.unwrap();
         let first = delegated(&mount).await;
         let local = open(&mount, OpenOptions::both()).await;
@@ -233,7 +237,8 @@ async fn what_was_written_under_a_delegation_that_the_server_took_away_is_writte
         _ => None,
     })
     .await;
-    let mount = fake4::connect(address, "/").await.unwrap();
+    let options = Options { uses_write_delegations: true, ..fake4::options() };
+    let mount = Mount::connect(&format!("nfs://{address}/").parse().unwrap(), &options).await.unwrap();
     let _first = open(&mount, OpenOptions::both()).await;
     let local = open(&mount, OpenOptions::both()).await;
     assert_eq!(fake.count("Open"), 1);

@@ -81,6 +81,8 @@ impl ConnectFlags {
             timeout: self.timeout,
             retransmissions: self.retrans,
             is_hard: self.hard,
+            // A command ends without a word, and what it had been delegated would keep others waiting for the rest of its lease.
+            uses_delegations: false,
             ..defaults
         }
     }

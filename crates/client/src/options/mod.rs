@@ -117,6 +117,9 @@ pub struct Options {
     /// Whether files are delegated to the client where the server does that (NFSv4.1 and later): what is known of them is
     /// believed, and they are opened without asking, until the server wants them back (`nodelegations` refuses them).
     pub uses_delegations: bool,
+    /// Whether files that are written are delegated too. While one is, others wait for this client even to read it: a program that
+    /// ends, or drops its mount, without [`Mount::unmount`](crate::Mount::unmount) keeps them waiting for the rest of its lease.
+    pub uses_write_delegations: bool,
 }
 
 impl Options {
@@ -186,6 +189,7 @@ impl Default for Options {
             caching: Caching::default(),
             uses_read_plus: true,
             uses_delegations: true,
+            uses_write_delegations: false,
         }
     }
 }

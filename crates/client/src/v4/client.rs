@@ -63,6 +63,7 @@ pub(super) struct Inner {
     pub(super) watch: Watch,
     pub(super) delegations: Delegations,
     pub(super) uses_delegations: bool,
+    pub(super) uses_write_delegations: bool,
     pub(super) callbacks: Arc<Callbacks>,
     pub(super) offloads: Offloads,
     /// How many slots are asked for.
@@ -121,6 +122,7 @@ impl Client {
             watch: Watch::default(),
             delegations: Delegations::default(),
             uses_delegations: options.uses_delegations,
+            uses_write_delegations: options.uses_write_delegations,
             callbacks: Arc::default(),
             offloads: Offloads::default(),
             slots,

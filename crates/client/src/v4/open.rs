@@ -201,7 +201,8 @@ pub(super) async fn settle(
         Delegation::Write(delegation) => Some((Kind::Write, delegation.stateid, delegation.recall)),
         Delegation::None | Delegation::NoneExt(_) => None,
     };
-    let wanted = granting.change.filter(|_| client.takes_delegations());
+    let kind = delegation.map_or(Kind::Read, |(kind, _, _)| kind);
+    let wanted = granting.change.filter(|_| client.takes_delegations(kind));
     match (delegation, wanted) {
         (Some((kind, stateid, is_recalled)), Some(change)) => {
             let grant = Grant { kind, stateid, access: granting.access, change };
@@ -226,15 +227,17 @@ pub(super) async fn settle(
 
 impl Client {
     /// Whether delegations are held: in 4.0 the server would have to connect to the client for that.
-    fn takes_delegations(&self) -> bool {
-        self.0.uses_delegations && self.minor_version().has_sessions()
+    fn takes_delegations(&self, kind: Kind) -> bool {
+        let is_wanted = kind == Kind::Read || self.0.uses_write_delegations;
+        is_wanted && self.0.uses_delegations && self.minor_version().has_sessions()
     }
 
     /// What is to be done with a file, and from 4.1 on whether a delegation would do: where the server can ask for it back, unless
     /// others are to be kept from the file, which the server does.
     fn wishes(&self, session: &Session, share: Share) -> u32 {
         let has_back_channel = session.channel.as_ref().is_some_and(|channel| channel.has_back_channel);
-        match share.deny == SHARE_DENY_NONE && has_back_channel && self.takes_delegations() {
+        let kind = if share == Share::READ { Kind::Read } else { Kind::Write };
+        match share.deny == SHARE_DENY_NONE && has_back_channel && self.takes_delegations(kind) {
             true => share.access | WANT_NO_PREFERENCE,
             false => access(share, self.minor_version()),
         }

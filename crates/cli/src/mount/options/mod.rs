@@ -36,6 +36,7 @@ impl Default for Settings {
             version: Version::V4_2,
             lowest_version: Some(Version::V2),
             is_hard: true,
+            uses_write_delegations: true,
             ..client::Options::default()
         };
         let mount = mount::Options::default();
@@ -111,6 +112,11 @@ impl Settings {
     fn distrust_programs(&mut self) {
         self.distrust_files();
         self.mount.allows_programs = false;
+    }
+
+    fn set_delegations(&mut self, are_used: bool) {
+        self.client.uses_delegations = are_used;
+        self.client.uses_write_delegations = are_used;
     }
 
     fn set_locks(&mut self, posix: bool, flock: bool) {
