@@ -1,42 +1,60 @@
-# A lock of the mount keeps a process beside the server away, for as long as it is held: over several leases in which only
-# attributes are asked for, and over a restart of the server.
-"$WHARF" mount "$URL" "$MNT" -o "vers=$VERSION,actimeo=0"
-# Whether a process beside the server gets the lock.
-is_free() {
-  in_guest "python3 -c 'import fcntl; fcntl.lockf(open(\"file\", \"r+\"), fcntl.LOCK_EX | fcntl.LOCK_NB)' 2>&1" >answer
-}
-held() { if is_free; then echo "the lock is free $1"; exit 1; fi; }
+# Locks by fcntl and flock, as tests/mount has them, and against others at the server: they refuse each other, are waited for both ways, and
+# leave nothing behind.
+mkdir other
+for way in $WAYS; do
+  echo "$way"
+  "$WHARF" mount "$URL" "$MNT" -o "$way"
+  mkdir "$MNT/two"
+  (cd "$MNT/two" && WHARF_PROGRAM=$WHARF SOURCE=$URL OTHER=$OLDPWD/other OPTIONS=$way sh -eu "$MOUNT_CASES/locks.sh")
+  cp "$CHECKS/ask.py" "$MNT/"
+  places=$DIR
+  for place in $KERNEL_MOUNTS; do
+    places="$places /mounted-$place"
+    in_guest "mkdir -p /mounted-$place && mount -t nfs -o vers=$place,proto=tcp 127.0.0.1:$(exported "$place") /mounted-$place"
+  done
+  (cd "$MNT" && PYTHONPATH=$CHECKS PLACES=$places timeout 60 python3 -) <<'P'
+import os
+import time
 
-echo first >"$MNT/file"
-coproc python3 -c '
-import fcntl, sys
-file = open(sys.argv[1], "r+")
-fcntl.lockf(file, fcntl.LOCK_EX)
-print("locked", flush=True)
-sys.stdin.readline()
-file.write("later")
-file.flush()
-fcntl.lockf(file, fcntl.LOCK_UN)
-print("unlocked", flush=True)
-sys.stdin.readline()
-' "$MNT/file"
-read -r answer <&"${COPROC[0]}"
-held "although it is locked"
-if [ "$VERSION" != 3 ]; then
-  # A lease is 10 seconds.
-  for second in $(seq 26); do stat "$MNT/file" >/dev/null; sleep 1; done
-  held "after three leases"
-fi
-in_guest "$RESTART" || { echo "the server does not start again"; exit 1; }
-if [ "$VERSION" != 3 ]; then
-  until [ "$(in_guest 'cat /proc/fs/nfsd/v4_end_grace')" = Y ]; do sleep 1; done
-  held "after a restart"
-fi
-echo >&"${COPROC[1]}"
-read -r answer <&"${COPROC[0]}"
-[ "$answer" = unlocked ]
-is_free || { echo "it is not unlocked: $(cat answer)"; exit 1; }
-echo >&"${COPROC[1]}"
-wait "$COPROC_PID" || true
-umount "$MNT"
-[ "$(in_guest 'cat file')" = later ]
+from server import Hold, PLACES, ask, attempt, lock, tested, unlock
+
+own = os.open("file", os.O_CREAT | os.O_RDWR)
+os.write(own, b"x" * 4096)
+os.fsync(own)
+for place in PLACES:
+    print("with", place, flush=True)
+    lock(own, 50, 100)
+    assert ask(place, "now", 149, 1) == "EAGAIN", place
+    assert ask(place, "test", 100, 1000) == "50+100", place
+    assert ask(place, "now", 150, 10) == "granted", place
+
+    holder = Hold(place, "now", 1000, 10)
+    assert holder.wait() == "granted", place
+    assert not attempt(own, 1009, 1), place
+    # NFS-Ganesha's lock manager tells of locks of its own clients only.
+    assert tested(own, 900, 0) == ((1000, 10) if os.environ["SERVER"] == "knfsd" else None), place
+    assert tested(own, 900, 100) is None, place
+
+    # Each waits for the other.
+    waiter = Hold(place, "wait", 60, 10)
+    pid = os.fork()
+    if pid == 0:
+        lock(own, 1000, 10)
+        os._exit(0)
+    time.sleep(0.5)
+    assert waiter.heard() == "" and os.waitpid(pid, os.WNOHANG) == (0, 0), place
+    holder.end()
+    assert os.waitpid(pid, 0)[1] == 0, place
+    unlock(own, 60, 10)
+    assert waiter.wait() == "granted", place
+    assert not attempt(own, 60, 1), place
+    waiter.end()
+    lock(own, 60, 10)
+    unlock(own)
+    assert ask(place, "test", 0, 0) == "free", place
+P
+  for place in $KERNEL_MOUNTS; do in_guest "umount /mounted-$place"; done
+  rm -r "$MNT"/*
+  umount "$MNT"
+done
+echo "$WAYS"

@@ -14,7 +14,7 @@ use crate::{Failure, Outcome, command, instructions};
 pub use tally::Counts;
 use tally::LibTest;
 
-const FOREIGN_PROGRAMS: [Program; 7] = [
+const FOREIGN_PROGRAMS: [Program; 8] = [
     // libnfs's tools are a second client beside Wharf's own.
     Program { name: "nfs-ls", packages: &["libnfs-utils"] },
     // The program that a server registers with.
@@ -25,6 +25,8 @@ const FOREIGN_PROGRAMS: [Program; 7] = [
     Program { name: "rsync", packages: &["rsync"] },
     // What ordinary users mount with.
     Program { name: "fusermount3", packages: &["fuse3"] },
+    // A server beside Wharf's own.
+    Program { name: "ganesha.nfsd", packages: &["nfs-ganesha", "nfs-ganesha-vfs", "nfs-common"] },
     // Counts the server's instructions.
     Program { name: "valgrind", packages: &["valgrind"] },
 ];

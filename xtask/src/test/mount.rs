@@ -1,4 +1,4 @@
-//! The checks of `tests/mount`: programs that were written for any file system, on what `wharf mount` shows.
+//! The checks of `tests/mount` and `tests/ganesha`: programs that were written for any file system, on what `wharf mount` shows.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::install::{self, ForeignCrate};
 use crate::{Outcome, command};
 
 /// What runs the checks: each prints a line for each check.
-const SCRIPTS: [&str; 2] = ["tests/mount/run", "tests/mount/posix"];
+const SCRIPTS: [&str; 3] = ["tests/mount/run", "tests/mount/posix", "tests/ganesha/run"];
 
 /// Programs that come as crates.
 const CRATES: [ForeignCrate; 2] = [
