@@ -20,6 +20,7 @@ mod directory;
 mod error;
 mod file;
 mod filesystem;
+mod grant;
 mod handle;
 mod io_error;
 mod location;

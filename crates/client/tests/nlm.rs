@@ -1,19 +1,20 @@
-//! Locks of NFSv2 and NFSv3 against the real lock manager, and against one that lies.
+//! What is peculiar to locks of NFSv2 and NFSv3: where the lock manager is, what its versions can say, and what it may answer. What holds in all
+//! versions is in `locks.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod fake;
 mod real;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Version};
+use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Transport, Version};
 use fake::{Answer, Question};
 use proto::nfs3;
 use proto::nlm::{self, Holder, NetObj, Res, Status as Wire, TestOk, TestReply, V4};
-use real::Export;
+use real::{Export, older};
 use vfs::{CreateMode, SetAttributes};
 
 const WHOLE: u64 = u64::MAX;
@@ -27,92 +28,6 @@ async fn open(mount: &Mount, name: &[u8]) -> File {
     mount.open(&mount.root().handle, name, &options).await.unwrap()
 }
 
-async fn lock_when_free(file: &File) {
-    tokio::time::timeout(PATIENCE, file.lock(LockKind::Exclusive, 0, WHOLE)).await.unwrap().unwrap();
-}
-
-#[tokio::test]
-async fn locks_of_two_mounts_conflict_and_say_where() {
-    let export = Export::start();
-    for version in VERSIONS {
-        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
-        let (held, other) = (open(&mine, b"locked").await, open(&yours, b"locked").await);
-        held.lock(LockKind::Exclusive, 100, 50).await.unwrap();
-        held.lock(LockKind::Shared, 200, 10).await.unwrap();
-        let refused = other.try_lock(LockKind::Shared, 0, WHOLE).await.unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 100, length: 50 }), "{version}: {refused}");
-        let refused = other.test_lock(LockKind::Exclusive, 205, 1).await.unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 200, length: 10 }), "{version}: {refused}");
-        other.test_lock(LockKind::Shared, 205, 1).await.unwrap();
-        other.try_lock(LockKind::Shared, 205, 1).await.unwrap();
-        held.unlock(110, 10).await.unwrap();
-        other.try_lock(LockKind::Exclusive, 110, 10).await.unwrap();
-        held.close().await.unwrap();
-        other.try_lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
-        other.close().await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn two_files_of_one_mount_are_two_owners_and_meet_those_of_other_versions() {
-    let export = Export::start();
-    let mounts = [export.mount(Version::V2).await, export.mount(Version::V3).await, export.mount(Version::V4_1).await];
-    for mine in &mounts {
-        let first = open(mine, b"file").await;
-        first.lock(LockKind::Exclusive, 5, WHOLE).await.unwrap();
-        for yours in &mounts {
-            let second = open(yours, b"file").await;
-            let refused = second.try_lock(LockKind::Shared, 7, 1).await.unwrap_err();
-            let Reason::Locked { offset: 5, length } = refused.reason() else { panic!("{refused}") };
-            assert_eq!(*length, WHOLE, "{} and {}", mine.version(), yours.version());
-            second.close().await.unwrap();
-        }
-        first.close().await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn lock_is_waited_for_until_the_other_lets_it_go() {
-    let export = Export::start();
-    for version in VERSIONS {
-        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
-        let (held, other) = (open(&mine, b"wanted").await, open(&yours, b"wanted").await);
-        held.lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
-        let waiting = tokio::spawn(async move { other.lock(LockKind::Exclusive, 5, 5).await });
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        assert!(!waiting.is_finished(), "{version}");
-        held.unlock(0, WHOLE).await.unwrap();
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
-    }
-}
-
-#[tokio::test]
-async fn dropped_file_and_dropped_lock_leave_nothing_locked() {
-    let export = Export::start();
-    for version in VERSIONS {
-        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
-        let other = open(&yours, b"file").await;
-        let file = open(&mine, b"file").await;
-        file.lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
-        drop(file);
-        lock_when_free(&other).await;
-        other.unlock(0, WHOLE).await.unwrap();
-        let file = open(&mine, b"file").await;
-        file.lock(LockKind::Shared, 0, 10).await.unwrap();
-        for micros in 0..50 {
-            // Whenever it is dropped, before its reply or after, no lock stays but the one before.
-            let _ =
-                tokio::time::timeout(Duration::from_micros(micros * 40), file.lock(LockKind::Exclusive, 5, 20)).await;
-            file.unlock(10, 10).await.unwrap();
-            file.unlock(20, 5).await.unwrap();
-            file.lock(LockKind::Shared, 0, 10).await.unwrap();
-        }
-        tokio::time::timeout(PATIENCE, other.lock(LockKind::Exclusive, 10, 15)).await.unwrap().unwrap();
-        assert!(other.try_lock(LockKind::Exclusive, 9, 1).await.is_err(), "{version}");
-        tokio::time::timeout(PATIENCE, other.lock(LockKind::Shared, 5, 5)).await.unwrap().unwrap();
-    }
-}
-
 #[tokio::test]
 async fn ranges_that_the_version_cannot_name_are_refused() {
     let export = Export::start();
@@ -124,50 +39,6 @@ async fn ranges_that_the_version_cannot_name_are_refused() {
     for file in [older, newer] {
         assert_eq!(file.try_lock(LockKind::Shared, 5, 0).await.unwrap_err().status(), Some(Status::Invalid));
         file.close().await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn locks_are_reclaimed_after_a_restart_before_anybody_else_has_them() {
-    let mut export = Export::restartable(Duration::from_secs(5));
-    let (v2, v3) = (export.mount(Version::V2).await, export.mount(Version::V3).await);
-    let (first, second) = (open(&v2, b"first").await, open(&v3, b"second").await);
-    first.lock(LockKind::Exclusive, 0, 10).await.unwrap();
-    second.lock(LockKind::Exclusive, 0, 10).await.unwrap();
-    second.lock(LockKind::Shared, 20, WHOLE).await.unwrap();
-    export.restart();
-    let other = export.mount(Version::V3).await;
-    for (name, file) in [(&b"first"[..], &first), (b"second", &second)] {
-        // While the server lets locks be reclaimed nobody gets a new one, so that this waits until that is over.
-        let other = open(&other, name).await;
-        let refused =
-            tokio::time::timeout(PATIENCE, other.try_lock(LockKind::Exclusive, 5, 1)).await.unwrap().unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 10 }), "{refused}");
-        other.try_lock(LockKind::Exclusive, 12, 1).await.unwrap();
-        file.unlock(0, 10).await.unwrap();
-        other.try_lock(LockKind::Exclusive, 5, 1).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn data_that_was_written_under_a_lock_is_seen_under_the_next() {
-    let export = Export::start();
-    for version in VERSIONS {
-        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
-        let (one, other) = (open(&mine, b"counter").await, open(&yours, b"counter").await);
-        one.write_at(0, &[0]).await.unwrap();
-        one.flush().await.unwrap();
-        for turn in 0..20 {
-            let file = if turn % 2 == 0 { &one } else { &other };
-            lock_when_free(file).await;
-            let mut byte = [0];
-            assert_eq!(file.read_at(0, &mut byte).await.unwrap(), 1);
-            assert_eq!(byte[0], turn, "{version}");
-            file.write_at(0, &[turn + 1]).await.unwrap();
-            // Times of version 2 are whole microseconds, and so is what tells one version of a file from the next.
-            tokio::time::sleep(Duration::from_millis(2)).await;
-            file.unlock(0, WHOLE).await.unwrap();
-        }
     }
 }
 
@@ -244,7 +115,8 @@ async fn answers_that_cannot_be_are_errors() {
         ] {
             assert!(matches!(refused.reason(), Reason::Lie(_) | Reason::BadReply(_)), "{refused}");
         }
-        file.close().await.unwrap();
+        // It may be locked, and of what is said to unlocking it nothing is true either.
+        assert!(file.close().await.is_err());
     }
 }
 
@@ -285,4 +157,64 @@ async fn lock_manager_is_found_at_a_port_of_its_own() {
         file.lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
         file.close().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn lock_manager_of_version_1_serves_nfs_version_2() {
+    let export = Export::start();
+    let address = older::lacking(export.address(), nlm::PROGRAM, 3).await;
+    let url = format!("nfs://{address}/files").parse().unwrap();
+    let mount = Mount::connect(&url, &export.options(Version::V2)).await.unwrap();
+    let (file, other) = (open(&mount, b"file").await, open(&export.mount(Version::V3).await, b"file").await);
+    file.lock(LockKind::Exclusive, 5, 10).await.unwrap();
+    let refused = other.try_lock(LockKind::Shared, 0, WHOLE).await.unwrap_err();
+    assert!(matches!(refused.reason(), Reason::Locked { offset: 5, length: 10 }), "{refused}");
+    let refused = file.try_lock(LockKind::Shared, 1 << 32, 1).await.unwrap_err();
+    assert_eq!(refused.status(), Some(Status::FileTooBig), "{refused}");
+    file.close().await.unwrap();
+    other.try_lock(LockKind::Shared, 0, WHOLE).await.unwrap();
+}
+
+/// A file of a server over UDP, whose lock manager answers as a test says and grants everything else.
+async fn over_datagrams(answer: impl Fn(&Question) -> Option<Answer> + Send + Sync + 'static) -> File {
+    let answer = move |question: &Question| match question.program {
+        nlm::PROGRAM if question.procedure == 0 => fake::results(()),
+        nlm::PROGRAM => answer(question).unwrap_or_else(|| status(question, Wire::Granted)),
+        _ => fake::basics(question),
+    };
+    let address = fake::serve(answer).await;
+    let (timeout, retransmissions) = (Some(Duration::from_millis(100)), Some(1));
+    let options = Options { transport: Transport::Datagram, timeout, retransmissions, ..fake::options() };
+    let mount = Mount::connect(&format!("nfs://{address}/export").parse().unwrap(), &options).await.unwrap();
+    mount.open_handle(&mount.root().handle, &OpenOptions::both()).await.unwrap()
+}
+
+#[tokio::test]
+async fn lock_whose_datagram_is_lost_is_asked_for_again_by_the_same_call() {
+    let calls: Arc<Mutex<Vec<rpc::Xid>>> = Arc::default();
+    let seen = Arc::clone(&calls);
+    let file = over_datagrams(move |question| {
+        let mut calls = seen.lock().unwrap();
+        calls.push(question.xid);
+        (calls.len() == 1).then_some(Answer::Silence)
+    })
+    .await;
+    file.try_lock(LockKind::Shared, 0, 1).await.unwrap();
+    let calls = calls.lock().unwrap().clone();
+    assert!(calls.len() >= 2 && calls[0] == calls[1], "{calls:?}");
+}
+
+#[tokio::test]
+async fn lock_whose_answer_never_comes_is_unlocked_when_the_file_is_closed() {
+    let unlocked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&unlocked);
+    let file = over_datagrams(move |question| {
+        count.fetch_add(usize::from(question.procedure == 4), Ordering::Relaxed);
+        (question.procedure == 2).then_some(Answer::Silence)
+    })
+    .await;
+    let failed = file.try_lock(LockKind::Shared, 0, 1).await.unwrap_err();
+    assert!(matches!(failed.reason(), Reason::NoReply(_)), "{failed}");
+    file.close().await.unwrap();
+    assert_ne!(unlocked.load(Ordering::Relaxed), 0);
 }

@@ -1,4 +1,4 @@
-//! NFSv4 against the real server: what is open, locked and sparse.
+//! NFSv4 against the real server: what is open and sparse. Locks are in `locks.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
@@ -58,42 +58,6 @@ async fn share_reservation_keeps_others_out_until_it_is_closed() {
         yours.open(&root, b"alone", &OpenOptions::read()).await.unwrap().close().await.unwrap();
         held.close().await.unwrap();
         yours.open(&root, b"alone", &OpenOptions::write()).await.unwrap().close().await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn locks_of_two_clients_conflict_and_say_where() {
-    let export = Export::start();
-    for version in VERSIONS {
-        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
-        let (held, other) = (open(&mine, b"locked").await, open(&yours, b"locked").await);
-        held.lock(LockKind::Exclusive, 100, 50).await.unwrap();
-        held.lock(LockKind::Shared, 200, 10).await.unwrap();
-        let refused = other.try_lock(LockKind::Shared, 0, WHOLE).await.unwrap_err();
-        assert!(matches!(refused.reason(), Reason::Locked { offset: 100, length: 50 }), "{version}: {refused}");
-        assert!(refused.to_string().contains("bytes 100 to 149 are locked"), "{refused}");
-        assert!(other.test_lock(LockKind::Exclusive, 205, 1).await.is_err());
-        other.try_lock(LockKind::Shared, 205, 1).await.unwrap();
-        held.unlock(110, 10).await.unwrap();
-        other.try_lock(LockKind::Exclusive, 110, 10).await.unwrap();
-        held.close().await.unwrap();
-        other.try_lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
-        other.close().await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn lock_is_waited_for_until_the_other_lets_it_go() {
-    let export = Export::start();
-    for version in VERSIONS {
-        let (mine, yours) = (export.mount(version).await, export.mount(version).await);
-        let (held, other) = (open(&mine, b"wanted").await, open(&yours, b"wanted").await);
-        held.lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
-        let waiting = tokio::spawn(async move { other.lock(LockKind::Exclusive, 5, 5).await });
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        assert!(!waiting.is_finished(), "{version}");
-        held.unlock(0, WHOLE).await.unwrap();
-        waiting.await.unwrap().unwrap();
     }
 }
 

@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use vfs::{FileLock, LockOutcome, LockOwner};
 
+use crate::errno::errno;
 use crate::files::Opened;
 use crate::session::Session;
 use crate::sync::{hold, wait, wait_for};
@@ -85,7 +87,7 @@ impl LockWaits {
     pub(crate) fn run(&self, session: &Session) {
         while let Some((wait, pause)) = self.next_due() {
             // Whoever got a signal waits no more.
-            if session.flights.is_waiting(wait.unique) && !try_once(session, &wait) {
+            if session.flights.is_waiting(wait.unique) && !wait.try_once(session, true) {
                 hold(&self.state).waits.push_back((wait, pause.longer()));
             }
         }
@@ -110,24 +112,29 @@ impl LockWaits {
     }
 }
 
-/// Asks for one lock. Says whether the wait is over.
-fn try_once(session: &Session, wait: &LockWait) -> bool {
-    let cx = wait.file.context(WORKER);
-    let outcome = wait.file.file.lock(&cx, wait.owner, wait.lock);
-    if matches!(outcome, Ok(LockOutcome::Taken(_))) {
-        return false;
-    }
-    let is_heard = session.flights.claim(wait.unique);
-    match outcome {
-        Err(error) if is_heard => {
-            session.send_error(wait.unique, crate::errno::errno(error));
+impl LockWait {
+    /// Asks for the lock, and answers the request unless somebody has the lock and it `waits`. Says whether it is answered. Whoever stopped
+    /// to wait meanwhile, as for a server that lets locks be reclaimed only, leaves no lock behind.
+    pub(crate) fn try_once(&self, session: &Session, waits: bool) -> bool {
+        let cx = self.file.context(WORKER);
+        let outcome = match self.file.file.lock(&cx, self.owner, self.lock) {
+            Ok(LockOutcome::Taken(_)) if waits => return false,
+            Ok(LockOutcome::Taken(_)) => Err(Errno::AGAIN),
+            Ok(LockOutcome::Free) => Ok(()),
+            Err(error) => Err(errno(error)),
+        };
+        let is_heard = session.flights.claim(self.unique);
+        match outcome {
+            Err(error) if is_heard => {
+                session.send_error(self.unique, error);
+            }
+            Ok(()) if is_heard && session.send_done(self.unique) => {}
+            Ok(()) => {
+                // Nobody knows of this lock. If giving it up fails, the file's close does it.
+                let _ = self.file.file.unlock(&cx, self.owner, self.lock.first_bytes..=self.lock.last_bytes);
+            }
+            Err(_) => {}
         }
-        Ok(_) if is_heard && session.send_done(wait.unique) => {}
-        Ok(_) => {
-            // Nobody knows of this lock. If giving it up fails, the file's close does it.
-            let _ = wait.file.file.unlock(&cx, wait.owner, wait.lock.first_bytes..=wait.lock.last_bytes);
-        }
-        Err(_) => {}
+        true
     }
-    true
 }

@@ -23,6 +23,7 @@ use buffer::Buffer;
 use bytes::Bytes;
 use proto::Operation;
 use rpc::Xid;
+use tokio::runtime;
 use tokio::sync::SemaphorePermit;
 use xdr::{Encode, Encoder};
 
@@ -61,6 +62,8 @@ pub struct Connection(Arc<Closer>);
 #[derive(Debug)]
 struct Closer {
     shared: Arc<Shared>,
+    /// Where the task runs that moves the bytes.
+    runtime: runtime::Handle,
     address: SocketAddr,
     credentials: Credentials,
     /// How long a call waits for a silent server, if not for ever.
@@ -100,7 +103,8 @@ impl Connection {
             }
         }
         let (credentials, patience) = (options.credentials.resolve(), options.patience());
-        Ok(Connection(Arc::new(Closer { shared, address, credentials, patience })))
+        let runtime = runtime::Handle::current();
+        Ok(Connection(Arc::new(Closer { shared, runtime, address, credentials, patience })))
     }
 
     /// Calls a procedure and waits for the reply.
@@ -171,6 +175,11 @@ impl Connection {
     /// How long a call waits for a silent server before it fails, if not for ever.
     pub(crate) fn patience(&self) -> Option<Duration> {
         self.0.patience
+    }
+
+    /// Does in the background what is left to do of something that was dropped, on whatever thread that was.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.runtime.spawn(work);
     }
 
     /// The address of the server.

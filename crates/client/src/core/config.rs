@@ -10,6 +10,14 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// The one that this is not.
+    pub(crate) fn other(self) -> Transport {
+        match self {
+            Transport::Stream => Transport::Datagram,
+            Transport::Datagram => Transport::Stream,
+        }
+    }
+
     /// What stands before each message, in bytes.
     pub(crate) fn mark_bytes(self) -> usize {
         match self {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use vfs::{Attributes, SetAttributes, Stability};
 
 use super::retry::under_stateid;
+use crate::nlm::FileLocks;
 use crate::v4::OpenFile;
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 
@@ -15,13 +16,26 @@ pub(crate) struct Io {
     pub(crate) mount: Mount,
     pub(crate) handle: Handle,
     pub(crate) open: Option<Arc<OpenFile>>,
+    /// Its locks, in versions that know no open files. They are given back when nothing of it is left to write.
+    pub(crate) locks: Option<FileLocks>,
     /// Whether the server lets it be read.
     pub(crate) can_read: bool,
 }
 
 impl Io {
+    /// Refuses to read and write while what the server gave for the file is lost: whoever believes in it would see or spoil what others
+    /// wrote.
+    pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
+        match (&self.open, &self.locks) {
+            (Some(open), _) => open.check_kept(operation),
+            (None, Some(locks)) => locks.check_kept(operation),
+            (None, None) => Ok(()),
+        }
+    }
+
     /// One WRITE.
     pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
+        self.check_kept("WRITE")?;
         let Some(open) = &self.open else {
             return self.mount.write(&self.handle, offset, data, stability).await;
         };

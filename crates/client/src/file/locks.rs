@@ -39,6 +39,9 @@ impl File {
     ///
     /// Data that others wrote before they let their locks go is seen from then on.
     ///
+    /// A lock that the server loses for good, as in a restart after which it cannot be reclaimed, is a lost one until it is unlocked or the
+    /// file is closed; so long the file is neither read nor written nor locked.
+    ///
     /// # Errors
     /// What the server says; [`Reason::StateLost`] when it lost earlier locks of this file for good.
     pub async fn lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
@@ -61,7 +64,7 @@ impl File {
     }
 
     async fn lock_once(&self, kind: LockKind, (offset, length): (u64, u64), waits: bool) -> Result<()> {
-        match &self.locks {
+        match &self.io.locks {
             Some(locks) => {
                 let wanted = self.range(kind, offset, length)?;
                 match locks.try_lock(wanted).await {
@@ -105,7 +108,7 @@ impl File {
     /// # Errors
     /// As those of [`File::try_lock`].
     pub async fn test_lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
-        match &self.locks {
+        match &self.io.locks {
             Some(locks) => locks.test(self.range(kind, offset, length)?).await,
             None => self.opened("LOCKT")?.test_lock(kind.wire(false), offset, length).await,
         }
@@ -117,7 +120,7 @@ impl File {
     /// What the server says, of the lock or of a write before.
     pub async fn unlock(&self, offset: u64, length: u64) -> Result<()> {
         let flushed = self.settle().await;
-        let unlocked = match &self.locks {
+        let unlocked = match &self.io.locks {
             Some(locks) => locks.unlock(self.range(LockKind::Exclusive, offset, length)?).await,
             None => self.opened("LOCKU")?.unlock(offset, length).await,
         };

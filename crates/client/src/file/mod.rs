@@ -53,8 +53,6 @@ pub struct File {
     open: Option<Arc<OpenFile>>,
     /// How its bytes are read and written, by whatever task does it.
     io: Arc<Io>,
-    /// Its locks, in versions that know no open files.
-    locks: Option<FileLocks>,
     /// Its bytes in memory, unless the mount keeps none.
     data: Option<Box<FileData>>,
 }
@@ -156,13 +154,13 @@ impl File {
     fn new(mount: &Mount, entry: Entry, open: Option<Arc<OpenFile>>, options: &OpenOptions) -> File {
         // Before NFSv4 the handle alone gives the right to read.
         let can_read = open.is_none() || options.access != Access::Write;
-        let io = Io { mount: mount.clone(), handle: entry.handle, open: open.clone(), can_read };
+        let locks = mount.v4().is_err().then(|| FileLocks::new(mount, &entry.handle));
+        let io = Io { mount: mount.clone(), handle: entry.handle, open: open.clone(), locks, can_read };
         let io = Arc::new(io);
         let cut_to = options.create.as_ref().and_then(|(_, set)| set.size_bytes);
         let is_cut = cut_to == Some(entry.attributes.size_bytes);
         let data = mount.keeps_data().then(|| Box::new(FileData::open(&io, &entry.attributes, is_cut)));
-        let locks = mount.v4().is_err().then(|| FileLocks::new(mount, &entry.handle));
-        File { mount: mount.clone(), entry, open, io, locks, data }
+        File { mount: mount.clone(), entry, open, io, data }
     }
 
     /// The file's handle.
@@ -218,6 +216,11 @@ impl File {
         if let Some(data) = &self.data {
             data.look_again();
         }
+    }
+
+    /// Fails while what the server gave for the file, the open or a lock, is lost.
+    pub(crate) fn check_kept(&self) -> Result<()> {
+        self.io.check_kept("LOCK")
     }
 
     /// Notes that the bytes of the file are changed at the server, past what is kept of them in memory, until this is dropped.

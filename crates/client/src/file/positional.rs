@@ -19,6 +19,7 @@ impl File {
     /// What the server says; [`Reason::Lie`] when it brings what cannot be; [`Status::Invalid`] for an `offset` over 2⁶³ − 1, where
     /// no file has bytes.
     pub async fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.io.check_kept("READ")?;
         self.check_place(offset)?;
         match &self.data {
             Some(data) => data.read(offset, buffer).await,
@@ -56,6 +57,7 @@ impl File {
     /// What the server says, of this write or of an earlier one that was sent late; [`Status::FileTooBig`] when it would end
     /// behind byte 2⁶³ − 1.
     pub async fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        self.io.check_kept("WRITE")?;
         self.check_end("WRITE", offset.checked_add(data.len() as u64))?;
         match &self.data {
             Some(cache) => cache.write(offset, data).await?,
@@ -123,7 +125,7 @@ impl File {
             Some(data) if self.mount.options().caching.close_to_open => data.finish(true).await,
             _ => Ok(()),
         };
-        match (&self.open, &self.locks) {
+        match (&self.open, &self.io.locks) {
             (Some(open), _) => finished.and(open.close().await),
             (None, Some(locks)) => finished.and(locks.close().await),
             (None, None) => finished,

@@ -114,6 +114,7 @@ impl Io {
 
     /// One READ.
     async fn read_data(&self, offset: u64, count: u32) -> Result<Data> {
+        self.check_kept("READ")?;
         let Some(open) = &self.open else {
             let asked = self.mount.ask();
             let (data, attributes) = self.mount.read_and_look(&self.handle, offset, count).await?;

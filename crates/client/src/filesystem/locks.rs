@@ -4,7 +4,7 @@
 //! also keeps its locks when the file is closed by others who share it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
@@ -15,7 +15,11 @@ use crate::{File, LockKind, Reason};
 
 /// Everybody who has locks.
 #[derive(Debug, Default)]
-pub(super) struct Locks(Mutex<HashMap<(Number, LockOwner), Arc<Locker>>>);
+pub(super) struct Locks {
+    table: Mutex<HashMap<(Number, LockOwner), Arc<Locker>>>,
+    /// How many there are, for those who read and write where nobody locks.
+    count: AtomicUsize,
+}
 
 /// An owner's own open file.
 #[derive(Debug)]
@@ -27,7 +31,18 @@ struct Locker {
 
 impl Locks {
     fn table(&self) -> MutexGuard<'_, HashMap<(Number, LockOwner), Arc<Locker>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses to read and write a file while somebody has a lost lock of it: a file that is open here is shared by all who have it open,
+    /// and which of them believes in the lock nobody tells.
+    pub(super) fn check(&self, number: Number) -> Result<()> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return Ok(());
+        }
+        let table = self.table();
+        let mut lockers = table.iter().filter(|((of, _), _)| *of == number);
+        lockers.try_for_each(|(_, locker)| locker.file.check_kept()).map_err(status::neutral)
     }
 
     fn get(&self, number: Number, owner: LockOwner) -> Option<Arc<Locker>> {
@@ -47,12 +62,14 @@ pub(super) fn lock(
         None => begin(shared, cx, known, owner)?,
     };
     let (offset, length) = (wanted.first_bytes, length(wanted.first_bytes, wanted.last_bytes));
-    let outcome = judge(shared.wait_for(cx, locker.file.try_lock(kind(wanted), offset, length))?);
+    let asked = shared.wait_for(cx, locker.file.try_lock(kind(wanted), offset, length));
+    let outcome = asked.and_then(judge);
     match outcome {
         Ok(LockOutcome::Free) => locker.has_locked.store(true, Ordering::Release),
-        _ if !locker.has_locked.load(Ordering::Acquire) => end(shared, (known.number, owner)),
+        _ if !locker.has_locked.load(Ordering::Acquire) => forget(shared, (known.number, owner)),
         _ => {}
     }
+    let_go(shared, locker);
     outcome
 }
 
@@ -67,7 +84,11 @@ pub(super) fn test(
     // Without locks of its own it may ask as anybody.
     let file = locker.as_ref().map_or(open, |locker| &locker.file);
     let length = length(wanted.first_bytes, wanted.last_bytes);
-    judge(shared.wait_for(cx, file.test_lock(kind(wanted), wanted.first_bytes, length))?)
+    let outcome = shared.wait_for(cx, file.test_lock(kind(wanted), wanted.first_bytes, length));
+    if let Some(locker) = locker {
+        let_go(shared, locker);
+    }
+    outcome.and_then(judge)
 }
 
 /// Gives up what an owner has locked of a range.
@@ -80,8 +101,9 @@ pub(super) fn unlock(
     let Some(locker) = shared.locks.get(number, owner) else { return Ok(()) };
     let unlocked = shared.wait(cx, locker.file.unlock(first, length(first, last)));
     if (first, last) == (0, u64::MAX) {
-        end(shared, (number, owner));
+        forget(shared, (number, owner));
     }
+    let_go(shared, locker);
     unlocked
 }
 
@@ -95,13 +117,29 @@ fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> 
     };
     let locker = Arc::new(Locker { file, has_locked: AtomicBool::new(false) });
     // Another thread of the same owner may have been faster; its file is the one that counts.
-    Ok(Arc::clone(shared.locks.table().entry((known.number, owner)).or_insert(locker)))
+    let mut table = shared.locks.table();
+    let locker = Arc::clone(table.entry((known.number, owner)).or_insert(locker));
+    shared.locks.count.store(table.len(), Ordering::Relaxed);
+    Ok(locker)
 }
 
-/// Closes an owner's file, which gives up all that is locked by it. That nobody waits for this harms nobody.
-fn end(shared: &Shared, key: (Number, LockOwner)) {
-    let locker = shared.locks.table().remove(&key);
-    if let Some(locker) = locker.and_then(Arc::into_inner) {
+/// Notes that an owner has no locks any more.
+fn forget(shared: &Shared, key: (Number, LockOwner)) {
+    let locker = {
+        let mut table = shared.locks.table();
+        let locker = table.remove(&key);
+        shared.locks.count.store(table.len(), Ordering::Relaxed);
+        locker
+    };
+    if let Some(locker) = locker {
+        let_go(shared, locker);
+    }
+}
+
+/// Whoever uses an owner's file last closes it, which gives up all that is locked by it: one who asked for a lock while the owner gave up
+/// everything may have got it afterwards. That nobody waits for the answer harms nobody.
+fn let_go(shared: &Shared, locker: Arc<Locker>) {
+    if let Some(locker) = Arc::into_inner(locker) {
         shared.run(async move {
             if let Err(error) = locker.file.close().await {
                 tracing::debug!(%error, "cannot close a file that was open for locks");

@@ -80,6 +80,7 @@ impl RemoteFile {
 
 impl OpenFile for RemoteFile {
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
+        self.shared.locks.check(self.number)?;
         self.shared.wait(cx, self.file()?.read_at(offset_bytes, into))
     }
 
@@ -94,6 +95,7 @@ impl OpenFile for RemoteFile {
             return Err(Error::AccessDenied);
         }
         self.late.tell()?;
+        self.shared.locks.check(self.number)?;
         if stability == Stability::Unstable {
             let count = self.shared.wait(cx, file.write_at(offset_bytes, data))?;
             return Ok(Written { count, stability });

@@ -76,14 +76,7 @@ impl Mount {
                 return Ok(connection);
             }
         }
-        let port = match options.version {
-            Version::V2 => match dialer.ask_rpcbind(proto::nlm::PROGRAM, 3).await {
-                Ok(port) => port,
-                Err(_) => dialer.ask_rpcbind(proto::nlm::PROGRAM, 1).await?,
-            },
-            _ => dialer.ask_rpcbind(proto::nlm::PROGRAM, 4).await?,
-        };
-        dialer.dial_other(port).await
+        dialer.find_lock_manager().await
     }
 }
 
@@ -209,6 +202,30 @@ impl Dialer<'_> {
         rpcbind::getport(&connection, Query { program, version, transport: self.options.transport }).await
     }
 
+    /// A connection to the lock manager that rpcbind knows: the newest that the version of NFS can have, over the transport of the
+    /// mount or else over the other one.
+    async fn find_lock_manager(&self) -> Result<Connection> {
+        let (program, versions) = (proto::nlm::PROGRAM, lock_managers(self.options.version));
+        let rpcbind = rpcbind::connect(self.address, self.server, self.options).await?;
+        self.others.add(&rpcbind);
+        let mut first = None;
+        for transport in [self.options.transport, self.options.transport.other()] {
+            for version in versions.iter().copied() {
+                match rpcbind::getport(&rpcbind, Query { program, version, transport }).await {
+                    Err(error) if matches!(error.reason(), Reason::NotRegistered { .. }) => {
+                        first = first.or(Some(error))
+                    }
+                    port => {
+                        let options = Options { transport, ..self.options.clone() };
+                        return Dialer { options: &options, ..*self }.dial_other(port?).await;
+                    }
+                }
+            }
+        }
+        let missing = || Reason::NotRegistered { program, version: versions[0] };
+        Err(first.unwrap_or_else(|| Error::new(self.server, "GETPORT", missing())))
+    }
+
     /// A connection to MOUNT: at its own port if that is named; else at NFS's port if that is named, where servers with
     /// one port answer it; else where rpcbind says.
     async fn mountd(&self) -> Result<Connection> {
@@ -268,6 +285,15 @@ impl Dialer<'_> {
         }
         let none = || Error::new(self.server, "MNT", Reason::Mount(MountRefusal::NoEntry)).about(path);
         Err(first.unwrap_or_else(none))
+    }
+}
+
+/// The versions of the lock manager's protocol that a version of NFS can have, newest first (RFC 1813 appendix II): only version 4 has
+/// handles and offsets that are long enough for NFSv3.
+fn lock_managers(version: Version) -> &'static [u32] {
+    match version {
+        Version::V2 => &[3, 1],
+        _ => &[4],
     }
 }
 

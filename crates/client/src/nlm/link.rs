@@ -1,7 +1,16 @@
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use proto::nlm::{Null, V1, V3, V4};
 
 use super::call::{Answer, Question, ask};
-use crate::{Connection, Mount, Reason, Result, Version};
+use crate::{Connection, Error, Mount, Reason, Result, Version};
+
+/// How long it is waited before a lock manager that is gone is looked for again: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+/// How long it is left alone by those who look whether one that was lost is back.
+pub(super) const LOST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The way to a server's lock manager.
 #[derive(Debug, Clone)]
@@ -9,37 +18,96 @@ pub(super) struct Link {
     pub(super) connection: Connection,
     /// The version of the lock manager's protocol.
     pub(super) version: u32,
+    /// How many were found before.
+    number: u64,
 }
 
 impl Mount {
-    /// Asks the server's lock manager. A way to it that is lost is looked for again: it may have another port after a restart.
+    /// Asks the server's lock manager. On a hard mount one that was there before and is gone is waited for.
     pub(super) async fn ask_locks(&self, question: &Question<'_>) -> Result<Answer> {
-        let link = self.lock_link().await?;
-        let answer = ask(&link, question).await;
-        if answer.as_ref().is_err_and(|error| matches!(error.reason(), Reason::NoReply(_))) {
-            self.0.nlm.link.lock().await.take();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.ask_locks_once(question).await {
+                Err(error) if self.options().is_hard && self.has_had_locks() && is_away(&error) => {
+                    tracing::debug!(%error, "the lock manager is waited for");
+                }
+                other => return other,
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+
+    async fn ask_locks_once(&self, question: &Question<'_>) -> Result<Answer> {
+        let (link, answer) = loop {
+            let link = self.lock_link().await?;
+            tokio::select! {
+                answer = ask(&link, question) => break (link, answer),
+                // It is asked once more, which locks and unlocks nothing else than before.
+                () = self.is_replaced(&link) => {}
+            }
+        };
+        if answer.as_ref().is_err_and(is_away) {
+            let mut slot = self.0.nlm.link.lock().await;
+            // Somebody else may have found another way meanwhile.
+            if slot.as_ref().is_some_and(|now| now.number == link.number) {
+                slot.take();
+            }
         }
         answer
     }
 
-    pub(super) async fn lock_link(&self) -> Result<Link> {
-        let mut link = self.0.nlm.link.lock().await;
-        if let Some(link) = &*link {
-            return Ok(link.clone());
+    /// Returns when the way was lost and there is another one.
+    async fn is_replaced(&self, link: &Link) {
+        loop {
+            tokio::time::sleep(LOST_PAUSE).await;
+            if !link.connection.is_up() && self.lock_link().await.is_ok_and(|now| now.number != link.number) {
+                return;
+            }
         }
+    }
+
+    /// The way to the lock manager. One that is lost is looked for again: it may have another port after a restart.
+    pub(super) async fn lock_link(&self) -> Result<Link> {
+        let mut slot = self.0.nlm.link.lock().await;
+        match &*slot {
+            Some(link) if link.connection.is_up() => Ok(link.clone()),
+            // While there is none, the lost one is as good as any: whoever asks over it waits for as long as the options say.
+            Some(lost) => match self.find_locks().await {
+                Ok(link) => Ok(slot.insert(link).clone()),
+                Err(_) => Ok(lost.clone()),
+            },
+            None => Ok(slot.insert(self.find_locks().await?).clone()),
+        }
+    }
+
+    async fn find_locks(&self) -> Result<Link> {
         let connection = self.connect_nlm().await?;
         let version = match self.version() {
             Version::V2 if is_there::<V3>(&connection).await? => 3,
             Version::V2 => 1,
             _ => 4,
         };
-        Ok(link.insert(Link { connection, version }).clone())
+        let number = self.0.nlm.links.fetch_add(1, Ordering::Relaxed);
+        Ok(Link { connection, version, number })
     }
 
-    /// How often the way to the lock manager was made anew; `None` while there is none.
-    pub(super) async fn lock_reconnects(&self) -> Option<u64> {
-        self.0.nlm.link.lock().await.as_ref().map(|link| link.connection.counters().reconnects)
+    fn has_had_locks(&self) -> bool {
+        self.0.nlm.links.load(Ordering::Relaxed) > 0
     }
+
+    /// Another number whenever a connection to the lock manager or to the server was lost and made anew.
+    pub(super) async fn lock_losses(&self) -> u64 {
+        let link = self.0.nlm.link.lock().await.as_ref().map_or(0, |link| link.connection.counters().reconnects);
+        let server: u64 = self.connections().iter().map(|connection| connection.counters().reconnects).sum();
+        // Every new way counts for more than all reconnections of the one before.
+        (self.0.nlm.links.load(Ordering::Relaxed) << 32).wrapping_add(link).wrapping_add(server)
+    }
+}
+
+/// Whether nobody answers, so that the lock manager may be elsewhere by now.
+fn is_away(error: &Error) -> bool {
+    matches!(error.reason(), Reason::NoReply(_) | Reason::Connect { .. } | Reason::NotRegistered { .. })
 }
 
 /// Whether a lock manager of this version answers.

@@ -10,7 +10,7 @@ mod owner;
 mod recovery;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::connection::random;
@@ -27,6 +27,8 @@ static NEXT_SVID: LazyLock<AtomicI32> = LazyLock::new(|| AtomicI32::new((random(
 #[derive(Debug, Default)]
 pub(crate) struct Nlm {
     link: tokio::sync::Mutex<Option<Link>>,
+    /// How many ways to the lock manager were found so far.
+    links: AtomicU64,
     table: Mutex<Table>,
 }
 

@@ -3,18 +3,18 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proto::nlm::Status as Wire;
-use tokio::sync::oneshot;
 
 use super::call::{Answer, Question, Verb};
 use super::{next_svid, recovery};
 use crate::core::Failure;
+use crate::grant::{self, Grant, LockHolder};
 use crate::patience::Patience;
 use crate::v4::{HeldLock, HeldLocks};
-use crate::{Error, Handle, Mount, Reason, Result, Status};
+use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
 
 /// Who has the locks of one open file, as the server sees him: a process of this host.
 #[derive(Debug)]
-pub(super) struct LockOwner {
+pub(crate) struct LockOwner {
     pub(super) mount: Mount,
     handle: Handle,
     svid: i32,
@@ -28,8 +28,16 @@ pub(super) struct LockOwner {
 #[derive(Debug, Default)]
 struct Held {
     locks: HeldLocks,
-    /// Whether the server lost them for good.
-    are_lost: bool,
+    /// Those that the server lost for good and nobody has given up so far.
+    lost: HeldLocks,
+    /// Whether the server may have granted a lock and its answer was lost.
+    may_have_more: bool,
+}
+
+impl Held {
+    fn has_none(&self) -> bool {
+        self.locks.is_empty() && self.lost.is_empty() && !self.may_have_more
+    }
 }
 
 impl LockOwner {
@@ -45,10 +53,19 @@ impl LockOwner {
         self.held().locks.to_vec()
     }
 
-    /// Notes that the server lost the locks and somebody else may have changed the file.
-    pub(super) fn lose(&self) {
-        *self.held() = Held { locks: HeldLocks::default(), are_lost: true };
-        self.mount.0.nlm.remove(self.svid);
+    /// Notes that the server lost a lock and somebody else may have changed the file.
+    pub(super) fn lose(&self, lock: HeldLock) {
+        let mut held = self.held();
+        held.locks.remove(&lock);
+        held.lost.insert(lock);
+        if held.locks.is_empty() {
+            self.mount.0.nlm.remove(self.svid);
+        }
+    }
+
+    /// Refuses an operation while a lock is lost.
+    fn check_kept(&self, operation: &'static str) -> Result<()> {
+        if self.held().lost.is_empty() { Ok(()) } else { Err(self.error(operation, Reason::StateLost)) }
     }
 
     pub(super) async fn ask(&self, verb: Verb, range: HeldLock) -> Result<Answer> {
@@ -68,26 +85,16 @@ impl LockOwner {
         svid == self.svid && owner == self.name
     }
 
-    /// Takes a lock if it can be had now. Other changes go before while the server reclaims.
-    async fn take(self: &Arc<Self>, wanted: HeldLock) -> Result<Vec<HeldLock>> {
-        let mut patience = Patience::new(self.mount.options().is_hard);
-        loop {
-            match self.take_once(wanted).await {
-                Err(error) if patience.allows(&error) => patience.wait().await,
-                other => return other,
-            }
-        }
-    }
-
     /// Asks for a lock once; what was locked in its place before is given back.
     async fn take_once(self: &Arc<Self>, wanted: HeldLock) -> Result<Vec<HeldLock>> {
         let _order = self.order.lock().await;
-        if self.held().are_lost {
-            return Err(self.error("LOCK", Reason::StateLost));
-        }
-        // What is lost from here on is noticed, even before anybody looks after the lock.
-        let reconnects = self.mount.lock_link().await?.connection.counters().reconnects;
-        match self.ask(Verb::Lock { reclaim: false }, wanted).await? {
+        self.check_kept("LOCK")?;
+        // What is lost from here on is noticed, even before anybody looks after the lock. That there is no way, asking says.
+        let _ = self.mount.lock_link().await;
+        let losses = self.mount.lock_losses().await;
+        let asked = self.ask(Verb::Lock { reclaim: false }, wanted).await;
+        self.held().may_have_more |= asked.is_err();
+        match asked? {
             Answer::Status(Wire::Granted) => {}
             Answer::Status(Wire::Blocked) => {
                 // It was not asked to wait, and must not grant what nobody waits for.
@@ -103,51 +110,28 @@ impl LockOwner {
             before
         };
         if self.mount.0.nlm.add(self) {
-            recovery::watch(&self.mount, Some(reconnects));
+            recovery::watch(&self.mount, losses);
         }
         Ok(before)
     }
 
-    async fn release(&self, range: HeldLock) -> Result<()> {
-        let mut patience = Patience::new(self.mount.options().is_hard);
-        loop {
-            match self.release_once(range).await {
-                Err(error) if patience.allows(&error) => patience.wait().await,
-                other => return other,
-            }
-        }
-    }
-
     async fn release_once(&self, range: HeldLock) -> Result<()> {
         let _order = self.order.lock().await;
-        if self.held().locks.is_empty() {
+        if self.held().has_none() {
             return Ok(());
         }
         match self.ask(Verb::Unlock, range).await? {
             Answer::Status(Wire::Granted) => {
                 let mut held = self.held();
+                held.lost.remove(&range);
                 held.locks.remove(&range);
+                held.may_have_more &= range != HeldLock::everything();
                 if held.locks.is_empty() {
                     self.mount.0.nlm.remove(self.svid);
                 }
                 Ok(())
             }
             answer => Err(self.refusal("UNLOCK", &answer, range)),
-        }
-    }
-
-    /// Gives a lock back that nobody took, and has what was there before again.
-    async fn give_back(self: &Arc<Self>, lock: HeldLock, before: Vec<HeldLock>) {
-        let kept = before.iter().copied().filter(|held| held.kind != lock.kind);
-        for was in kept {
-            if let Err(error) = self.take(was).await {
-                tracing::warn!(%error, "a lock stays as it was asked for");
-            }
-        }
-        for gap in lock.gaps_between(&before) {
-            if let Err(error) = self.release(gap).await {
-                tracing::warn!(%error, "a lock that nobody took stays");
-            }
         }
     }
 
@@ -185,25 +169,34 @@ impl LockOwner {
     }
 }
 
-/// A lock that was taken for somebody: it is given back unless he keeps it.
-pub(crate) struct Grant {
-    owner: Arc<LockOwner>,
-    lock: HeldLock,
-    before: Option<Vec<HeldLock>>,
-}
-
-impl Grant {
-    pub(crate) fn keep(mut self) {
-        self.before = None;
+impl LockHolder for LockOwner {
+    /// Other changes go before while the server reclaims.
+    async fn take(
+        self: &Arc<Self>,
+        wanted: HeldLock,
+        is_over: impl Fn() -> bool + Send + Sync,
+    ) -> Result<Vec<HeldLock>> {
+        let mut patience = Patience::new(self.mount.options().is_hard);
+        loop {
+            match self.take_once(wanted).await {
+                Err(error) if patience.allows(&error) && !is_over() => patience.wait().await,
+                other => return other,
+            }
+        }
     }
-}
 
-impl Drop for Grant {
-    fn drop(&mut self) {
-        let Some(before) = self.before.take() else { return };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (owner, lock) = (Arc::clone(&self.owner), self.lock);
-        runtime.spawn(async move { owner.give_back(lock, before).await });
+    async fn release(self: &Arc<Self>, range: HeldLock) -> Result<()> {
+        let mut patience = Patience::new(self.mount.options().is_hard);
+        loop {
+            match self.release_once(range).await {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                other => return other,
+            }
+        }
+    }
+
+    fn connection(&self) -> &Connection {
+        self.mount.connection()
     }
 }
 
@@ -220,20 +213,14 @@ impl FileLocks {
         FileLocks(Arc::new(LockOwner { mount: mount.clone(), handle: *handle, svid, host, name, held, order }))
     }
 
-    /// Locks a range if nobody else's lock is in the way. A lock that is granted when nobody waits any more is given back.
-    pub(crate) async fn try_lock(&self, wanted: HeldLock) -> Result<Grant> {
-        let (sender, receiver) = oneshot::channel();
-        let owner = Arc::clone(&self.0);
-        tokio::spawn(async move {
-            if !sender.is_closed() {
-                let taken = owner.take(wanted).await;
-                let grant = taken.map(|before| Grant { owner, lock: wanted, before: Some(before) });
-                // A grant that cannot be handed over gives the lock back.
-                drop(sender.send(grant));
-            }
-        });
-        let closed = |_| self.0.error("LOCK", Reason::NoReply(Failure::Closed));
-        receiver.await.map_err(closed)?
+    /// Locks a range if nobody else's lock is in the way.
+    pub(crate) async fn try_lock(&self, wanted: HeldLock) -> Result<Grant<LockOwner>> {
+        grant::try_lock(&self.0, wanted).await
+    }
+
+    /// Refuses an operation while a lock of the file is lost.
+    pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
+        self.0.check_kept(operation)
     }
 
     /// The lock that is in the way of another one, as the error that says so.
@@ -271,11 +258,14 @@ impl FileLocks {
 
 impl Drop for FileLocks {
     fn drop(&mut self) {
-        if self.0.held().locks.is_empty() {
+        if self.0.held().has_none() {
             return;
         }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let owner = Arc::clone(&self.0);
-        runtime.spawn(async move { owner.release(HeldLock::everything()).await });
+        self.0.mount.connection().spawn(async move {
+            if let Err(error) = owner.release(HeldLock::everything()).await {
+                tracing::warn!(%error, "locks of a file that was dropped stay");
+            }
+        });
     }
 }

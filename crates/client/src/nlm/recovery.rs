@@ -7,6 +7,7 @@ use proto::nlm::Status as Wire;
 use tokio::time::Instant;
 
 use super::call::{Answer, Verb};
+use super::link::LOST_PAUSE;
 use super::owner::LockOwner;
 use crate::mount::Mounted;
 use crate::v4::HeldLock;
@@ -19,15 +20,14 @@ const PROBE_PERIOD: Duration = Duration::from_secs(10);
 /// How often one lock is asked about while the server says that it reclaims and does not let it be reclaimed.
 const MAX_PROBES: u32 = 3;
 
-/// Looks after all locks of a mount, until there are none. When the first was asked for, the way to the lock manager had been made
-/// anew so often.
-pub(super) fn watch(mount: &Mount, reconnects: Option<u64>) {
+/// Looks after all locks of a mount, until there are none. When the first was asked for, connections had been lost as `losses` tells.
+pub(super) fn watch(mount: &Mount, losses: u64) {
     let mounted = Arc::downgrade(&mount.0);
-    tokio::spawn(async move { run(mounted, reconnects).await });
+    tokio::spawn(async move { run(mounted, losses).await });
 }
 
-async fn run(mounted: Weak<Mounted>, mut reconnects: Option<u64>) {
-    let mut last_probe = Instant::now();
+async fn run(mounted: Weak<Mounted>, losses: u64) {
+    let (mut seen, mut last_probe) = (Some(losses), Instant::now());
     loop {
         tokio::time::sleep(LOOK_PERIOD).await;
         let Some(mount) = mounted.upgrade().map(Mount) else { return };
@@ -35,18 +35,23 @@ async fn run(mounted: Weak<Mounted>, mut reconnects: Option<u64>) {
         if owners.is_empty() {
             return;
         }
-        let now = mount.lock_reconnects().await;
-        let is_lost = reconnects.is_some_and(|before| now != Some(before));
-        reconnects = now;
-        if !is_lost && last_probe.elapsed() < PROBE_PERIOD {
+        // A connection that is lost is made anew here, as nobody else may ask for anything.
+        if !mount.lock_link().await.is_ok_and(|link| link.connection.is_up()) {
+            tokio::time::sleep(LOST_PAUSE).await;
+        }
+        let now = mount.lock_losses().await;
+        if seen == Some(now) && last_probe.elapsed() < PROBE_PERIOD {
             continue;
         }
         last_probe = Instant::now();
-        if let Err(error) = check(&owners).await {
-            tracing::debug!(%error, "cannot look after the locks");
-            // The next look tries again.
-            reconnects = Some(u64::MAX);
-        }
+        seen = match check(&owners).await {
+            Ok(()) => Some(now),
+            Err(error) => {
+                tracing::debug!(%error, "cannot look after the locks");
+                // The next look tries again.
+                None
+            }
+        };
     }
 }
 
@@ -94,8 +99,7 @@ async fn reclaim(owner: &LockOwner) -> Result<()> {
     for lock in owner.locks() {
         if !reclaim_one(owner, lock).await? {
             tracing::warn!(server = owner.mount.server(), "the server lost a lock, and it could not be had back");
-            owner.lose();
-            return Ok(());
+            owner.lose(lock);
         }
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use proto::nfs4::{MinorVersion, SequenceOk, Status};
-use tokio::runtime;
 use tokio::sync::Mutex;
 
 use super::callback::Callbacks;
@@ -68,8 +67,6 @@ pub(super) struct Inner {
     pub(super) offloads: Offloads,
     /// How many slots are asked for.
     pub(super) slots: u32,
-    /// Where tasks go that outlive whoever starts them, which may be any thread.
-    pub(super) runtime: runtime::Handle,
     pub(super) is_hard: bool,
     /// What keeps the files' data and attributes, if anything does.
     mounted: OnceLock<Weak<Mounted>>,
@@ -126,7 +123,6 @@ impl Client {
             callbacks: Arc::default(),
             offloads: Offloads::default(),
             slots,
-            runtime: runtime::Handle::current(),
             is_hard: options.is_hard,
             mounted: OnceLock::new(),
         };

@@ -4,28 +4,28 @@ use proto::nfs4::{ArgOp, Lock, LockArgs, LockType, Locker, Putfh, ResOr, StateOw
 
 use super::client::{Attempts, Client};
 use super::held_locks::{HeldLock, HeldLocks};
-use super::open_file::{OpenFile, is_about_state};
+use super::locku::unlock;
+use super::open_file::{OpenFile, decides_nothing, is_about_state};
 use super::putfh;
 use super::reply::Reply;
 use super::request::Request;
 use super::session::Session;
+use crate::grant::{self, Grant, LockHolder};
 use crate::patience::Patience;
-use crate::{Reason, Result};
+use crate::{Connection, Reason, Result};
 
 /// How often one lock is asked for because the state was lost and had back.
 const MAX_REPAIRS: u32 = 4;
 
 impl OpenFile {
-    /// Locks a range (RFC 7530 §16.10, RFC 8881 §18.10), or says whose lock is in the way. A lock that is granted when nobody waits
-    /// any more is given back.
-    pub(crate) async fn lock(self: &Arc<OpenFile>, kind: LockType, offset: u64, length: u64) -> Result<Grant> {
-        let file = Arc::clone(self);
-        let lock = HeldLock::new(kind, offset, length);
-        let work = async move {
-            let before = Some(take(&file, lock).await?);
-            Ok(Grant { file, lock, before })
-        };
-        self.client.to_the_end("LOCK", work).await
+    /// Locks a range (RFC 7530 §16.10, RFC 8881 §18.10), or says whose lock is in the way.
+    pub(crate) async fn lock(
+        self: &Arc<OpenFile>,
+        kind: LockType,
+        offset: u64,
+        length: u64,
+    ) -> Result<Grant<OpenFile>> {
+        grant::try_lock(self, HeldLock::new(kind, offset, length)).await
     }
 
     /// Waits until a lock may be had, or a while has passed: servers need not tell (RFC 8881 §20.11).
@@ -35,82 +35,83 @@ impl OpenFile {
     }
 }
 
-/// A lock that was taken for somebody: it is given back unless he keeps it.
-#[derive(Debug)]
-pub(crate) struct Grant {
-    file: Arc<OpenFile>,
-    lock: HeldLock,
-    /// What was locked in its place before.
-    before: Option<Vec<HeldLock>>,
-}
-
-impl Grant {
-    pub(crate) fn keep(mut self) {
-        self.before = None;
-    }
-}
-
-impl Drop for Grant {
-    fn drop(&mut self) {
-        let Some(before) = self.before.take() else { return };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (file, lock) = (Arc::clone(&self.file), self.lock);
-        runtime.spawn(async move {
-            if let Err(error) = give_back(&file, lock, &before).await {
-                tracing::warn!(%error, "a lock that nobody took stays");
+impl LockHolder for OpenFile {
+    async fn take(
+        self: &Arc<Self>,
+        wanted: HeldLock,
+        is_over: impl Fn() -> bool + Send + Sync,
+    ) -> Result<Vec<HeldLock>> {
+        let _order = self.order.lock().await;
+        self.open_at_server().await?;
+        let mut patience = Patience::new(self.client.0.is_hard);
+        let mut repairs = 0;
+        loop {
+            self.check_kept("LOCK")?;
+            let era = self.era();
+            let before = self.held().locks.as_ref().map(|(_, locks)| locks.within(&wanted)).unwrap_or_default();
+            match lock_once(self, None, wanted, false).await {
+                Ok(()) => return Ok(before),
+                Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
+                    repairs += 1;
+                    self.repair(era, error).await?;
+                }
+                Err(error) if patience.allows(&error) && !is_over() => patience.wait().await,
+                Err(error) => return Err(error),
             }
-        });
-    }
-}
-
-/// Has what was locked before again, and nothing else locked.
-async fn give_back(file: &Arc<OpenFile>, lock: HeldLock, before: &[HeldLock]) -> Result<()> {
-    for was in before.iter().filter(|was| was.is_exclusive() != lock.is_exclusive()) {
-        take(file, *was).await?;
-    }
-    for gap in lock.gaps_between(before) {
-        file.unlock(gap.offset, gap.length()).await?;
-    }
-    Ok(())
-}
-
-/// Locks a range, and tells what was locked there before.
-async fn take(file: &OpenFile, wanted: HeldLock) -> Result<Vec<HeldLock>> {
-    let _order = file.order.lock().await;
-    let before = file.held().locks.as_ref().map(|(_, locks)| locks.within(&wanted)).unwrap_or_default();
-    lock(file, wanted).await?;
-    Ok(before)
-}
-
-/// Locks a range while nobody else changes the locks of the file.
-async fn lock(file: &OpenFile, wanted: HeldLock) -> Result<()> {
-    file.open_at_server().await?;
-    let mut patience = Patience::new(file.client.0.is_hard);
-    let mut repairs = 0;
-    loop {
-        let era = file.era();
-        match lock_once(file, None, wanted, false).await {
-            Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
-                repairs += 1;
-                file.repair(era, error).await?;
-            }
-            Err(error) if patience.allows(&error) => patience.wait().await,
-            other => return other,
         }
     }
+
+    async fn release(self: &Arc<Self>, range: HeldLock) -> Result<()> {
+        let _order = self.order.lock().await;
+        let unlocked = unlock(self, range).await;
+        // Whoever gives up what was lost knows that it is gone.
+        self.held().lost.remove(&range);
+        unlocked
+    }
+
+    fn connection(&self) -> &Connection {
+        self.client.connection()
+    }
 }
 
-/// Reclaims all locks of a file that was reclaimed itself under this stateid.
+/// Reclaims all locks of a file that was reclaimed itself under this stateid. Those that cannot be had back are lost.
+///
+/// # Errors
+/// When the session is lost again, or there is no answer: then the next session reclaims what is left.
 pub(super) async fn relock(file: &OpenFile, session: &Arc<Session>, stateid: Stateid) -> Result<()> {
-    let locks = {
+    let mut left = {
         let mut held = file.held();
         held.stateid = stateid;
         held.locks.take().map(|(_, locks)| locks.to_vec()).unwrap_or_default()
     };
-    for lock in locks {
-        lock_once(file, Some(session), lock, true).await?;
+    while let Some(lock) = left.last().copied() {
+        match relock_one(file, session, lock).await {
+            Ok(()) => {}
+            Err(error) if decides_nothing(&error) => {
+                let mut held = file.held();
+                let locks = held.locks.get_or_insert_with(|| (stateid, HeldLocks::default()));
+                left.into_iter().for_each(|lock| locks.1.insert(lock));
+                return Err(error);
+            }
+            Err(error) => {
+                tracing::warn!(server = %file.client.0.server, %error, "the server lost a lock, and it could not be had back");
+                file.held().lost.insert(lock);
+            }
+        }
+        left.pop();
     }
     Ok(())
+}
+
+/// Reclaims one lock, for as long as the server wants to be asked later.
+async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> Result<()> {
+    let mut patience = Patience::new(file.client.0.is_hard);
+    loop {
+        match lock_once(file, Some(session), lock, true).await {
+            Err(error) if patience.allows(&error) => patience.wait().await,
+            other => return other,
+        }
+    }
 }
 
 /// Sends one LOCK, in the session that is there now or in this one.

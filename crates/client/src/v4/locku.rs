@@ -7,6 +7,7 @@ use super::open_file::{OpenFile, is_about_state};
 use super::putfh;
 use super::request::Request;
 use crate::Result;
+use crate::grant::LockHolder;
 use crate::patience::Patience;
 
 /// How often one range is unlocked because the state was lost and had back.
@@ -17,10 +18,7 @@ impl OpenFile {
     pub(crate) async fn unlock(self: &Arc<OpenFile>, offset: u64, length: u64) -> Result<()> {
         let file = Arc::clone(self);
         let range = HeldLock::new(LockType::Write, offset, length);
-        let work = async move {
-            let _order = file.order.lock().await;
-            unlock(&file, range).await
-        };
+        let work = async move { file.release(range).await };
         self.client.to_the_end("LOCKU", work).await
     }
 }
@@ -32,7 +30,7 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
 }
 
 /// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
-async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
+pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     let mut repairs = 0;
     let mut patience = Patience::new(file.client.0.is_hard);
     loop {

@@ -174,8 +174,7 @@ impl Drop for Offload {
             return;
         }
         let (client, destination, stateid) = (self.client.clone(), self.destination, self.stateid);
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(async move {
+        self.client.connection().spawn(async move {
             if let Err(error) = offload_cancel(&client, &destination, stateid).await {
                 tracing::debug!(%error, "a copy that nobody waits for may go on");
             }

@@ -69,9 +69,11 @@ pub(super) struct Held {
     pub(super) stateid: Stateid,
     /// The locks and their stateid, when there are any.
     pub(super) locks: Option<(Stateid, HeldLocks)>,
+    /// Locks that were lost for good and that nobody has given up so far.
+    pub(super) lost: HeldLocks,
     /// How often all of it was given anew.
     era: u32,
-    /// Whether it was lost for good.
+    /// Whether the open was lost for good.
     is_lost: bool,
     /// Whether it is open by a delegation alone, whose stateid it has: the server knows of no open.
     pub(super) is_delegated: bool,
@@ -107,7 +109,15 @@ impl OpenFile {
     ) -> Arc<OpenFile> {
         let (target, share) = (opening.target.clone(), opening.share);
         let number = owner.number();
-        let held = Held { owner: Some(owner), stateid, locks: None, era: 0, is_lost: false, is_delegated };
+        let held = Held {
+            owner: Some(owner),
+            stateid,
+            locks: None,
+            lost: HeldLocks::default(),
+            era: 0,
+            is_lost: false,
+            is_delegated,
+        };
         let (held, order) = (Mutex::new(held), tokio::sync::Mutex::new(()));
         let _excluding = client.0.opens.exclude(share);
         let file = Arc::new(OpenFile { client, handle, target, share, number, held, order, _excluding });
@@ -130,12 +140,19 @@ impl OpenFile {
     /// The stateid to read and write with, and the era that it is of: it stands for the newest locks, or the open where there
     /// are none.
     pub(crate) fn stateid(&self) -> Result<(Stateid, u32)> {
+        self.check_kept("OPEN")?;
         let held = self.held();
-        if held.is_lost {
-            return Err(self.client.error("OPEN", Reason::StateLost));
-        }
         let newest = held.locks.as_ref().map_or(held.stateid, |(stateid, _)| *stateid);
         Ok((self.newest(newest), held.era))
+    }
+
+    /// Refuses an operation while the open or a lock is lost.
+    pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
+        let is_lost = {
+            let held = self.held();
+            held.is_lost || !held.lost.is_empty()
+        };
+        if is_lost { Err(self.client.error(operation, Reason::StateLost)) } else { Ok(()) }
     }
 
     /// A stateid as it stands in a request: from 4.1 on without its sequence number, which changes that are under way would
@@ -389,8 +406,8 @@ impl Held {
         self.is_delegated = false;
         self.era = self.era.wrapping_add(1);
         if again == Again::Anew {
-            let had = self.locks.take();
-            self.is_lost |= had.is_some_and(|(_, locks)| !locks.is_empty());
+            let had = self.locks.take().map(|(_, locks)| locks.to_vec()).unwrap_or_default();
+            had.into_iter().for_each(|lock| self.lost.insert(lock));
         }
     }
 }
@@ -399,7 +416,11 @@ impl Drop for OpenFile {
     fn drop(&mut self) {
         let Some((owner, stateid)) = self.take_owner() else { return };
         let (client, handle) = (self.client.clone(), self.handle);
-        self.client.0.runtime.spawn(async move { super::close::close_stateid(&client, &handle, owner, stateid).await });
+        self.client.connection().spawn(async move {
+            if let Err(error) = super::close::close_stateid(&client, &handle, owner, stateid).await {
+                tracing::debug!(%error, "a file that was dropped may stay open at the server");
+            }
+        });
     }
 }
 

@@ -16,6 +16,8 @@ use client::{Mount, Options, Url, Version};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
 
+pub const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
+
 /// A server of one export, `/files`, that everybody may write to.
 pub struct Export {
     daemon: Option<Daemon>,

@@ -1,6 +1,7 @@
-//! A server that speaks no newer version of NFS than one: in front of the real one, which speaks them all.
+//! A server that lacks versions of its programs: in front of the real one, which speaks them all.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use buffer::Buffer;
 use client::Version;
@@ -14,19 +15,31 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::proxy::{read_message, write_message};
 
+/// What is said in the place of the server's reply to a call.
+type Refuse = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync;
+
 /// Stands in front of a server, and refuses what is newer than `newest`; gives its address.
 pub async fn start(server: SocketAddr, newest: Version) -> SocketAddr {
+    refusing(server, Arc::new(move |message| refusal(message, newest))).await
+}
+
+/// Stands in front of a server, and has no such version of a program.
+pub async fn lacking(server: SocketAddr, program: u32, version: u32) -> SocketAddr {
+    refusing(server, Arc::new(move |message| refusal_of(message, (program, version)))).await
+}
+
+async fn refusing(server: SocketAddr, refuse: Arc<Refuse>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(carry(client, server, newest));
+            tokio::spawn(carry(client, server, Arc::clone(&refuse)));
         }
     });
     address
 }
 
-async fn carry(client: TcpStream, server: SocketAddr, newest: Version) {
+async fn carry(client: TcpStream, server: SocketAddr, refuse: Arc<Refuse>) {
     let server = TcpStream::connect(server).await.unwrap();
     let (mut from_client, to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
@@ -37,12 +50,24 @@ async fn carry(client: TcpStream, server: SocketAddr, newest: Version) {
         }
     });
     while let Some(message) = read_message(&mut from_client).await {
-        match refusal(&message, newest) {
+        match refuse(&message) {
             Some(reply) => write_message(&mut *to_client.lock().await, &reply).await,
             None => write_message(&mut to_server, &message).await,
         }
     }
     downwards.abort();
+}
+
+/// The reply to a call of a version that there is not.
+fn refusal_of(message: &[u8], (program, version): (u32, u32)) -> Option<Vec<u8>> {
+    let call = Call::parse(message).unwrap();
+    if (call.procedure.program, call.procedure.version) != (program, version) {
+        return None;
+    }
+    let mut buffer = Buffer::new();
+    let (low, high) = (1, version.saturating_sub(1));
+    Reply::encode_rejection(call.xid, Rejection::ProgramMismatch { low, high }, &mut Encoder::new(&mut buffer));
+    Some(buffer.as_slice().to_vec())
 }
 
 /// The reply to a call of a version that is too new.

@@ -9,8 +9,7 @@ use client::{Credentials, Mount, Options, RemoteFs, Version};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::real::Export;
-
-pub const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
+pub use crate::real::VERSIONS;
 
 /// An export in memory, mounted as a file system by the superuser.
 pub struct Remote {

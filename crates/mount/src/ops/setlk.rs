@@ -1,8 +1,5 @@
 //! SETLK and SETLKW: locks by `fcntl` and `flock`, given up and taken, at once or when they are free.
 
-use rustix::io::Errno;
-use vfs::LockOutcome;
-
 use super::lock_range::LockRequest;
 use crate::abi::LK_FLOCK;
 use crate::dispatch;
@@ -13,8 +10,8 @@ use crate::lock_waits::LockWait;
 pub(crate) fn run(call: Call<'_>) -> Outcome {
     let LockRequest { file, owner, lock, is_unlock, flags } = LockRequest::parse(call.arguments())?;
     let opened = call.session.files.get(file)?;
-    let cx = opened.context(call.worker);
     if is_unlock {
+        let cx = opened.context(call.worker);
         let unlocked = opened.file.unlock(&cx, owner, lock.first_bytes..=lock.last_bytes).map_err(errno);
         call.session.lock_waits.hurry();
         return unlocked;
@@ -23,13 +20,10 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     if flags & LK_FLOCK == 0 {
         call.session.files.note_locker(opened.handle, owner);
     }
-    match opened.file.lock(&cx, owner, lock).map_err(errno)? {
-        LockOutcome::Free => {}
-        LockOutcome::Taken(_) if !dispatch::waits_for_a_lock(call.request) => return Err(Errno::AGAIN),
-        LockOutcome::Taken(_) => {
-            call.session.lock_waits.add(LockWait { unique: call.request.unique, file: opened.clone(), owner, lock });
-            call.output.postpone();
-        }
+    let wait = LockWait { unique: call.request.unique, file: opened, owner, lock };
+    call.output.postpone();
+    if !wait.try_once(call.session, dispatch::waits_for_a_lock(call.request)) {
+        call.session.lock_waits.add(wait);
     }
     Ok(())
 }

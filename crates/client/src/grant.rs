@@ -1,0 +1,78 @@
+//! Locks that are asked for in the background, so that whoever stops to wait for one leaves none behind.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::core::Failure;
+use crate::v4::HeldLock;
+use crate::{Connection, Reason, Result};
+
+/// Who has locks of one open file.
+pub(crate) trait LockHolder: Send + Sync + 'static {
+    /// Takes a lock if it can be had now, and tells what was locked in its place before. A server that lets locks be reclaimed only is
+    /// not asked again for one whom `is_over` says to be gone.
+    fn take(
+        self: &Arc<Self>,
+        wanted: HeldLock,
+        is_over: impl Fn() -> bool + Send + Sync,
+    ) -> impl Future<Output = Result<Vec<HeldLock>>> + Send;
+
+    /// Unlocks a range. What is not locked stays so.
+    fn release(self: &Arc<Self>, range: HeldLock) -> impl Future<Output = Result<()>> + Send;
+
+    /// A connection to the server.
+    fn connection(&self) -> &Connection;
+}
+
+/// Locks a range if nobody else's lock is in the way. A lock that is granted when nobody waits any more is given back.
+pub(crate) async fn try_lock<H: LockHolder>(holder: &Arc<H>, wanted: HeldLock) -> Result<Grant<H>> {
+    let (sender, receiver) = oneshot::channel();
+    let owner = Arc::clone(holder);
+    tokio::spawn(async move {
+        if !sender.is_closed() {
+            let taken = owner.take(wanted, || sender.is_closed()).await;
+            let grant = taken.map(|before| Grant { holder: owner, lock: wanted, before: Some(before) });
+            // A grant that cannot be handed over gives the lock back.
+            drop(sender.send(grant));
+        }
+    });
+    let closed = |_| holder.connection().error("LOCK", Reason::NoReply(Failure::Closed));
+    receiver.await.map_err(closed)?
+}
+
+/// A lock that was taken for somebody: it is given back unless he keeps it.
+pub(crate) struct Grant<H: LockHolder> {
+    holder: Arc<H>,
+    lock: HeldLock,
+    before: Option<Vec<HeldLock>>,
+}
+
+impl<H: LockHolder> Grant<H> {
+    pub(crate) fn keep(mut self) {
+        self.before = None;
+    }
+}
+
+impl<H: LockHolder> Drop for Grant<H> {
+    fn drop(&mut self) {
+        let Some(before) = self.before.take() else { return };
+        let (holder, lock) = (Arc::clone(&self.holder), self.lock);
+        self.holder.connection().spawn(async move { give_back(&holder, lock, before).await });
+    }
+}
+
+/// Gives a lock back that nobody took, and has what was there before again.
+async fn give_back<H: LockHolder>(holder: &Arc<H>, lock: HeldLock, before: Vec<HeldLock>) {
+    let kept = before.iter().copied().filter(|held| held.kind != lock.kind);
+    for was in kept {
+        if let Err(error) = holder.take(was, || false).await {
+            tracing::warn!(%error, "a lock stays as it was asked for");
+        }
+    }
+    for gap in lock.gaps_between(&before) {
+        if let Err(error) = holder.release(gap).await {
+            tracing::warn!(%error, "a lock that nobody took stays");
+        }
+    }
+}
