@@ -44,7 +44,8 @@ use opens::Opens;
 ///
 /// **Handles** are numbers, made from those of the server, so that the same file has the same number for every process that mounts it.
 /// The last [`RemoteFs::MAX_HANDLES`] files that were met are known by them, and those that are open; the number of
-/// one that was forgotten is [`vfs::Error::Stale`] until somebody looks the file up.
+/// one that was forgotten is [`vfs::Error::Stale`] until somebody looks the file up. A process that serves the file system on and is
+/// restarted knows the root's alone at first: its clients have stale handles then, until they go down from the root again.
 ///
 /// **Files that are open and removed** stay usable: while this object has a file open, its last name is not removed but made
 /// `.nfs` and a number, and that name is removed when the file is closed.
