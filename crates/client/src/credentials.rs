@@ -1,9 +1,12 @@
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
 use buffer::Buffer;
 use rpc::{AuthSys, Credential, Procedure, Xid};
 use xdr::Encoder;
 
 /// Who the client says it is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Credentials {
     /// The user and groups of this process, by AUTH_SYS.
     #[default]
@@ -36,12 +39,21 @@ impl Credentials {
             known => known.clone(),
         }
     }
+}
 
-    /// The header of a call with this credential; the numbers in it are put in for each call.
-    pub(crate) fn header(&self) -> Vec<u8> {
+/// Somebody as whom calls are made (RFC 5531 §8.1). The header of these calls is encoded once.
+#[derive(Debug)]
+pub(crate) struct Principal {
+    /// Never [`Credentials::Process`].
+    credentials: Credentials,
+    header: Vec<u8>,
+}
+
+impl Principal {
+    pub(crate) fn new(credentials: &Credentials) -> Arc<Principal> {
+        let credentials = credentials.resolve();
         let machine = rustix::system::uname();
-        let resolved = self.resolve();
-        let credential = match &resolved {
+        let credential = match &credentials {
             Credentials::Sys { uid, gid, groups } => {
                 Credential::Sys(AuthSys::new(machine.nodename().to_bytes(), *uid, *gid, groups))
             }
@@ -50,6 +62,30 @@ impl Credentials {
         let mut buffer = Buffer::new();
         let any = Procedure { program: 0, version: 0, number: 0 };
         any.encode_call(Xid(0), &credential, &mut Encoder::new(&mut buffer));
-        buffer.as_slice().to_vec()
+        let header = buffer.as_slice().to_vec();
+        Arc::new(Principal { credentials, header })
+    }
+
+    pub(crate) fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// The header of a call; the numbers in it are put in for each call.
+    pub(crate) fn header(&self) -> &[u8] {
+        &self.header
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Principal) -> bool {
+        self.credentials == other.credentials
+    }
+}
+
+impl Eq for Principal {}
+
+impl Hash for Principal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.credentials.hash(state);
     }
 }

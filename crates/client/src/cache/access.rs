@@ -1,11 +1,14 @@
-//! What the caller may do with files.
+//! What users may do with files.
+
+use std::sync::Arc;
 
 use super::answers::{Answers, FileState};
+use crate::credentials::Principal;
 use crate::{Caching, Handle, Rights};
 
-/// All rights of the caller, file by file.
+/// All rights of one user to one file, for many of both.
 #[derive(Debug)]
-pub(crate) struct AccessCache(Answers<Rights>);
+pub(crate) struct AccessCache(Answers<(Handle, Arc<Principal>), Rights>);
 
 impl AccessCache {
     pub(crate) fn new(caching: &Caching) -> AccessCache {
@@ -13,12 +16,12 @@ impl AccessCache {
     }
 
     /// The rights, if they are known for this state of the file.
-    pub(crate) fn look(&self, file: &Handle, state: FileState) -> Option<Rights> {
-        self.0.look(file, state)
+    pub(crate) fn look(&self, file: &Handle, user: &Arc<Principal>, state: FileState) -> Option<Rights> {
+        self.0.look(&(*file, Arc::clone(user)), state)
     }
 
     /// Takes in an answer to the question for [`Rights::ALL`].
-    pub(crate) fn learn(&self, file: &Handle, state: FileState, rights: Rights) {
-        self.0.learn(file, state, (rights, 0));
+    pub(crate) fn learn(&self, file: &Handle, user: &Arc<Principal>, (state, rights): (FileState, Rights)) {
+        self.0.learn((*file, Arc::clone(user)), state, (rights, 0));
     }
 }

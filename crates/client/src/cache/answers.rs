@@ -1,7 +1,7 @@
+use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::order::Order;
-use crate::Handle;
 use vfs::{Attributes, Timestamp};
 
 /// The state of a file in which an answer about it is true: who may do what depends on these.
@@ -21,17 +21,17 @@ impl FileState {
     }
 }
 
-/// One answer for each of many files, each true in one state of its file.
+/// One answer for each of many files, or questions about files, each true in one state of its file.
 #[derive(Debug)]
-pub(super) struct Answers<T> {
-    answers: Mutex<Kept<T>>,
+pub(super) struct Answers<K, T> {
+    answers: Mutex<Kept<K, T>>,
     max_entries: usize,
     max_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Kept<T> {
-    of: Order<Handle, Answer<T>>,
+struct Kept<K, T> {
+    of: Order<K, Answer<T>>,
     bytes: usize,
 }
 
@@ -42,22 +42,22 @@ struct Answer<T> {
     bytes: usize,
 }
 
-impl<T: Clone> Answers<T> {
-    pub(super) fn new(max_entries: usize, max_bytes: usize) -> Answers<T> {
+impl<K: Clone + Eq + Hash, T: Clone> Answers<K, T> {
+    pub(super) fn new(max_entries: usize, max_bytes: usize) -> Answers<K, T> {
         Answers { answers: Mutex::new(Kept { of: Order::default(), bytes: 0 }), max_entries, max_bytes }
     }
 
     /// The answer, if it is known for this state.
-    pub(super) fn look(&self, file: &Handle, state: FileState) -> Option<T> {
+    pub(super) fn look(&self, about: &K, state: FileState) -> Option<T> {
         let mut kept = self.lock();
-        kept.of.get(file).filter(|answer| answer.state == state).map(|answer| answer.value.clone())
+        kept.of.get(about).filter(|answer| answer.state == state).map(|answer| answer.value.clone())
     }
 
     /// Takes in an answer that takes that many bytes beside its place.
-    pub(super) fn learn(&self, file: &Handle, state: FileState, (value, bytes): (T, usize)) {
+    pub(super) fn learn(&self, about: K, state: FileState, (value, bytes): (T, usize)) {
         let mut kept = self.lock();
         kept.bytes += bytes;
-        if let Some(old) = kept.of.insert(*file, Answer { state, value, bytes }) {
+        if let Some(old) = kept.of.insert(about, Answer { state, value, bytes }) {
             kept.bytes -= old.bytes;
         }
         while kept.of.len() > self.max_entries || kept.bytes > self.max_bytes {
@@ -66,7 +66,7 @@ impl<T: Clone> Answers<T> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<T>> {
+    fn lock(&self) -> MutexGuard<'_, Kept<K, T>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -74,6 +74,7 @@ impl<T: Clone> Answers<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Handle;
     use vfs::FileKind;
 
     fn handle(number: u8) -> Handle {
@@ -87,22 +88,24 @@ mod tests {
     #[test]
     fn answer_is_true_in_its_state_only() {
         let answers = Answers::new(10, 10);
-        answers.learn(&handle(1), state(0o600), ("mine", 4));
+        answers.learn(handle(1), state(0o600), ("mine", 4));
         assert_eq!(answers.look(&handle(1), state(0o600)), Some("mine"));
         assert_eq!((answers.look(&handle(1), state(0o644)), answers.look(&handle(2), state(0o600))), (None, None));
-        answers.learn(&handle(1), state(0o644), ("all's", 5));
+        answers.learn(handle(1), state(0o644), ("all's", 5));
         assert_eq!(answers.look(&handle(1), state(0o600)), None);
     }
 
     #[test]
     fn number_and_bytes_are_bounded() {
         let answers = Answers::new(3, 10);
-        let kept = |answers: &Answers<u8>| (0..100).filter(|it| answers.look(&handle(*it), state(0)).is_some()).count();
-        (0..100).for_each(|number| answers.learn(&handle(number), state(0), (number, 1)));
+        let kept = |answers: &Answers<Handle, u8>| {
+            (0..100).filter(|it| answers.look(&handle(*it), state(0)).is_some()).count()
+        };
+        (0..100).for_each(|number| answers.learn(handle(number), state(0), (number, 1)));
         assert_eq!(kept(&answers), 3);
-        (0..100).for_each(|number| answers.learn(&handle(number), state(0), (number, 5)));
+        (0..100).for_each(|number| answers.learn(handle(number), state(0), (number, 5)));
         assert_eq!(kept(&answers), 2);
-        answers.learn(&handle(7), state(0), (7, 11));
+        answers.learn(handle(7), state(0), (7, 11));
         assert_eq!((kept(&answers), answers.lock().bytes), (0, 0));
     }
 }

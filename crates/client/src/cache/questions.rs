@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Mutex as AsyncMutex;
 
+use crate::credentials::Principal;
 use crate::types::DirPosition;
 use crate::{Caching, Detail, Handle, NameCaching, Reason, Result};
 
@@ -26,7 +27,7 @@ pub(crate) struct Questions {
 pub(crate) enum Question {
     Attributes(Handle),
     Name { dir: Handle, name: Box<[u8]> },
-    Rights(Handle),
+    Rights(Handle, Arc<Principal>),
     Target(Handle),
     Page { dir: Handle, from: DirPosition, detail: Detail },
 }
@@ -78,7 +79,7 @@ impl Questions {
     /// Whether answers are kept, so that it is worth waiting for them.
     fn is_kept(&self, question: &Question) -> bool {
         match question {
-            Question::Attributes(_) | Question::Rights(_) | Question::Target(_) => self.are_attributes_kept,
+            Question::Attributes(_) | Question::Rights(..) | Question::Target(_) => self.are_attributes_kept,
             Question::Name { .. } => self.are_names_kept,
             Question::Page { .. } => self.are_dirs_kept,
         }

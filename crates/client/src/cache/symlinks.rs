@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Targets of many links.
 #[derive(Debug)]
-pub(crate) struct SymlinkCache(Answers<Arc<[u8]>>);
+pub(crate) struct SymlinkCache(Answers<Handle, Arc<[u8]>>);
 
 impl SymlinkCache {
     pub(crate) fn new(caching: &Caching) -> SymlinkCache {
@@ -25,6 +25,6 @@ impl SymlinkCache {
     /// Takes in a target.
     pub(crate) fn learn(&self, link: &Handle, state: FileState, target: Arc<[u8]>) {
         let bytes = target.len();
-        self.0.learn(link, state, (target, bytes));
+        self.0.learn(*link, state, (target, bytes));
     }
 }

@@ -28,8 +28,9 @@ use tokio::sync::SemaphorePermit;
 use xdr::{Encode, Encoder};
 
 use crate::core::{Core, Counters, Failure, Transport};
+use crate::credentials::Principal;
 use crate::statistics::{Label, Statistics};
-use crate::{Credentials, Error, Options, Reason, Result};
+use crate::{Error, Options, Reason, Result};
 pub(crate) use back_calls::BackCalls;
 use dial::Dial;
 pub use response::Response;
@@ -41,7 +42,7 @@ const REPLY_HEADER_BYTES: usize = 64 * 1024;
 /// The most fragments of one reply.
 const MAX_REPLY_FRAGMENTS: usize = 1024;
 
-/// A connection to a server. Clones share it; it is closed when the last one is gone.
+/// A connection to a server, and who calls over it. Clones share it; it is closed when the last one is gone.
 ///
 /// Many calls may be on their way at once, from as many tasks as you like. A call whose future is dropped is forgotten.
 ///
@@ -56,7 +57,7 @@ const MAX_REPLY_FRAGMENTS: usize = 1024;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Connection(Arc<Closer>);
+pub struct Connection(Arc<Closer>, Arc<Principal>);
 
 /// Closes the connection when the last handle on it goes.
 #[derive(Debug)]
@@ -65,7 +66,6 @@ struct Closer {
     /// Where the task runs that moves the bytes.
     runtime: runtime::Handle,
     address: SocketAddr,
-    credentials: Credentials,
     /// How long a call waits for a silent server, if not for ever.
     patience: Option<Duration>,
 }
@@ -90,8 +90,7 @@ impl Connection {
         let dial = Dial { address, use_privileged_port, timeout, tunnel };
         let config = options.core_config();
         let core = Core::new(config, random(), now());
-        let header = options.credentials.header();
-        let shared = Arc::new(Shared::new(core, config.max_pending, Arc::clone(&server), header));
+        let shared = Arc::new(Shared::new(core, config.max_pending, Arc::clone(&server)));
         match config.transport {
             Transport::Stream => {
                 let stream = dial.stream(None).await.map_err(failed)?;
@@ -102,9 +101,14 @@ impl Connection {
                 tokio::spawn(datagram::Driver::new(Arc::clone(&shared), socket).run());
             }
         }
-        let (credentials, patience) = (options.credentials.resolve(), options.patience());
         let runtime = runtime::Handle::current();
-        Ok(Connection(Arc::new(Closer { shared, runtime, address, credentials, patience })))
+        let closer = Closer { shared, runtime, address, patience: options.patience() };
+        Ok(Connection(Arc::new(closer), Principal::new(&options.credentials)))
+    }
+
+    /// The same connection, over which somebody else calls.
+    pub(crate) fn acting_as(&self, principal: &Arc<Principal>) -> Connection {
+        Connection(Arc::clone(&self.0), Arc::clone(principal))
     }
 
     /// Calls a procedure and waits for the reply.
@@ -192,9 +196,9 @@ impl Connection {
         &self.0.shared.server
     }
 
-    /// Who the client says it is; never [`Credentials::Process`].
-    pub(crate) fn credentials(&self) -> &Credentials {
-        &self.0.credentials
+    /// Who calls.
+    pub(crate) fn principal(&self) -> &Arc<Principal> {
+        &self.1
     }
 
     /// Whether there is a connection now, as far as anybody knows: what is called while there is none waits for another one.
@@ -255,7 +259,7 @@ impl Connection {
                 return Err(Failure::Closed);
             }
             let write = |xid, head: &mut Buffer| {
-                put_header::<O>(&shared.header, xid, head);
+                put_header::<O>(self.1.header(), xid, head);
                 write(head)
             };
             // The permits are as many as the core has places, so it is never full here.
@@ -272,7 +276,7 @@ impl Connection {
     }
 }
 
-/// Puts the call's own numbers into the header that all calls share: xid, program, version and procedure are the first,
+/// Puts the call's own numbers into the header that all calls of one principal share: xid, program, version and procedure are the first,
 /// fourth, fifth and sixth word (RFC 5531 §9).
 fn put_header<O: Operation>(template: &[u8], xid: Xid, head: &mut Buffer) {
     head.put(template);

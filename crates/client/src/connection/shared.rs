@@ -13,8 +13,6 @@ pub(super) struct Shared {
     /// One permit per call that the core has room for.
     pub(super) permits: Semaphore,
     pub(super) server: Arc<str>,
-    /// The header of every call, without its numbers.
-    pub(super) header: Vec<u8>,
     /// Whether there is a stream to send over; datagrams can always be sent.
     is_up: AtomicBool,
 }
@@ -30,9 +28,9 @@ pub(super) struct State {
 }
 
 impl Shared {
-    pub(super) fn new(core: Core, max_pending: usize, server: Arc<str>, header: Vec<u8>) -> Shared {
+    pub(super) fn new(core: Core, max_pending: usize, server: Arc<str>) -> Shared {
         let state = Mutex::new(State { core, driver: None, is_closing: false });
-        Shared { state, permits: Semaphore::new(max_pending), server, header, is_up: AtomicBool::new(true) }
+        Shared { state, permits: Semaphore::new(max_pending), server, is_up: AtomicBool::new(true) }
     }
 
     /// The state. A panic while it was locked cannot have left it half changed in a way that memory safety cares for,

@@ -64,7 +64,7 @@ async fn open_without_state(mount: &Mount, (dir, name): (&Handle, &[u8]), option
     match found.map(|entry| (entry.attributes.kind, entry)) {
         Some((FileKind::Symlink, link)) => Ok(Opened::Link(link.handle)),
         Some((FileKind::Directory, _)) => Err(mount.error("OPEN", Reason::Status(Status::IsDirectory))),
-        Some((_, file)) if !is_made => Ok(Opened::File(mount.use_found(file, options))),
+        Some((_, file)) if !is_made => mount.use_found(file, options).await.map(Opened::File),
         _ => mount.open(dir, name, options).await.map(Opened::File),
     }
 }

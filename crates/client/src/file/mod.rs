@@ -20,7 +20,7 @@ use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 use crate::cache::{FileData, HoldAll, Passing};
 use crate::nlm::FileLocks;
 use crate::v4::{OpenFile, Opening, Target};
-use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+use crate::{Credentials, Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 pub use copies::Copying;
 pub use cursor::Cursor;
 pub(crate) use io::Io;
@@ -109,7 +109,7 @@ impl Mount {
             }
             _ => {
                 let entry = Entry { handle: *file, attributes: self.getattr(file).await? };
-                Ok(File::new(self, entry, None, options))
+                self.use_found(entry, options).await
             }
         }
     }
@@ -135,18 +135,28 @@ impl Mount {
         !self.options().caching.is_direct
     }
 
-    /// A file that was found, in a version that knows no open files.
-    pub(crate) fn use_found(&self, entry: Entry, options: &OpenOptions) -> File {
-        File::new(self, entry, None, options)
+    /// A file that was found, and that the server does not know as open. It judges each READ and WRITE that it gets; here it is asked
+    /// whether others' bytes may be shown to this user. Owners may use what they have, as servers of older versions let them.
+    pub(crate) async fn use_found(&self, entry: Entry, options: &OpenOptions) -> Result<File> {
+        let is_owner = matches!(self.credentials(), Credentials::Sys { uid, .. } if *uid == entry.attributes.uid);
+        if !is_owner {
+            self.judge(&entry.handle, |rights| options.access.is_within(rights)).await?;
+        }
+        Ok(File::new(self, entry, None, options))
     }
 
     /// Finds or makes a file in a version that knows no open files.
     async fn open_by_handle(&self, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<File> {
-        let entry = match &options.create {
-            Some((mode, set)) => self.create(dir, name, *mode, set).await?,
-            None => self.lookup(dir, name).await?,
-        };
-        Ok(File::new(self, entry, None, options))
+        match &options.create {
+            Some((mode, set)) => {
+                let entry = self.create(dir, name, *mode, set).await?;
+                match mode {
+                    CreateMode::Unchecked => self.use_found(entry, options).await,
+                    CreateMode::Guarded | CreateMode::Exclusive(_) => Ok(File::new(self, entry, None, options)),
+                }
+            }
+            None => self.use_found(self.lookup(dir, name).await?, options).await,
+        }
     }
 }
 
@@ -161,6 +171,11 @@ impl File {
         let is_cut = cut_to == Some(entry.attributes.size_bytes);
         let data = mount.keeps_data().then(|| Box::new(FileData::open(&io, &entry.attributes, is_cut)));
         File { mount: mount.clone(), entry, open, io, data }
+    }
+
+    /// The mount, as it is used by who opened the file.
+    pub(crate) fn mount(&self) -> &Mount {
+        &self.mount
     }
 
     /// The file's handle.

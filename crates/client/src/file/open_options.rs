@@ -1,5 +1,6 @@
 use vfs::{CreateMode, SetAttributes};
 
+use crate::Rights;
 use crate::v4::Share;
 
 /// What is done with a file while it is open.
@@ -11,6 +12,20 @@ pub enum Access {
     Write,
     /// It is read and written.
     Both,
+}
+
+impl Access {
+    /// Whether who has these rights may open a file for this. What may be run may be read, since it is run where it is read
+    /// (RFC 1813 §4.4).
+    pub(super) fn is_within(self, rights: Rights) -> bool {
+        let can_read = rights.contains(Rights::READ) || rights.contains(Rights::EXECUTE);
+        let can_write = rights.contains(Rights::MODIFY);
+        match self {
+            Access::Read => can_read,
+            Access::Write => can_write,
+            Access::Both => can_read && can_write,
+        }
+    }
 }
 
 /// How to open a file.

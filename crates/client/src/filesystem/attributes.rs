@@ -1,4 +1,4 @@
-use vfs::{Attributes, Context, Handle, OpenFile, Result, SetAttributes};
+use vfs::{Attributes, Context, Handle, OpenFile, OpenMode, Result, SetAttributes};
 
 use super::Shared;
 use super::handles::Number;
@@ -7,7 +7,7 @@ pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<At
     let known = shared.handles.find(node)?;
     match shared.opens.writer(known.number) {
         Some(file) => file.attributes(cx),
-        None => shared.visible(known.number, shared.wait(cx, shared.mount.attributes(&known.handle))),
+        None => shared.visible(known.number, shared.wait(cx, shared.mount_for(cx).attributes(&known.handle))),
     }
 }
 
@@ -25,9 +25,18 @@ pub(super) fn set(shared: &Shared, cx: &Context<'_>, node: &Handle, set: &SetAtt
     if set.is_empty() {
         return get(shared, cx, node);
     }
-    match shared.opens.writer(known.number) {
-        // Who has the file open may cut it, whatever its mode says by now.
-        Some(file) => file.set_attributes(cx, set),
-        None => shared.visible(known.number, shared.wait(cx, shared.mount.setattr(&known.handle, set))),
+    let mount = shared.mount_for(cx);
+    // Who has the file open may cut it, whatever its mode says by now.
+    if let Some(file) = shared.opens.get(known.number, mount.principal(), OpenMode::Write) {
+        return file.set_attributes(cx, set);
     }
+    let writer = shared.opens.writer(known.number);
+    if let Some(other) = &writer {
+        other.send_changes(cx)?;
+    }
+    let attributes = shared.wait(cx, mount.setattr(&known.handle, set));
+    if let Some(other) = &writer {
+        other.look_again();
+    }
+    shared.visible(known.number, attributes)
 }

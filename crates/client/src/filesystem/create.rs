@@ -6,7 +6,7 @@ use vfs::{Attributes, Context, CreateMode, Entry, Handle, NewNode, OpenMode, Pla
 
 use super::handles::{Known, NameIn};
 use super::open_file::RemoteFile;
-use super::{Shared, attributes, identity, status};
+use super::{Shared, attributes, status};
 use crate::{File, OpenOptions, SpecialFile, Status, Version};
 
 /// Makes a regular file.
@@ -17,14 +17,13 @@ pub(super) fn create(
     (mode, set): (CreateMode, &SetAttributes),
 ) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
-    let set = &identity::for_new(shared, cx, &dir, set)?;
     let (name, mode) = (place.name.as_bytes(), possible(shared.mount.version(), mode));
     if matches!(shared.mount.version(), Version::V4(_))
         && let Some(entry) = create_open(shared, cx, (&dir, name), (mode, set))?
     {
         return Ok(entry);
     }
-    let made = shared.wait(cx, shared.mount.create(&dir.handle, name, mode, set))?;
+    let made = shared.wait(cx, shared.mount_for(cx).create(&dir.handle, name, mode, set))?;
     shared.entry(cx, &made, Some(NameIn::new(dir.handle, name)))
 }
 
@@ -45,7 +44,7 @@ fn create_open(
     (mode, set): (CreateMode, &SetAttributes),
 ) -> Result<Option<Entry>> {
     let options = OpenOptions::both().creating(mode, *set);
-    let file: File = match shared.wait_for(cx, shared.mount.open(&dir.handle, name, &options))? {
+    let file: File = match shared.wait_for(cx, shared.mount_for(cx).open(&dir.handle, name, &options))? {
         Ok(file) => file,
         Err(error) if error.status() == Some(Status::AccessDenied) => return Ok(None),
         Err(error) => return Err(status::neutral(error)),
@@ -73,8 +72,7 @@ pub(super) fn make_node(
     (node, set): (NewNode<'_>, &SetAttributes),
 ) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
-    let set = &identity::for_new(shared, cx, &dir, set)?;
-    let (mount, dir, name) = (&shared.mount, &dir.handle, place.name.as_bytes());
+    let (mount, dir, name) = (&shared.mount_for(cx), &dir.handle, place.name.as_bytes());
     let special = |file| async move { mount.mknod(dir, name, file, set).await };
     let made = match node {
         NewNode::Directory => shared.wait(cx, mount.mkdir(dir, name, set)),
@@ -90,7 +88,7 @@ pub(super) fn make_node(
 /// Gives a file a further name.
 pub(super) fn link(shared: &Shared, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {
     let (known, dir) = (shared.handles.find(node)?, shared.handles.find_dir(&place.dir)?);
-    let (mount, name) = (&shared.mount, place.name.as_bytes());
+    let (mount, name) = (&shared.mount_for(cx), place.name.as_bytes());
     shared.wait(cx, mount.link(&known.handle, &dir.handle, name))?;
     shared.handles.name_again(&known.handle, NameIn::new(dir.handle, name));
     attributes::get(shared, cx, node)

@@ -1,23 +1,33 @@
-//! Who the server takes the callers for, and what that means for permissions and ownership.
+//! As whom the server is asked, and what callers may do.
 
-use vfs::{Access, Attributes, Caller, Context, FileKind, Handle, Result, SetAttributes, permission};
+use vfs::{Access, Attributes, Caller, Context, FileKind, Handle, Result, permission};
 
 use super::Shared;
-use super::handles::Known;
-use crate::{Credentials, Rights};
+use crate::{Credentials, Mount, Rights};
 
-/// The bit of a directory whose files get its group.
-const SET_GROUP_ID: u32 = 0o2000;
+impl Shared {
+    /// The mount as the caller uses it: the superuser's acts as each of its callers, any other one as its own user.
+    pub(super) fn mount_for(&self, cx: &Context<'_>) -> Mount {
+        let Caller { uid, gid, groups } = cx.caller;
+        match self.mount.credentials() {
+            // The superuser's groups give no further rights.
+            Credentials::Sys { uid: 0, gid: own, .. } if (uid, gid) != (0, *own) => {
+                self.mount.acting_as(&Credentials::Sys { uid, gid, groups: groups.to_vec() })
+            }
+            _ => self.mount.clone(),
+        }
+    }
+}
 
-/// What the server lets the mount do, as far as the permission bits let the caller do it, unless that is the mount's own user.
+/// What the server lets the caller do. Where it is asked as somebody else, only as far as the permission bits let the caller do it.
 pub(super) fn access(
     shared: &Shared,
     cx: &Context<'_>,
     (node, attributes): (&Handle, &Attributes),
     wanted: Access,
 ) -> Result<Access> {
-    let known = shared.handles.find(node)?;
-    let wanted = match is_own(shared, &cx.caller) {
+    let (known, mount) = (shared.handles.find(node)?, shared.mount_for(cx));
+    let wanted = match is_asked_as(&mount, &cx.caller) {
         true => wanted,
         false => permission::by_mode(attributes, &cx.caller) & wanted,
     };
@@ -25,7 +35,7 @@ pub(super) fn access(
         return Ok(wanted);
     }
     let is_dir = attributes.kind == FileKind::Directory;
-    let given = shared.wait(cx, shared.mount.rights(&known.handle, rights(wanted, is_dir)))?;
+    let given = shared.wait(cx, mount.rights(&known.handle, rights(wanted, is_dir)))?;
     let allowed = |part: Access| given.contains(rights(part, is_dir));
     let parts = [Access::READ, Access::WRITE, Access::EXECUTE].into_iter();
     Ok(parts.filter(|part| allowed(*part)).fold(Access::NONE, |sum, part| sum | part) & wanted)
@@ -40,24 +50,6 @@ fn rights(access: Access, is_dir: bool) -> Rights {
     rights
 }
 
-fn is_own(shared: &Shared, caller: &Caller<'_>) -> bool {
-    mount_user(shared) == Some(caller.uid)
-}
-
-/// The number of the user as whom the mount asks.
-fn mount_user(shared: &Shared) -> Option<u32> {
-    match shared.mount.connection().credentials() {
-        Credentials::Sys { uid, .. } => Some(*uid),
-        Credentials::Process | Credentials::None => None,
-    }
-}
-
-/// The attributes of what is made in `dir` for the caller: where the mount is the superuser's, it belongs to the caller.
-pub(super) fn for_new(shared: &Shared, cx: &Context<'_>, dir: &Known, set: &SetAttributes) -> Result<SetAttributes> {
-    if mount_user(shared) != Some(Caller::ROOT.uid) || cx.caller.is_root() {
-        return Ok(*set);
-    }
-    let above = shared.wait(cx, shared.mount.attributes(&dir.handle))?;
-    let gid = (above.mode & SET_GROUP_ID == 0).then_some(cx.caller.gid);
-    Ok(SetAttributes { uid: set.uid.or(Some(cx.caller.uid)), gid: set.gid.or(gid), ..*set })
+fn is_asked_as(mount: &Mount, caller: &Caller<'_>) -> bool {
+    matches!(mount.credentials(), Credentials::Sys { uid, .. } if *uid == caller.uid)
 }

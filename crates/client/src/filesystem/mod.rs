@@ -38,9 +38,9 @@ use opens::Opens;
 /// A call waits for the server on the thread that makes it, and the connections run on the runtime that was named. It must
 /// not be made on a thread that runs tasks: there it fails with an error that says so.
 ///
-/// **Who asks.** Every call goes to the server with the [`Credentials`](crate::Credentials) of the mount, whoever the caller is. For a
-/// caller with another number than theirs, [`FileSystem::access`] gives only what the permission bits give to the caller, too,
-/// and when the mount is the superuser's what is made is given to the caller.
+/// **Who asks.** When the mount is the superuser's, every call goes to the server as its caller's ([`Mount::acting_as`]), and what is done with an
+/// open file as that of who opened it. Any other mount keeps its own [`Credentials`](crate::Credentials); for a caller with another number than
+/// theirs, [`FileSystem::access`] gives only what the permission bits give to the caller, too.
 ///
 /// **Handles** are numbers, made from those of the server, so that the same file has the same number for every process that mounts it.
 /// The last [`RemoteFs::MAX_HANDLES`] files that were met are known by them, and those that are open; the number of

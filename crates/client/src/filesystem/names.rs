@@ -6,7 +6,7 @@ use super::handles::{Handles, NameIn};
 pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
-    let found = shared.wait(cx, shared.mount.find(&dir.handle, name))?;
+    let found = shared.wait(cx, shared.mount_for(cx).find(&dir.handle, name))?;
     shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))
 }
 
@@ -14,10 +14,10 @@ pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Res
 pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
     let known = shared.handles.find_dir(dir)?;
     if known.number == Handles::ROOT {
-        let attributes = shared.wait(cx, shared.mount.attributes(&known.handle))?;
+        let attributes = shared.wait(cx, shared.mount_for(cx).attributes(&known.handle))?;
         return Ok(Entry { handle: *dir, attributes });
     }
-    let found = shared.wait(cx, shared.mount.lookup_parent(&known.handle))?;
+    let found = shared.wait(cx, shared.mount_for(cx).lookup_parent(&known.handle))?;
     shared.entry(cx, &found, None)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Res
     if known.kind != FileKind::Symlink {
         return Err(Error::WrongKind);
     }
-    shared.wait(cx, shared.mount.link_target(&known.handle)).map(|target| target.to_vec())
+    shared.wait(cx, shared.mount_for(cx).link_target(&known.handle)).map(|target| target.to_vec())
 }
 
 impl Shared {

@@ -18,9 +18,10 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         FileKind::Directory => return Err(Error::IsDirectory),
         _ => return Err(Error::WrongKind),
     }
-    if let Some(file) = shared.opens.get(known.number, mode) {
+    let mount = shared.mount_for(cx);
+    if let Some(file) = shared.opens.get(known.number, mount.principal(), mode) {
         // What others wrote before they closed it is seen from here on (close-to-open consistency).
-        shared.wait(cx, shared.mount.attributes_at_open(&known.handle))?;
+        shared.wait(cx, mount.attributes_at_open(&known.handle))?;
         file.look_again();
         return Ok(file);
     }
@@ -48,7 +49,7 @@ fn open_for(shared: &Shared, cx: &Context<'_>, known: &Known, options: OpenOptio
     {
         return Ok(file);
     }
-    shared.wait(cx, shared.mount.open_handle(&known.handle, &options))
+    shared.wait(cx, shared.mount_for(cx).open_handle(&known.handle, &options))
 }
 
 /// Opens by the name that the file was met by last, as 4.0 wants it. `None` when the name is another file's now, or nobody's:
@@ -59,7 +60,7 @@ fn open_by_name(
     (known, at): (&Known, &NameIn),
     options: &OpenOptions,
 ) -> Result<Option<File>> {
-    match shared.wait_for(cx, shared.mount.open(&at.dir, &at.name, options))? {
+    match shared.wait_for(cx, shared.mount_for(cx).open(&at.dir, &at.name, options))? {
         Ok(file) if *file.handle() == known.handle => Ok(Some(file)),
         Ok(other) => {
             // What was opened by mistake is closed; that this fails harms nobody.

@@ -8,9 +8,11 @@ use vfs::{
     Seek, SetAttributes, Stability, Written,
 };
 
-use super::handles::{Known, NameIn, Number};
+use super::handles::{Known, Number};
 use super::late::LateError;
+use super::opens::Hidden;
 use super::{Shared, locks};
+use crate::credentials::Principal;
 use crate::{File, Mount};
 
 /// A file that is open. It is committed and closed when it is dropped, which waits for the server.
@@ -19,6 +21,8 @@ pub(super) struct RemoteFile {
     shared: Arc<Shared>,
     number: Number,
     mode: OpenMode,
+    /// Who opened it.
+    user: Arc<Principal>,
     /// Only dropping takes it out.
     file: Option<File>,
     late: Arc<LateError>,
@@ -29,7 +33,9 @@ impl RemoteFile {
     pub(super) fn new(shared: &Arc<Shared>, known: Known, (mode, file): (OpenMode, File)) -> Arc<RemoteFile> {
         shared.handles.pin(&known);
         let late = shared.opens.begin(known.number);
-        Arc::new(RemoteFile { shared: Arc::clone(shared), number: known.number, mode, file: Some(file), late })
+        let user = Arc::clone(file.mount().principal());
+        let number = known.number;
+        Arc::new(RemoteFile { shared: Arc::clone(shared), number, mode, user, file: Some(file), late })
     }
 
     pub(super) fn number(&self) -> Number {
@@ -38,6 +44,10 @@ impl RemoteFile {
 
     pub(super) fn mode(&self) -> OpenMode {
         self.mode
+    }
+
+    pub(super) fn user(&self) -> &Arc<Principal> {
+        &self.user
     }
 
     /// Sets attributes by the right to write that the open file has. What was written before is sent before: it would give the
@@ -50,7 +60,7 @@ impl RemoteFile {
             self.shared.wait(cx, file.set_len(size_bytes))?;
         }
         let attributes = match rest.is_empty() {
-            true => self.shared.wait(cx, self.shared.mount.attributes(file.handle())),
+            true => self.shared.wait(cx, file.mount().attributes(file.handle())),
             false => self.shared.wait(cx, file.setattr(&rest)),
         };
         self.shared.visible(self.number, attributes)
@@ -58,7 +68,7 @@ impl RemoteFile {
 
     /// Has the server carry out what was written here, so that it knows how long the file is and when it was changed. Whoever asks for
     /// attributes is not told that this failed.
-    fn send_changes(&self, cx: &Context<'_>) -> Result<()> {
+    pub(super) fn send_changes(&self, cx: &Context<'_>) -> Result<()> {
         if self.mode == OpenMode::Write {
             let sent = self.shared.wait_for(cx, self.file()?.flush())?;
             self.late.keep(sent.map_err(super::status::neutral));
@@ -171,7 +181,7 @@ impl OpenFile for RemoteFile {
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
         self.send_changes(cx)?;
         let file = self.file()?;
-        let attributes = self.shared.wait(cx, self.shared.mount.attributes(file.handle()));
+        let attributes = self.shared.wait(cx, file.mount().attributes(file.handle()));
         self.shared.visible(self.number, attributes)
     }
 }
@@ -187,13 +197,13 @@ impl Drop for RemoteFile {
 
 /// Commits and closes a file, and removes the name that was kept for it. Nobody waits for errors here any more: who wants them calls
 /// [`OpenFile::sync`] before.
-async fn close(mount: Mount, file: File, hidden: Option<NameIn>) {
+async fn close(mount: Mount, file: File, hidden: Option<Hidden>) {
     let server = mount.server();
     if let Err(error) = file.close().await {
         tracing::warn!(server, %error, "cannot close a file; what was written to it and never synced may be lost");
     }
-    if let Some(NameIn { dir, name }) = hidden
-        && let Err(error) = mount.remove(&dir, &name).await
+    if let Some(hidden) = hidden
+        && let Err(error) = hidden.remove().await
     {
         tracing::debug!(server, %error, "cannot remove the name of a file that was removed while it was open");
     }

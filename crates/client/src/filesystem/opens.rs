@@ -1,4 +1,4 @@
-//! The files that are open, each once for reading and once for writing.
+//! The files that are open, each once for reading and once for writing by each user.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -8,6 +8,8 @@ use vfs::{OpenFile, OpenMode};
 use super::handles::{NameIn, Number};
 use super::late::LateError;
 use super::open_file::RemoteFile;
+use crate::Mount;
+use crate::credentials::Principal;
 
 /// The most files that were just made and are kept open for whoever opens them next.
 const MAX_NEW: usize = 32;
@@ -31,13 +33,34 @@ struct New {
 
 #[derive(Debug, Default)]
 struct Slot {
-    read: Weak<RemoteFile>,
-    write: Weak<RemoteFile>,
+    shared: Vec<Shareable>,
     /// How many there are, of which others may have taken the places above.
     count: usize,
     /// The name that is to be removed when nobody has the file open any more.
-    hidden: Option<NameIn>,
+    hidden: Option<Hidden>,
     late: Arc<LateError>,
+}
+
+/// A file that whoever has the same rights may share.
+#[derive(Debug)]
+struct Shareable {
+    user: Arc<Principal>,
+    mode: OpenMode,
+    file: Weak<RemoteFile>,
+}
+
+/// The name of a file that was removed while it was open.
+#[derive(Debug)]
+pub(super) struct Hidden {
+    pub(super) name: NameIn,
+    /// The mount as it was used by who removed the file.
+    pub(super) mount: Mount,
+}
+
+impl Hidden {
+    pub(super) async fn remove(&self) -> crate::Result<()> {
+        self.mount.remove(&self.name.dir, &self.name.name).await
+    }
 }
 
 impl Opens {
@@ -50,30 +73,32 @@ impl Opens {
     }
 
     /// Counts a file that is closed. Whoever closes the last one gets the name that is to be removed.
-    pub(super) fn end(&self, number: Number) -> Option<NameIn> {
+    pub(super) fn end(&self, number: Number) -> Option<Hidden> {
         let mut table = self.lock();
         let slot = table.files.get_mut(&number)?;
         slot.count = slot.count.saturating_sub(1);
         if slot.count > 0 { None } else { table.files.remove(&number)?.hidden }
     }
 
-    /// Lets others share a file.
+    /// Lets the same user share a file.
     pub(super) fn insert(&self, file: &Arc<RemoteFile>) {
+        let (user, mode) = (Arc::clone(file.user()), file.mode());
         let mut table = self.lock();
         let Some(slot) = table.files.get_mut(&file.number()) else { return };
-        match file.mode() {
-            OpenMode::Read => slot.read = Arc::downgrade(file),
-            OpenMode::Write => slot.write = Arc::downgrade(file),
-        }
+        slot.shared.retain(|other| other.file.strong_count() > 0 && (&other.user, other.mode) != (&user, mode));
+        slot.shared.push(Shareable { user, mode, file: Arc::downgrade(file) });
     }
 
-    /// A file that is open for `mode`, if there is one. One that was just made is handed over.
-    pub(super) fn get(&self, number: Number, mode: OpenMode) -> Option<Arc<RemoteFile>> {
+    /// A file that this user has open for `mode`, if there is one. One that was just made is handed over.
+    pub(super) fn get(&self, number: Number, user: &Arc<Principal>, mode: OpenMode) -> Option<Arc<RemoteFile>> {
         let mut table = self.lock();
         let slot = table.files.get(&number)?;
-        let file = slot.write.upgrade();
-        let file = if mode == OpenMode::Read { file.or_else(|| slot.read.upgrade()) } else { file };
-        let made = table.take_new(number);
+        let file = slot.find(|file| file.user == *user && file.mode == OpenMode::Write);
+        let file = match mode {
+            OpenMode::Read => file.or_else(|| slot.find(|file| file.user == *user)),
+            OpenMode::Write => file,
+        };
+        let made = table.take_new_where(|new| new.file.number() == number && new.file.user() == user);
         drop(table);
         // What was kept is dropped here, without the lock, and is not the last one.
         drop(made);
@@ -82,7 +107,7 @@ impl Opens {
 
     /// A file that is open for writing, if it is.
     pub(super) fn writer(&self, number: Number) -> Option<Arc<RemoteFile>> {
-        self.lock().files.get(&number)?.write.upgrade()
+        self.lock().files.get(&number)?.find(|file| file.mode == OpenMode::Write)
     }
 
     /// Keeps a file that was just made open, so that whoever made it can write it whatever its mode is.
@@ -97,7 +122,7 @@ impl Opens {
 
     /// Closes a file that was made and that nobody has opened since.
     pub(super) fn let_go_of_new(&self, number: Number) {
-        let made = self.lock().take_new(number);
+        let made = self.lock().take_new_where(|new| new.file.number() == number);
         drop(made);
     }
 
@@ -125,7 +150,7 @@ impl Opens {
     }
 
     /// Has a name removed when nobody has the file open any more. When that is so already the name comes back.
-    pub(super) fn hide(&self, number: Number, name: NameIn) -> Option<NameIn> {
+    pub(super) fn hide(&self, number: Number, name: Hidden) -> Option<Hidden> {
         match self.lock().files.get_mut(&number) {
             Some(slot) => slot.hidden.replace(name),
             None => Some(name),
@@ -135,9 +160,8 @@ impl Opens {
     /// The open file that `file` is, if it is one of these.
     pub(super) fn own(&self, file: &dyn OpenFile) -> Option<Arc<RemoteFile>> {
         let table = self.lock();
-        let is_it = |weak: &&Weak<RemoteFile>| std::ptr::addr_eq(weak.as_ptr(), std::ptr::from_ref(file));
-        let found = table.files.values().flat_map(|slot| [&slot.read, &slot.write]).find(is_it);
-        found.and_then(Weak::upgrade)
+        let is_it = |shared: &Shareable| std::ptr::addr_eq(shared.file.as_ptr(), std::ptr::from_ref(file));
+        table.files.values().find_map(|slot| slot.find(is_it))
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -145,12 +169,15 @@ impl Opens {
     }
 }
 
+impl Slot {
+    /// The first file that is meant and still there.
+    fn find(&self, is_meant: impl Fn(&Shareable) -> bool) -> Option<Arc<RemoteFile>> {
+        self.shared.iter().filter(|file| is_meant(file)).find_map(|file| file.file.upgrade())
+    }
+}
+
 impl Table {
     /// Takes out a file that was just made, or was found by several who would have made it.
-    fn take_new(&mut self, number: Number) -> Vec<New> {
-        self.take_new_where(|new| new.file.number() == number)
-    }
-
     fn take_new_where(&mut self, is_taken: impl Fn(&New) -> bool) -> Vec<New> {
         let (taken, others): (Vec<New>, Vec<New>) = self.new.drain(..).partition(is_taken);
         self.new = others.into();

@@ -43,7 +43,8 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, D
     if shared.mount.version() == Version::V2 && u32::try_from(after).is_err() {
         return Err(Error::BadCookie);
     }
-    let page = shared.wait(cx, shared.mount.page(&dir.handle, DirPosition { cookie: after, verifier }, detail))?;
+    let page =
+        shared.wait(cx, shared.mount_for(cx).page(&dir.handle, DirPosition { cookie: after, verifier }, detail))?;
     shared.handles.set_verifier(dir.number, page.next.verifier);
     Ok(page)
 }

@@ -7,6 +7,7 @@ use vfs::{Context, Entry, FileKind, Place, Result};
 
 use super::Shared;
 use super::handles::{Known, NameIn};
+use super::opens::Hidden;
 use crate::Handle;
 
 /// Removes a name that is not a directory's. The file is looked at first where one that is open may be lost.
@@ -18,7 +19,7 @@ pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, s
     {
         return hide(shared, cx, (&dir, name), &victim);
     }
-    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount.remove(&dir.handle, name)))
+    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, name)))
 }
 
 /// The file that would be lost with its name though somebody has it open.
@@ -31,7 +32,7 @@ pub(super) fn open_victim(
     let (victim, attributes) = match seen {
         Some(seen) => (shared.handles.find(&seen.handle)?, seen.attributes),
         None => {
-            let found = shared.wait(cx, shared.mount.find(&dir.handle, name))?;
+            let found = shared.wait(cx, shared.mount_for(cx).find(&dir.handle, name))?;
             (shared.handles.meet(&found, Some(NameIn::new(dir.handle, name)))?, found.attributes)
         }
     };
@@ -45,7 +46,9 @@ pub(super) fn open_victim(
 /// Gives a file that is open a name that nobody looks for, which is removed when the file is closed.
 fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim: &Known) -> Result<()> {
     let hidden = hidden_name(shared);
-    shared.lose_name((dir, name), || shared.wait(cx, shared.mount.rename(&dir.handle, name, &dir.handle, &hidden)))?;
+    shared.lose_name((dir, name), || {
+        shared.wait(cx, shared.mount_for(cx).rename(&dir.handle, name, &dir.handle, &hidden))
+    })?;
     remove_at_close(shared, cx, dir, (victim, hidden))
 }
 
@@ -56,8 +59,9 @@ pub(super) fn remove_at_close(
     dir: &Known,
     (victim, hidden): (&Known, Vec<u8>),
 ) -> Result<()> {
-    match shared.opens.hide(victim.number, NameIn::new(dir.handle, &hidden)) {
-        Some(left) => shared.wait(cx, shared.mount.remove(&left.dir, &left.name)),
+    let hidden = Hidden { name: NameIn::new(dir.handle, &hidden), mount: shared.mount_for(cx) };
+    match shared.opens.hide(victim.number, hidden) {
+        Some(left) => shared.wait(cx, left.remove()),
         None => Ok(()),
     }
 }
@@ -72,7 +76,7 @@ pub(super) fn hidden_name(shared: &Shared) -> Vec<u8> {
 pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
-    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount.rmdir(&dir.handle, name)))
+    shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).rmdir(&dir.handle, name)))
 }
 
 impl Shared {

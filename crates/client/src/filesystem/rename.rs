@@ -15,14 +15,14 @@ pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to
         false => keep_victim(shared, cx, (&from_dir, from_name), (&to_dir, to_name))?,
     };
     let renamed = shared.move_name((&from_dir, from_name), (&to_dir, to_name), || {
-        shared.wait(cx, shared.mount.rename(&from_dir.handle, from_name, &to_dir.handle, to_name))
+        shared.wait(cx, shared.mount_for(cx).rename(&from_dir.handle, from_name, &to_dir.handle, to_name))
     });
     match hidden {
         None => renamed,
         Some((victim, hidden)) if renamed.is_ok() => remove_at_close(shared, cx, &to_dir, (&victim, hidden)),
         Some((_, hidden)) => {
             // Nothing was lost, and the further name is not needed.
-            let _ = shared.wait(cx, shared.mount.remove(&to_dir.handle, &hidden));
+            let _ = shared.wait(cx, shared.mount_for(cx).remove(&to_dir.handle, &hidden));
             renamed
         }
     }
@@ -40,16 +40,16 @@ fn keep_victim(
         Ok(None) | Err(Error::NoEntry | Error::NotDirectory) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let moved = shared.wait(cx, shared.mount.find(&from_dir.handle, from_name))?;
+    let moved = shared.wait(cx, shared.mount_for(cx).find(&from_dir.handle, from_name))?;
     if moved.handle == victim.handle {
         return Ok(None);
     }
     let hidden = hidden_name(shared);
-    match shared.wait(cx, shared.mount.link(&victim.handle, &to_dir.handle, &hidden)) {
+    match shared.wait(cx, shared.mount_for(cx).link(&victim.handle, &to_dir.handle, &hidden)) {
         Ok(()) => Ok(Some((victim, hidden))),
         // Without further names it is moved away, and for a moment there is nothing of that name.
         Err(Error::NotSupported) => {
-            shared.wait(cx, shared.mount.rename(&to_dir.handle, to_name, &to_dir.handle, &hidden))?;
+            shared.wait(cx, shared.mount_for(cx).rename(&to_dir.handle, to_name, &to_dir.handle, &hidden))?;
             Ok(Some((victim, hidden)))
         }
         Err(error) => Err(error),

@@ -5,7 +5,7 @@ use crate::Version;
 
 pub(super) fn space(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Space> {
     let known = shared.handles.find(node)?;
-    shared.wait(cx, shared.mount.fsstat(&known.handle))
+    shared.wait(cx, shared.mount_for(cx).fsstat(&known.handle))
 }
 
 /// What the server said when it was mounted, and what it says of names when it is first asked.

@@ -46,7 +46,7 @@ impl Mount {
 
     /// The attributes of a file that nobody else changes without this client's being asked, however old they are.
     fn delegated_attributes(&self, file: &Handle) -> Option<Attributes> {
-        self.0.v4.as_ref()?.has_delegation(file)?;
+        self.1.v4.as_ref()?.has_delegation(file)?;
         self.caches().attributes.last(file)
     }
 
@@ -56,6 +56,7 @@ impl Mount {
     /// # Errors
     /// [`Status::NoEntry`], and whatever else the server says.
     pub async fn find(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
+        self.judge(dir, |rights| rights.contains(Rights::LOOKUP)).await?;
         let version = DirVersion::of(&self.attributes(dir).await?);
         let place = Place { dir, name };
         let cached = self.caches().names.look(place, version);
@@ -96,21 +97,34 @@ impl Mount {
     /// What the server says.
     pub async fn rights(&self, file: &Handle, wanted: Rights) -> Result<Rights> {
         let state = FileState::of(&self.attributes(file).await?);
-        let cached = self.caches().access.look(file, state);
+        let (access, user) = (&self.caches().access, self.principal());
+        let cached = access.look(file, user, state);
         self.0.cache_recorder.access.look(cached.is_some());
         let rights = match cached {
             Some(rights) => rights,
             None => {
-                let look = || self.caches().access.look(file, state).map(Ok);
-                self.caches().questions.ask(Question::Rights(*file), self.ask_rights(file, state), look).await?
+                let look = || access.look(file, user, state).map(Ok);
+                let question = Question::Rights(*file, Arc::clone(user));
+                self.caches().questions.ask(question, self.ask_rights(file, state), look).await?
             }
         };
         Ok(rights & wanted)
     }
 
+    /// Has the server judge where memory might tell a user what another one has asked for.
+    ///
+    /// # Errors
+    /// [`Status::AccessDenied`] unless the user's rights to the file suffice; what else the server says.
+    pub(crate) async fn judge(&self, file: &Handle, suffice: impl FnOnce(Rights) -> bool) -> Result<()> {
+        if !self.0.users.are_several() || suffice(self.rights(file, Rights::ALL).await?) {
+            return Ok(());
+        }
+        Err(self.error("ACCESS", Reason::Status(Status::AccessDenied)))
+    }
+
     async fn ask_rights(&self, file: &Handle, state: FileState) -> Result<Rights> {
         let rights = self.access(file, Rights::ALL).await?;
-        self.caches().access.learn(file, state, rights);
+        self.caches().access.learn(file, self.principal(), (state, rights));
         Ok(rights)
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use rpc::Rejection;
 
-use super::{Mount, Mounted, OtherPrograms, Sizes};
+use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
 use crate::cache::Caches;
 use crate::nlm::{Nlm, has_lock_manager};
 use crate::rpcbind::{self, Query};
@@ -48,7 +48,7 @@ impl Mount {
     /// What the server says, which can be ignored.
     pub async fn unmount(self) -> Result<()> {
         self.blocks().finish().await;
-        if let Some(client) = &self.0.v4 {
+        if let Some(client) = &self.1.v4 {
             return client.clone().close().await;
         }
         let address = self.connection().address().ip();
@@ -121,18 +121,18 @@ pub(super) struct Found {
 
 impl Mounted {
     /// Chooses the sizes, and puts all together.
-    pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Arc<Mounted>> {
+    pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Mount> {
         let Found { connections, options, other_programs, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
         let (turn, server) = (AtomicUsize::new(0), Arc::clone(server));
+        let own = User::new(connections, v4);
         let (caches, cache_recorder) = (Caches::new(&options.caching, sizes), Arc::default());
         let has_readdirplus = options.version != Version::V2;
         caches.attributes.learn(caches.attributes.ask(), &root.handle, &root.attributes);
         let has_read_plus = AtomicBool::new(options.uses_read_plus && options.version == Version::V4_2);
         let mounted = Arc::new(Mounted {
-            connections,
+            users: Users::new(Arc::clone(&own)),
             turn,
-            v4,
             options,
             server,
             export,
@@ -149,8 +149,8 @@ impl Mounted {
             nlm: Nlm::default(),
             is_without_seek: AtomicBool::new(false),
         });
-        mounted.v4.iter().for_each(|client| client.set_mounted(&mounted));
-        Ok(mounted)
+        own.v4.iter().for_each(|client| client.set_mounted(&mounted));
+        Ok(Mount(mounted, own))
     }
 }
 
@@ -173,7 +173,7 @@ impl Dialer<'_> {
         };
         let (options, root) = (self.options.clone(), Entry { handle: root, attributes });
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
-        Ok(Mount(Mounted::new(self.server, found, None)?))
+        Mounted::new(self.server, found, None)
     }
 
     async fn connect_all(&self, port: u16) -> Result<Box<[Connection]>> {

@@ -23,7 +23,7 @@ impl Dialer<'_> {
         let connections = client.connections().into();
         let options = self.options.clone();
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
-        Ok(Mount(Mounted::new(self.server, found, Some(client))?))
+        Mounted::new(self.server, found, Some(client))
     }
 }
 

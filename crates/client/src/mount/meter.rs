@@ -43,9 +43,9 @@ impl Meter {
 impl Mount {
     /// What reads the statistics of this mount, also when it is gone.
     pub fn meter(&self) -> Meter {
-        let connections = self.0.connections.iter().map(crate::Connection::observed).collect();
+        let connections = self.connections().iter().map(crate::Connection::observed).collect();
         let (caches, other_programs) = (Arc::clone(&self.0.cache_recorder), Arc::clone(&self.0.other_programs));
-        let holdings = self.0.v4.as_ref().map(v4::Client::holdings);
+        let holdings = self.1.v4.as_ref().map(v4::Client::holdings);
         Meter { connections, caches, other_programs, holdings }
     }
 

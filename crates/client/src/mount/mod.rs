@@ -11,6 +11,7 @@ mod other_programs;
 mod page;
 mod path;
 mod sizes;
+mod users;
 mod xattrs;
 
 use std::sync::Arc;
@@ -27,8 +28,9 @@ use other_programs::OtherPrograms;
 pub use path::Follow;
 pub(crate) use path::{Source, Walk};
 pub use sizes::Sizes;
+pub(crate) use users::{User, Users};
 
-/// A mounted export. Clones share its connections.
+/// A mounted export, and who makes calls of it. Clones share its connections.
 ///
 /// Operations are named as in the RFCs and take handles; [`Mount::walk`] makes a handle of a path. Any number of them may
 /// run at once, and one whose future is dropped is forgotten.
@@ -47,14 +49,12 @@ pub use sizes::Sizes;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Mount(pub(crate) Arc<Mounted>);
+pub struct Mount(pub(crate) Arc<Mounted>, Arc<User>);
 
 #[derive(Debug)]
 pub(crate) struct Mounted {
-    connections: Box<[Connection]>,
+    users: Users,
     turn: AtomicUsize,
-    /// What NFSv4 needs beside connections.
-    v4: Option<v4::Client>,
     options: Options,
     server: Arc<str>,
     export: Vec<u8>,
@@ -120,18 +120,18 @@ impl Mount {
 
     /// All connections, for calls that are not here (`connection.call::<nfs3::Getattr>(&arguments)`).
     pub fn connections(&self) -> &[Connection] {
-        &self.0.connections
+        &self.1.connections
     }
 
     /// The connection whose turn it is.
     pub fn connection(&self) -> &Connection {
-        Connection::next_of(&self.0.connections, &self.0.turn)
+        Connection::next_of(&self.1.connections, &self.0.turn)
     }
 
     /// What all connections counted so far.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
-        self.0.connections.iter().for_each(|connection| sum += connection.counters());
+        self.connections().iter().for_each(|connection| sum += connection.counters());
         sum
     }
 
@@ -151,7 +151,7 @@ impl Mount {
 
     /// The client of NFSv4, which only its mounts have.
     pub(crate) fn v4(&self) -> Result<&v4::Client> {
-        self.0.v4.as_ref().ok_or_else(|| self.error("COMPOUND", Reason::NotInVersion(self.version())))
+        self.1.v4.as_ref().ok_or_else(|| self.error("COMPOUND", Reason::NotInVersion(self.version())))
     }
 
     /// Whether both are clones of one mount, so that files of both can stand in one call.

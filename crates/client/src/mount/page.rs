@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use super::Mount;
 use crate::cache::{DirVersion, KeptPart, Part, Place, Question};
 use crate::types::{DirPosition, Page};
-use crate::{Detail, DirEntry, Entry, Handle, Result, Status};
+use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
 
 impl Mount {
     /// A part of a directory, from memory while the directory is believed not to have changed, with as much as is asked for.
     pub(crate) async fn page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
+        self.judge(dir, |rights| rights.contains(Rights::READ)).await?;
         let version = DirVersion::of(&self.attributes(dir).await?);
         let part = Part { dir, version, from, detail };
         let recorder = &self.0.cache_recorder;

@@ -1,9 +1,11 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proto::nlm::{Null, V1, V3, V4};
 
 use super::call::{Answer, Question, ask};
+use crate::credentials::Principal;
 use crate::{Connection, Error, Mount, Reason, Result, Version};
 
 /// How long it is waited before a lock manager that is gone is looked for again: at first, and at most.
@@ -20,6 +22,12 @@ pub(super) struct Link {
     pub(super) version: u32,
     /// How many were found before.
     number: u64,
+}
+
+impl Link {
+    fn acting_as(self, principal: &Arc<Principal>) -> Link {
+        Link { connection: self.connection.acting_as(principal), ..self }
+    }
 }
 
 impl Mount {
@@ -40,7 +48,7 @@ impl Mount {
 
     async fn ask_locks_once(&self, question: &Question<'_>) -> Result<Answer> {
         let (link, answer) = loop {
-            let link = self.lock_link().await?;
+            let link = self.lock_link().await?.acting_as(self.principal());
             tokio::select! {
                 answer = ask(&link, question) => break (link, answer),
                 // It is asked once more, which locks and unlocks nothing else than before.

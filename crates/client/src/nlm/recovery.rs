@@ -30,7 +30,7 @@ async fn run(mounted: Weak<Mounted>, losses: u64) {
     let (mut seen, mut last_probe) = (Some(losses), Instant::now());
     loop {
         tokio::time::sleep(LOOK_PERIOD).await;
-        let Some(mount) = mounted.upgrade().map(Mount) else { return };
+        let Some(mount) = mounted.upgrade().map(Mount::of) else { return };
         let owners = mount.0.nlm.watched();
         if owners.is_empty() {
             return;

@@ -8,7 +8,7 @@ use crate::{Credentials, Handle, Result, Rights};
 /// otherwise when it comes to it, above all to a superuser.
 pub(crate) async fn access(connection: &Connection, file: &Handle, wanted: Rights) -> Result<Rights> {
     let attributes = getattr(connection, file).await?;
-    let allowed = match connection.credentials() {
+    let allowed = match connection.principal().credentials() {
         Credentials::Sys { uid, gid, groups } => {
             permission::by_mode(&attributes, &Caller { uid: *uid, gid: *gid, groups })
         }

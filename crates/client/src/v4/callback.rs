@@ -47,7 +47,7 @@ impl Callbacks {
 /// stream of it only when that is bound to the session like the first (RFC 8881 §2.10.3.1).
 pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) {
     while let Some(event) = calls.next().await {
-        let Some(client) = client.upgrade().map(Client) else { return };
+        let Some(client) = client.upgrade().map(Client::of) else { return };
         match event {
             BackEvent::Replaced => client.bind_stream(number),
             BackEvent::Call(message) => {

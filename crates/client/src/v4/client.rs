@@ -20,6 +20,7 @@ use super::watch::Watch;
 use super::wire::Wire;
 use crate::connection::Connection;
 use crate::core::{Failure, Transport};
+use crate::credentials::Principal;
 use crate::mount::Mounted;
 use crate::{Error, Lie, Options, Reason, Result, Version};
 
@@ -28,7 +29,7 @@ const MAX_ATTEMPTS: u32 = 16;
 /// How long a server that is not ready for a slot is left alone.
 const SLOT_PAUSE: Duration = Duration::from_millis(20);
 
-/// A client of an NFSv4 server: its name there, its session, and what it has open. Clones share it.
+/// A client of an NFSv4 server: its name there, its session, and what it has open; and who makes calls. Clones share it.
 ///
 /// From 4.1 on every request is carried out exactly once, however often the connection is lost (RFC 8881 §2.10.6). When the
 /// server restarts, or forgets the session, a new one is made and everything that is open is reclaimed, while calls wait.
@@ -46,13 +47,14 @@ const SLOT_PAUSE: Duration = Duration::from_millis(20);
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct Client(pub(super) Arc<Inner>);
+pub struct Client(pub(super) Arc<Inner>, Arc<[Connection]>);
 
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) server: Arc<str>,
     pub(super) minor: MinorVersion,
-    pub(super) connections: Box<[Connection]>,
+    /// As the client itself uses them, for what is about its name, its session and its lease (RFC 8881 §2.10.8.3).
+    pub(super) connections: Arc<[Connection]>,
     turn: AtomicUsize,
     pub(super) identity: Identity,
     session: RwLock<Arc<Session>>,
@@ -126,9 +128,31 @@ impl Client {
             is_hard: options.is_hard,
             mounted: OnceLock::new(),
         };
-        let client = Client(Arc::new(inner));
+        let client = Client::of(Arc::new(inner));
         client.begin().await?;
         Ok(client)
+    }
+
+    /// The client, on which nobody else acts.
+    pub(super) fn of(inner: Arc<Inner>) -> Client {
+        let connections = Arc::clone(&inner.connections);
+        Client(inner, connections)
+    }
+
+    /// The same client, on which nobody else acts.
+    pub(super) fn own(&self) -> Client {
+        Client::of(Arc::clone(&self.0))
+    }
+
+    /// The same client, on which requests are made as somebody else.
+    pub(crate) fn acting_as(&self, principal: &Arc<Principal>) -> Client {
+        let connections = self.0.connections.iter().map(|connection| connection.acting_as(principal)).collect();
+        Client(Arc::clone(&self.0), connections)
+    }
+
+    /// Who makes requests.
+    pub(super) fn principal(&self) -> &Arc<Principal> {
+        self.1[0].principal()
     }
 
     /// The minor version.
@@ -148,11 +172,11 @@ impl Client {
 
     /// The connections, which share the session.
     pub(crate) fn connections(&self) -> &[Connection] {
-        &self.0.connections
+        &self.1
     }
 
     pub(super) fn connection(&self) -> &Connection {
-        Connection::next_of(&self.0.connections, &self.0.turn)
+        Connection::next_of(&self.1, &self.0.turn)
     }
 
     pub(super) fn wire<'a>(&self, connection: &'a Connection) -> Wire<'a> {

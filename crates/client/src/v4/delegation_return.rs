@@ -99,9 +99,9 @@ impl Client {
             file.claim(session, delegation.stateid).await?;
         }
         drop(recovery);
-        let mut patience = Patience::new(self.0.is_hard);
+        let (mut patience, holder) = (Patience::new(self.0.is_hard), self.acting_as(&delegation.user));
         loop {
-            match delegreturn(self, Some(session), &delegation.handle, delegation.stateid).await {
+            match delegreturn(&holder, Some(session), &delegation.handle, delegation.stateid).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
                 // What the server does not know it has back already.
                 Err(error) if error.status().is_some() && !is_session_lost(&error) => return Ok(()),

@@ -14,6 +14,7 @@ use proto::nfs4::{DelegationType, SHARE_ACCESS_READ, Stateid};
 use super::open::Target;
 use crate::Handle;
 use crate::cache::Order;
+use crate::credentials::Principal;
 
 /// The most delegations that are held; what was used longest ago is returned for a new one.
 const MAX_DELEGATIONS: usize = 4096;
@@ -57,10 +58,12 @@ struct Table {
 }
 
 /// What an OPEN came with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) kind: Kind,
     pub(super) stateid: Stateid,
+    /// Who opened the file.
+    pub(super) user: Arc<Principal>,
     /// What the server let the file be opened for.
     pub(super) access: u32,
     /// The file's change attribute then.
@@ -73,6 +76,8 @@ pub(super) struct Delegation {
     pub(super) handle: Handle,
     pub(super) kind: Kind,
     pub(super) stateid: Stateid,
+    /// Who opened it: what the server lets this user do it may not let another one.
+    pub(super) user: Arc<Principal>,
     /// The file's change attribute when it was delegated.
     pub(super) change: u64,
     /// The name by which it was found, and its directory.
@@ -110,6 +115,7 @@ impl Delegations {
             handle: *file,
             kind: grant.kind,
             stateid: grant.stateid,
+            user: Arc::clone(&grant.user),
             change: grant.change,
             name: name.clone(),
             allowed: AtomicU32::new(grant.access),
@@ -167,9 +173,9 @@ impl Delegations {
         }
     }
 
-    /// Notes what else the server let a file be opened for.
-    pub(super) fn allow(&self, file: &Handle, access: u32) {
-        if let Some(delegation) = self.held(file) {
+    /// Notes what else the server let a user open a file for.
+    pub(super) fn allow(&self, file: &Handle, user: &Arc<Principal>, access: u32) {
+        if let Some(delegation) = self.held(file).filter(|delegation| delegation.user == *user) {
             delegation.allowed.fetch_or(access, Ordering::Relaxed);
         }
     }
@@ -275,6 +281,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Credentials;
     use proto::nfs4::{SHARE_ACCESS_BOTH, SHARE_ACCESS_WRITE};
 
     const LEASE: Duration = Duration::from_secs(90);
@@ -294,7 +301,8 @@ mod tests {
     }
 
     fn grant(number: u32) -> Grant {
-        Grant { kind: Kind::Read, stateid: stateid(number), access: SHARE_ACCESS_READ, change: 0 }
+        let user = Principal::new(&Credentials::None);
+        Grant { kind: Kind::Read, stateid: stateid(number), user, access: SHARE_ACCESS_READ, change: 0 }
     }
 
     fn granted() -> Delegations {
@@ -360,12 +368,15 @@ mod tests {
         let replaced = delegations.grant(&write, &handle(1), None);
         assert_eq!(replaced.iter().map(|one| one.stateid).collect::<Vec<_>>(), [stateid(1)]);
         assert!(delegations.to_open(&file, SHARE_ACCESS_BOTH).is_some());
-        delegations.grant(&Grant { access: SHARE_ACCESS_WRITE, ..write }, &handle(1), None);
+        delegations.grant(&Grant { access: SHARE_ACCESS_WRITE, ..write.clone() }, &handle(1), None);
         assert!(delegations.to_open(&file, SHARE_ACCESS_READ).is_none());
-        delegations.allow(&handle(1), SHARE_ACCESS_READ);
+        let other = Credentials::Sys { uid: 1, gid: 1, groups: Vec::new() };
+        delegations.allow(&handle(1), &Principal::new(&other), SHARE_ACCESS_READ);
+        assert!(delegations.to_open(&file, SHARE_ACCESS_READ).is_none(), "that was for somebody else");
+        delegations.allow(&handle(1), &write.user, SHARE_ACCESS_READ);
         assert!(delegations.to_open(&file, SHARE_ACCESS_BOTH).is_some());
         delegations.ask_before_opening(&handle(1));
-        delegations.allow(&handle(1), SHARE_ACCESS_BOTH);
+        delegations.allow(&handle(1), &write.user, SHARE_ACCESS_BOTH);
         assert!(delegations.to_open(&file, SHARE_ACCESS_READ).is_none(), "the answer may be older than the change");
         assert!(delegations.for_writing(&handle(1)).is_some());
         assert!(delegations.grant(&write, &handle(1), None).is_empty(), "it is the same one");

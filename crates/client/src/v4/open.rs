@@ -80,7 +80,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
             file.open_at_server().await?;
         }
     }
-    let mut owner = client.0.opens.take_owner();
+    let mut owner = client.0.opens.take_owner(client.principal());
     let (mut patience, mut repairs) = (Patience::new(client.0.is_hard), 0);
     loop {
         let session = client.session();
@@ -205,7 +205,8 @@ pub(super) async fn settle(
     let wanted = granting.change.filter(|_| client.takes_delegations(kind));
     match (delegation, wanted) {
         (Some((kind, stateid, is_recalled)), Some(change)) => {
-            let grant = Grant { kind, stateid, access: granting.access, change };
+            let user = Arc::clone(client.principal());
+            let grant = Grant { kind, stateid, user, access: granting.access, change };
             client.give_back_soon(client.0.delegations.grant(&grant, handle, granting.target));
             if is_recalled {
                 client.recall(handle, stateid);
@@ -216,7 +217,7 @@ pub(super) async fn settle(
             Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
             other => other?,
         },
-        (None, Some(_)) => client.0.delegations.allow(handle, granting.access),
+        (None, Some(_)) => client.0.delegations.allow(handle, client.principal(), granting.access),
         (None, None) => {}
     }
     if ok.flags & RESULT_CONFIRM != 0 && client.minor_version() == MinorVersion::V0 {
@@ -249,9 +250,10 @@ impl Client {
             return None;
         }
         let delegations = &self.0.delegations;
-        let delegation = delegations.to_open(target, share.access)?;
+        let delegation =
+            delegations.to_open(target, share.access).filter(|delegation| delegation.user == *self.principal())?;
         let opening = Opening { target: Target::File(delegation.handle), share, create: None };
-        let file = OpenFile::delegated(self.clone(), &delegation, &opening, self.0.opens.take_owner());
+        let file = OpenFile::delegated(self.clone(), &delegation, &opening, self.0.opens.take_owner(self.principal()));
         // Whoever takes it to return it, or keeps others out, looks for such files afterwards, so that this one is seen by one of
         // both.
         let is_it = delegations.is_held(&delegation) && !self.0.opens.are_excluding();

@@ -8,6 +8,7 @@ use proto::nfs4::SHARE_DENY_NONE;
 
 use super::open_file::{OpenFile, Share};
 use super::owner::Owner;
+use crate::credentials::Principal;
 
 /// The most owners that wait to be used again.
 const MAX_IDLE_OWNERS: usize = 1024;
@@ -50,14 +51,14 @@ impl Drop for Excluding {
 }
 
 impl Opens {
-    /// An owner who has nothing open.
-    pub(super) fn take_owner(&self) -> Owner {
+    /// An owner of this user's who has nothing open.
+    pub(super) fn take_owner(&self, principal: &Arc<Principal>) -> Owner {
         let mut table = self.lock();
-        if let Some(owner) = table.idle.pop() {
-            return owner;
+        if let Some(place) = table.idle.iter().rposition(|owner| owner.principal == *principal) {
+            return table.idle.swap_remove(place);
         }
         table.last_number += 1;
-        Owner::new(table.last_number)
+        Owner::new(table.last_number, principal)
     }
 
     /// Gives back an owner who has nothing open any more.

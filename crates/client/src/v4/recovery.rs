@@ -127,7 +127,8 @@ impl Client {
         self.give_back_all().await;
         let session = self.session();
         let Some(channel) = &session.channel else { return Ok(()) };
-        let wire = self.wire(self.connection());
+        let own = self.own();
+        let wire = own.wire(own.connection());
         destroy_session(&wire, channel.session).await?;
         destroy_clientid(&wire, session.client).await
     }
@@ -203,7 +204,8 @@ impl Client {
 
     /// Puts a new session in the place of the one that there is, of the same client if the server knows it still.
     async fn next_session(&self, recovery: &mut Recovery) -> Result<Arc<Session>> {
-        let (wire, lost) = (self.wire(self.connection()), self.session());
+        let (own, lost) = (self.own(), self.session());
+        let wire = own.wire(own.connection());
         if let Some(channel) = &lost.channel {
             // The server may have lost it already.
             let _ = destroy_session(&wire, channel.session).await;
@@ -257,7 +259,7 @@ impl Client {
         }
         let operations = [ArgOp::ReclaimComplete(ReclaimCompleteArgs { one_fs: false })];
         let request = Request::changing("RECLAIM_COMPLETE", &operations);
-        let reply = self.call_in(session, &request).await?;
+        let reply = self.own().call_in(session, &request).await?;
         match reply.results().ok::<ReclaimComplete, _>() {
             Err(error) if error.v4_status() == Some(Status::CompleteAlready) => Ok(()),
             other => other,
@@ -294,7 +296,7 @@ impl Client {
     pub(super) fn bind_stream(&self, number: usize) {
         let client = Arc::downgrade(&self.0);
         tokio::spawn(async move {
-            let Some(client) = client.upgrade().map(Client) else { return };
+            let Some(client) = client.upgrade().map(Client::of) else { return };
             let session = client.session();
             let Some(connection) = client.0.connections.get(number) else { return };
             if let Err(error) = client.bind(connection, &session).await {
@@ -329,5 +331,5 @@ impl Trouble {
 }
 
 pub(super) fn upgrade(client: &Weak<Inner>, session: &Weak<Session>) -> Option<(Client, Arc<Session>)> {
-    Some((Client(client.upgrade()?), session.upgrade()?))
+    Some((Client::of(client.upgrade()?), session.upgrade()?))
 }

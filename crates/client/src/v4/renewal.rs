@@ -19,7 +19,7 @@ pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
     let pause = (lease / RENEWALS_PER_LEASE).max(MIN_PAUSE);
     loop {
         tokio::time::sleep(pause).await;
-        let Some(client) = client.upgrade().map(Client) else { return };
+        let Some(client) = client.upgrade().map(Client::of) else { return };
         client.give_back_unused();
         let now = Instant::now();
         if client.session().take_renewed() {

@@ -9,7 +9,7 @@ use buffer::Buffer;
 use client::{Connection, Mount, Options};
 use proto::nfs3::{Fattr, FileHandle, FileType, Time};
 use proto::{Operation, mount, nfs3};
-use rpc::{Call, Rejection, Reply, Xid};
+use rpc::{Call, Credential, Procedure, Rejection, Reply, Xid};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use xdr::{Decode, Decoder, Encode, Encoder};
@@ -30,6 +30,8 @@ pub struct Question {
     pub program: u32,
     pub version: u32,
     pub procedure: u32,
+    /// The number of the user who calls by AUTH_SYS.
+    pub uid: Option<u32>,
     pub arguments: Vec<u8>,
 }
 
@@ -55,7 +57,12 @@ pub fn read_question(message: &[u8]) -> Question {
     let call = Call::parse(message).unwrap();
     let (xid, procedure) = (call.xid, call.procedure);
     let arguments = call.arguments.rest().to_vec();
-    Question { xid, program: procedure.program, version: procedure.version, procedure: procedure.number, arguments }
+    let uid = match Credential::parse(&call.credential) {
+        Some(Ok(Credential::Sys(user))) => Some(user.uid),
+        _ => None,
+    };
+    let Procedure { program, version, number } = procedure;
+    Question { xid, program, version, procedure: number, uid, arguments }
 }
 
 pub fn reply_message(xid: Xid, answer: &Answer) -> Option<Vec<u8>> {

@@ -31,6 +31,8 @@ pub type Special = dyn Fn(&ArgOp<'_>, &[u8]) -> Option<ResOp<'static>> + Send + 
 pub struct Fake {
     /// The operations so far, by their names.
     pub log: Mutex<Vec<String>>,
+    /// As whom each of them was asked for.
+    pub users: Mutex<Vec<Option<u32>>>,
     /// What SEQUENCE says beside the result.
     pub flags: AtomicU32,
 }
@@ -39,6 +41,13 @@ impl Fake {
     /// How often an operation came.
     pub fn count(&self, name: &str) -> usize {
         self.log.lock().unwrap().iter().filter(|operation| *operation == name).count()
+    }
+
+    /// As whom an operation was asked for, each time. It is right where calls follow each other.
+    pub fn users_of(&self, name: &str) -> Vec<Option<u32>> {
+        let (log, users) = (self.log.lock().unwrap(), self.users.lock().unwrap());
+        let all = log.iter().zip(users.iter()).filter(|(operation, _)| *operation == name);
+        all.map(|(_, user)| *user).collect()
     }
 }
 
@@ -96,7 +105,10 @@ fn answer(question: &Question, fake: &Fake, special: &Special) -> Answer {
         return Answer::Results(Vec::new());
     }
     let compound = question.arguments::<Compound>();
-    results(carry_out(&compound, fake, special))
+    let reply = carry_out(&compound, fake, special);
+    let count = fake.log.lock().unwrap().len();
+    fake.users.lock().unwrap().resize(count, question.uid);
+    results(reply)
 }
 
 fn carry_out(compound: &CompoundArgs<'_>, fake: &Fake, special: &Special) -> CompoundReply<'static> {

@@ -15,6 +15,7 @@ use std::time::Duration;
 use client::{Mount, Options, Url, Version};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
+use server::Squash;
 
 pub const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
 
@@ -23,6 +24,7 @@ pub struct Export {
     daemon: Option<Daemon>,
     address: SocketAddr,
     files: Arc<MemFs>,
+    squash: Squash,
     state: Option<State>,
 }
 
@@ -34,7 +36,12 @@ struct State {
 
 impl Export {
     pub fn start() -> Export {
-        Export::start_with(None)
+        Export::start_with(None, Squash::None)
+    }
+
+    /// That takes the superuser for nobody. Everybody may write there.
+    pub fn squashing_root() -> Export {
+        Export::start_with(None, Squash::Root)
     }
 
     /// With leases and a grace period of this length, in whole seconds, and what it needs to be restarted.
@@ -43,12 +50,13 @@ impl Export {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("wharf-client-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        Export::start_with(Some(State { dir, lease }))
+        Export::start_with(Some(State { dir, lease }), Squash::None)
     }
 
-    fn start_with(state: Option<State>) -> Export {
-        let files = Arc::new(MemFs::new(MemOptions::default()));
-        let mut export = Export { daemon: None, address: "127.0.0.1:0".parse().unwrap(), files, state };
+    fn start_with(state: Option<State>, squash: Squash) -> Export {
+        let root_mode = if squash == Squash::None { 0o755 } else { 0o777 };
+        let files = Arc::new(MemFs::new(MemOptions { root_mode, ..MemOptions::default() }));
+        let mut export = Export { daemon: None, address: "127.0.0.1:0".parse().unwrap(), files, squash, state };
         export.run();
         export
     }
@@ -60,7 +68,7 @@ impl Export {
         }
         let files: Arc<dyn vfs::FileSystem> = self.files.clone();
         let mut export = export_to_this_machine("/files", files);
-        export.rules.iter_mut().for_each(|rule| rule.options.squash = server::Squash::None);
+        export.rules.iter_mut().for_each(|rule| rule.options.squash = self.squash);
         let daemon = Daemon::start(options, vec![export]).unwrap();
         self.address = daemon.addresses()[0];
         self.daemon = Some(daemon);

@@ -43,6 +43,11 @@ impl State {
         if let Some(error) = self.file(file).late.error.take() {
             return Err(error);
         }
+        if self.is_changed_by_another(author) {
+            // What one user wrote is not sent as another one's.
+            self.want_written(file, true);
+            return Ok((0, Step { then: Then::Written, jobs: Vec::new() }));
+        }
         let (end, mut place, mut jobs) = (at + data.len() as u64, at, Vec::new());
         let then = loop {
             if place >= end {
@@ -63,6 +68,13 @@ impl State {
             self.changed(author, bytes);
         }
         Ok((bytes, Step { then, jobs }))
+    }
+
+    /// Whether there are changes of another user that the server may still lose.
+    fn is_changed_by_another(&self, Author { file, io, .. }: Author<'_>) -> bool {
+        let state = self.file_ref(file);
+        let (Some(io), Some(earlier)) = (io, &state.late.io) else { return false };
+        io.mount.principal() != earlier.mount.principal() && !state.unclean.is_empty()
     }
 
     /// A block that takes a part at once, or what has to happen before there is one.

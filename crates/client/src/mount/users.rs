@@ -1,0 +1,135 @@
+//! The users as whom calls are made on one mount.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Mount, Mounted};
+use crate::cache::Order;
+use crate::credentials::Principal;
+use crate::{Connection, Credentials, v4};
+
+/// The most users whose calls are kept prepared, besides the mount's own.
+const MAX_KEPT: usize = 1024;
+
+/// How the calls of one user go out.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(super) connections: Box<[Connection]>,
+    /// What NFSv4 needs beside connections.
+    pub(super) v4: Option<v4::Client>,
+}
+
+impl User {
+    pub(super) fn new(connections: Box<[Connection]>, v4: Option<v4::Client>) -> Arc<User> {
+        Arc::new(User { connections, v4 })
+    }
+
+    fn acting_as(&self, principal: &Arc<Principal>) -> Arc<User> {
+        let connections = self.connections.iter().map(|connection| connection.acting_as(principal)).collect();
+        User::new(connections, self.v4.as_ref().map(|client| client.acting_as(principal)))
+    }
+
+    pub(super) fn principal(&self) -> &Arc<Principal> {
+        self.connections[0].principal()
+    }
+}
+
+/// The users of a mount.
+#[derive(Debug)]
+pub(crate) struct Users {
+    /// Who mounted.
+    own: Arc<User>,
+    others: Mutex<Order<Credentials, Arc<User>>>,
+    /// Whether there was ever another user than the mount's own.
+    are_several: AtomicBool,
+}
+
+impl Users {
+    pub(super) fn new(own: Arc<User>) -> Users {
+        Users { own, others: Mutex::default(), are_several: AtomicBool::new(false) }
+    }
+
+    /// Whether what is in memory may have been told to another user than the one who looks.
+    pub(super) fn are_several(&self) -> bool {
+        self.are_several.load(Ordering::Relaxed)
+    }
+
+    fn get(&self, credentials: &Credentials) -> Arc<User> {
+        if credentials == self.own.principal().credentials() {
+            return Arc::clone(&self.own);
+        }
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = others.get(credentials) {
+            return Arc::clone(known);
+        }
+        self.are_several.store(true, Ordering::Relaxed);
+        let user = self.own.acting_as(&Principal::new(credentials));
+        others.insert(credentials.clone(), Arc::clone(&user));
+        if others.len() > MAX_KEPT {
+            others.pop_oldest();
+        }
+        user
+    }
+}
+
+impl Mount {
+    /// The mount, on which nobody else acts.
+    pub(crate) fn of(mounted: Arc<Mounted>) -> Mount {
+        let own = Arc::clone(&mounted.users.own);
+        Mount(mounted, own)
+    }
+
+    /// The same mount with everything that it keeps in memory, on which calls are made as somebody else. What is opened by it
+    /// stays that user's: reads and writes, also those that are sent late, and what is reclaimed when the server has restarted.
+    /// Whether a server believes this is its own matter, as with all of AUTH_SYS; mostly it does where the mount is the
+    /// superuser's.
+    ///
+    /// It costs next to nothing, so that it can be called for each operation.
+    ///
+    /// ```
+    /// # use std::{sync::Arc, time::Duration};
+    /// # use daemon::{Daemon, export_to_this_machine};
+    /// # let options = fs_mem::MemOptions { root_mode: 0o777, ..fs_mem::MemOptions::default() };
+    /// # let files = Arc::new(fs_mem::MemFs::new(options));
+    /// # let listen = vec!["127.0.0.1:0".parse()?];
+    /// # let export = export_to_this_machine("/files", files);
+    /// # let server = Daemon::start(daemon::Options { listen, loops: 1, ..daemon::Options::default() }, vec![export])?;
+    /// # let address = server.addresses()[0];
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// use client::{Credentials, Mount, Options, Status};
+    ///
+    /// // A server in this process exports `/files`; `address` is its own.
+    /// let url = format!("nfs://{address}/files").parse()?;
+    /// let mount = Mount::connect(&url, &Options { use_privileged_port: false, ..Options::default() }).await?;
+    ///
+    /// let alice = mount.acting_as(&Credentials::Sys { uid: 1000, gid: 1000, groups: vec![50] });
+    /// alice.root_dir().create_dir("private", 0o700).await?;
+    /// assert_eq!(mount.root_dir().metadata("private").await?.uid, 1000);
+    ///
+    /// let bob = mount.acting_as(&Credentials::Sys { uid: 1001, gid: 1001, groups: vec![] });
+    /// let refused = bob.root_dir().create_dir("private/more", 0o755).await.unwrap_err();
+    /// assert_eq!(refused.status(), Some(Status::AccessDenied));
+    /// # mount.unmount().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # server.shutdown(Duration::from_secs(1));
+    /// # server.wait();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn acting_as(&self, credentials: &Credentials) -> Mount {
+        let user = match credentials {
+            Credentials::Process => self.0.users.get(&credentials.resolve()),
+            known => self.0.users.get(known),
+        };
+        Mount(Arc::clone(&self.0), user)
+    }
+
+    /// As whom calls are made; never [`Credentials::Process`].
+    pub fn credentials(&self) -> &Credentials {
+        self.principal().credentials()
+    }
+
+    pub(crate) fn principal(&self) -> &Arc<Principal> {
+        self.1.principal()
+    }
+}

@@ -1,0 +1,38 @@
+# Root mounts what takes root for nobody: there each user is himself, with his groups.
+command -v setpriv >/dev/null || { echo "there is no setpriv"; exit 77; }
+mkdir -m 1777 /tmp/export
+mkdir /tmp/state /tmp/mnt
+port=$((PORT + 1))
+"$WHARF_PROGRAM" serve /tmp/export --listen "127.0.0.1:$port" --state-dir /tmp/state >/tmp/server.log 2>&1 &
+server=$!
+trap 'umount -l /tmp/mnt; kill "$server"' EXIT
+tries=0
+until "$WHARF_PROGRAM" mount "nfs://127.0.0.1:$port/tmp/export" /tmp/mnt -o "vers=$VERSION,mountport=$port,retry=0" 2>/tmp/mount.log; do
+  tries=$((tries + 1))
+  [ "$tries" -lt 100 ] || { cat /tmp/mount.log; exit 1; }
+  sleep 0.1
+done
+cd /tmp/mnt
+
+# User 1000 is in group 50, as user 1002 is, and 1001 is not.
+as() { id=$1 groups=$2; shift 2; setpriv --reuid "$id" --regid "$id" --groups "$groups" "$@"; }
+as 1000 50 sh -euc 'umask 022; mkdir hers; echo hers >hers/file; chmod 600 hers/file; chmod 700 hers'
+test "$(stat -c %u:%g hers)" = 1000:1000
+test "$(as 1000 50 stat -c %u:%g hers/file)" = 1000:1000
+test "$(as 1000 50 cat hers/file)" = hers
+! as 1001 1001 cat hers/file 2>/tmp/refused
+grep -q "Permission denied" /tmp/refused
+! as 1001 1001 mkdir hers/his 2>/dev/null
+! cat hers/file 2>/dev/null
+! touch hers/roots 2>/dev/null
+
+as 1000 50 sh -euc 'chgrp 50 hers hers/file; chmod 770 hers; chmod 660 hers/file'
+as 1002 50 sh -euc 'test "$(cat hers/file)" = hers; echo more >>hers/file; mkdir hers/theirs'
+test "$(as 1000 50 cat hers/file | tr "\n" " ")" = "hers more "
+test "$(as 1000 50 stat -c %u hers/theirs)" = 1002
+! as 1001 1001 cat hers/file 2>/dev/null
+
+as 1001 1001 sh -euc 'mkdir his; echo his >his/file; mv his/file his/name; ln -s name his/link; cat his/link' >/dev/null
+mkdir roots
+test "$(stat -c %u his roots | tr "\n" " ")" = "1001 65534 "
+as 1001 1001 rm -r his
