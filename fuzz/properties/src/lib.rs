@@ -19,7 +19,7 @@ mod round_trip;
 mod rpcbind;
 
 pub use call::call;
-pub use client::{client_v2, client_v3, client_v4};
+pub use client::{Damage, client_v2, client_v3, client_v4, damage_replies};
 pub use mount::mount;
 pub use nfs2::{nfs2_arguments, nfs2_replies};
 pub use nfs3::{nfs3_arguments, nfs3_replies};

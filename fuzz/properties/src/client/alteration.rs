@@ -23,7 +23,7 @@ pub enum Sent {
 }
 
 /// The header of a reply that was carried out, in bytes (RFC 5531 §9).
-const HEADER_BYTES: usize = 24;
+pub const HEADER_BYTES: usize = 24;
 
 impl Alterations {
     pub fn new(input: &[u8]) -> Alterations {

@@ -4,6 +4,7 @@
 //! call that waits for ever is found at once.
 
 mod alteration;
+mod place;
 mod script;
 mod site;
 
@@ -12,6 +13,7 @@ use std::time::Duration;
 use client::{Mount, Options, Version};
 
 use alteration::Alterations;
+pub use place::{Damage, damage_replies};
 use site::Site;
 
 /// Longer than all calls of the script may wait together, each as often as it may be tried again.
@@ -37,7 +39,8 @@ pub fn client_v4(input: &[u8]) -> bool {
 fn talk(version: Version, input: &[u8]) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let Ok(runtime) = runtime else { return false };
-    let site = Site::new(Alterations::new(input));
+    let mut alterations = Alterations::new(input);
+    let site = Site::new(move |reply| alterations.next(reply));
     let options = Options {
         version,
         tunnel: Some(site.tunnel()),

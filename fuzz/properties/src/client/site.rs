@@ -13,15 +13,18 @@ use server::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use super::alteration::{Alterations, Sent};
+use super::alteration::Sent;
+
+/// Decides what is sent in the place of a reply.
+type Alter = dyn FnMut(Vec<u8>) -> Sent + Send;
 
 pub struct Site {
     server: Server,
-    alterations: Mutex<Alterations>,
+    alter: Mutex<Box<Alter>>,
 }
 
 impl Site {
-    pub fn new(alterations: Alterations) -> Arc<Site> {
+    pub fn new(alter: impl FnMut(Vec<u8>) -> Sent + Send + 'static) -> Arc<Site> {
         let memory = MemFs::new(MemOptions { root_mode: 0o777, ..MemOptions::default() });
         let mut settings = Settings::new(1, 1 << 32, HandleKey::new([7; 16]));
         settings.pause = |_| {};
@@ -31,7 +34,7 @@ impl Site {
         let rules = vec![AccessRule { clients: ClientPattern::Everyone, options }];
         let export = Export { name: "/files".to_owned(), file_system: Arc::new(memory), rules, fsid: None };
         let server = Server::new(settings, vec![export]).expect("one export");
-        Arc::new(Site { server, alterations: Mutex::new(alterations) })
+        Arc::new(Site { server, alter: Mutex::new(Box::new(alter)) })
     }
 
     pub fn tunnel(self: &Arc<Site>) -> Tunnel {
@@ -47,7 +50,7 @@ impl Site {
     async fn serve(self: Arc<Site>, mut stream: DuplexStream) {
         while let Ok(message) = read_message(&mut stream).await {
             let Some(reply) = self.answer(&message) else { continue };
-            let sent = self.alterations.lock().unwrap_or_else(PoisonError::into_inner).next(reply.clone());
+            let sent = (self.alter.lock().unwrap_or_else(PoisonError::into_inner))(reply.clone());
             let written = match sent {
                 Sent::Message(message) => stream.write_all(&record(&message)).await,
                 Sent::Bytes(bytes) => stream.write_all(&bytes).await,
