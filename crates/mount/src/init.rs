@@ -30,7 +30,7 @@ const WANTED: u64 = init::ASYNC_READ
     | init::DIRECT_IO_ALLOW_MMAP;
 
 /// What the kernel offers.
-struct Offer {
+pub(crate) struct Offer {
     minor: u32,
     max_readahead: u32,
     flags: u64,
@@ -58,7 +58,7 @@ pub(crate) fn negotiate(session: &Session, dir: &Path) -> Result<(), MountError>
     }
 }
 
-fn accept(request: &Request<'_>) -> Result<Offer, MountError> {
+pub(crate) fn accept(request: &Request<'_>) -> Result<Offer, MountError> {
     let mut arguments = request.arguments;
     let mut word = || arguments.u32().unwrap_or(0);
     let (major, minor, max_readahead, low) = (word(), word(), word(), word());

@@ -39,8 +39,10 @@ mod read_ahead;
 mod reply;
 mod session;
 mod sync;
+mod unmounted;
 
 pub use error::{MountError, UnmountError};
 pub use mounted::{Mounted, mount};
 pub use options::{Options, Validity};
 pub use read_ahead::can_read_ahead;
+pub use unmounted::Unmounted;

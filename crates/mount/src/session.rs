@@ -107,7 +107,7 @@ impl Session {
         }
     }
 
-    fn answer(&self, request: &Request<'_>, worker: usize, output: &mut Output) {
+    pub(crate) fn answer(&self, request: &Request<'_>, worker: usize, output: &mut Output) {
         // Whoever waited may have been killed while the request was in the queue.
         if !self.flights.is_waiting(request.unique) {
             return;

@@ -7,6 +7,7 @@
 
 mod call;
 mod client;
+mod fuse;
 mod mount;
 mod nfs2;
 mod nfs3;
@@ -18,9 +19,10 @@ mod reply;
 mod round_trip;
 mod rpcbind;
 
+pub use self::mount::mount;
 pub use call::call;
 pub use client::{Damage, client_v2, client_v3, client_v4, damage_replies};
-pub use mount::mount;
+pub use fuse::fuse;
 pub use nfs2::{nfs2_arguments, nfs2_replies};
 pub use nfs3::{nfs3_arguments, nfs3_replies};
 pub use nfs4::{nfs4_arguments, nfs4_attributes, nfs4_callbacks, nfs4_replies};
@@ -37,11 +39,12 @@ pub use rpcbind::rpcbind;
 pub type Property = fn(&[u8]) -> bool;
 
 /// All fuzz targets by name.
-pub const TARGETS: [(&str, Property); 18] = [
+pub const TARGETS: [(&str, Property); 19] = [
     ("call", call),
     ("client_v2", client_v2),
     ("client_v3", client_v3),
     ("client_v4", client_v4),
+    ("fuse", fuse),
     ("mount", mount),
     ("nfs2_arguments", nfs2_arguments),
     ("nfs2_replies", nfs2_replies),

@@ -53,7 +53,7 @@ pub const TABLE: &[Row] = &[
     },
     Row {
         name: "fuzz-properties",
-        needs: &["buffer", "client", "fs-mem", "proto", "rpc", "server", "vfs", "xdr"],
+        needs: &["buffer", "client", "fs-mem", "mount", "proto", "rpc", "server", "vfs", "xdr"],
         tests: &[],
     },
     Row { name: "xtask", needs: &["fs-host", "measure", "report"], tests: &[] },
