@@ -16,7 +16,7 @@ use crate::{Caching, Detail, Handle, NameCaching, Reason, Result};
 /// The questions that calls are under way for.
 #[derive(Debug)]
 pub(crate) struct Questions {
-    under_way: Mutex<HashMap<Question, Arc<End>>>,
+    under_way: Mutex<HashMap<Question, UnderWay>>,
     are_attributes_kept: bool,
     are_dirs_kept: bool,
     are_names_kept: bool,
@@ -34,6 +34,13 @@ pub(crate) enum Question {
 
 /// How the call ended, which whoever makes it holds locked: that there is nothing to wait for, or that there was no reply.
 type End = AsyncMutex<Option<Result<()>>>;
+
+/// A call, and how many ask for it.
+#[derive(Debug, Default)]
+struct UnderWay {
+    end: Arc<End>,
+    askers: usize,
+}
 
 impl Questions {
     pub(crate) fn new(caching: &Caching) -> Questions {
@@ -85,7 +92,7 @@ impl Questions {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Question, Arc<End>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Question, UnderWay>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -107,26 +114,36 @@ struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     fn new(questions: &'a Questions, question: Question) -> Asker<'a> {
-        let end = Arc::clone(questions.lock().entry(question.clone()).or_default());
+        let end = {
+            let mut all = questions.lock();
+            let under_way = all.entry(question.clone()).or_default();
+            under_way.askers += 1;
+            Arc::clone(&under_way.end)
+        };
         Asker { questions, question, end }
     }
 
     /// Has whoever asks from now on make another call.
     fn is_over(&self) {
-        let mut under_way = self.questions.lock();
-        if under_way.get(&self.question).is_some_and(|end| Arc::ptr_eq(end, &self.end)) {
-            under_way.remove(&self.question);
+        self.leave(|_| 0);
+    }
+
+    /// Changes how many ask, and forgets the call when nobody does. Another one may be under way already.
+    fn leave(&self, left: impl FnOnce(usize) -> usize) {
+        let mut all = self.questions.lock();
+        let Some(under_way) = all.get_mut(&self.question).filter(|now| Arc::ptr_eq(&now.end, &self.end)) else {
+            return;
+        };
+        under_way.askers = left(under_way.askers);
+        if under_way.askers == 0 {
+            all.remove(&self.question);
         }
     }
 }
 
 impl Drop for Asker<'_> {
     fn drop(&mut self) {
-        // It is in the table, unless the call has ended, and here: nobody else asks.
-        let is_last = Arc::strong_count(&self.end) <= 2;
-        if is_last {
-            self.is_over();
-        }
+        self.leave(|askers| askers - 1);
     }
 }
 
