@@ -140,16 +140,16 @@ impl Block {
         self.dirty.add(range, since);
     }
 
-    /// Puts what the server has where nothing is known: `bytes`, and zeros behind them.
-    pub(super) fn install(&mut self, bytes: &[u8], block_bytes: u32) {
-        let bytes = &bytes[..bytes.len().min(block_bytes as usize).min(self.fill_limit as usize)];
+    /// Puts what the server has where nothing is known: `bytes`, and zeros behind them. Their memory is kept if they are whole.
+    pub(super) fn install(&mut self, mut bytes: Bytes, block_bytes: u32) {
+        bytes.truncate(block_bytes.min(self.fill_limit) as usize);
         if self.data.is_empty() && bytes.len() == block_bytes as usize {
-            self.data = Bytes::copy_from_slice(bytes);
+            self.data = bytes;
         } else {
             let mut gaps = Ranges::default();
             gaps.insert(0..block_bytes);
             self.known.iter().for_each(|range| gaps.remove(range));
-            self.edit(block_bytes, |memory| gaps.iter().for_each(|gap| fill_gap(memory, gap, bytes)));
+            self.edit(block_bytes, |memory| gaps.iter().for_each(|gap| fill_gap(memory, gap, &bytes)));
         }
         self.known.insert(0..block_bytes);
     }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn bytes_of_the_server_go_where_nothing_was_written() {
         let mut block = written(&[(2, b"ab"), (8, b"c")]);
-        block.install(b"0123456789", BYTES);
+        block.install(Bytes::from_static(b"0123456789"), BYTES);
         assert_eq!(&*block.data, b"01ab4567c9\0\0\0\0\0\0");
         assert!(block.known.contains(&(0..BYTES)));
     }
@@ -311,7 +311,7 @@ mod tests {
         block.fill = Some(Arc::default());
         block.cut(4, BYTES);
         assert!(!block.is_unclean());
-        block.install(&[7; 16], BYTES);
+        block.install(Bytes::from_static(&[7; 16]), BYTES);
         assert_eq!(&*block.data, b"\x07\x07\x07\x07\0\0\0\0\0\0\0\0\0\0\0\0");
     }
 }

@@ -4,6 +4,8 @@ use crate::{Caching, Sizes};
 const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 4096..=1 << 20;
 /// The fewest blocks that a cache works with: some that are read, some that are written.
 const MIN_BLOCKS: usize = 8;
+/// Which part of the memory is for what sequential readers of large files have left.
+const BEHIND: usize = 16;
 /// The most bytes that one reader waits for at a time.
 const MAX_WANTED_BYTES: usize = 8 << 20;
 
@@ -14,6 +16,8 @@ pub(super) struct Config {
     pub(super) shift: u32,
     /// The most blocks.
     pub(super) max_blocks: usize,
+    /// The most that are kept behind sequential readers of files for which there is no room.
+    pub(super) max_behind: usize,
     /// The most of them with changes in them. Readers always find as many that are clean.
     pub(super) max_unclean: usize,
     /// The most blocks that one reader waits for at a time.
@@ -36,6 +40,7 @@ impl Config {
         Config {
             shift,
             max_blocks,
+            max_behind: max_blocks / BEHIND,
             max_unclean: blocks(caching.max_dirty_bytes).clamp(1, max_blocks / 2),
             max_wanted: (MAX_WANTED_BYTES >> shift).clamp(1, quarter) as u64,
             read_blocks: u64::from((sizes.read >> shift).max(1)),

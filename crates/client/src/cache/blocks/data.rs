@@ -51,6 +51,12 @@ impl FileData {
         if self.passes(offset, buffer.len() as u64) {
             return direct::read(&self.io, offset, buffer).await;
         }
+        let found = self.state().glance(self.reader, Instant::now(), offset, buffer.len());
+        if let Some(bytes) = found {
+            buffer.copy_from_slice(&bytes);
+            self.recorder().block_reads.hits(1);
+            return Ok(buffer.len());
+        }
         let mut call = Call::new(self, &self.recorder().block_reads, (offset, buffer.len()));
         self.fill(&mut call, offset, buffer).await
     }
@@ -311,8 +317,9 @@ impl Filling {
             // The file is shorter than its attributes say.
             self.io.mount.outdate(&self.io.handle);
         }
+        let brought = result.map(|bytes| job.brought(&bytes));
         if let Some(job) = self.job.take() {
-            self.io.mount.blocks().lock().end_job(&job, result);
+            self.io.mount.blocks().lock().end_job(&job, brought);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
 use super::fill::Fill;
 use super::state::State;
@@ -21,11 +22,13 @@ pub(super) struct Reader {
     window: u64,
     /// The block that was read last, which is found without a search.
     last: (u64, u32),
+    /// The block from which on one was read after the other.
+    began: u64,
 }
 
 impl Reader {
     pub(super) fn new(file: u32) -> Reader {
-        Reader { file, next: u64::MAX, asked: 0, window: 0, last: (u64::MAX, u32::MAX) }
+        Reader { file, next: u64::MAX, asked: 0, window: 0, last: (u64::MAX, u32::MAX), began: 0 }
     }
 }
 
@@ -83,11 +86,27 @@ pub(super) struct Job {
     pub(super) fill: Arc<Fill>,
     first: u64,
     slots: Vec<u32>,
+    block_bytes: u32,
     /// What to read: nothing behind the end of the server's file.
     pub(super) offset: u64,
     pub(super) bytes: usize,
     /// What [`super::state::FileState::changes`] was then.
     changes: u64,
+}
+
+impl Job {
+    /// Moves what was read into memory of its own for each block: what it was received into is not kept.
+    pub(super) fn brought(&self, bytes: &[u8]) -> Brought {
+        let block_bytes = self.block_bytes as usize;
+        Brought { bytes: bytes.len(), blocks: bytes.chunks(block_bytes).map(Bytes::copy_from_slice).collect() }
+    }
+}
+
+/// What a job has brought, block by block; fewer bytes than were asked for where the file ends.
+#[derive(Debug)]
+pub(super) struct Brought {
+    bytes: usize,
+    blocks: Vec<Bytes>,
 }
 
 impl State {
@@ -131,6 +150,32 @@ impl State {
         state.unclean.range(indexes.clone()).next().is_none() && indexes.any(|index| self.find(file, index).is_none())
     }
 
+    /// Finds bytes in the block that this reader read last, when nothing but copying is left to do: most small reads are like that.
+    pub(super) fn glance(&mut self, reader: u32, now: Instant, at: u64, count: usize) -> Option<Bytes> {
+        let Reader { file, next, asked, window, last: (index, slot), .. } = *self.readers[reader as usize].as_ref()?;
+        let end = at.checked_add(count as u64)?;
+        if at >> self.config.shift != index || end > self.file_ref(file).size || !self.is_checked(file, now) {
+            return None;
+        }
+        let block = self.slots.get(slot as usize)?.as_ref()?;
+        let part = self.config.part(index, at, end);
+        let is_here = block.file == file && block.index == index && !block.is_detached && !block.is_unseen;
+        if part.is_empty() || part.len() != count || !is_here || !block.known.contains(&part) {
+            return None;
+        }
+        let is_sequential = next == at;
+        if is_sequential && self.config.ahead_bytes > 0 && asked.saturating_sub(end) <= window / 2 {
+            return None;
+        }
+        let found = block.data.slice(part.start as usize..part.end as usize);
+        let reader = self.reader(reader);
+        reader.next = end;
+        if !is_sequential {
+            (reader.window, reader.asked) = (0, 0);
+        }
+        Some(found)
+    }
+
     fn reader(&mut self, reader: u32) -> &mut Reader {
         match &mut self.readers[reader as usize] {
             Some(reader) => reader,
@@ -157,8 +202,36 @@ impl State {
         }
         if bytes.is_some() {
             self.reader(reader).last = (index, slot);
+            self.moved(reader, last, index);
         }
         bytes
+    }
+
+    /// Notes that a reader went on from block `left` to another one. Of a file that memory has no room for, what is read first in order
+    /// stays, for whoever begins again, and the rest goes soon after it was read, so that its memory is used again: as the newest, it
+    /// would take the place of all else, and be gone in turn before anybody came back to it.
+    fn moved(&mut self, reader: u32, left: (u64, u32), index: u64) {
+        let most = self.config.max_blocks as u64;
+        let reader = self.reader(reader);
+        let (file, is_next) = (reader.file, left.0.checked_add(1) == Some(index));
+        if !is_next && left.0 != index {
+            reader.began = index;
+        }
+        let is_long = is_next && index - reader.began > most / 2;
+        if is_long && self.file_ref(file).size >> self.config.shift >= most {
+            self.leave_behind(file, left);
+        }
+    }
+
+    fn leave_behind(&mut self, file: u32, (index, slot): (u64, u32)) {
+        self.behind.push_back((file, index, slot));
+        if self.behind.len() > self.config.max_behind
+            && let Some((file, index, slot)) = self.behind.pop_front()
+            && self.is_at(slot, file, index)
+            && self.order.remove(&slot).is_some()
+        {
+            self.detach(index, slot);
+        }
     }
 
     /// Pins the blocks that are wanted and not there, and asks for those that nobody asked for yet.
@@ -227,7 +300,7 @@ impl State {
         };
         if start >= self.empty_from(file) {
             // The server has nothing there: what is not known here are zeros.
-            self.block(slot).install(&[], block_bytes);
+            self.block(slot).install(Bytes::new(), block_bytes);
             self.settle(slot);
             return Some(None);
         }
@@ -256,6 +329,7 @@ impl State {
                     fill: Arc::clone(&fill),
                     first: index,
                     slots: vec![slot],
+                    block_bytes: self.config.block_bytes(),
                     offset,
                     bytes,
                     changes,
@@ -301,15 +375,14 @@ impl State {
     }
 
     /// Takes in what a job has brought, or why it brought nothing.
-    pub(super) fn end_job(&mut self, job: &Job, result: Result<Bytes>) {
-        let block_bytes = self.config.block_bytes() as usize;
+    pub(super) fn end_job(&mut self, job: &Job, result: Result<Brought>) {
+        let block_bytes = self.config.block_bytes();
         let is_passed = self.file_ref(job.file).passing > 0;
         for (number, slot) in job.slots.iter().enumerate() {
             let block = self.block(*slot);
             block.fill = None;
-            if let (Ok(bytes), false) = (&result, block.is_outdated) {
-                let from = (number * block_bytes).min(bytes.len());
-                block.install(&bytes[from..], block_bytes as u32);
+            if let (Ok(brought), false) = (&result, block.is_outdated) {
+                block.install(brought.blocks.get(number).cloned().unwrap_or_default(), block_bytes);
             }
             // Only those who wait for it see what may be changed by now.
             let is_let_go = is_passed && !block.is_unclean() && !block.is_detached;
@@ -320,12 +393,12 @@ impl State {
         }
         let state = self.file(job.file);
         state.tasks -= 1;
-        if let Ok(bytes) = &result
-            && bytes.len() < job.bytes
+        if let Ok(brought) = &result
+            && brought.bytes < job.bytes
             && state.changes == job.changes
         {
             // Somebody has cut the file meanwhile.
-            state.server_size = state.server_size.min(job.offset + bytes.len() as u64);
+            state.server_size = state.server_size.min(job.offset + brought.bytes as u64);
             state.checked_until = None;
             self.measure(job.file);
         }

@@ -6,7 +6,7 @@
 //!   nothing fills it.
 //! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them have changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -109,9 +109,11 @@ pub(super) struct State {
     by_handle: HashMap<Handle, u32>,
     files: Vec<Option<FileState>>,
     pub(super) readers: Vec<Option<Reader>>,
-    slots: Vec<Option<Block>>,
+    pub(super) slots: Vec<Option<Block>>,
     free: Vec<u32>,
     pub(super) order: Order<u32, ()>,
+    /// Blocks that sequential readers of large files have left, oldest first: file, index and slot. They may be gone by now.
+    pub(super) behind: VecDeque<(u32, u64, u32)>,
     /// How many blocks have changes.
     pub(super) unclean: usize,
     /// The number of the newest change.
@@ -133,6 +135,7 @@ impl State {
             slots: Vec::new(),
             free: Vec::new(),
             order: Order::default(),
+            behind: VecDeque::new(),
             unclean: 0,
             newest_change: 0,
             holds: 0,

@@ -1,6 +1,5 @@
 //! The state of all blocks, driven by hand: a server that is a vector of bytes, without sockets, tasks and clock.
 
-use bytes::Bytes;
 use proto::nfs3;
 use tokio::time::Instant;
 use vfs::{Attributes, FileKind, Stability};
@@ -61,6 +60,10 @@ impl World {
 
     fn read(&mut self, offset: u64, count: usize) -> Vec<u8> {
         let (mut buffer, mut done) = (vec![0; count], 0);
+        if let Some(found) = self.state.glance(self.reader, self.now, offset, count) {
+            self.counts.hits += 1;
+            return found.to_vec();
+        }
         let mut progress = span(offset, count);
         loop {
             let (part, step) = self.state.read(self.reader, &mut progress, offset + done as u64, count - done);
@@ -115,7 +118,8 @@ impl World {
         for job in std::mem::take(&mut self.jobs) {
             let from = (job.offset as usize).min(self.server.len());
             let to = (from + job.bytes).min(self.server.len());
-            self.state.end_job(&job, Ok(Bytes::copy_from_slice(&self.server[from..to])));
+            let brought = job.brought(&self.server[from..to]);
+            self.state.end_job(&job, Ok(brought));
         }
         self.state.check();
     }
@@ -475,10 +479,50 @@ fn changes_take_no_more_than_their_part_of_memory_while_the_server_says_nothing(
 }
 
 #[test]
+fn of_a_file_that_memory_has_no_room_for_the_first_part_stays_when_it_is_read_in_order() {
+    let caching = Caching { max_bytes: 64 * BLOCK, read_ahead_bytes: 2 * BLOCK, ..Caching::default() };
+    let mut world = World::new(bytes(200 * BLOCK), caching, (4096, 4096));
+    for block in 0..200 {
+        assert_eq!(
+            world.read(block * BLOCK, BLOCK as usize),
+            world.server[(block * BLOCK) as usize..][..BLOCK as usize]
+        );
+        let kept = world.state.file_ref(world.file).blocks.len();
+        assert!(kept <= 32 + 2 + 4 + 4, "{kept} blocks at the front, behind the reader, and before it");
+    }
+    assert_eq!(world.reads, 200);
+    world.read(0, 32 * BLOCK as usize);
+    assert_eq!(world.reads, 200);
+    world.state.check();
+}
+
+#[test]
+fn glance_finds_what_a_read_finds_and_nothing_where_more_is_to_be_done() {
+    let mut world = World::new(bytes(4 * BLOCK), quiet(), (4096, 4096));
+    let glance = |world: &mut World, at: u64, count: usize| {
+        let (reader, now) = (world.reader, world.now);
+        world.state.glance(reader, now, at, count)
+    };
+    world.read(0, 10);
+    assert_eq!(glance(&mut world, 10, 10), None, "it is not known whether the file is as it was");
+    world.state.file(world.file).checked_until = Some(world.now + std::time::Duration::from_secs(1));
+    assert_eq!(glance(&mut world, 10, 10).unwrap(), bytes(20)[10..]);
+    assert_eq!(glance(&mut world, BLOCK - 5, 10), None, "two blocks");
+    assert_eq!(glance(&mut world, BLOCK, 10), None, "another block");
+    world.read(4 * BLOCK - 10, 5);
+    assert_eq!(glance(&mut world, 4 * BLOCK - 5, 10), None, "over the end");
+    assert_eq!(glance(&mut world, 4 * BLOCK - 5, 5).unwrap(), world.server[4 * BLOCK as usize - 5..]);
+    world.write(4 * BLOCK - 5, b"own");
+    assert_eq!(glance(&mut world, 4 * BLOCK - 5, 3).unwrap(), b"own"[..]);
+    world.state.forget(world.file);
+    assert_eq!(glance(&mut world, 4 * BLOCK - 5, 5), None, "it was forgotten");
+}
+
+#[test]
 fn oldest_blocks_go_first() {
     let caching = Caching { max_bytes: 8 * BLOCK, ..quiet() };
     let mut world = World::new(bytes(100 * BLOCK), caching, (4096, 4096));
-    for block in 0..8 {
+    for block in (0..8).rev() {
         world.read(block * BLOCK, 1);
     }
     world.read(0, 1);
@@ -486,7 +530,7 @@ fn oldest_blocks_go_first() {
     let before = world.reads;
     world.read(0, 1);
     assert_eq!(world.reads, before);
-    world.read(BLOCK, 1);
+    world.read(7 * BLOCK, 1);
     assert_eq!(world.reads, before + 1);
 }
 

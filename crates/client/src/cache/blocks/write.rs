@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::read::{Job, Progress, Step, Then};
@@ -120,7 +121,7 @@ impl State {
             && part.len() < block_bytes as usize
             && !block.known.contains(part)
         {
-            block.install(&[], block_bytes);
+            block.install(Bytes::new(), block_bytes);
         }
         block.known.count() >= MAX_PARTS && !block.known.touches(part)
     }
