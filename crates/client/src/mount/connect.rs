@@ -119,7 +119,7 @@ pub(super) struct Found {
     pub(super) info: FsInfo,
 }
 
-impl Mounted {
+impl Mount {
     /// Chooses the sizes, and puts all together.
     pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Mount> {
         let Found { connections, options, other_programs, export, below, root, info } = found;
@@ -173,7 +173,7 @@ impl Dialer<'_> {
         };
         let (options, root) = (self.options.clone(), Entry { handle: root, attributes });
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
-        Mounted::new(self.server, found, None)
+        Mount::new(self.server, found, None)
     }
 
     async fn connect_all(&self, port: u16) -> Result<Box<[Connection]>> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use proto::nfs4::{MinorVersion, PORT};
 use vfs::FileKind;
 
+use super::Mount;
 use super::connect::{Dialer, Found, below};
-use super::{Mount, Mounted};
 use crate::{Entry, Result, Status, v4};
 
 /// The most components of a URL's path that are walked to find out where its file system begins.
@@ -23,7 +23,7 @@ impl Dialer<'_> {
         let connections = client.connections().into();
         let options = self.options.clone();
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
-        Mounted::new(self.server, found, Some(client))
+        Mount::new(self.server, found, Some(client))
     }
 }
 
