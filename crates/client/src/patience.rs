@@ -1,45 +1,50 @@
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::{Error, Status};
 
 /// How long to wait before a server that is busy bringing a file from slow storage is asked again: first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How often it is asked again before the caller is told, unless the mount is hard.
-const MAX_ATTEMPTS: u32 = 20;
 /// How long to wait while a server lets its clients reclaim, which ends at no time that anybody knows before.
 const GRACE_PAUSE: Duration = Duration::from_millis(500);
-/// How often it is asked again then: for longer than the longest lease that servers mostly have.
-const MAX_GRACE_ATTEMPTS: u32 = 400;
 
-/// Waits for servers that say "not now" (RFC 1813 §2.6, NFS3ERR_JUKEBOX; RFC 8881 §15.1.1.3 and §15.1.9.2).
+/// Waits for servers that say "not now" (RFC 1813 §2.6, NFS3ERR_JUKEBOX; RFC 8881 §15.1.1.3 and §15.1.9.2): for as long as for one
+/// that says nothing, [`Options::patience`](crate::Options::patience).
 #[derive(Debug)]
 pub(crate) struct Patience {
-    is_hard: bool,
-    attempts: u32,
+    /// None waits for ever.
+    limit: Option<Duration>,
+    /// When the server said so first.
+    began: Option<Instant>,
     pause: Duration,
     is_grace: bool,
 }
 
 impl Patience {
-    pub(crate) fn new(is_hard: bool) -> Patience {
-        Patience { is_hard, attempts: 0, pause: FIRST_PAUSE, is_grace: false }
+    pub(crate) fn new(limit: Option<Duration>) -> Patience {
+        Patience { limit, began: None, pause: FIRST_PAUSE, is_grace: false }
     }
 
     /// Whether to ask again after this error.
     pub(crate) fn allows(&mut self, error: &Error) -> bool {
-        let most = match error.status() {
-            Some(Status::TryLater) => MAX_ATTEMPTS,
-            Some(Status::Grace) => MAX_GRACE_ATTEMPTS,
+        self.is_grace = match error.status() {
+            Some(Status::TryLater) => false,
+            Some(Status::Grace) => true,
             _ => return false,
         };
-        self.is_grace = error.status() == Some(Status::Grace);
-        self.is_hard || self.attempts < most
+        !self.left().is_zero()
     }
 
     pub(crate) async fn wait(&mut self) {
-        tokio::time::sleep(if self.is_grace { GRACE_PAUSE } else { self.pause }).await;
-        self.attempts = self.attempts.saturating_add(1);
+        let pause = if self.is_grace { GRACE_PAUSE } else { self.pause };
+        tokio::time::sleep(pause.min(self.left())).await;
         self.pause = (self.pause * 2).min(MAX_PAUSE);
+    }
+
+    fn left(&mut self) -> Duration {
+        let waited = self.began.get_or_insert_with(Instant::now).elapsed();
+        self.limit.map_or(Duration::MAX, |limit| limit.saturating_sub(waited))
     }
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::patience::Patience;
 use crate::v4::{OpenFile, is_about_state};
 use crate::{Error, Result};
@@ -12,8 +14,8 @@ pub(super) struct Retry {
 }
 
 impl Retry {
-    pub(super) fn new(is_hard: bool) -> Retry {
-        Retry { patience: Patience::new(is_hard), repairs: 0 }
+    pub(super) fn new(limit: Option<Duration>) -> Retry {
+        Retry { patience: Patience::new(limit), repairs: 0 }
     }
 
     /// Does what helps after `error`, or gives it back when nothing does. The call was made with the state of `era`.
@@ -34,7 +36,7 @@ impl Retry {
 /// when it lost the first and gave a new one.
 macro_rules! under_stateid {
     ($file:expr, $open:expr, $stateid:ident => $call:expr) => {{
-        let mut retry = crate::file::retry::Retry::new($file.mount.options().is_hard);
+        let mut retry = crate::file::retry::Retry::new($file.mount.patience());
         loop {
             let ($stateid, era) = $open.stateid()?;
             match $call.await {

@@ -16,6 +16,7 @@ mod xattrs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::cache::{BlockCache, Caches};
 use crate::core::Counters;
@@ -126,6 +127,11 @@ impl Mount {
     /// The connection whose turn it is.
     pub fn connection(&self) -> &Connection {
         Connection::next_of(&self.1.connections, &self.0.turn)
+    }
+
+    /// How long a server may say nothing, or "not now", before a call fails; None when it never does.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.1.connections.first().and_then(Connection::patience)
     }
 
     /// What all connections counted so far.

@@ -17,7 +17,7 @@ use crate::{
 macro_rules! call {
     ($mount:expr, $operation:ident($($argument:expr),*)) => {{
         let mount: &Mount = $mount;
-        let mut patience = Patience::new(mount.0.options.is_hard);
+        let mut patience = Patience::new(mount.patience());
         loop {
             let result = match mount.version() {
                 Version::V2 => v2::$operation(mount.connection(), $($argument),*).await,

@@ -7,7 +7,7 @@ use crate::{Handle, Result, XattrMode, v4};
 /// Calls again while the server asks to try later.
 macro_rules! patiently {
     ($mount:expr, $call:expr) => {{
-        let mut patience = Patience::new($mount.0.options.is_hard);
+        let mut patience = Patience::new($mount.patience());
         loop {
             match $call.await {
                 Err(error) if patience.allows(&error) => patience.wait().await,

@@ -140,7 +140,8 @@ impl Options {
         Options { version: Version::V4_2, lowest_version: Some(Version::V2), ..Options::default() }
     }
 
-    /// How long a call waits for a server that says nothing before it fails, or `None` when it never does.
+    /// How long a call waits for a server that says nothing, or only "not now" (NFS4ERR_DELAY, NFS4ERR_GRACE, NFS3ERR_JUKEBOX),
+    /// before it fails, or `None` when it never does.
     pub fn patience(&self) -> Option<Duration> {
         self.core_config().retry.patience(self.transport)
     }

@@ -69,7 +69,6 @@ pub(super) struct Inner {
     pub(super) offloads: Offloads,
     /// How many slots are asked for.
     pub(super) slots: u32,
-    pub(super) is_hard: bool,
     /// What keeps the files' data and attributes, if anything does.
     mounted: OnceLock<Weak<Mounted>>,
 }
@@ -125,7 +124,6 @@ impl Client {
             callbacks: Arc::default(),
             offloads: Offloads::default(),
             slots,
-            is_hard: options.is_hard,
             mounted: OnceLock::new(),
         };
         let client = Client::of(Arc::new(inner));
@@ -177,6 +175,11 @@ impl Client {
 
     pub(super) fn connection(&self) -> &Connection {
         Connection::next_of(&self.1, &self.0.turn)
+    }
+
+    /// How long a server may say nothing, or "not now", before a call fails; None when it never does.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        self.0.connections.first().and_then(Connection::patience)
     }
 
     pub(super) fn wire<'a>(&self, connection: &'a Connection) -> Wire<'a> {

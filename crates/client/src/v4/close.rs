@@ -45,7 +45,7 @@ pub(super) async fn close_other(
 
 /// Closes what a stateid stands for, later if the server says so. What it does not know is closed already.
 pub(super) async fn close_stateid(client: &Client, handle: &Handle, mut owner: Owner, stateid: Stateid) -> Result<()> {
-    let mut patience = Patience::new(client.0.is_hard);
+    let mut patience = Patience::new(client.patience());
     loop {
         match close_once(client, handle, &mut owner, stateid).await {
             Err(error) if patience.allows(&error) => patience.wait().await,

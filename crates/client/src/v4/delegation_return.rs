@@ -99,7 +99,7 @@ impl Client {
             file.claim(session, delegation.stateid).await?;
         }
         drop(recovery);
-        let (mut patience, holder) = (Patience::new(self.0.is_hard), self.acting_as(&delegation.user));
+        let (mut patience, holder) = (Patience::new(self.patience()), self.acting_as(&delegation.user));
         loop {
             match delegreturn(&holder, Some(session), &delegation.handle, delegation.stateid).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,

@@ -43,7 +43,7 @@ impl LockHolder for OpenFile {
     ) -> Result<Vec<HeldLock>> {
         let _order = self.order.lock().await;
         self.open_at_server().await?;
-        let mut patience = Patience::new(self.client.0.is_hard);
+        let mut patience = Patience::new(self.client.patience());
         let mut repairs = 0;
         loop {
             self.check_kept("LOCK")?;
@@ -105,7 +105,7 @@ pub(super) async fn relock(file: &OpenFile, session: &Arc<Session>, stateid: Sta
 
 /// Reclaims one lock, for as long as the server wants to be asked later.
 async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> Result<()> {
-    let mut patience = Patience::new(file.client.0.is_hard);
+    let mut patience = Patience::new(file.client.patience());
     loop {
         match lock_once(file, Some(session), lock, true).await {
             Err(error) if patience.allows(&error) => patience.wait().await,

@@ -32,7 +32,7 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
 /// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
 pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     let mut repairs = 0;
-    let mut patience = Patience::new(file.client.0.is_hard);
+    let mut patience = Patience::new(file.client.patience());
     loop {
         let era = file.era();
         match unlock_once(file, range).await {

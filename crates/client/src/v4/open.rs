@@ -81,7 +81,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
         }
     }
     let mut owner = client.0.opens.take_owner(client.principal());
-    let (mut patience, mut repairs) = (Patience::new(client.0.is_hard), 0);
+    let (mut patience, mut repairs) = (Patience::new(client.patience()), 0);
     loop {
         let session = client.session();
         let _under_way = client.0.opens.begin_open();

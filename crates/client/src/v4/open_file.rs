@@ -336,7 +336,7 @@ impl OpenFile {
 
     /// Opens the file once more, for as long as the server wants to be asked later.
     async fn open_by_handle(&self, session: &Arc<Session>, again: Again, owner: &mut Owner) -> Result<Stateid> {
-        let mut patience = Patience::new(self.client.0.is_hard);
+        let mut patience = Patience::new(self.client.patience());
         loop {
             match self.open_by_handle_once(session, again, owner).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
