@@ -18,8 +18,10 @@ pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     let opened = open_file(&call, handle, identity, flags)?;
     let cx = opened.context(call.worker);
     if flags & flags::TRUNCATE != 0 {
-        let mode = set_ids::mode_after(&call, open_flags & OPEN_ENDS_SET_IDS != 0);
-        let set = SetAttributes { size_bytes: Some(0), mode, ..SetAttributes::default() };
+        if open_flags & OPEN_ENDS_SET_IDS != 0 {
+            set_ids::end(&call, &cx, &handle);
+        }
+        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
         call.session.fs.set_attributes(&cx, &handle, &set).map_err(errno)?;
     }
     let attributes = opened.file.attributes(&cx).map_err(errno)?;

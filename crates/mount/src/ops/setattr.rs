@@ -11,14 +11,15 @@ use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;
 
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
-    let mut wanted = parse(call.arguments())?;
+    let wanted = parse(call.arguments())?;
     let ends_set_ids = call.arguments().u32()? & SETATTR_ENDS_SET_IDS != 0;
-    if wanted.mode.is_none() {
-        wanted.mode = set_ids::mode_after(&call, ends_set_ids);
-    }
     let identity = call.identity();
     let handle = call.handle()?;
-    let after = call.session.fs.set_attributes(&call.context(&identity), &handle, &wanted).map_err(errno)?;
+    let cx = call.context(&identity);
+    if ends_set_ids && wanted.mode.is_none() {
+        set_ids::end(&call, &cx, &handle);
+    }
+    let after = call.session.fs.set_attributes(&cx, &handle, &wanted).map_err(errno)?;
     call.reply_attributes(&after);
     Ok(())
 }
