@@ -138,12 +138,16 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let (port, export, url) = (PORT.to_string(), scene.export(), scene.url(PORT));
     let turns = Turns::take(
         &[
-            Contender { name: "libnfs", run: Box::new(|| run(&theirs, &["127.0.0.1", &port, &export, FILE])) },
-            Contender { name: "Wharf", run: Box::new(|| run(&ours, &[&url])) },
+            Contender {
+                name: "libnfs",
+                beside: 0,
+                run: Box::new(|| run(&theirs, &["127.0.0.1", &port, &export, FILE])),
+            },
+            Contender { name: "Wharf", beside: 0, run: Box::new(|| run(&ours, &[&url])) },
         ],
         options.rounds,
     )?;
-    turns.show(&COLUMNS)?;
+    turns.show(&COLUMNS, "libnfs")?;
     options.samples.iter().try_for_each(|path| turns.write(root, path))
 }
 

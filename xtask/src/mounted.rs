@@ -48,14 +48,14 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     };
     let turns = Turns::take(
         &[
-            Contender { name: "library, v3", run: Box::new(|| by_library("3")) },
-            Contender { name: "mount, v3", run: Box::new(|| by_mount("3")) },
-            Contender { name: "library, v4.2", run: Box::new(|| by_library("4.2")) },
-            Contender { name: "mount, v4.2", run: Box::new(|| by_mount("4.2")) },
+            Contender { name: "library, v3", beside: 0, run: Box::new(|| by_library("3")) },
+            Contender { name: "mount, v3", beside: 0, run: Box::new(|| by_mount("3")) },
+            Contender { name: "library, v4.2", beside: 2, run: Box::new(|| by_library("4.2")) },
+            Contender { name: "mount, v4.2", beside: 2, run: Box::new(|| by_mount("4.2")) },
         ],
         options.rounds,
     )?;
-    turns.show(&[Column { figure: RATE, title: RATE }])?;
+    turns.show(&[Column { figure: RATE, title: RATE }], "library")?;
     options.samples.iter().try_for_each(|path| turns.write(root, path))
 }
 

@@ -18,6 +18,8 @@ pub type Figures = BTreeMap<String, f64>;
 /// One of those that take turns.
 pub struct Contender<'a> {
     pub name: &'static str,
+    /// The place of the one that it is divided by: its own if by none.
+    pub beside: usize,
     /// Runs once.
     pub run: Box<dyn Fn() -> Outcome<Figures> + 'a>,
 }
@@ -34,6 +36,8 @@ pub struct Column {
 /// What all contenders gave, in the order of the rounds.
 pub struct Turns {
     names: Vec<&'static str>,
+    /// The place of the one that each is divided by.
+    beside: Vec<usize>,
     /// Of each round, what each contender gave.
     rounds: Vec<Vec<Figures>>,
 }
@@ -41,8 +45,11 @@ pub struct Turns {
 impl Turns {
     /// Lets each contender run once a round; who is first changes.
     pub fn take(contenders: &[Contender<'_>], rounds: usize) -> Outcome<Turns> {
-        let mut turns =
-            Turns { names: contenders.iter().map(|contender| contender.name).collect(), rounds: Vec::new() };
+        let mut turns = Turns {
+            names: contenders.iter().map(|contender| contender.name).collect(),
+            beside: contenders.iter().map(|contender| contender.beside).collect(),
+            rounds: Vec::new(),
+        };
         for round in 0..rounds {
             let mut figures = vec![Figures::new(); contenders.len()];
             for place in 0..contenders.len() {
@@ -60,10 +67,9 @@ impl Turns {
         self.rounds.iter().map(|round| round[contender].get(figure).copied().unwrap_or(f64::NAN)).collect()
     }
 
-    /// Prints the medians with their intervals, and each contender divided by the first.
-    pub fn show(&self, columns: &[Column]) -> Outcome {
-        let titles: String =
-            columns.iter().map(|column| format!(" {} | ÷ {} |", column.title, self.names[0])).collect();
+    /// Prints the medians with their intervals, and each contender divided by the one of that `kind` which it is beside.
+    pub fn show(&self, columns: &[Column], kind: &str) -> Outcome {
+        let titles: String = columns.iter().map(|column| format!(" {} | ÷ {kind} |", column.title)).collect();
         println!("| |{titles}");
         println!("| --- |{}", " ---: | ---: |".repeat(columns.len()));
         for (contender, name) in self.names.iter().enumerate() {
@@ -83,10 +89,11 @@ impl Turns {
             }
             Err(_) => rounded(samples.median()),
         };
-        if contender == 0 {
+        let beside = self.beside[contender];
+        if beside == contender {
             return Ok(format!(" {median} | |"));
         }
-        let baseline = self.series(0, column.figure);
+        let baseline = self.series(beside, column.figure);
         let ratio = Comparison::paired(&baseline, &series, Resampling::default())?.ratio_of_medians;
         Ok(format!(" {median} | {:.2} [{:.2}, {:.2}] |", ratio.value, ratio.interval.low, ratio.interval.high))
     }
@@ -146,6 +153,7 @@ mod tests {
         let order = std::cell::RefCell::new(String::new());
         let contender = |name: &'static str| Contender {
             name,
+            beside: 0,
             run: Box::new(|| {
                 order.borrow_mut().push_str(name);
                 Ok(Figures::from([("x".to_owned(), f64::from(name.as_bytes()[0]))]))
@@ -153,6 +161,9 @@ mod tests {
         };
         let turns = Turns::take(&[contender("a"), contender("b")], 3).unwrap();
         assert_eq!(turns.series(1, "x"), [98.0; 3]);
+        let column = Column { figure: "x", title: "x" };
+        assert_eq!(turns.cells(0, &column).unwrap(), " 97.00 | |");
+        assert!(turns.cells(1, &column).unwrap().contains("| 1.01 ["), "{:?}", turns.cells(1, &column));
         drop(turns);
         assert_eq!(*order.borrow(), "abbaab");
     }
