@@ -165,16 +165,8 @@ impl FileData {
             }
             state.want_written(self.file, is_committed)
         };
-        loop {
-            let progress = {
-                let state = self.state();
-                if state.is_written(self.file, to, is_committed) {
-                    return;
-                }
-                Arc::clone(&state.file_ref(self.file).late.progress).notified_owned()
-            };
-            progress.await;
-        }
+        let unfinished = |state: &mut State| (!state.is_written(self.file, to, is_committed)).then_some(self.file);
+        self.io.mount.blocks().wait_for_progress(unfinished).await;
     }
 
     /// Cuts or lengthens the file.

@@ -43,15 +43,12 @@ impl BlockCache {
     /// Waits until everything that is changed by now is on the server's stable storage, or was refused.
     pub(crate) async fn finish(&self) {
         let to = self.lock().newest_change;
-        loop {
-            let progress = {
-                let mut state = self.lock();
-                let Some(file) = state.first_unwritten(to) else { return };
-                state.want_written(file, true);
-                Arc::clone(&state.file_ref(file).late.progress).notified_owned()
-            };
-            progress.await;
-        }
+        self.wait_for_progress(|state| {
+            let file = state.first_unwritten(to)?;
+            state.want_written(file, true);
+            Some(file)
+        })
+        .await;
     }
 
     /// Waits until everything of a file that is changed by now is at the server, or was refused.
@@ -61,14 +58,17 @@ impl BlockCache {
             let Some(file) = state.find_file(handle) else { return };
             state.want_written(file, false)
         };
+        // A file that is forgotten meanwhile has no changes.
+        self.wait_for_progress(|state| state.find_file(handle).filter(|file| !state.is_written(*file, to, false)))
+            .await;
+    }
+
+    /// Waits for the progress of the file that `unfinished` names, and again of the next one, until it names none.
+    async fn wait_for_progress(&self, unfinished: impl Fn(&mut State) -> Option<u32>) {
         loop {
             let progress = {
-                let state = self.lock();
-                // A file that is forgotten meanwhile has no changes.
-                let Some(file) = state.find_file(handle) else { return };
-                if state.is_written(file, to, false) {
-                    return;
-                }
+                let mut state = self.lock();
+                let Some(file) = unfinished(&mut state) else { return };
                 Arc::clone(&state.file_ref(file).late.progress).notified_owned()
             };
             progress.await;

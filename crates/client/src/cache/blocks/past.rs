@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use vfs::SetAttributes;
 
-use super::BlockCache;
+use super::state::State;
 use crate::file::Io;
 use crate::{Mount, Result};
 
@@ -39,17 +39,8 @@ impl Hold {
 
     /// Waits until no WRITE is under way: one that is carried out later would lengthen the file again.
     async fn quiet(&self) {
-        loop {
-            let progress = {
-                let state = self.io.mount.blocks().lock();
-                let late = &state.file_ref(self.file).late;
-                if !late.is_under_way() {
-                    return;
-                }
-                Arc::clone(&late.progress).notified_owned()
-            };
-            progress.await;
-        }
+        let unfinished = |state: &mut State| state.file_ref(self.file).late.is_under_way().then_some(self.file);
+        self.io.mount.blocks().wait_for_progress(unfinished).await;
     }
 }
 
@@ -73,9 +64,9 @@ impl HoldAll {
     pub(crate) async fn begin(mount: &Mount) -> HoldAll {
         mount.blocks().lock().holds += 1;
         let hold = HoldAll(mount.clone());
-        while let Some(progress) = mount.blocks().first_progress() {
-            progress.await;
-        }
+        let is_under_way = |state: &State, file: u32| state.file_ref(file).late.is_under_way();
+        let unfinished = |state: &mut State| state.file_numbers().find(|file| is_under_way(state, *file));
+        mount.blocks().wait_for_progress(unfinished).await;
         hold
     }
 }
@@ -85,15 +76,6 @@ impl Drop for HoldAll {
         let mut state = self.0.blocks().lock();
         state.holds -= 1;
         state.wake_all();
-    }
-}
-
-impl BlockCache {
-    /// What tells when something that is under way ends.
-    fn first_progress(&self) -> Option<tokio::sync::futures::OwnedNotified> {
-        let state = self.lock();
-        let file = state.file_numbers().find(|file| state.file_ref(*file).late.is_under_way())?;
-        Some(Arc::clone(&state.file_ref(file).late.progress).notified_owned())
     }
 }
 
