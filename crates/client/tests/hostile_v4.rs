@@ -150,12 +150,27 @@ async fn soft_call_ends_however_long_the_server_refuses() {
         let error = timeout(LONG, mount.getattr(&file())).await.expect("the call ends").unwrap_err();
         assert!(error.status().is_some(), "{error}");
     }
-    for (status, neutral) in [(Status::Delay, Neutral::TryLater), (Status::Grace, Neutral::Grace)] {
-        let (mount, began) = (refusing(status, false, false).await, Instant::now());
-        let error = mount.getattr(&file()).await.unwrap_err();
-        assert_eq!(error.status(), Some(neutral));
-        assert_eq!(Some(began.elapsed()), mount.options().patience(), "{status:?}: as long as for a silent server");
-    }
+    let (mount, began) = (refusing(Status::Delay, false, false).await, Instant::now());
+    assert_eq!(mount.getattr(&file()).await.unwrap_err().status(), Some(Neutral::TryLater));
+    assert_eq!(Some(began.elapsed()), mount.options().patience(), "as long as for a silent server");
+}
+
+#[tokio::test(start_paused = true)]
+async fn soft_calls_live_through_a_grace_period_and_give_up_when_it_does_not_end() {
+    let (mount, fake_lease) = (refusing(Status::Grace, false, false).await, Duration::from_secs(90));
+    let began = Instant::now();
+    let error = mount.getattr(&file()).await.unwrap_err();
+    assert_eq!((error.status(), began.elapsed()), (Some(Neutral::Grace), 2 * fake_lease), "{error}");
+
+    let began = Instant::now();
+    let special = move |operation: &ArgOp<'_>| match operation {
+        // Longer than the lease, as with servers whose lease and grace period are set apart.
+        ArgOp::Open(_) if began.elapsed() < fake_lease * 3 / 2 => Some(ResOp::Open(Res::Fail(Status::Grace))),
+        _ => None,
+    };
+    let mount = self::mount(special, fake4::options()).await;
+    mount.open(&mount.root().handle, b"file", &client::OpenOptions::read()).await.unwrap();
+    assert!(began.elapsed() >= fake_lease * 3 / 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use crate::patience::Patience;
 use crate::v4::{OpenFile, is_about_state};
 use crate::{Error, Result};
@@ -14,8 +12,8 @@ pub(super) struct Retry {
 }
 
 impl Retry {
-    pub(super) fn new(limit: Option<Duration>) -> Retry {
-        Retry { patience: Patience::new(limit), repairs: 0 }
+    pub(super) fn new(patience: Patience) -> Retry {
+        Retry { patience, repairs: 0 }
     }
 
     /// Does what helps after `error`, or gives it back when nothing does. The call was made with the state of `era`.

@@ -16,11 +16,11 @@ mod xattrs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use crate::cache::{BlockCache, Caches};
 use crate::core::Counters;
 use crate::nlm::Nlm;
+use crate::patience::Patience;
 use crate::statistics::CacheRecorder;
 use crate::{CacheCounters, Connection, Entry, Error, FsInfo, Options, Reason, Result, Version, v4};
 pub(crate) use connect::connect_mountd;
@@ -129,9 +129,10 @@ impl Mount {
         Connection::next_of(&self.1.connections, &self.0.turn)
     }
 
-    /// How long a server may say nothing, or "not now", before a call fails; None when it never does.
-    pub(crate) fn patience(&self) -> Option<Duration> {
-        self.1.connections.first().and_then(Connection::patience)
+    /// For a call to a server that says "not now".
+    pub(crate) fn patience(&self) -> Patience {
+        let without_leases = || Patience::new(self.connections().first().and_then(Connection::patience), None);
+        self.1.v4.as_ref().map_or_else(without_leases, v4::Client::patience)
     }
 
     /// What all connections counted so far.

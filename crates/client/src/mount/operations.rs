@@ -6,7 +6,6 @@ use vfs::{Attributes, CreateMode, SetAttributes, Space, Stability};
 use super::Mount;
 use crate::cache::Place;
 use crate::directory::Listing;
-use crate::patience::Patience;
 use crate::types::{DirPosition, Page};
 use crate::{
     Data, Detail, Entry, FsInfo, Handle, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Version,
@@ -17,7 +16,7 @@ use crate::{
 macro_rules! call {
     ($mount:expr, $operation:ident($($argument:expr),*)) => {{
         let mount: &Mount = $mount;
-        let mut patience = Patience::new(mount.patience());
+        let mut patience = mount.patience();
         loop {
             let result = match mount.version() {
                 Version::V2 => v2::$operation(mount.connection(), $($argument),*).await,

@@ -1,13 +1,12 @@
 //! Extended attributes of the user's, by their names without `user.` in front (RFC 8276). Only NFSv4.2 has them.
 
 use super::Mount;
-use crate::patience::Patience;
 use crate::{Handle, Result, XattrMode, v4};
 
 /// Calls again while the server asks to try later.
 macro_rules! patiently {
     ($mount:expr, $call:expr) => {{
-        let mut patience = Patience::new($mount.patience());
+        let mut patience = $mount.patience();
         loop {
             match $call.await {
                 Err(error) if patience.allows(&error) => patience.wait().await,

@@ -8,7 +8,6 @@ use super::call::{Answer, Question, Verb};
 use super::{next_svid, recovery};
 use crate::core::Failure;
 use crate::grant::{self, Grant, LockHolder};
-use crate::patience::Patience;
 use crate::v4::{HeldLock, HeldLocks};
 use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
 
@@ -176,7 +175,7 @@ impl LockHolder for LockOwner {
         wanted: HeldLock,
         is_over: impl Fn() -> bool + Send + Sync,
     ) -> Result<Vec<HeldLock>> {
-        let mut patience = Patience::new(self.mount.patience());
+        let mut patience = self.mount.patience();
         loop {
             match self.take_once(wanted).await {
                 Err(error) if patience.allows(&error) && !is_over() => patience.wait().await,
@@ -186,7 +185,7 @@ impl LockHolder for LockOwner {
     }
 
     async fn release(self: &Arc<Self>, range: HeldLock) -> Result<()> {
-        let mut patience = Patience::new(self.mount.patience());
+        let mut patience = self.mount.patience();
         loop {
             match self.release_once(range).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
@@ -230,7 +229,7 @@ impl FileLocks {
 
     /// Whether a range could be locked.
     pub(crate) async fn test(&self, wanted: HeldLock) -> Result<()> {
-        let mut patience = Patience::new(self.0.mount.patience());
+        let mut patience = self.0.mount.patience();
         loop {
             let error = match self.0.ask(Verb::Test, wanted).await? {
                 Answer::Status(Wire::Granted) => return Ok(()),

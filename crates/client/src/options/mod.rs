@@ -140,8 +140,9 @@ impl Options {
         Options { version: Version::V4_2, lowest_version: Some(Version::V2), ..Options::default() }
     }
 
-    /// How long a call waits for a server that says nothing, or only "not now" (NFS4ERR_DELAY, NFS4ERR_GRACE, NFS3ERR_JUKEBOX),
-    /// before it fails, or `None` when it never does.
+    /// How long a call waits for a server that says nothing, or only "not now" (NFS4ERR_DELAY, NFS3ERR_JUKEBOX), before it fails, or
+    /// `None` when it never does. A server in its grace period after a restart (NFS4ERR_GRACE) is alive and will be ready: a call waits
+    /// for it for two of its leases, 600 s at most, and 120 s where the version has no leases, but never less than for a silent one.
     pub fn patience(&self) -> Option<Duration> {
         self.core_config().retry.patience(self.transport)
     }

@@ -22,6 +22,7 @@ use crate::connection::Connection;
 use crate::core::{Failure, Transport};
 use crate::credentials::Principal;
 use crate::mount::Mounted;
+use crate::patience::Patience;
 use crate::{Error, Lie, Options, Reason, Result, Version};
 
 /// How often one call is sent anew because the session was lost, the connection not bound, or the server not ready.
@@ -69,6 +70,8 @@ pub(super) struct Inner {
     pub(super) offloads: Offloads,
     /// How many slots are asked for.
     pub(super) slots: u32,
+    /// How long a lease lasts, once the server has told.
+    pub(super) lease: OnceLock<Duration>,
     /// What keeps the files' data and attributes, if anything does.
     mounted: OnceLock<Weak<Mounted>>,
 }
@@ -124,6 +127,7 @@ impl Client {
             callbacks: Arc::default(),
             offloads: Offloads::default(),
             slots,
+            lease: OnceLock::new(),
             mounted: OnceLock::new(),
         };
         let client = Client::of(Arc::new(inner));
@@ -177,9 +181,10 @@ impl Client {
         Connection::next_of(&self.1, &self.0.turn)
     }
 
-    /// How long a server may say nothing, or "not now", before a call fails; None when it never does.
-    pub(super) fn patience(&self) -> Option<Duration> {
-        self.0.connections.first().and_then(Connection::patience)
+    /// For a call to a server that says "not now".
+    pub(crate) fn patience(&self) -> Patience {
+        let silence = self.0.connections.first().and_then(Connection::patience);
+        Patience::new(silence, self.0.lease.get().copied())
     }
 
     pub(super) fn wire<'a>(&self, connection: &'a Connection) -> Wire<'a> {

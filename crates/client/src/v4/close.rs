@@ -9,7 +9,6 @@ use super::owner::Owner;
 use super::putfh;
 use super::request::Request;
 use super::session::Session;
-use crate::patience::Patience;
 use crate::{Handle, Result};
 
 /// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2), and lets its locks go before, which some servers want.
@@ -45,7 +44,7 @@ pub(super) async fn close_other(
 
 /// Closes what a stateid stands for, later if the server says so. What it does not know is closed already.
 pub(super) async fn close_stateid(client: &Client, handle: &Handle, mut owner: Owner, stateid: Stateid) -> Result<()> {
-    let mut patience = Patience::new(client.patience());
+    let mut patience = client.patience();
     loop {
         match close_once(client, handle, &mut owner, stateid).await {
             Err(error) if patience.allows(&error) => patience.wait().await,

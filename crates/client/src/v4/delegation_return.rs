@@ -11,7 +11,6 @@ use super::free_stateid::free_stateid;
 use super::open_file::is_session_lost;
 use super::session::Session;
 use super::test_stateid::test_stateid;
-use crate::patience::Patience;
 use crate::{Handle, Result};
 
 /// How often one delegation is returned because the session was lost meanwhile.
@@ -99,7 +98,7 @@ impl Client {
             file.claim(session, delegation.stateid).await?;
         }
         drop(recovery);
-        let (mut patience, holder) = (Patience::new(self.patience()), self.acting_as(&delegation.user));
+        let (mut patience, holder) = (self.patience(), self.acting_as(&delegation.user));
         loop {
             match delegreturn(&holder, Some(session), &delegation.handle, delegation.stateid).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,

@@ -11,7 +11,6 @@ use super::reply::Reply;
 use super::request::Request;
 use super::session::Session;
 use crate::grant::{self, Grant, LockHolder};
-use crate::patience::Patience;
 use crate::{Connection, Reason, Result};
 
 /// How often one lock is asked for because the state was lost and had back.
@@ -43,7 +42,7 @@ impl LockHolder for OpenFile {
     ) -> Result<Vec<HeldLock>> {
         let _order = self.order.lock().await;
         self.open_at_server().await?;
-        let mut patience = Patience::new(self.client.patience());
+        let mut patience = self.client.patience();
         let mut repairs = 0;
         loop {
             self.check_kept("LOCK")?;
@@ -105,7 +104,7 @@ pub(super) async fn relock(file: &OpenFile, session: &Arc<Session>, stateid: Sta
 
 /// Reclaims one lock, for as long as the server wants to be asked later.
 async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> Result<()> {
-    let mut patience = Patience::new(file.client.patience());
+    let mut patience = file.client.patience();
     loop {
         match lock_once(file, Some(session), lock, true).await {
             Err(error) if patience.allows(&error) => patience.wait().await,

@@ -8,7 +8,6 @@ use super::putfh;
 use super::request::Request;
 use crate::Result;
 use crate::grant::LockHolder;
-use crate::patience::Patience;
 
 /// How often one range is unlocked because the state was lost and had back.
 const MAX_REPAIRS: u32 = 4;
@@ -32,7 +31,7 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
 /// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
 pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     let mut repairs = 0;
-    let mut patience = Patience::new(file.client.patience());
+    let mut patience = file.client.patience();
     loop {
         let era = file.era();
         match unlock_once(file, range).await {

@@ -18,7 +18,6 @@ use super::reply::Reply;
 use super::request::Request;
 use super::session::Session;
 use super::{attributes, dir_change, putfh};
-use crate::patience::Patience;
 use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Result};
 
@@ -81,7 +80,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
         }
     }
     let mut owner = client.0.opens.take_owner(client.principal());
-    let (mut patience, mut repairs) = (Patience::new(client.patience()), 0);
+    let (mut patience, mut repairs) = (client.patience(), 0);
     loop {
         let session = client.session();
         let _under_way = client.0.opens.begin_open();

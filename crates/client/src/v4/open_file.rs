@@ -19,7 +19,6 @@ use super::request::Request;
 use super::session::Session;
 use super::test_stateid::test_stateid;
 use super::{attributes, putfh};
-use crate::patience::Patience;
 use crate::{Error, Handle, Reason, Result};
 
 /// What somebody does with an open file, and what others may not do meanwhile.
@@ -336,7 +335,7 @@ impl OpenFile {
 
     /// Opens the file once more, for as long as the server wants to be asked later.
     async fn open_by_handle(&self, session: &Arc<Session>, again: Again, owner: &mut Owner) -> Result<Stateid> {
-        let mut patience = Patience::new(self.client.patience());
+        let mut patience = self.client.patience();
         loop {
             match self.open_by_handle_once(session, again, owner).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,

@@ -114,6 +114,8 @@ impl Client {
         }
         let (asked, lease) = (Instant::now(), self.lease().await?);
         self.0.delegations.renewed(asked, lease);
+        // Nobody else has told.
+        let _ = self.0.lease.set(lease);
         tokio::spawn(renewal::renew(Arc::downgrade(&self.0), lease));
         Ok(())
     }
