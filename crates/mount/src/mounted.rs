@@ -1,7 +1,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use vfs::FileSystem;
 
@@ -14,6 +15,11 @@ use crate::{abi, init, read_ahead};
 
 /// How long calls that are still being carried out may take after the mount has ended, before they are given up.
 const LAST_CALLS: Duration = Duration::from_secs(5);
+/// How long a mount may be busy before that counts: whoever only looks at it, as `df` does on its way through all mounts, holds it until its
+/// call has ended.
+const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(2);
+/// The pause between two tries.
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A file system that is mounted. Dropping this leaves it mounted, for as long as the process lives.
 pub struct Mounted {
@@ -84,12 +90,19 @@ impl Mounted {
         }
     }
 
-    /// Unmounts it, once the kernel has written what it still had to write.
+    /// Unmounts it, once the kernel has written what it still had to write. One that is busy is tried again for two seconds, because calls
+    /// that are being carried out hold it, too.
     ///
     /// # Errors
     /// [`UnmountError::Busy`] while files on it are open.
     pub fn unmount(&self) -> Result<(), UnmountError> {
-        attach::detach(&self.dir, false)
+        let end = Instant::now() + BUSY_FOR_A_MOMENT;
+        loop {
+            match attach::detach(&self.dir, false) {
+                Err(UnmountError::Busy(_)) if Instant::now() < end => thread::sleep(BUSY_PAUSE),
+                other => return other,
+            }
+        }
     }
 
     /// Takes it out of the tree of files at once; what is open there stays usable until it is closed.

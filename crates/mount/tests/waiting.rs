@@ -181,3 +181,19 @@ fn mount_can_be_taken_away_while_a_call_waits() {
     stage.fs.open_gate();
     assert!(stage.site.mounted.wait_for(LONG));
 }
+
+#[test]
+fn call_that_is_about_to_end_does_not_keep_the_mount_from_being_unmounted() {
+    let Some(stage) = Stage::new() else { return };
+    let mut child = stage.waiter("exec stat \"$0\"");
+    stage.fs.wait_for(1);
+    std::thread::scope(|scope| {
+        let unmounted = scope.spawn(|| stage.site.mounted.unmount());
+        // The call holds the mount, and goes on doing so after the first try to unmount it.
+        std::thread::sleep(Duration::from_millis(200));
+        stage.fs.open_gate();
+        unmounted.join().unwrap().unwrap();
+    });
+    assert!(stage.site.mounted.wait_for(LONG));
+    assert_eq!(end_of(&mut child).code(), Some(1));
+}
