@@ -52,6 +52,12 @@ impl Job {
         }
     }
 
+    /// Counts something that is copied whole, and tells of it.
+    pub(super) fn finished(&self, path: &[u8], count: impl FnOnce(&mut Summary)) {
+        count(&mut self.count());
+        self.tell(Event::Finished { path });
+    }
+
     /// Counts bytes that are done; `on_wire` of them were sent or received.
     pub(super) fn copied(&self, bytes: u64, on_wire: u64) {
         {

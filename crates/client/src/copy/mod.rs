@@ -13,6 +13,7 @@
 
 mod download;
 mod error;
+mod here;
 mod holes;
 mod job;
 mod links;
@@ -24,8 +25,11 @@ mod relay;
 mod remote;
 mod safety;
 mod send;
+mod sides;
+mod there;
 mod upload;
 mod verify;
+mod walk;
 
 use std::path::Path;
 use std::sync::Arc;

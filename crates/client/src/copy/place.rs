@@ -19,6 +19,12 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// The place for a tree's top, at a path below the root of the copy's mount.
+    pub(super) async fn find(job: &Job, path: &[u8]) -> Result<Place, CopyError> {
+        let (dir, name) = job.mount.walk_parent(path).await?;
+        Ok(Place { path: name.to_vec(), dir: dir.handle, name: name.to_vec() })
+    }
+
     /// Makes an empty regular file, or takes and empties the one that is there when that is allowed.
     pub(super) async fn create(&self, job: &Job) -> Result<Handle, CopyError> {
         let set = SetAttributes { mode: Some(PRIVATE), ..SetAttributes::default() };

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::task::JoinSet;
 
 use super::job::Job;
-use super::{CopyError, Event, LocalError, holes, local, reading, verify};
+use super::{CopyError, LocalError, holes, local, reading, verify};
 use crate::{Entry, Segment};
 
 /// A file to receive.
@@ -35,8 +35,6 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     if job.options.verify {
         verify::compare(job, &file.path, (&target, &file.to), (&file.from.handle, size)).await?;
     }
-    job.count().files += 1;
-    job.tell(Event::Finished { path: &file.path });
     Ok(())
 }
 

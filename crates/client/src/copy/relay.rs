@@ -13,7 +13,7 @@ use super::job::Job;
 use super::place::Place;
 use super::reading::Source;
 use super::safety::{MAX_RESENDS, Safety};
-use super::{CopyError, Event, holes, verify};
+use super::{CopyError, holes, verify};
 use crate::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
 
 /// A file to copy from one server to another, or the same.
@@ -36,8 +36,6 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
         verify::compare_remote(job, &file.to.path, pair, attributes.size_bytes).await?;
     }
     job.mount.setattr(&target, &job.final_attributes(attributes)).await.map_err(about)?;
-    job.count().files += 1;
-    job.tell(Event::Finished { path: &file.to.path });
     Ok(target)
 }
 

@@ -12,7 +12,7 @@ use vfs::{Attributes, SetAttributes, Stability};
 use super::job::Job;
 use super::place::Place;
 use super::safety::{MAX_RESENDS, Safety};
-use super::{CopyError, Event, LocalError, local, verify};
+use super::{CopyError, LocalError, local, verify};
 use crate::Handle;
 
 /// A file to send.
@@ -35,8 +35,6 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
         verify_sent(job, &file, &source, &target, &set).await?;
     }
     job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.to.path))?;
-    job.count().files += 1;
-    job.tell(Event::Finished { path: &file.to.path });
     Ok(target)
 }
 

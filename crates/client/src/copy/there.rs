@@ -1,0 +1,115 @@
+//! Trees of a mount, which are copied from there or to there.
+
+use vfs::{Attributes, FileKind, SetAttributes};
+
+use super::CopyError;
+use super::job::Job;
+use super::place::Place;
+use super::sides::{Entries, Origin, Target};
+use crate::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
+
+/// The mode of a directory while its files are copied.
+const OPEN_DIRECTORY: u32 = 0o700;
+
+/// A mounted export.
+#[derive(Debug, Clone)]
+pub(super) struct There(pub(super) Mount);
+
+impl Origin for There {
+    type File = Entry;
+    type Listing<'l> = Listing<'l>;
+
+    fn attributes(file: &Entry) -> &Attributes {
+        &file.attributes
+    }
+
+    async fn list(&self, dir: &Entry) -> Result<Listing<'_>, CopyError> {
+        Ok(self.0.read_dir(&dir.handle, Detail::Entries))
+    }
+
+    async fn readlink(&self, link: &Entry, path: &[u8]) -> Result<Vec<u8>, CopyError> {
+        Ok(self.0.readlink(&link.handle).await.map_err(|error| error.about(path))?)
+    }
+}
+
+impl Entries<Entry> for Listing<'_> {
+    async fn next(&mut self, path: &[u8]) -> Result<Option<(Vec<u8>, Entry)>, CopyError> {
+        while let Some(found) = Listing::next(self).await.map_err(|error| error.about(path))? {
+            if let Some(entry) = found.entry {
+                return Ok(Some((found.name.into(), entry)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Target for There {
+    type Made = Handle;
+    type Place = Place;
+
+    fn has_hard_links(&self) -> bool {
+        self.0.info().has_hard_links
+    }
+
+    fn place(dir: &Handle, path: &[u8], name: &[u8]) -> Place {
+        Place { path: path.to_vec(), dir: *dir, name: name.to_vec() }
+    }
+
+    async fn existing(&self, to: &Place) -> Result<Option<Attributes>, CopyError> {
+        match self.0.lookup(&to.dir, &to.name).await {
+            Ok(found) => Ok(Some(found.attributes)),
+            Err(error) if error.status() == Some(Status::NoEntry) => Ok(None),
+            Err(error) => Err(error.about(&to.path).into()),
+        }
+    }
+
+    async fn make_directory(&self, job: &Job, to: &Place) -> Result<(Handle, Attributes), CopyError> {
+        let set = SetAttributes { mode: Some(OPEN_DIRECTORY), ..SetAttributes::default() };
+        let made = match self.0.mkdir(&to.dir, &to.name, &set).await {
+            Err(error) if error.status() == Some(Status::Exists) => to.existing(job, FileKind::Directory).await?,
+            made => made.map_err(|error| error.about(&to.path))?,
+        };
+        Ok((made.handle, made.attributes))
+    }
+
+    async fn make_symlink(
+        &self,
+        job: &Job,
+        to: &Place,
+        (target, like): (Vec<u8>, &Attributes),
+    ) -> Result<(), CopyError> {
+        to.make_way(job, FileKind::Symlink).await?;
+        let made = self.0.symlink(&to.dir, &to.name, &target, &SetAttributes::default()).await;
+        let made = to.refuse_existing(made)?;
+        let set = SetAttributes { mode: None, ..job.final_attributes(like) };
+        if !set.is_empty() {
+            // Not every server can set the times of a symbolic link, and nothing depends on them.
+            let _ = self.0.setattr(&made.handle, &set).await;
+        }
+        Ok(())
+    }
+
+    async fn make_special(
+        &self,
+        job: &Job,
+        to: &Place,
+        (node, like): (SpecialFile, &Attributes),
+    ) -> Result<(), CopyError> {
+        to.make_way(job, like.kind).await?;
+        let set = SetAttributes { mode: Some(like.mode), ..SetAttributes::default() };
+        let made = to.refuse_existing(self.0.mknod(&to.dir, &to.name, node, &set).await)?;
+        self.0.setattr(&made.handle, &job.final_attributes(like)).await.map_err(|error| error.about(&to.path))?;
+        Ok(())
+    }
+
+    async fn make_link(&self, job: &Job, to: &Place, copy: Handle) -> Result<(), CopyError> {
+        to.make_way(job, FileKind::Regular).await?;
+        to.refuse_existing(self.0.link(&copy, &to.dir, &to.name).await)?;
+        Ok(())
+    }
+
+    async fn finish(&self, job: &Job, dir: Handle, like: &Attributes) -> Result<(), CopyError> {
+        self.0.setattr(&dir, &job.final_attributes(like)).await?;
+        Ok(())
+    }
+}
