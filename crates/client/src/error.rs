@@ -222,6 +222,23 @@ pub enum Lie {
         /// What the reply says.
         got: u64,
     },
+    /// A SEEK found something where no file can have it (RFC 8881 §5.8.2.21: offsets are those of the host's files).
+    #[error("something was found at byte {0}, where no file goes on")]
+    SoughtTooFar(u64),
+    /// The target of a symbolic link has a NUL in it, which ends every path.
+    #[error("the symbolic link's target has a NUL in it")]
+    BadTarget,
+    /// The reply to a compound has more results than there were operations.
+    #[error("{said} results for {asked} operations")]
+    ManyResults {
+        /// How many operations there were.
+        asked: u32,
+        /// How many results the reply has.
+        said: u32,
+    },
+    /// The names of a file's extended attributes are longer than all that any file has.
+    #[error("the names of the extended attributes take more than {0} bytes")]
+    TooLongList(usize),
     /// The lock manager answered another call than the one that was made.
     #[error("the lock manager's answer has the cookie of another call")]
     OtherCookie,

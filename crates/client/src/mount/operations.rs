@@ -8,7 +8,7 @@ use crate::cache::Place;
 use crate::directory::Listing;
 use crate::types::{DirPosition, Page};
 use crate::{
-    Data, Detail, Entry, FsInfo, Handle, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Version,
+    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Version,
     WriteVerifier, Written, v2, v3, v4,
 };
 
@@ -86,9 +86,14 @@ impl Mount {
     /// The target of a symbolic link.
     ///
     /// # Errors
-    /// What the server says.
+    /// What the server says; [`Reason::Lie`] when no path can be the target.
     pub async fn readlink(&self, link: &Handle) -> Result<Vec<u8>> {
-        call!(self, readlink(link))
+        let target = call!(self, readlink(link))?;
+        // Whoever hands the target on to the system names another file than one who looks at all its bytes.
+        if target.contains(&0) {
+            return Err(self.error("READLINK", Reason::Lie(Lie::BadTarget)));
+        }
+        Ok(target)
     }
 
     /// Reads up to `count` bytes, at most [`Sizes::read`](super::Sizes::read) of them, without a copy.

@@ -9,10 +9,12 @@ use crate::{Handle, Lie, Reason, Result};
 const PAGE_BYTES: u32 = 64 * 1024;
 /// The most names of one file, which are far more than Linux has room for.
 const MAX_NAMES: usize = 65_536;
+/// The most bytes of their names, sixteen times as many as Linux has room for (`XATTR_LIST_MAX`).
+const MAX_LIST_BYTES: usize = 1 << 20;
 
 /// The names of all extended attributes of a file (RFC 8276 §8.4.3).
 pub(crate) async fn listxattrs(client: &Client, file: &Handle) -> Result<Vec<Vec<u8>>> {
-    let (mut names, mut cookie) = (Vec::new(), 0);
+    let (mut names, mut bytes, mut cookie) = (Vec::new(), 0, 0);
     loop {
         let arguments = ListxattrsArgs { cookie, max_count: PAGE_BYTES.min(client.most_data().0) };
         let operations = [putfh(file), ArgOp::Listxattrs(arguments)];
@@ -20,6 +22,10 @@ pub(crate) async fn listxattrs(client: &Client, file: &Handle) -> Result<Vec<Vec
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
         let ok = results.ok::<Listxattrs, _>()?;
+        bytes += ok.names.iter().map(|name| name.0.len()).sum::<usize>();
+        if bytes > MAX_LIST_BYTES {
+            return Err(reply.error(Reason::Lie(Lie::TooLongList(MAX_LIST_BYTES))));
+        }
         names.extend(ok.names.iter().map(|name| name.0.to_vec()));
         if ok.eof {
             return Ok(names);

@@ -22,11 +22,18 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Reads what goes before the results.
-    pub(super) fn parse(response: Response<Compound>, name: &'static str, server: &Arc<str>) -> Result<Reply> {
+    /// Reads what goes before the results of so many operations.
+    pub(super) fn parse(
+        response: Response<Compound>,
+        (name, asked): (&'static str, u32),
+        server: &Arc<str>,
+    ) -> Result<Reply> {
         let mut from = Decoder::new(response.results());
-        let head = CompoundReplyHead::decode(&mut from)
-            .map_err(|source| Error::new(server, name, Reason::BadReply(source)))?;
+        let failed = |reason| Error::new(server, name, reason);
+        let head = CompoundReplyHead::decode(&mut from).map_err(|source| failed(Reason::BadReply(source)))?;
+        if head.results > asked {
+            return Err(failed(Reason::Lie(Lie::ManyResults { asked, said: head.results })));
+        }
         let (status, left, at) = (head.status, head.results, from.offset());
         Ok(Reply { status, left, at, name, server: Arc::clone(server), response })
     }

@@ -48,13 +48,18 @@ pub(super) struct Sent<'a> {
 }
 
 impl Sent<'_> {
+    /// How many operations the COMPOUND has.
+    pub(super) fn count(&self) -> u32 {
+        let Request { operations, write, .. } = self.request;
+        let count = operations.len() + usize::from(write.is_some()) + usize::from(self.sequence.is_some());
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
     /// Appends the arguments of the COMPOUND, and says what it is counted as.
     pub(super) fn write(&self, head: &mut Buffer) -> Label {
         let Request { name, operations, write, .. } = self.request;
         let mut label = CompoundLabel::new();
-        let count = operations.len() + usize::from(write.is_some()) + usize::from(self.sequence.is_some());
-        let operations_count = u32::try_from(count).unwrap_or(u32::MAX);
-        let compound = CompoundHead { tag: b"", minor_version: self.minor.number(), operations: operations_count };
+        let compound = CompoundHead { tag: b"", minor_version: self.minor.number(), operations: self.count() };
         compound.encode(&mut Encoder::new(head));
         if let Some(sequence) = &self.sequence {
             let mut to = Encoder::new(head);

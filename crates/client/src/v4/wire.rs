@@ -32,6 +32,6 @@ impl Wire<'_> {
         let data = request.write.as_ref().map(|write| write.data.clone());
         let response = self.connection.call_labelled::<Compound>(asked, data, |head| sent.write(head)).await;
         let response = response.map_err(|error| error.during(request.name))?;
-        Reply::parse(response, request.name, self.connection.server())
+        Reply::parse(response, (request.name, sent.count()), self.connection.server())
     }
 }

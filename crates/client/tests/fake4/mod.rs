@@ -12,7 +12,7 @@ use client::{Mount, Options, Result, Tunnel, Version};
 use proto::nfs4::{
     ArgOp, Attribute, AttributeValue, Bitmap, ChangeInfo, ClientId, Compound, CompoundArgs, CompoundReply,
     CreateSessionOk, Delegation, ExchangeIdOk, Fattr, FileHandle, FileType, Fsid, OpenClaim, OpenOk, Principal, Res,
-    ResOp, SequenceOk, ServerOwner, SessionId, SpecData, StateProtected, Stateid, Status, Time,
+    ResOp, ResOr, SequenceOk, ServerOwner, SessionId, SetclientidOk, SpecData, StateProtected, Stateid, Status, Time,
 };
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -150,6 +150,11 @@ fn one(operation: &ArgOp<'_>, current: &mut Vec<u8>, fake: &Fake) -> ResOp<'stat
             target_highest_slot: args.highest_slot,
             status_flags: fake.flags.load(Ordering::Relaxed),
         })),
+        ArgOp::Setclientid(_) => {
+            ResOp::Setclientid(ResOr::Ok(SetclientidOk { client: ClientId(9), confirm: Default::default() }))
+        }
+        ArgOp::SetclientidConfirm(_) => ResOp::SetclientidConfirm(Res::Ok(())),
+        ArgOp::Renew(_) => ResOp::Renew(Res::Ok(())),
         ArgOp::BindConnToSession(args) => {
             let (session, use_rdma) = (args.session, false);
             let direction = proto::nfs4::ServerDirection::Both;
@@ -187,6 +192,22 @@ fn one(operation: &ArgOp<'_>, current: &mut Vec<u8>, fake: &Fake) -> ResOp<'stat
         ArgOp::Delegreturn(_) => ResOp::Delegreturn(Res::Ok(())),
         _ => ResOp::Illegal(Status::OpIllegal),
     }
+}
+
+/// What operations that only some tests call are answered with when nothing else is said of them.
+pub fn newer(operation: &ArgOp<'_>) -> Option<ResOp<'static>> {
+    Some(match operation {
+        ArgOp::Savefh => ResOp::Savefh(Res::Ok(())),
+        ArgOp::OffloadStatus(_) => ResOp::OffloadStatus(Res::Fail(Status::BadStateid)),
+        ArgOp::OffloadCancel(_) => ResOp::OffloadCancel(Res::Fail(Status::BadStateid)),
+        _ => return None,
+    })
+}
+
+/// What GETATTR tells of the root.
+pub fn root_attributes(operation: &ArgOp<'_>) -> ResOp<'static> {
+    let ArgOp::Getattr(args) = operation else { panic!("{operation:?}") };
+    ResOp::Getattr(Res::Ok(attributes(ROOT, args.request)))
 }
 
 /// What EXCHANGE_ID tells.
