@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use vfs::{Attributes, Stability};
+use vfs::{Attributes, Stability, Timestamp};
 
 use crate::Handle;
 
@@ -199,6 +199,30 @@ pub(crate) struct Page {
 pub(crate) struct DirChange {
     /// Its change number before, if nothing but this change lies between that and the attributes.
     pub(crate) before: Option<u64>,
+    /// Its attributes after.
+    pub(crate) after: Option<Attributes>,
+}
+
+/// What changes whenever the bytes of a file do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileVersion {
+    pub(crate) change: u64,
+    pub(crate) modified: Timestamp,
+    pub(crate) size_bytes: u64,
+}
+
+impl FileVersion {
+    pub(crate) fn of(attributes: &Attributes) -> FileVersion {
+        let Attributes { change, modified, size_bytes, .. } = *attributes;
+        FileVersion { change, modified, size_bytes }
+    }
+}
+
+/// What the reply to a change tells of a file whose bytes were changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FileChange {
+    /// What it was before. Other changes may lie between that and the attributes.
+    pub(crate) before: Option<FileVersion>,
     /// Its attributes after.
     pub(crate) after: Option<Attributes>,
 }

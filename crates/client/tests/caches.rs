@@ -79,11 +79,8 @@ async fn attributes_are_asked_for_once_and_own_changes_are_known() {
         let data = "0123456789".into();
         mount.write(&file, 0, data, vfs::Stability::File).await.unwrap();
         let (count, attributes) = calls(&mount, mount.attributes(&file)).await;
-        // In version 4 no reply to WRITE tells.
-        let is_told = version <= Version::V3;
-        assert_eq!((count, attributes.unwrap().size_bytes), (u64::from(!is_told), 10), "{version}");
-        let (hits, misses) = if is_told { (12, 1) } else { (11, 2) };
-        assert_eq!(mount.cache_counters().attributes, HitsMisses { hits, misses }, "{version}");
+        assert_eq!((count, attributes.unwrap().size_bytes), (0, 10), "{version}");
+        assert_eq!(mount.cache_counters().attributes, HitsMisses { hits: 12, misses: 1 }, "{version}");
     }
 }
 

@@ -27,7 +27,7 @@ use tokio::runtime;
 use tokio::sync::SemaphorePermit;
 use xdr::{Encode, Encoder};
 
-use crate::core::{Core, Counters, Failure, Transport};
+use crate::core::{Core, Counters, Failure, Tail, Transport};
 use crate::credentials::Principal;
 use crate::statistics::{Label, Statistics};
 use crate::{Error, Options, Reason, Result};
@@ -129,7 +129,8 @@ impl Connection {
             arguments.encode(&mut Encoder::new(head));
             const { Label::of::<O>() }
         };
-        self.call_labelled(None, data, write).await
+        let tail = data.map(|data| Tail { data, behind: &[] });
+        self.call_labelled(None, tail, write).await
     }
 
     /// Calls a procedure whose arguments `write` appends; it says what the call is counted as, and `asked` is when the caller
@@ -137,7 +138,7 @@ impl Connection {
     pub(crate) async fn call_labelled<O: Operation>(
         &self,
         asked: Option<Instant>,
-        data: Option<Bytes>,
+        tail: Option<Tail>,
         write: impl FnOnce(&mut Buffer) -> Label,
     ) -> Result<Response<O>> {
         let shared = &*self.0.shared;
@@ -145,7 +146,7 @@ impl Connection {
         let (_permit, has_waited) = self.permit().await.map_err(|failure| self.no_reply::<O>(failure))?;
         let now = if has_waited { now() } else { began };
         let xid = self
-            .submit::<O>((asked.unwrap_or(began), now), data, write)
+            .submit::<O>((asked.unwrap_or(began), now), tail, write)
             .map_err(|failure| self.no_reply::<O>(failure))?;
         match (Reply { shared, xid, is_over: false }).await {
             Ok(message) => Response::parse(message, &shared.server),
@@ -249,7 +250,7 @@ impl Connection {
     fn submit<O: Operation>(
         &self,
         (asked, now): (Instant, Instant),
-        data: Option<Bytes>,
+        tail: Option<Tail>,
         write: impl FnOnce(&mut Buffer) -> Label,
     ) -> std::result::Result<Xid, Failure> {
         let shared = &*self.0.shared;
@@ -263,7 +264,7 @@ impl Connection {
                 write(head)
             };
             // The permits are as many as the core has places, so it is never full here.
-            let xid = state.core.submit(now, data, write).map_err(|_| Failure::Closed)?;
+            let xid = state.core.submit(now, tail, write).map_err(|_| Failure::Closed)?;
             if asked < now {
                 state.core.note_asked(xid, asked);
             }

@@ -77,6 +77,15 @@ pub struct Core {
     recorder: CallRecorder,
 }
 
+/// What stands behind the words of a call.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    /// An opaque, which is sent from where it lies.
+    pub data: Bytes,
+    /// Further arguments behind that.
+    pub behind: &'static [u8],
+}
+
 /// The table is full: wait until a call is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
@@ -127,14 +136,14 @@ impl Core {
     }
 
     /// Puts a call in the queue. `write` appends the whole message, whose first word is the xid, and says what it is counted
-    /// as; `data`, when there is some, follows as an opaque.
+    /// as; `tail`, when there is one, follows.
     ///
     /// # Errors
     /// [`Full`].
     pub fn submit(
         &mut self,
         now: Instant,
-        data: Option<Bytes>,
+        tail: Option<Tail>,
         write: impl FnOnce(Xid, &mut Buffer) -> Label,
     ) -> Result<Xid, Full> {
         if self.taken >= self.config.max_pending {
@@ -149,9 +158,9 @@ impl Core {
         slot.state = State::Pending;
         slot.head.clear();
         slot.call = Call::new(write(xid, &mut slot.head), now_ns);
-        if let Some(data) = data {
+        if let Some(Tail { data, behind }) = tail {
             slot.head.put(&u32::try_from(data.len()).unwrap_or(u32::MAX).to_be_bytes());
-            slot.data = data;
+            (slot.data, slot.behind) = (data, behind);
         }
         (slot.timeout, slot.deadline_ns) = (timeout, deadline_ns);
         slot.is_queued = true;

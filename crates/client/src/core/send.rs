@@ -26,6 +26,7 @@ impl Core {
             batch.put(slot.head.as_slice());
             batch.put_shared(&slot.data);
             batch.put(&[0; 3][..xdr_padded(slot.data.len()) - slot.data.len()]);
+            batch.put(slot.behind);
         }
         batch.close();
     }
@@ -41,6 +42,7 @@ impl Core {
         datagram.put_slice(slot.head.as_slice());
         datagram.put_slice(&slot.data);
         datagram.put_bytes(0, xdr_padded(slot.data.len()) - slot.data.len());
+        datagram.put_slice(slot.behind);
         self.in_flight += 1;
         true
     }

@@ -27,8 +27,10 @@ pub(super) struct Slot {
     pub(super) state: State,
     /// The call as it is sent, up to its data.
     pub(super) head: Buffer,
-    /// The data at the end of the call, shared with the caller and not copied; the length before it is in `head`.
+    /// The data of the call, shared with the caller and not copied; the length before it is in `head`.
     pub(super) data: Bytes,
+    /// What stands behind the data.
+    pub(super) behind: &'static [u8],
     pub(super) waker: Option<Waker>,
     /// Whether the call is in the queue to the socket.
     pub(super) is_queued: bool,
@@ -50,6 +52,7 @@ impl Slot {
             state: State::Free,
             head: Buffer::new(),
             data: Bytes::new(),
+            behind: &[],
             waker: None,
             is_queued: false,
             call: Call::new(Label::OTHER, 0),
@@ -69,7 +72,7 @@ impl Slot {
 
     /// How long the call is when it is sent, in bytes, padding included.
     pub(super) fn message_bytes(&self) -> usize {
-        self.head.len() + xdr_padded(self.data.len())
+        self.head.len() + xdr_padded(self.data.len()) + self.behind.len()
     }
 
     /// Ends the call and lets its memory go or be used again; the caller's waker is given back to be woken.
@@ -87,7 +90,7 @@ impl Slot {
     }
 
     fn forget_message(&mut self) {
-        self.data = Bytes::new();
+        (self.data, self.behind) = (Bytes::new(), &[]);
         if self.head.capacity() > Self::MAX_KEPT_BYTES {
             self.head = Buffer::new();
         }

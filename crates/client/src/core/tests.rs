@@ -87,17 +87,17 @@ fn calls_queued_together_go_out_in_one_batch_of_records() {
 }
 
 #[test]
-fn data_goes_out_behind_the_head_with_length_and_padding() {
+fn data_goes_out_behind_the_head_with_length_and_padding_and_the_rest_behind_it() {
     let mut bench = Bench::soft(Transport::Stream);
-    let data = Some(Bytes::from_static(b"abcde"));
+    let tail = Some(Tail { data: Bytes::from_static(b"abcde"), behind: b"rest" });
     bench
         .core
-        .submit(bench.now, data, |_, head| {
+        .submit(bench.now, tail, |_, head| {
             head.put(b"head");
             Label::OTHER
         })
         .unwrap();
-    assert_eq!(bench.stream(), b"\x80\0\0\x10head\0\0\0\x05abcde\0\0\0");
+    assert_eq!(bench.stream(), b"\x80\0\0\x14head\0\0\0\x05abcde\0\0\0rest");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use vfs::{Attributes, SetAttributes, Stability};
 
 use super::retry::under_stateid;
 use crate::nlm::FileLocks;
+use crate::types::FileChange;
 use crate::v4::OpenFile;
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 
@@ -35,20 +36,42 @@ impl Io {
 
     /// One WRITE.
     pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
+        self.write_looking(offset, data, stability, false).await.map(|(written, _)| written)
+    }
+
+    /// One WRITE, and what the file was like before and is like then, as far as the server tells.
+    pub(crate) async fn write_and_compare(
+        &self,
+        offset: u64,
+        data: Bytes,
+        stability: Stability,
+    ) -> Result<(Written, FileChange)> {
+        self.write_looking(offset, data, stability, true).await
+    }
+
+    async fn write_looking(
+        &self,
+        offset: u64,
+        data: Bytes,
+        stability: Stability,
+        is_compared: bool,
+    ) -> Result<(Written, FileChange)> {
         self.check_kept("WRITE")?;
-        let Some(open) = &self.open else {
-            return self.mount.write(&self.handle, offset, data, stability).await;
-        };
         let (bytes, max) = (data.len(), self.mount.sizes().write as usize);
         if bytes > max {
             return Err(self.mount.error("WRITE", Reason::TooLarge { bytes, max }));
         }
+        let Some(open) = &self.open else {
+            return self.mount.write_and_look(&self.handle, offset, data, stability).await;
+        };
         let stable = v4::wire_stability(stability);
-        let _change = self.mount.change([&self.handle]);
-        under_stateid!(self, open, stateid => {
-            let write = v4::WriteTail { stateid, offset, stable, data: data.clone() };
+        let mut change = self.mount.change([&self.handle]);
+        let (written, told) = under_stateid!(self, open, stateid => {
+            let write = v4::WriteTail { stateid, offset, stable, data: data.clone(), is_compared };
             v4::write_as(open.client(), &self.handle, write)
-        })
+        })?;
+        told.after.iter().for_each(|now| change.learn(&Entry { handle: self.handle, attributes: *now }));
+        Ok((written, told))
     }
 
     /// Commits the whole file.

@@ -6,7 +6,7 @@ use vfs::{Attributes, CreateMode, SetAttributes, Space, Stability};
 use super::Mount;
 use crate::cache::Place;
 use crate::directory::Listing;
-use crate::types::{DirPosition, Page};
+use crate::types::{DirPosition, FileChange, Page};
 use crate::{
     Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Version,
     WriteVerifier, Written, v2, v3, v4,
@@ -189,10 +189,21 @@ impl Mount {
         if bytes > max {
             return Err(self.error("WRITE", Reason::TooLarge { bytes, max }));
         }
+        self.write_and_look(file, offset, data, stability).await.map(|(written, _)| written)
+    }
+
+    /// As [`Mount::write`], of not too many bytes, with what the reply says of the file.
+    pub(crate) async fn write_and_look(
+        &self,
+        file: &Handle,
+        offset: u64,
+        data: Bytes,
+        stability: Stability,
+    ) -> Result<(Written, FileChange)> {
         let mut change = self.change([file]);
-        let (written, attributes) = call!(self, write(file, offset, data.clone(), stability))?;
-        attributes.iter().for_each(|attributes| change.learn(&Entry { handle: *file, attributes: *attributes }));
-        Ok(written)
+        let (written, told) = call!(self, write(file, offset, data.clone(), stability))?;
+        told.after.iter().for_each(|attributes| change.learn(&Entry { handle: *file, attributes: *attributes }));
+        Ok((written, told))
     }
 
     /// Brings what was written to stable storage: `count` bytes, or all to the end when it is 0. In version 2 everything

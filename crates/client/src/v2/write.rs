@@ -1,10 +1,11 @@
 use bytes::Bytes;
 use proto::nfs2::{FileHandle, Write};
-use vfs::{Attributes, Stability};
+use vfs::Stability;
 use xdr::Encode;
 
 use super::{attributes, handle, success, word};
 use crate::connection::Connection;
+use crate::types::FileChange;
 use crate::{Handle, Result, WriteVerifier, Written};
 
 /// The arguments of WRITE up to the data, which is not copied.
@@ -23,7 +24,7 @@ pub(crate) async fn write(
     offset: u64,
     data: Bytes,
     _stability: Stability,
-) -> Result<(Written, Option<Attributes>)> {
+) -> Result<(Written, FileChange)> {
     let count = u32::try_from(data.len()).unwrap_or(u32::MAX);
     // The last byte's place has to fit too.
     word::<Write>(connection, offset.saturating_add(u64::from(count)))?;
@@ -32,5 +33,6 @@ pub(crate) async fn write(
     let head = WriteHead { file, begin_offset: 0, offset, total_count: count };
     let response = connection.call_with_data::<Write>(&head, Some(data)).await?;
     let after = attributes::neutral(&success(&response, response.decode()?)?);
-    Ok((Written { count, stability: Stability::File, verifier: WriteVerifier::default() }, Some(after)))
+    let written = Written { count, stability: Stability::File, verifier: WriteVerifier::default() };
+    Ok((written, FileChange { before: None, after: Some(after) }))
 }

@@ -3,7 +3,7 @@
 use proto::nfs3;
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
-use crate::types::DirChange;
+use crate::types::{DirChange, FileChange, FileVersion};
 
 /// The permission bits of a mode.
 const MODE_BITS: u32 = 0o7777;
@@ -31,6 +31,16 @@ pub(super) fn neutral(fattr: &nfs3::Fattr) -> Attributes {
 /// What a reply tells of a directory that was changed (RFC 1813 §2.6).
 pub(super) fn dir_change(wcc: &nfs3::WccData) -> DirChange {
     DirChange { before: wcc.before.map(|before| change(before.changed)), after: wcc.after.as_ref().map(neutral) }
+}
+
+/// What a reply tells of a file whose bytes were changed (RFC 1813 §2.6).
+pub(super) fn file_change(wcc: &nfs3::WccData) -> FileChange {
+    let version = |before: nfs3::WccAttr| FileVersion {
+        change: change(before.changed),
+        modified: time(before.modified),
+        size_bytes: before.size,
+    };
+    FileChange { before: wcc.before.map(version), after: wcc.after.as_ref().map(neutral) }
 }
 
 /// The time of the last change, as the number that this version lacks.

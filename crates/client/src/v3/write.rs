@@ -1,10 +1,11 @@
 use bytes::Bytes;
 use proto::nfs3::{FileHandle, StableHow, Write};
-use vfs::{Attributes, Stability};
+use vfs::Stability;
 use xdr::Encode;
 
 use super::{attributes, handle, success};
 use crate::connection::Connection;
+use crate::types::FileChange;
 use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
 
 /// The arguments of WRITE up to the data, which is not copied.
@@ -16,14 +17,14 @@ struct WriteHead {
     stable: StableHow,
 }
 
-/// Writes `data` (RFC 1813 §3.3.7), and tells what the file is like then, as far as the reply does.
+/// Writes `data` (RFC 1813 §3.3.7), and tells what the file was like before and is like then, as far as the reply does.
 pub(crate) async fn write(
     connection: &Connection,
     file: &Handle,
     offset: u64,
     data: Bytes,
     stability: Stability,
-) -> Result<(Written, Option<Attributes>)> {
+) -> Result<(Written, FileChange)> {
     let given = data.len();
     let count = u32::try_from(given).unwrap_or(u32::MAX);
     let head = WriteHead { file: handle::<Write>(connection, file)?, offset, count, stable: wire(stability) };
@@ -37,7 +38,7 @@ pub(crate) async fn write(
         return Err(response.error(Reason::Lie(Lie::LessStable)));
     }
     let written = Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) };
-    Ok((written, ok.file_wcc.after.as_ref().map(attributes::neutral)))
+    Ok((written, attributes::file_change(&ok.file_wcc)))
 }
 
 fn wire(stability: Stability) -> StableHow {

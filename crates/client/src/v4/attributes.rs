@@ -8,6 +8,7 @@ use proto::nfs4::{
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
 use super::principal;
+use crate::types::FileVersion;
 use crate::{Handle, Lie, Reason};
 
 /// The permission bits of a mode.
@@ -32,6 +33,10 @@ pub(super) const ALL: Bitmap = Attribute::set(&[
     Attribute::TimeModify,
 ]);
 
+/// What the version of a file is made of.
+pub(super) const VERSION: Bitmap = Attribute::set(&VERSION_PARTS);
+const VERSION_PARTS: [Attribute; 3] = [Attribute::Change, Attribute::Size, Attribute::TimeModify];
+
 /// What is told of an entry of a directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed {
@@ -55,6 +60,13 @@ impl Listed {
 pub(super) fn neutral(fattr: &Fattr<'_>) -> Result<Attributes, Reason> {
     let listed = listed(fattr)?;
     if listed.is_whole { Ok(listed.attributes) } else { Err(Reason::Lie(Lie::NoAttribute("type"))) }
+}
+
+/// The version of a file, if all of it is told.
+pub(super) fn version(fattr: &Fattr<'_>) -> Option<FileVersion> {
+    let is_whole = VERSION_PARTS.iter().all(|part| fattr.mask.contains(part.number()));
+    let listed = listed(fattr).ok().filter(|_| is_whole)?;
+    Some(FileVersion::of(&listed.attributes))
 }
 
 /// The attributes of an entry of a directory.

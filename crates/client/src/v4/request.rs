@@ -5,6 +5,7 @@ use proto::nfs4::{
 };
 use xdr::{Encode, Encoder};
 
+use super::attributes;
 use crate::statistics::{CompoundLabel, Label};
 
 /// The operations of a COMPOUND, without the SEQUENCE that goes before them.
@@ -13,20 +14,33 @@ pub(crate) struct Request<'a> {
     /// The operation that it is about, as errors call it.
     pub(crate) name: &'static str,
     pub(crate) operations: &'a [ArgOp<'a>],
-    /// A WRITE behind the operations, whose data is sent from where it lies.
+    /// A WRITE behind the operations, whose data is sent from where it lies, and a GETATTR behind that.
     pub(crate) write: Option<WriteTail>,
     /// Whether the server must keep the reply: what is carried out twice would do another thing, or tell another one.
     pub(crate) is_kept: bool,
 }
 
-/// A WRITE at the end of a COMPOUND.
+/// A WRITE behind the other operations of a COMPOUND.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteTail {
     pub(crate) stateid: Stateid,
     pub(crate) offset: u64,
     pub(crate) stable: StableHow,
     pub(crate) data: Bytes,
+    /// Whether the file's version is asked for before the data is written.
+    pub(crate) is_compared: bool,
 }
+
+/// What stands behind the data of a WRITE: a GETATTR of what neutral attributes are made of.
+pub(super) const BEHIND_WRITE: &[u8] = &{
+    let words = [OpNumber::Getattr as u32, 2, attributes::ALL.word(0), attributes::ALL.word(1)];
+    let (mut bytes, mut at) = ([0; 16], 0);
+    while at < bytes.len() {
+        bytes[at] = words[at / 4].to_be_bytes()[at % 4];
+        at += 1;
+    }
+    bytes
+};
 
 impl<'a> Request<'a> {
     /// A request that may be carried out twice.
@@ -51,7 +65,7 @@ impl Sent<'_> {
     /// How many operations the COMPOUND has.
     pub(super) fn count(&self) -> u32 {
         let Request { operations, write, .. } = self.request;
-        let count = operations.len() + usize::from(write.is_some()) + usize::from(self.sequence.is_some());
+        let count = operations.len() + 2 * usize::from(write.is_some()) + usize::from(self.sequence.is_some());
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
@@ -75,14 +89,28 @@ impl Sent<'_> {
             label.push(number);
         }
         if let Some(write) = write {
-            // The length and the data come behind, from the connection.
+            // The length and the data come behind, from the connection, and then `BEHIND_WRITE`.
             let mut to = Encoder::new(head);
             to.u32(Write::NUMBER as u32);
             write.stateid.encode(&mut to);
             to.u64(write.offset);
             write.stable.encode(&mut to);
             label.push(Write::NUMBER as u32);
+            label.push(OpNumber::Getattr as u32);
         }
         label.finish(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proto::nfs4::GetattrArgs;
+
+    #[test]
+    fn behind_a_write_stands_a_getattr_as_it_is_encoded() {
+        let mut buffer = Buffer::new();
+        ArgOp::Getattr(GetattrArgs { request: attributes::ALL }).encode(&mut Encoder::new(&mut buffer));
+        assert_eq!(buffer.as_slice(), BEHIND_WRITE);
     }
 }

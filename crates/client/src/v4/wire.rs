@@ -3,9 +3,10 @@ use std::time::Instant;
 use proto::nfs4::{Compound, MinorVersion, SequenceArgs};
 
 use super::reply::Reply;
-use super::request::{Request, Sent};
+use super::request::{BEHIND_WRITE, Request, Sent};
 use crate::Result;
 use crate::connection::Connection;
+use crate::core::Tail;
 
 /// A connection and the minor version that is spoken on it.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +30,8 @@ impl Wire<'_> {
         asked: Option<Instant>,
     ) -> Result<Reply> {
         let sent = Sent { request, minor: self.minor, sequence };
-        let data = request.write.as_ref().map(|write| write.data.clone());
-        let response = self.connection.call_labelled::<Compound>(asked, data, |head| sent.write(head)).await;
+        let tail = request.write.as_ref().map(|write| Tail { data: write.data.clone(), behind: BEHIND_WRITE });
+        let response = self.connection.call_labelled::<Compound>(asked, tail, |head| sent.write(head)).await;
         let response = response.map_err(|error| error.during(request.name))?;
         Reply::parse(response, (request.name, sent.count()), self.connection.server())
     }

@@ -1,34 +1,39 @@
 use bytes::Bytes;
-use proto::nfs4::{Putfh, StableHow, Stateid, Write};
-use vfs::{Attributes, Stability};
+use proto::nfs4::{ArgOp, Getattr, GetattrArgs, Putfh, StableHow, Stateid, Write};
+use vfs::Stability;
 
 use super::client::Client;
-use super::putfh;
 use super::request::{Request, WriteTail};
+use super::{attributes, putfh};
+use crate::types::FileChange;
 use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
 
-/// Writes `data` without opening the file. The data ends the COMPOUND, so that nothing asks what the file is like then.
+/// Writes `data` without opening the file.
 pub(crate) async fn write(
     client: &Client,
     file: &Handle,
     offset: u64,
     data: Bytes,
     stability: Stability,
-) -> Result<(Written, Option<Attributes>)> {
-    let write = WriteTail { stateid: Stateid::ANONYMOUS, offset, stable: wire(stability), data };
-    Ok((write_as(client, file, write).await?, None))
+) -> Result<(Written, FileChange)> {
+    let stable = wire(stability);
+    let write = WriteTail { stateid: Stateid::ANONYMOUS, offset, stable, data, is_compared: false };
+    write_as(client, file, write).await
 }
 
-/// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32).
-pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -> Result<Written> {
-    let (given, stable) = (write.data.len(), write.stable);
+/// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32), and tells what the file is like then and, if it is wanted, what it was like
+/// before, as far as the reply does. Unlike the operations that change directories WRITE tells neither itself.
+pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -> Result<(Written, FileChange)> {
+    let (given, stable, is_compared) = (write.data.len(), write.stable, write.is_compared);
     let count = u32::try_from(given).unwrap_or(u32::MAX);
-    let operations = [putfh(file)];
+    let operations = [putfh(file), ArgOp::Getattr(GetattrArgs { request: attributes::VERSION })];
+    let operations = &operations[..1 + usize::from(is_compared)];
     // The same bytes may be written twice, but a reply of before a restart must not be taken for one of after it.
-    let request = Request { name: "WRITE", operations: &operations, write: Some(write), is_kept: true };
+    let request = Request { name: "WRITE", operations, write: Some(write), is_kept: true };
     let reply = client.call(&request).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
+    let before = if is_compared { attributes::version(&results.ok::<Getattr, _>()?) } else { None };
     let ok = results.ok::<Write, _>()?;
     if ok.count > count || (ok.count == 0 && count > 0) {
         return Err(reply.error(Reason::Lie(Lie::WrongWrite { said: ok.count, given })));
@@ -37,7 +42,10 @@ pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -
     if done < neutral(stable) {
         return Err(reply.error(Reason::Lie(Lie::LessStable)));
     }
-    Ok(Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) })
+    // The data was written whether or not the server tells of the file.
+    let after = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
+    let written = Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) };
+    Ok((written, FileChange { before, after }))
 }
 
 /// How safe bytes must be, as it is sent.

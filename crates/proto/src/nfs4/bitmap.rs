@@ -97,6 +97,11 @@ impl Bitmap {
         })
     }
 
+    /// One of the first four words of the set as it is on the wire.
+    pub const fn word(&self, index: u32) -> u32 {
+        (self.bits >> (u32::BITS * index)) as u32
+    }
+
     /// How many words the set takes on the wire: none for trailing zeros.
     const fn words(&self) -> usize {
         if self.beyond { KEPT_WORDS + 1 } else { (u128::BITS - self.bits.leading_zeros()).div_ceil(u32::BITS) as usize }
@@ -113,7 +118,7 @@ impl Encode for Bitmap {
     fn encode(&self, to: &mut Encoder<'_>) {
         let words = self.words();
         to.count(words);
-        (0..words.min(KEPT_WORDS)).for_each(|index| to.u32((self.bits >> (32 * index)) as u32));
+        (0..words.min(KEPT_WORDS)).for_each(|index| to.u32(self.word(index as u32)));
         if self.beyond {
             to.u32(1);
         }

@@ -41,6 +41,8 @@ impl FileData {
         let (file, reader) = state.open(&io.handle, attributes);
         if is_cut {
             state.set_size(file, attributes.size_bytes);
+            let changes = state.file_ref(file).changes;
+            state.learn(file, attributes, changes);
         }
         drop(state);
         FileData { io: Arc::clone(io), file, reader, runtime: Runtime::current() }

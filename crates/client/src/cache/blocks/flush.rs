@@ -6,7 +6,9 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 use vfs::Stability;
 
+use super::series::Series;
 use super::state::State;
+use crate::types::FileChange;
 use crate::{Error, Result, WriteVerifier, Written};
 
 /// How often in a row a server may lose what was unstable before it is asked to write to stable storage at once.
@@ -147,8 +149,8 @@ impl State {
         }
         let offset = pieces.first().map_or(0, |piece| self.config.start(piece.index) + u64::from(piece.part.start));
         let stability = self.stability(file);
+        self.begin_write(file);
         let late = &mut self.file(file).late;
-        late.writes += 1;
         late.gathered_bytes = late.gathered_bytes.saturating_sub(bytes as u64);
         Batch { pieces, offset, data: data.freeze(), stability }
     }
@@ -170,13 +172,46 @@ impl State {
     }
 
     /// Takes in how a WRITE went.
-    pub(super) fn end_write(&mut self, file: u32, batch: &Batch, result: Result<Written>) {
-        self.file(file).late.writes -= 1;
+    pub(super) fn end_write(&mut self, file: u32, batch: &Batch, result: Result<(Written, FileChange)>) {
+        let late = &mut self.file(file).late;
+        late.writes -= 1;
+        let told = result.as_ref().map_or_else(|_| FileChange::default(), |(_, told)| *told);
+        late.series.iter_mut().for_each(|series| series.add(&told));
         match result {
-            Ok(written) => self.written(file, batch, written),
+            Ok((written, _)) => self.written(file, batch, written),
             Err(error) => self.refused(file, batch, error),
         }
+        self.end_series(file);
         self.tell_progress(file);
+    }
+
+    /// Counts a WRITE that is sent now.
+    fn begin_write(&mut self, file: u32) {
+        let state = self.file(file);
+        state.late.writes += 1;
+        let base = state.version.filter(|_| !state.is_explained);
+        state.late.series.get_or_insert_with(|| Series::new(base));
+    }
+
+    /// Judges what all WRITEs that were under way together told, when the last of them has ended.
+    fn end_series(&mut self, file: u32) {
+        let state = self.file(file);
+        let Some(series) = state.late.series.take_if(|_| state.late.writes == 0) else { return };
+        let mut is_other = series.found_another();
+        match series.end() {
+            // A reply that came late may tell of a shorter file than the last one did; and if somebody cut it, its attributes say so next.
+            Some(now) if now.size_bytes >= state.server_size => {
+                is_other |= now.size_bytes > state.server_size;
+                (state.version, state.is_explained) = (Some(now), false);
+                state.server_size = now.size_bytes;
+            }
+            Some(_) => state.checked_until = None,
+            None => {}
+        }
+        if is_other {
+            self.forget_clean(file);
+        }
+        self.measure(file);
     }
 
     fn written(&mut self, file: u32, batch: &Batch, written: Written) {

@@ -15,6 +15,7 @@ mod flush;
 mod past;
 mod ranges;
 mod read;
+mod series;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -11,29 +11,16 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use vfs::{Attributes, Timestamp};
+use vfs::Attributes;
 
 use super::block::Block;
 use super::config::Config;
 use super::read::Reader;
+use super::series::Series;
 use crate::cache::order::Order;
 use crate::file::Io;
+use crate::types::FileVersion;
 use crate::{Error, Handle, WriteVerifier};
-
-/// Which state of a file its clean blocks are of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
-    change: u64,
-    modified: Timestamp,
-    size_bytes: u64,
-}
-
-impl Version {
-    fn of(attributes: &Attributes) -> Version {
-        let Attributes { change, modified, size_bytes, .. } = *attributes;
-        Version { change, modified, size_bytes }
-    }
-}
 
 /// A file of which something is kept, or that is open.
 #[derive(Debug)]
@@ -52,9 +39,9 @@ pub(super) struct FileState {
     pub(super) server_size: u64,
     /// How many changes are under way that go past the cache.
     pub(super) passing: u32,
-    /// None when it is not known.
-    pub(super) version: Option<Version>,
-    /// Whether own writes explain that the server has another version.
+    /// Which state of the file its clean blocks are of; none when it is not known.
+    pub(super) version: Option<FileVersion>,
+    /// Whether own writes, whose replies did not tell of it, explain that the server has another version.
     pub(super) is_explained: bool,
     /// Counts own changes at the server: attributes that were asked for before one may tell of the time before.
     pub(super) changes: u64,
@@ -81,6 +68,8 @@ pub(super) struct LateWrites {
     pub(super) gathered_bytes: u64,
     /// How many WRITEs are under way.
     pub(super) writes: u32,
+    /// What they tell of the file, while any is.
+    pub(super) series: Option<Series>,
     pub(super) is_committing: bool,
     /// While this is not 0 nothing is sent.
     pub(super) holds: u32,
@@ -207,9 +196,11 @@ impl State {
         if state.changes != changes {
             return;
         }
-        let version = Version::of(attributes);
+        let version = FileVersion::of(attributes);
         let is_own = state.is_explained || state.late.writes > 0;
-        let is_other = state.version != Some(version) && (!is_own || attributes.size_bytes < state.server_size);
+        // Own writes make a file no shorter, and no longer than they reach.
+        let has_own_size = (state.server_size..=state.size).contains(&version.size_bytes);
+        let is_other = state.version != Some(version) && !(is_own && has_own_size);
         state.version = Some(version);
         state.is_explained = state.late.writes > 0;
         state.server_size = attributes.size_bytes;
@@ -248,6 +239,7 @@ impl State {
         let state = self.file(file);
         state.changes += 1;
         (state.version, state.checked_until) = (None, None);
+        state.late.series.iter_mut().for_each(Series::forget_base);
     }
 
     /// Notes that the file is changed past the cache from now on.

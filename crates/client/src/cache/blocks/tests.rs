@@ -9,7 +9,10 @@ use super::flush::{Action, Batch};
 use super::read::{Job, Progress, Then};
 use super::state::State;
 use super::write::Author;
+use crate::types::{FileChange, FileVersion};
 use crate::{Caching, Error, Handle, HitsMisses, Reason, Sizes, Status, WriteVerifier, Written};
+
+mod others;
 
 const BLOCK: u64 = 4096;
 
@@ -23,6 +26,9 @@ struct World {
     stable: Vec<u8>,
     server: Vec<u8>,
     verifier: WriteVerifier,
+    /// How often the server's file was changed, and whether replies to WRITEs tell of it.
+    change: u64,
+    is_telling: bool,
     /// What is on its way.
     jobs: Vec<Job>,
     batches: Vec<Batch>,
@@ -48,6 +54,8 @@ impl World {
             stable: server.clone(),
             server,
             verifier: WriteVerifier::default(),
+            change: 0,
+            is_telling: false,
             jobs: Vec::new(),
             batches: Vec::new(),
             has_commit: false,
@@ -136,21 +144,47 @@ impl World {
     }
 
     fn answer_writes(&mut self) {
-        for batch in std::mem::take(&mut self.batches) {
-            self.writes += 1;
-            let (from, to) = (batch.offset as usize, batch.offset as usize + batch.data.len());
-            for bytes in [&mut self.server, &mut self.stable]
-                .into_iter()
-                .take(1 + usize::from(batch.stability != Stability::Unstable))
-            {
-                bytes.resize(bytes.len().max(to), 0);
-                bytes[from..to].copy_from_slice(&batch.data);
-            }
-            let written =
-                Written { count: batch.data.len() as u32, stability: batch.stability, verifier: self.verifier };
-            self.state.end_write(self.file, &batch, Ok(written));
+        let carried_out: Vec<_> =
+            std::mem::take(&mut self.batches).into_iter().map(|batch| self.carry_out(batch)).collect();
+        self.end_writes(carried_out);
+    }
+
+    fn end_writes(&mut self, carried_out: Vec<(Batch, Written, FileChange)>) {
+        for (batch, written, told) in carried_out {
+            let told = if self.is_telling { told } else { FileChange::default() };
+            self.state.end_write(self.file, &batch, Ok((written, told)));
         }
         self.state.check();
+    }
+
+    /// Does at the server what a WRITE asks for.
+    fn carry_out(&mut self, batch: Batch) -> (Batch, Written, FileChange) {
+        self.writes += 1;
+        let before = Some(FileVersion::of(&self.attributes()));
+        let (from, to) = (batch.offset as usize, batch.offset as usize + batch.data.len());
+        let stable = (batch.stability != Stability::Unstable).then_some(&mut self.stable);
+        for bytes in [Some(&mut self.server), stable].into_iter().flatten() {
+            bytes.resize(bytes.len().max(to), 0);
+            bytes[from..to].copy_from_slice(&batch.data);
+        }
+        self.change += 1;
+        let written = Written { count: batch.data.len() as u32, stability: batch.stability, verifier: self.verifier };
+        (batch, written, FileChange { before, after: Some(self.attributes()) })
+    }
+
+    /// What the server says of its file.
+    fn attributes(&self) -> Attributes {
+        attributes(self.server.len() as u64, self.change)
+    }
+
+    /// Somebody else writes.
+    fn change_elsewhere(&mut self, offset: u64, data: &[u8]) {
+        let (from, to) = (offset as usize, offset as usize + data.len());
+        for bytes in [&mut self.server, &mut self.stable] {
+            bytes.resize(bytes.len().max(to), 0);
+            bytes[from..to].copy_from_slice(data);
+        }
+        self.change += 1;
     }
 
     fn answer_commit(&mut self) {

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::data::closed;
 use super::flush::{Action, Batch};
 use crate::file::Io;
+use crate::types::FileChange;
 use crate::{Mount, Result, Written};
 
 /// Starts the task for a file.
@@ -75,11 +76,11 @@ struct Writing {
 impl Writing {
     async fn run(mut self) {
         let Some(batch) = &self.batch else { return };
-        let result = self.io.write(batch.offset, Bytes::clone(&batch.data), batch.stability).await;
+        let result = self.io.write_and_compare(batch.offset, Bytes::clone(&batch.data), batch.stability).await;
         self.end(result);
     }
 
-    fn end(&mut self, result: Result<Written>) {
+    fn end(&mut self, result: Result<(Written, FileChange)>) {
         if let Some(batch) = self.batch.take() {
             self.io.mount.blocks().lock().end_write(self.file, &batch, result);
         }
