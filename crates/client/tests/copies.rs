@@ -6,11 +6,11 @@ mod real;
 
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
 use client::copy::{CopyError, CopyOptions, Event, Summary, between};
-use client::{Entry, Follow, Mount, OpenOptions, Status, Version};
+use client::{Mount, OpenOptions, Status, Version};
 use proto::nfs4::OpNumber;
 use real::Export;
+use real::files::{bytes, find, make};
 use real::proxy::Proxy;
 use vfs::{CreateMode, SetAttributes, Stability};
 
@@ -18,36 +18,9 @@ const MIB: u64 = 1 << 20;
 /// A hole, some data, a hole, a byte, and a hole.
 const SIZE: u64 = 24 * MIB;
 
-async fn make(mount: &Mount, name: &[u8], size: u64, data: &[(u64, Vec<u8>)]) {
-    let set = SetAttributes { mode: Some(0o640), ..SetAttributes::default() };
-    let made = mount.create(&mount.root().handle, name, CreateMode::Guarded, &set).await.unwrap();
-    for (offset, bytes) in data {
-        let most = mount.sizes().write as usize;
-        for (piece, at) in bytes.chunks(most).zip((*offset..).step_by(most)) {
-            mount.write(&made.handle, at, Bytes::copy_from_slice(piece), Stability::File).await.unwrap();
-        }
-    }
-    let set = SetAttributes { size_bytes: Some(size), ..SetAttributes::default() };
-    mount.setattr(&made.handle, &set).await.unwrap();
-}
-
 async fn make_sparse(mount: &Mount) {
     let data: Vec<u8> = (0..3 * MIB as usize).map(|place| (place / 4096 % 251) as u8 + 1).collect();
     make(mount, b"sparse", SIZE, &[(5 * MIB, data), (20 * MIB + 77, vec![1])]).await;
-}
-
-async fn find(mount: &Mount, path: &str) -> Entry {
-    mount.walk(path.as_bytes(), Follow::Nothing).await.unwrap()
-}
-
-async fn bytes(mount: &Mount, path: &str) -> Vec<u8> {
-    let file = find(mount, path).await;
-    let mut all = vec![0; file.attributes.size_bytes as usize];
-    let mut done = 0;
-    while done < all.len() {
-        done += mount.read_into(&file.handle, done as u64, &mut all[done..]).await.unwrap().count;
-    }
-    all
 }
 
 fn checking() -> CopyOptions {

@@ -152,6 +152,24 @@ fn server_copies_what_was_written_late_and_the_copy_is_read_at_once() {
 }
 
 #[test]
+fn copy_beyond_the_end_of_its_source_ends_there() {
+    let remote = Remote::start(Version::V4_2);
+    let (_, from) = make(&remote.files, "from", OpenMode::Write);
+    let (_, to) = make(&remote.files, "to", OpenMode::Write);
+    from.write_at(&CX, 0, b"content", Stability::Unstable).unwrap();
+    let copy =
+        |from_bytes, length_bytes| to.copy_range(&CX, &*from, CopyRange { from_bytes, to_bytes: 0, length_bytes });
+    assert_eq!(copy(0, u64::MAX / 4).unwrap(), 7);
+    assert_eq!(read(&*to, 100), b"content");
+    assert_eq!(copy(5, 3).unwrap(), 2);
+    assert_eq!(read(&*to, 100), b"ntntent");
+    assert_eq!(copy(7, 1).unwrap(), 0);
+    assert_eq!(copy(9, 1).unwrap(), 0);
+    let within = CopyRange { from_bytes: 0, to_bytes: 1, length_bytes: 3 };
+    assert!(matches!(to.copy_range(&CX, &*to, within), Err(Error::Invalid)), "it would overlap");
+}
+
+#[test]
 fn file_of_another_file_system_is_not_copied_by_the_server() {
     let remote = Remote::start(Version::V4_2);
     let (_, mine) = make(&remote.files, "mine", OpenMode::Write);

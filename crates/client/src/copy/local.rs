@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -61,17 +62,17 @@ fn kind(file_type: std::fs::FileType) -> FileKind {
     }
 }
 
-/// The next data of `file` from `offset` on, at most `most` bytes of it, and where it is; `None` when only a hole or
+/// The next data of `file` within `range`, at most `most` bytes of it, and where it is; `None` when only a hole or
 /// nothing follows.
-pub(super) fn next_data(file: &File, offset: u64, most: usize) -> io::Result<Option<(u64, Bytes)>> {
-    let start = match rustix::fs::seek(file, SeekFrom::Data(offset)) {
-        Ok(start) => start,
-        Err(rustix::io::Errno::NXIO) => return Ok(None),
+pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Result<Option<(u64, Bytes)>> {
+    let start = match rustix::fs::seek(file, SeekFrom::Data(range.start)) {
+        Ok(start) if start < range.end => start,
+        Ok(_) | Err(rustix::io::Errno::NXIO) => return Ok(None),
         // Not every file system can tell holes; then all is data.
-        Err(rustix::io::Errno::INVAL) => offset,
+        Err(rustix::io::Errno::INVAL) => range.start,
         Err(error) => return Err(error.into()),
     };
-    let end = rustix::fs::seek(file, SeekFrom::Hole(start)).unwrap_or(u64::MAX);
+    let end = rustix::fs::seek(file, SeekFrom::Hole(start)).unwrap_or(u64::MAX).min(range.end);
     let most = usize::try_from(end.saturating_sub(start)).unwrap_or(most).min(most);
     let bytes = read_at(file, start, most)?;
     Ok(if bytes.is_empty() { None } else { Some((start, bytes)) })

@@ -32,6 +32,15 @@ impl Source {
         Ok(Some(start..if end > start { end } else { size }))
     }
 
+    /// Whether the file ends before `size` now, although it has no data from where it was looked for last: then what is missing is
+    /// no hole.
+    pub(super) async fn is_cut(&self, size: u64) -> Result<bool> {
+        match &self.file {
+            Some(file) => Ok(file.getattr().await?.size_bytes < size),
+            None => Ok(false),
+        }
+    }
+
     /// Reads up to `count` bytes.
     pub(super) async fn read(&self, offset: u64, count: u32) -> Result<Segments> {
         if let Some(file) = &self.file {

@@ -67,6 +67,9 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>) -> Resul
         }
         offset = data.end;
     }
+    if offset < size && source.is_cut(size).await.map_err(|error| error.about(&file.path))? {
+        return Err(CopyError::Shrank { path: file.path.clone() });
+    }
     job.copied(size - offset, 0);
     while let Some(done) = parts.join_next().await {
         done??;

@@ -48,8 +48,8 @@ async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> R
     let ends = Ends::open(job, file, target).await.map_err(about)?;
     for attempt in 0..=MAX_RESENDS {
         let (safety, parts) = (Safety::default(), JoinSet::new());
-        let counts = attempt == 0;
-        let mut pass = Pass { job, file, target, source: &source, ends: &ends, safety, parts, counts };
+        let told_to = if attempt == 0 { 0 } else { file.from.attributes.size_bytes };
+        let mut pass = Pass { job, file, target, source: &source, ends: &ends, safety, parts, told_to };
         pass.run().await?;
         if pass.safety.settle(&job.mount, target).await.map_err(about)? {
             return Ok(());
@@ -98,8 +98,9 @@ struct Pass<'p> {
     safety: Safety,
     /// What is read and written here.
     parts: JoinSet<Result<Safety, CopyError>>,
-    /// Whether this is the first pass, whose bytes are told of.
-    counts: bool,
+    /// Where the bytes begin that were not told of before. A copy of the server's that fails may have told of some that are copied
+    /// once more, and another pass copies nothing but such.
+    told_to: u64,
 }
 
 impl Pass<'_> {
@@ -110,12 +111,15 @@ impl Pass<'_> {
         }
         let mut offset = 0;
         while let Some(data) = self.source.next_data(offset, size).await.map_err(|error| self.about(error))? {
-            self.tell(data.start - offset, false);
+            self.job.copied(self.untold(offset..data.start), 0);
             let there = self.copy_there(data.clone()).await.map_err(|error| self.about(error))?;
             self.copy_through_here(data.start + there..data.end).await?;
             offset = data.end;
         }
-        self.tell(size - offset, false);
+        if offset < size && self.source.is_cut(size).await.map_err(|error| self.about(error))? {
+            return Err(CopyError::Shrank { path: self.file.to.path.clone() });
+        }
+        self.job.copied(self.untold(offset..size), 0);
         while let Some(done) = self.parts.join_next().await {
             self.safety.join(done??);
         }
@@ -128,9 +132,10 @@ impl Pass<'_> {
         if is_known(&self.job.ways.is_without_clone) {
             return Ok(false);
         }
-        match to.clone_from(from, 0, 0, 0).await {
+        let size = self.file.from.attributes.size_bytes;
+        match to.clone_from(from, 0, 0, size).await {
             Ok(()) => {
-                self.tell(self.file.from.attributes.size_bytes, true);
+                self.job.copied_there(self.untold(0..size));
                 Ok(true)
             }
             Err(error) => refused(error, &self.job.ways.is_without_clone).map(|()| false),
@@ -157,16 +162,22 @@ impl Pass<'_> {
         Ok(at - range.start)
     }
 
-    async fn copy_once(&self, (from, to): (&File, &File), at: u64, count: u64) -> crate::Result<Copied> {
-        let mut told = 0;
-        let copying = to.begin_copy(from, at, at, count).await?;
-        let progress = |done: u64| {
-            self.tell(done.min(count).saturating_sub(told), true);
-            told = told.max(done.min(count));
+    async fn copy_once(&mut self, (from, to): (&File, &File), at: u64, count: u64) -> crate::Result<Copied> {
+        let (job, mut told_to) = (self.job, self.told_to);
+        let mut tell = |done: u64| {
+            let end = at + done.min(count);
+            job.copied_there(end.saturating_sub(told_to.max(at)));
+            told_to = told_to.max(end);
         };
-        let copied = copying.end(progress).await?;
-        self.tell(copied.count.saturating_sub(told), true);
-        Ok(copied)
+        let copied = match to.begin_copy(from, at, at, count).await {
+            Ok(copying) => copying.end(&mut tell).await,
+            Err(error) => Err(error),
+        };
+        if let Ok(copied) = &copied {
+            tell(copied.count);
+        }
+        self.told_to = told_to;
+        copied
     }
 
     /// Starts reading and writing a range, piece by piece.
@@ -179,7 +190,7 @@ impl Pass<'_> {
                 source: Arc::clone(self.source),
                 target: *self.target,
                 path: self.file.to.path.clone(),
-                counts: self.counts,
+                told_to: self.told_to,
             };
             let end = range.end.min(start.saturating_add(step));
             self.parts.spawn(async move {
@@ -193,17 +204,19 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn tell(&self, bytes: u64, is_there: bool) {
-        match (self.counts, is_there) {
-            (true, true) => self.job.copied_there(bytes),
-            (true, false) => self.job.copied(bytes, 0),
-            (false, _) => {}
-        }
+    /// How many bytes of a range were not told of before.
+    fn untold(&self, range: Range<u64>) -> u64 {
+        untold(range, self.told_to)
     }
 
     fn about(&self, error: Error) -> CopyError {
         error.about(&self.file.to.path).into()
     }
+}
+
+/// How many bytes of a range are behind `told_to`.
+fn untold(range: Range<u64>, told_to: u64) -> u64 {
+    range.end.saturating_sub(range.start.max(told_to))
 }
 
 /// A range of a file that goes through here.
@@ -212,7 +225,8 @@ struct Part {
     source: Arc<Source>,
     target: Handle,
     path: Vec<u8>,
-    counts: bool,
+    /// As in the pass.
+    told_to: u64,
 }
 
 impl Part {
@@ -234,9 +248,9 @@ impl Part {
     }
 
     async fn put(&self, segment: Segment, safety: &mut Safety) -> crate::Result<()> {
-        let (length, on_wire) = match &segment {
-            Segment::Data { bytes, .. } => (bytes.len() as u64, bytes.len() as u64),
-            Segment::Hole { length, .. } => (*length, 0),
+        let (offset, length, on_wire) = match &segment {
+            Segment::Data { offset, bytes } => (*offset, bytes.len() as u64, bytes.len() as u64),
+            Segment::Hole { offset, length } => (*offset, *length, 0),
         };
         if let Segment::Data { offset, bytes } = segment {
             match self.source.has_holes {
@@ -248,9 +262,8 @@ impl Part {
                 }
             }
         }
-        if self.counts {
-            self.job.copied(length, on_wire);
-        }
+        let untold = untold(offset..offset + length, self.told_to);
+        self.job.copied(untold, on_wire.min(untold));
         Ok(())
     }
 

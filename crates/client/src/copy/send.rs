@@ -77,7 +77,10 @@ impl Pass {
         let (mut offset, mut end) = (0, 0);
         while offset < file.attributes.size_bytes {
             let permit = self.job.transfer().await;
-            let Some((start, bytes)) = self.next(file, source, offset, most).await? else { break };
+            let Some((start, bytes)) = self.next(file, source, offset, most).await? else {
+                refuse_cut(file, source).await?;
+                break;
+            };
             let count = bytes.len() as u64;
             if self.counts {
                 self.job.copied(start + count - offset, count);
@@ -99,8 +102,8 @@ impl Pass {
         offset: u64,
         most: usize,
     ) -> Result<Option<(u64, Bytes)>, CopyError> {
-        let (source, from) = (Arc::clone(source), file.from.clone());
-        local::blocking(move || local::next_data(&source, offset, most).map_err(LocalError::wrap(&from, "read"))).await
+        let (source, from, rest) = (Arc::clone(source), file.from.clone(), offset..file.attributes.size_bytes);
+        local::blocking(move || local::next_data(&source, rest, most).map_err(LocalError::wrap(&from, "read"))).await
     }
 
     /// Starts a WRITE. A file of one WRITE is made stable by it; others are by COMMIT.
@@ -129,6 +132,16 @@ impl Pass {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses an original that has become shorter: what is missing of it is no hole.
+async fn refuse_cut(file: &Sending, source: &Arc<File>) -> Result<(), CopyError> {
+    let (source, from) = (Arc::clone(source), file.from.clone());
+    let look = move || source.metadata().map_err(LocalError::wrap(&from, "look at"));
+    match local::blocking(look).await?.len() < file.attributes.size_bytes {
+        true => Err(CopyError::Shrank { path: file.to.path.clone() }),
+        false => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod call;
+mod copies;
 mod create;
 mod handles;
 mod identity;

@@ -1,5 +1,6 @@
 //! An open file of a remote file system.
 
+use std::io;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use vfs::{
 use super::handles::{Known, Number};
 use super::late::LateError;
 use super::opens::Hidden;
-use super::{Shared, locks};
+use super::{Shared, copies, locks};
 use crate::credentials::Principal;
 use crate::{File, Mount};
 
@@ -147,13 +148,8 @@ impl OpenFile for RemoteFile {
             return Ok(0);
         }
         let (file, source) = (self.file()?, from.file()?);
-        let copied = self
-            .shared
-            .wait(cx, async { file.copy_from(source, range.from_bytes, range.to_bytes, range.length_bytes).await })?;
-        if copied.stability == Stability::Unstable {
-            self.shared.wait(cx, file.commit(0, 0))?;
-        }
-        Ok(copied.count)
+        let copied = self.shared.wait(cx, copies::copy(source, file, range))?;
+        copied.ok_or_else(|| Error::Io(io::Error::other("the server lost what it copied, again and again")))
     }
 
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {

@@ -4,7 +4,7 @@ use proto::nfs4::{
 use vfs::Stability;
 
 use super::client::Client;
-use super::offloads::Offload;
+use super::offloads::{Began, Offload};
 use super::putfh;
 use super::request::Request;
 use crate::{Copied, Handle, Lie, Reason, Result, WriteVerifier};
@@ -61,16 +61,16 @@ async fn copy_once(client: &Client, transfer: Transfer, synchronous: bool) -> Re
     results.ok::<Putfh, _>()?;
     results.ok::<Savefh, _>()?;
     results.ok::<Putfh, _>()?;
-    let ok = match results.next::<Copy>()? {
-        ResOr::Ok(ok) => ok.response,
+    let (ok, how) = match results.next::<Copy>()? {
+        ResOr::Ok(ok) => (ok.response, ok.requirements),
         // Whoever cannot copy from the first byte to the last is of no help here.
         ResOr::Explained(_) => return Err(reply.refusal(Status::NotSupp)),
         ResOr::Fail(status) => return Err(reply.refusal(status)),
     };
     let copied = copied(&ok);
     if let Some(stateid) = ok.callback_id {
-        let offload = Offload::new(client, transfer.destination, (stateid, copied.verifier), transfer.count);
-        return Ok(Begun::GoesOn(offload));
+        let begun = Began { stateid, verifier: copied.verifier, is_consecutive: how.consecutive };
+        return Ok(Begun::GoesOn(Offload::new(client, transfer.destination, begun, transfer.count)));
     }
     if transfer.count > 0 && ok.count > transfer.count {
         return Err(reply.error(Reason::Lie(Lie::TooMuchCopied { asked: transfer.count, said: ok.count })));

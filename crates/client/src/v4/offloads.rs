@@ -94,27 +94,30 @@ impl Client {
     }
 }
 
+/// What the reply to COPY tells of a copy that goes on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Began {
+    pub(super) stateid: Stateid,
+    pub(super) verifier: WriteVerifier,
+    /// Whether it goes from the first byte to the last.
+    pub(super) is_consecutive: bool,
+}
+
 /// A copy that goes on. It is cancelled when it is dropped before its end.
 #[derive(Debug)]
 pub(crate) struct Offload {
     client: Client,
     destination: Handle,
-    stateid: Stateid,
-    verifier: WriteVerifier,
+    began: Began,
     /// How much was asked for; 0 for everything.
     asked: u64,
     is_over: bool,
 }
 
 impl Offload {
-    pub(super) fn new(
-        client: &Client,
-        destination: Handle,
-        (stateid, verifier): (Stateid, WriteVerifier),
-        asked: u64,
-    ) -> Offload {
-        client.0.offloads.lock().going_on.insert(stateid.other, None);
-        Offload { client: client.clone(), destination, stateid, verifier, asked, is_over: false }
+    pub(super) fn new(client: &Client, destination: Handle, began: Began, asked: u64) -> Offload {
+        client.0.offloads.lock().going_on.insert(began.stateid.other, None);
+        Offload { client: client.clone(), destination, began, asked, is_over: false }
     }
 
     /// Waits for its end, and tells how far it is whenever the server says so.
@@ -122,7 +125,7 @@ impl Offload {
         let result = self.wait(progress).await;
         // A copy that the server knows no more, or that failed, has nothing to be cancelled.
         self.is_over = true;
-        self.client.0.offloads.forget(&self.stateid);
+        self.client.0.offloads.forget(&self.began.stateid);
         let copied = result?;
         if self.asked > 0 && copied.count > self.asked {
             let lie = Lie::TooMuchCopied { asked: self.asked, said: copied.count };
@@ -136,21 +139,23 @@ impl Offload {
         let mut pause = FIRST_PAUSE;
         loop {
             let changed = offloads.changed.notified();
-            if let Some(outcome) = offloads.outcome(&self.stateid) {
+            if let Some(outcome) = offloads.outcome(&self.began.stateid) {
                 return self.told(outcome);
             }
             if tokio::time::timeout(pause, changed).await.is_ok() {
                 continue;
             }
             pause = (pause * 2).min(MAX_PAUSE);
-            match offload_status(&self.client, &self.destination, self.stateid).await {
+            match offload_status(&self.client, &self.destination, self.began.stateid).await {
                 Ok(status) => match status.complete {
                     None => progress(status.count),
                     Some(Status::Ok) => return Ok(self.copied(status.count)),
-                    Some(failed) => return Err(self.client.error("COPY", Reason::Status(failed.into()))),
+                    Some(failed) => return self.failed(failed, status.count),
                 },
                 // The server may have told of the end, and forgotten the copy, while it was asked.
-                Err(error) => return offloads.outcome(&self.stateid).map_or(Err(error), |outcome| self.told(outcome)),
+                Err(error) => {
+                    return offloads.outcome(&self.began.stateid).map_or(Err(error), |outcome| self.told(outcome));
+                }
             }
         }
     }
@@ -158,13 +163,22 @@ impl Offload {
     fn told(&self, outcome: OffloadOutcome) -> Result<Copied> {
         match outcome {
             OffloadOutcome::Ok(response) => Ok(super::copy::copied(&response)),
-            OffloadOutcome::Failed { status, .. } => Err(self.client.error("COPY", Reason::Status(status.into()))),
+            OffloadOutcome::Failed { status, bytes_copied } => self.failed(status, bytes_copied),
+        }
+    }
+
+    /// A copy that failed behind its first bytes is a short one (RFC 7862 §16.1.3): whoever goes on where it ended meets the failure
+    /// again, if it is still there.
+    fn failed(&self, status: Status, count: u64) -> Result<Copied> {
+        match count > 0 && self.began.is_consecutive {
+            true => Ok(self.copied(count)),
+            false => Err(self.client.error("COPY", Reason::Status(status.into()))),
         }
     }
 
     /// OFFLOAD_STATUS tells of no verifier: that of the reply to COPY counts, and the bytes as unstable.
     fn copied(&self, count: u64) -> Copied {
-        Copied { count, stability: Stability::Unstable, verifier: self.verifier }
+        Copied { count, stability: Stability::Unstable, verifier: self.began.verifier }
     }
 }
 
@@ -173,7 +187,7 @@ impl Drop for Offload {
         if self.is_over {
             return;
         }
-        let (client, destination, stateid) = (self.client.clone(), self.destination, self.stateid);
+        let (client, destination, stateid) = (self.client.clone(), self.destination, self.began.stateid);
         self.client.connection().spawn(async move {
             if let Err(error) = offload_cancel(&client, &destination, stateid).await {
                 tracing::debug!(%error, "a copy that nobody waits for may go on");

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used, reason = "part of each test program, which uses some of it")]
 
+pub mod files;
 pub mod forger;
 pub mod older;
 pub mod proxy;
@@ -23,7 +24,7 @@ pub const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Ver
 pub struct Export {
     daemon: Option<Daemon>,
     address: SocketAddr,
-    files: Arc<MemFs>,
+    files: Arc<dyn vfs::FileSystem>,
     squash: Squash,
     state: Option<State>,
 }
@@ -36,26 +37,34 @@ struct State {
 
 impl Export {
     pub fn start() -> Export {
-        Export::start_with(None, Squash::None)
+        Export::start_with(memory(0o755), None, Squash::None)
+    }
+
+    /// Of a file system that the test has made.
+    pub fn of(files: Arc<dyn vfs::FileSystem>) -> Export {
+        Export::start_with(files, None, Squash::None)
     }
 
     /// That takes the superuser for nobody. Everybody may write there.
     pub fn squashing_root() -> Export {
-        Export::start_with(None, Squash::Root)
+        Export::start_with(memory(0o777), None, Squash::Root)
     }
 
     /// With leases and a grace period of this length, in whole seconds, and what it needs to be restarted.
     pub fn restartable(lease: Duration) -> Export {
+        Export::restartable_of(memory(0o755), lease)
+    }
+
+    /// The same of a file system that the test has made.
+    pub fn restartable_of(files: Arc<dyn vfs::FileSystem>, lease: Duration) -> Export {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("wharf-client-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        Export::start_with(Some(State { dir, lease }), Squash::None)
+        Export::start_with(files, Some(State { dir, lease }), Squash::None)
     }
 
-    fn start_with(state: Option<State>, squash: Squash) -> Export {
-        let root_mode = if squash == Squash::None { 0o755 } else { 0o777 };
-        let files = Arc::new(MemFs::new(MemOptions { root_mode, ..MemOptions::default() }));
+    fn start_with(files: Arc<dyn vfs::FileSystem>, state: Option<State>, squash: Squash) -> Export {
         let mut export = Export { daemon: None, address: "127.0.0.1:0".parse().unwrap(), files, squash, state };
         export.run();
         export
@@ -66,8 +75,7 @@ impl Export {
         if let Some(State { dir, lease }) = &self.state {
             (options.state_dir, options.lease, options.grace) = (Some(dir.clone()), *lease, *lease);
         }
-        let files: Arc<dyn vfs::FileSystem> = self.files.clone();
-        let mut export = export_to_this_machine("/files", files);
+        let mut export = export_to_this_machine("/files", self.files.clone());
         export.rules.iter_mut().for_each(|rule| rule.options.squash = self.squash);
         let daemon = Daemon::start(options, vec![export]).unwrap();
         self.address = daemon.addresses()[0];
@@ -102,6 +110,10 @@ impl Export {
     pub async fn mount(&self, version: Version) -> Mount {
         Mount::connect(&self.url(), &self.options(version)).await.unwrap()
     }
+}
+
+fn memory(root_mode: u32) -> Arc<dyn vfs::FileSystem> {
+    Arc::new(MemFs::new(MemOptions { root_mode, ..MemOptions::default() }))
 }
 
 impl Drop for Export {

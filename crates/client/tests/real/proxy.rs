@@ -32,6 +32,8 @@ struct Plan {
     operations: HashMap<u32, usize>,
     /// Whether nobody gets through.
     is_blocked: bool,
+    /// Whether the server's own calls are lost.
+    loses_callbacks: bool,
     /// The session of the latest request.
     session: SessionId,
     /// How often a message with the operation that is watched came.
@@ -100,6 +102,11 @@ impl Proxy {
         plan.cuts.iter().for_each(|cut| cut.notify_one());
     }
 
+    /// Loses what the server asks the client from now on.
+    pub fn lose_callbacks(&self) {
+        self.plan.lock().unwrap().loses_callbacks = true;
+    }
+
     /// Ends the connection of this number, counted from 0 in the order in which they were made.
     pub fn cut(&self, number: usize) {
         self.plan.lock().unwrap().cuts[number].notify_one();
@@ -153,7 +160,7 @@ async fn carry(
     plan.lock().unwrap().to_client = Arc::downgrade(&to_client);
     // The xid whose reply is lost.
     let losing: Arc<Mutex<Option<[u8; 4]>>> = Arc::default();
-    let (watched, noted) = (Arc::clone(&plan), Arc::clone(&losing));
+    let (watched, noted, lossy) = (Arc::clone(&plan), Arc::clone(&losing), Arc::clone(&plan));
     let mut upwards = Ends(tokio::spawn(async move {
         while let Some(message) = read_message(&mut from_client).await {
             if message[4..8] == [0, 0, 0, 1] {
@@ -171,6 +178,9 @@ async fn carry(
     while let Some(message) = read_message(&mut from_server).await {
         if *losing.lock().unwrap() == message.first_chunk().copied() {
             break;
+        }
+        if message[4..8] == [0; 4] && lossy.lock().unwrap().loses_callbacks {
+            continue;
         }
         write_message(&mut *to_client.lock().await, &message).await;
     }
