@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use buffer::Output;
+use proto::Operation;
 use rpc::{Call, CallError, Rejection, Reply, Xid};
 use xdr::Encoder;
 
@@ -10,7 +11,7 @@ use crate::counters::Event;
 use crate::fault::Stop;
 use crate::identity::Identity;
 use crate::node::CallContext;
-use crate::replay::{MAX_REPLY_BYTES, Seen};
+use crate::replay::{MAX_REPLY_BYTES, ReplayCache, Seen};
 use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
 use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
@@ -21,6 +22,8 @@ struct Program {
     run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>,
     /// Whether what a call asks for must not happen twice.
     happens_once: fn(&Call<'_>) -> bool,
+    /// The procedure that writes data, if there is one that datagrams can carry: a late copy of it must not go over what was written since.
+    write: Option<u32>,
     /// Whether replies hold after the end of this process too, so that they are kept beyond it.
     outlives_process: bool,
 }
@@ -28,7 +31,7 @@ struct Program {
 impl Program {
     /// A program all of whose calls may be carried out twice.
     const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>) -> Program {
-        Program { run, happens_once: |_| false, outlives_process: false }
+        Program { run, happens_once: |_| false, write: None, outlives_process: false }
     }
 }
 
@@ -41,15 +44,17 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
         (proto::nfs3::PROGRAM, proto::nfs3::VERSION) => Ok(Program {
             run: v3::run,
             happens_once: |call| v3::happens_once(call.procedure.number),
+            write: Some(proto::nfs3::Write::PROCEDURE),
             outlives_process: true,
         }),
         (proto::nfs2::PROGRAM, proto::nfs2::VERSION) => Ok(Program {
             run: v2::run,
             happens_once: |call| v2::happens_once(call.procedure.number),
+            write: Some(proto::nfs2::Write::PROCEDURE),
             outlives_process: true,
         }),
         (proto::nfs4::PROGRAM, proto::nfs4::VERSION) => {
-            Ok(Program { run: v4::run, happens_once: v4::happens_once, outlives_process: true })
+            Ok(Program { run: v4::run, happens_once: v4::happens_once, write: None, outlives_process: true })
         }
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program::repeatable(mount::run)),
@@ -58,6 +63,7 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
         (proto::nlm::PROGRAM, 1 | 3 | 4) => Ok(Program {
             run: nlm::run,
             happens_once: |call| nlm::happens_once(call.procedure.number),
+            write: None,
             outlives_process: false,
         }),
         (proto::nlm::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 4 }),
@@ -98,23 +104,27 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         Ok(program) => program,
         Err(why) => return reject(server, request, call.xid, why, output),
     };
+    let is_datagram = request.peer.transport == Transport::Udp;
     if (program.happens_once)(call) {
-        answer_once(server, request, &program, call, output)
+        answer_once((server, &server.replay), request, &program, call, output)
+    } else if is_datagram && program.write == Some(call.procedure.number) {
+        let program = Program { outlives_process: false, ..program };
+        answer_once((server, &server.replay_of_writes), request, &program, call, output)
     } else {
         carry_out(server, request, (&program, call), false, output)
     }
 }
 
-/// Carries out a call that must not happen twice, unless it has happened already.
+/// Carries out a call that must not happen twice, unless `replay` knows that it has happened already.
 fn answer_once(
-    server: &Server,
+    (server, replay): (&Server, &ReplayCache),
     request: &Request<'_>,
     program: &Program,
     call: &Call<'_>,
     output: &mut Output,
 ) -> Answer {
-    let key = server.replay.key(request.peer.address.ip(), call.xid.0, request.message);
-    let may_have_happened = match server.replay.begin(&key, request.now) {
+    let key = replay.key(request.peer.address.ip(), call.xid.0, request.message);
+    let may_have_happened = match replay.begin(&key, request.now) {
         Seen::New => false,
         Seen::MayHaveHappened => true,
         Seen::UnderWay => {
@@ -127,7 +137,7 @@ fn answer_once(
             return Answer::Reply;
         }
     };
-    let begun = server.replay.begun(key, program.outlives_process);
+    let begun = replay.begun(key, program.outlives_process);
     let start = output.bytes.len();
     let answer = carry_out(server, request, (program, call), may_have_happened, output);
     let reply = &output.bytes.as_slice()[start..];

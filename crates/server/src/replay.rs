@@ -2,8 +2,9 @@
 //! (RFC 1813 §4.5, "duplicate request cache").
 //!
 //! A call is known by its sender's address, its xid and all of its bytes. The port does not count: a client that lost its
-//! connection sends the call again over another one. Each kept reply is small, since only calls that change names and
-//! attributes are kept, never data.
+//! connection sends the call again over another one. Each kept reply is small, since only those to calls that change names and
+//! attributes are kept, and to WRITEs in datagrams: a copy of one may come so late that other bytes were written in its place
+//! since, which it must not go over.
 //!
 //! A server that is killed forgets what it has in memory, and a client whose reply was lost with it sends its call again. So
 //! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there. A call that

@@ -122,6 +122,8 @@ pub struct Server {
     pub(crate) settings: Settings,
     pub(crate) exports: Arc<ArcSwap<ExportTable>>,
     pub(crate) replay: ReplayCache,
+    /// The replies to WRITEs in datagrams, apart from the others, which they would soon push out.
+    pub(crate) replay_of_writes: ReplayCache,
     pub(crate) files: OpenFiles,
     pub(crate) changes: Changes,
     pub(crate) counters: Counters,
@@ -154,6 +156,7 @@ impl Server {
         Ok(Server {
             exports,
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
+            replay_of_writes: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
             files: OpenFiles::new(settings.workers, settings.open_files_per_worker, settings.open_file_idle),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),

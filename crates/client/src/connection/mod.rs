@@ -265,6 +265,7 @@ impl Connection {
             };
             // The permits are as many as the core has places, so it is never full here.
             let xid = state.core.submit(now, tail, write).map_err(|_| Failure::Closed)?;
+            state.core.expect(xid, Response::<O>::is_whole);
             if asked < now {
                 state.core.note_asked(xid, asked);
             }

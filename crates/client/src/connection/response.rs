@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proto::Operation;
-use rpc::{Outcome, Reply};
+use rpc::{Outcome, Rejection, Reply};
 use xdr::{Decode, Decoder};
 
 use crate::{Error, Reason, Result};
@@ -28,6 +28,16 @@ impl<O: Operation> Response<O> {
             Err(source) => return Err(failed(Reason::NotAReply(source))),
         };
         Ok(Response { message, results_at, server: Arc::clone(server), operation: PhantomData })
+    }
+
+    /// Whether a message is a reply to such a call, from its first byte to its last. Whoever is told that its arguments were garbage
+    /// (RFC 5531 §9, GARBAGE_ARGS) may have been understood had they arrived whole.
+    pub(super) fn is_whole(message: &[u8]) -> bool {
+        match Reply::parse(message) {
+            Ok(Reply { outcome: Outcome::Success(mut from), .. }) => O::Reply::decode(&mut from).is_ok(),
+            Ok(Reply { outcome: Outcome::Rejected(rejection), .. }) => rejection != Rejection::GarbageArguments,
+            Err(_) => false,
+        }
     }
 
     /// Reads the results; they borrow from this reply.

@@ -7,6 +7,7 @@
 //!   that the server's replay cache knows it (RFC 5531 §4).
 //! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once.
 //! - A reply that no call waits for changes nothing but a counter.
+//! - A datagram that is damaged is as good as lost, up to a number of them for one call: then the caller hears of it.
 //! - Calls of the server, which NFSv4 has, wait in a queue of their own until somebody takes and answers them; what finds
 //!   the queue full is dropped, and the server sends it again.
 
@@ -164,6 +165,8 @@ impl Core {
         }
         (slot.timeout, slot.deadline_ns) = (timeout, deadline_ns);
         slot.is_queued = true;
+        slot.is_whole = |_| true;
+        slot.damaged_replies = 0;
         slot.replies_before = replies;
         self.earliest_ns = self.earliest_ns.min(deadline_ns);
         self.pending += 1;
@@ -179,6 +182,15 @@ impl Core {
         let slot = self.slot_mut(xid);
         if slot.xid == xid {
             slot.call.asked_ns = asked_ns;
+        }
+    }
+
+    /// Says how to tell whether a reply to a call is whole. A datagram that is not is as good as lost, so that the call is sent again;
+    /// of a stream, whose bytes are all there, it would be what the server says.
+    pub fn expect(&mut self, xid: Xid, is_whole: fn(&[u8]) -> bool) {
+        let slot = self.slot_mut(xid);
+        if slot.xid == xid {
+            slot.is_whole = is_whole;
         }
     }
 

@@ -12,6 +12,8 @@ use super::{Core, News, Transport};
 const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
 /// That of a call.
 const CALL_WORD: [u8; 4] = [0, 0, 0, 0];
+/// How many replies to one call are taken for damaged on the way. A server that says the same nonsense more often means it.
+const MAX_DAMAGED_REPLIES: u32 = 3;
 
 impl Core {
     /// Takes a whole message from the server. The waker of the call that it answers is put into `wakers`.
@@ -34,6 +36,12 @@ impl Core {
         // A call that was never sent has no reply: what carries its xid was guessed.
         if slot.xid != xid || !slot.is_pending() || slot.call.sends == 0 {
             self.counters.unexpected += 1;
+            return;
+        }
+        let may_be_damaged = self.config.transport == Transport::Datagram && slot.damaged_replies < MAX_DAMAGED_REPLIES;
+        if may_be_damaged && !(slot.is_whole)(&message) {
+            slot.damaged_replies += 1;
+            self.counters.invalid += 1;
             return;
         }
         let was_queued = std::mem::take(&mut slot.is_queued);

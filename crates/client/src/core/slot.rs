@@ -32,6 +32,10 @@ pub(super) struct Slot {
     /// What stands behind the data.
     pub(super) behind: &'static [u8],
     pub(super) waker: Option<Waker>,
+    /// Whether a message is whole, as far as its type tells.
+    pub(super) is_whole: fn(&[u8]) -> bool,
+    /// How many replies came that were not.
+    pub(super) damaged_replies: u32,
     /// Whether the call is in the queue to the socket.
     pub(super) is_queued: bool,
     /// What is counted when it ends.
@@ -54,6 +58,8 @@ impl Slot {
             data: Bytes::new(),
             behind: &[],
             waker: None,
+            is_whole: |_| true,
+            damaged_replies: 0,
             is_queued: false,
             call: Call::new(Label::OTHER, 0),
             replies_before: 0,

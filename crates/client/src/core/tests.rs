@@ -118,6 +118,39 @@ fn lost_datagram_is_sent_again_with_its_xid_and_twice_the_time() {
 }
 
 #[test]
+fn damaged_datagram_is_as_good_as_lost_until_the_server_insists() {
+    let mut bench =
+        Bench::new(Transport::Datagram, Retry { first_timeout: SECOND, retransmissions: 9, is_hard: false });
+    let call = bench.submit(b"call");
+    bench.core.expect(call, |message| message.ends_with(b"whole"));
+    let first = bench.datagrams();
+    bench.reply(call, b"wh");
+    assert!(bench.poll(call).is_pending());
+    bench.pass(SECOND);
+    assert_eq!(bench.datagrams(), first, "it is sent again");
+    bench.reply(call, b"w");
+    bench.reply(call, b"who");
+    assert!(bench.poll(call).is_pending());
+    assert_eq!((bench.core.counters().invalid, bench.core.counters().replies), (3, 0));
+    bench.reply(call, b"what");
+    assert!(matches!(bench.poll(call), Poll::Ready(Ok(message)) if message.ends_with(b"what")), "it means it");
+    let call = bench.submit(b"call");
+    bench.datagrams();
+    bench.reply(call, b"any");
+    assert!(bench.poll(call).is_ready(), "nothing was said of this one");
+}
+
+#[test]
+fn stream_is_what_the_server_says() {
+    let mut bench = Bench::soft(Transport::Stream);
+    let call = bench.submit(b"call");
+    bench.core.expect(call, |_| false);
+    bench.stream();
+    bench.reply(call, b"nonsense");
+    assert!(bench.poll(call).is_ready());
+}
+
+#[test]
 fn soft_call_fails_after_its_retransmissions() {
     let mut bench = Bench::soft(Transport::Datagram);
     let call = bench.submit(b"call");

@@ -81,12 +81,21 @@ impl Actor {
         self.close().await;
         let mut options = OpenOptions::both();
         if !self.model.contains_key(name) {
-            options = options.creating(CreateMode::Unchecked, mode(0o644));
+            options = options.creating(self.create_mode(), mode(0o644));
             self.model.insert(name, Vec::new());
         }
         self.note(format!("open {name}"));
         let file = self.mount.open(&self.dir.handle, name.as_bytes(), &options).await;
         self.open = Some((name, file.unwrap_or_else(|error| panic!("{error}: {:?}", self.log))));
+    }
+
+    /// Files that are not there are made; version 2 cannot tell whether they are (RFC 1094 §2.2.10).
+    fn create_mode(&mut self) -> CreateMode {
+        match self.mount.version() {
+            Version::V2 => CreateMode::Unchecked,
+            _ if self.random.chance(500) => CreateMode::Exclusive(self.random.next().to_be_bytes()),
+            _ => CreateMode::Unchecked,
+        }
     }
 
     fn opened(&self) -> &File {

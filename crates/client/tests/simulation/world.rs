@@ -35,7 +35,7 @@ const STREAM_BYTES: usize = 1 << 16;
 type ToClient = Arc<AsyncMutex<Option<WriteHalf<DuplexStream>>>>;
 
 /// How often in a thousand messages something goes wrong.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Troubles {
     pub cut: u64,
     pub swallowed: u64,
@@ -117,7 +117,7 @@ impl World {
     }
 
     fn open(self: &Arc<World>) -> io::Result<DuplexStream> {
-        if Instant::now() < self.lock().absent_until {
+        if !self.is_present() {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
         let (here, there) = tokio::io::duplex(STREAM_BYTES);
@@ -141,6 +141,7 @@ impl World {
         self.lock().boot
     }
 
+    /// What the server lost that was written and not synced.
     pub fn lost_writes(&self) -> usize {
         self.lock().lost_writes
     }
@@ -176,14 +177,14 @@ impl World {
     }
 
     /// Ends all streams; nobody can connect for `absence`.
-    fn part(&self, absence: Duration) {
+    pub fn part(&self, absence: Duration) {
         self.lock().absent_until = Instant::now() + absence;
         let streams: Vec<u64> = self.lock().streams.keys().copied().collect();
         streams.into_iter().for_each(|stream| self.cut(stream));
     }
 
     /// Ends the server, loses what was not synced, and starts it again after a while.
-    fn restart(&self) {
+    pub fn restart(&self) {
         let absence = self.lock().random.below(10_000);
         self.part(Duration::from_millis(absence));
         let lost = self.files.crash();
@@ -192,6 +193,17 @@ impl World {
         inner.boot += 1;
         inner.began = Instant::now();
         inner.server = Arc::new(start(&self.files, inner.boot, &inner.records, &inner.replies));
+    }
+
+    /// Whether anybody is there.
+    pub fn is_present(&self) -> bool {
+        Instant::now() >= self.lock().absent_until
+    }
+
+    /// What the seed decides, as long as things go wrong.
+    pub fn decide<T>(&self, decision: impl FnOnce(&mut Random) -> T) -> Option<T> {
+        let inner = &mut *self.lock();
+        inner.troubles.is_some().then(|| decision(&mut inner.random))
     }
 
     fn fate(&self) -> Fate {
@@ -232,7 +244,7 @@ impl World {
         }
         let mut reply = Vec::new();
         for _ in 0..fate.copies {
-            if let Some(message) = self.answer(stream, &message).await {
+            if let Some(message) = self.answer(peer(stream), &message).await {
                 reply.extend(record(&message));
             }
         }
@@ -251,16 +263,17 @@ impl World {
         self.send_calls(&self.server()).await;
     }
 
-    async fn answer(&self, stream: u64, message: &[u8]) -> Option<Vec<u8>> {
+    pub async fn answer(&self, peer: Peer, message: &[u8]) -> Option<Vec<u8>> {
         loop {
             let mut output = Output::new();
-            let (peer, now) = (peer(stream), self.now());
-            let request = Request { message, peer, worker: 0, may_block: true, now, batch: None };
+            let request = Request { message, peer, worker: 0, may_block: true, now: self.now(), batch: None };
             match self.server().answer(&request, &mut output) {
                 Answer::Reply => return Some(output.bytes.as_slice().to_vec()),
                 Answer::Silent => return None,
                 Answer::WouldBlock(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-                Answer::NotACall(error) => panic!("not a call: {error}"),
+                // Whoever damages messages does so on purpose.
+                Answer::NotACall(error) if peer.transport == Transport::Tcp => panic!("not a call: {error}"),
+                Answer::NotACall(_) => return None,
             }
         }
     }

@@ -70,7 +70,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
 }
 
 /// Whether the procedure changes names or attributes in a way that must not happen twice (RFC 1813 §4.5). WRITE and COMMIT
-/// may: the same bytes go to the same place.
+/// may over a stream, which has no late copies: the same bytes go to the same place.
 pub(crate) fn happens_once(procedure: u32) -> bool {
     matches!(procedure, 2 | 8..=15)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fs_fault::{FaultFs, FaultPlan, Operation as FsOperation};
 use proto::nfs3::{
     Create, CreateArgs, CreateHow, FileHandle, Link, LinkArgs, Mkdir, MkdirArgs, Remove, RemoveArgs, Rename,
-    RenameArgs, Res, Rmdir, RmdirArgs, Setattr, SetattrArgs, StableHow, Status, Symlink, SymlinkArgs,
+    RenameArgs, Res, Rmdir, RmdirArgs, Setattr, SetattrArgs, StableHow, Status, Symlink, SymlinkArgs, Write, WriteArgs,
 };
 use server::{Answer, ReplyLog, Server};
 
@@ -57,6 +57,23 @@ fn call_sent_again_gets_the_first_reply_over_udp_and_tcp() {
     }
 }
 
+/// A datagram may be on its way for so long that the client sent it again and, once answered, wrote something else in its place.
+#[test]
+fn late_copy_of_a_write_does_not_go_over_what_was_written_since() {
+    let server = memory_server();
+    let caller = Caller::root(&server).over_udp();
+    let file = caller.make_file(&caller.mount(), "file");
+    let write = |data: &'static [u8]| {
+        let (offset, count, stable) = (0, data.len() as u32, StableHow::FileSync);
+        caller.message::<Write>(&WriteArgs { file, offset, count, stable, data })
+    };
+    let (early, later) = (write(b"early"), write(b"later"));
+    let first = caller.reply_to(&early);
+    assert!(is_success(&first) && is_success(&caller.reply_to(&later)));
+    assert_eq!(caller.later(3).reply_to(&early), first);
+    assert_eq!(success(caller.read(&file, 0, 5)).data, b"later");
+}
+
 #[test]
 fn failure_is_sent_again_too() {
     let server = memory_server();
@@ -99,8 +116,8 @@ fn write_sent_again_is_carried_out_again_and_harmless() {
     let server = memory_server();
     let caller = Caller::root(&server);
     let file = caller.make_file(&caller.mount(), "file");
-    let args = proto::nfs3::WriteArgs { file, offset: 0, count: 3, stable: StableHow::FileSync, data: b"abc" };
-    let message = caller.message::<proto::nfs3::Write>(&args);
+    let args = WriteArgs { file, offset: 0, count: 3, stable: StableHow::FileSync, data: b"abc" };
+    let message = caller.message::<Write>(&args);
     caller.reply_to(&message);
     caller.reply_to(&message);
     assert_eq!((server.counters().replayed(), caller.attributes(&file).size), (0, 3));
@@ -175,13 +192,13 @@ fn calls_that_change_nothing_are_put_off_and_answered_too() {
     let dir_args = proto::nfs3::ReaddirArgs { dir: root, cookie: 0, verifier: [0; 8], count: 4096 };
     let plus =
         proto::nfs3::ReaddirplusArgs { dir: root, cookie: 0, verifier: [0; 8], dir_count: 4096, max_count: 4096 };
-    let write = proto::nfs3::WriteArgs { file, offset: 0, count: 1, stable: StableHow::Unstable, data: b"x" };
+    let write = WriteArgs { file, offset: 0, count: 1, stable: StableHow::Unstable, data: b"x" };
     let messages = [
         caller.message::<proto::nfs3::Getattr>(&proto::nfs3::GetattrArgs { object: file }),
         caller.message::<proto::nfs3::Lookup>(&proto::nfs3::LookupArgs { what: at(&root, "file") }),
         caller.message::<proto::nfs3::Access>(&proto::nfs3::AccessArgs { object: file, access: 1 }),
         caller.message::<proto::nfs3::Read>(&proto::nfs3::ReadArgs { file, offset: 0, count: 10 }),
-        caller.message::<proto::nfs3::Write>(&write),
+        caller.message::<Write>(&write),
         caller.message::<proto::nfs3::Readdir>(&dir_args),
         caller.message::<proto::nfs3::Readdirplus>(&plus),
         caller.message::<proto::nfs3::Fsstat>(&proto::nfs3::FsArgs { object: root }),
