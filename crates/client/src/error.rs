@@ -58,6 +58,16 @@ pub enum Reason {
         /// What the system says.
         source: io::Error,
     },
+    /// The port cannot be opened at which the server is to call the client.
+    #[error(
+        "cannot listen for the server's calls at {address}: {source}; name an address of this machine and a free port"
+    )]
+    Callbacks {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The server's rpcbind knows no such program.
     #[error("the server's rpcbind has no program {program} version {version}; name its port in the URL")]
     NotRegistered {

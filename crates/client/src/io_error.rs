@@ -33,7 +33,7 @@ fn kind(reason: &Reason) -> ErrorKind {
         Reason::NoReply(Failure::BrokenStream(_)) | Reason::NotAReply(_) | Reason::BadReply(_) | Reason::Lie(_) => {
             ErrorKind::InvalidData
         }
-        Reason::Resolve(source) | Reason::Connect { source, .. } => source.kind(),
+        Reason::Resolve(source) | Reason::Connect { source, .. } | Reason::Callbacks { source, .. } => source.kind(),
         Reason::NotRegistered { .. } => ErrorKind::ConnectionRefused,
         Reason::StateLost | Reason::Moved { .. } => ErrorKind::StaleNetworkFileHandle,
         Reason::Locked { .. } => ErrorKind::WouldBlock,

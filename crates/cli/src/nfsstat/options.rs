@@ -21,10 +21,20 @@ pub fn text(mount: &Mount) -> String {
     if mount.version() == Version::V4_2 && !options.uses_read_plus {
         words.push("noreadplus".to_owned());
     }
-    if matches!(mount.version(), Version::V4_1 | Version::V4_2) && !options.uses_delegations {
-        words.push("nodelegations".to_owned());
-    }
+    words.extend(delegations(mount.version(), options));
     words.join(",")
+}
+
+/// Whether files are delegated to the mount, where that is not as it is without options.
+fn delegations(version: Version, options: &Options) -> Option<String> {
+    match version {
+        Version::V4_1 | Version::V4_2 if !options.uses_delegations => Some("nodelegations".to_owned()),
+        Version::V4_0 if options.uses_delegations => {
+            let address = options.callback_address?;
+            Some(format!("clientaddr={},callbackport={}", address.ip(), address.port()))
+        }
+        _ => None,
+    }
 }
 
 /// The time-out is in tenths of a second.

@@ -1,6 +1,7 @@
 mod caching;
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use proto::nfs4::MinorVersion;
@@ -114,12 +115,17 @@ pub struct Options {
     pub caching: Caching,
     /// Whether READ_PLUS is used where the version has it (`noreadplus` turns it off).
     pub uses_read_plus: bool,
-    /// Whether files are delegated to the client where the server does that (NFSv4.1 and later): what is known of them is
+    /// Whether files are delegated to the client where the server does that (NFSv4.1 and later, and NFSv4.0 where there is a
+    /// [`Options::callback_address`]): what is known of them is
     /// believed, and they are opened without asking, until the server wants them back (`nodelegations` refuses them).
     pub uses_delegations: bool,
     /// Whether files that are written are delegated too. While one is, others wait for this client even to read it: a program that
     /// ends, or drops its mount, without [`Mount::unmount`](crate::Mount::unmount) keeps them waiting for the rest of its lease.
     pub uses_write_delegations: bool,
+    /// Where the client listens for calls of a server of NFSv4.0, which delegates files for reading then; later versions call over
+    /// the client's own connections. Port 0 is any that is free, and the unspecified address the one from which the server is
+    /// reached. Nobody but the server's address is answered; firewalls have to let it through.
+    pub callback_address: Option<SocketAddr>,
 }
 
 impl Options {
@@ -192,6 +198,7 @@ impl Default for Options {
             uses_read_plus: true,
             uses_delegations: true,
             uses_write_delegations: false,
+            callback_address: None,
         }
     }
 }

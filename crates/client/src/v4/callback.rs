@@ -1,4 +1,5 @@
-//! Callbacks: calls of the server over the client's own connections (RFC 8881 §2.10.3.1 and §20).
+//! Callbacks: calls of the server over the client's own connections (RFC 8881 §2.10.3.1 and §20), and in 4.0 over one of the server's
+//! own (RFC 7530 §17).
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
@@ -8,7 +9,7 @@ use proto::nfs4::{
     CALLBACK_PROGRAM, CallbackArgOp, CallbackResOp, CbCompoundArgs, CbCompoundReply, CbSequenceArgs, ChannelAttrs, Res,
     Status,
 };
-use rpc::{Call, CallError, Rejection, Xid};
+use rpc::{AuthStat, Call, CallError, Rejection, Xid};
 use tokio::sync::Notify;
 use xdr::{Decode, Encode, Encoder};
 
@@ -60,7 +61,7 @@ pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) 
 }
 
 /// The reply to a call, unless it is none.
-async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
+pub(super) async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
     let call = match Call::parse(message) {
         Ok(call) => call,
         Err(CallError::NotACall(_)) => return None,
@@ -76,6 +77,9 @@ async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
         1 => {
             let mut arguments = call.arguments;
             Some(match CbCompoundArgs::decode(&mut arguments) {
+                Ok(compound) if !is_meant(&compound, client) => {
+                    rejection(xid, Some(Rejection::AuthError(AuthStat::BadCredential)))
+                }
                 Ok(compound) => {
                     let told = cb_getattr::answers(&compound.operations, client).await;
                     success(xid, &carry_out(&compound, &told, client))
@@ -85,6 +89,12 @@ async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
         }
         _ => Some(rejection(xid, Some(Rejection::ProcedureUnavailable))),
     }
+}
+
+/// Whether a call is for this client: in 4.0 it bears the number that the server was told (RFC 7530 §17.2), which nobody else knows.
+fn is_meant(compound: &CbCompoundArgs<'_>, client: &Client) -> bool {
+    let told = client.0.identity.called_at.map(|place| place.ident);
+    client.minor_version().has_sessions() || told == Some(compound.callback_ident)
 }
 
 fn success(xid: Xid, results: &[u8]) -> Bytes {
@@ -109,6 +119,9 @@ fn carry_out(compound: &CbCompoundArgs<'_>, told: &[Answer], client: &Client) ->
     if compound.minor_version != client.minor_version().number() {
         return encode(compound, Status::MinorVersMismatch, Vec::new());
     }
+    if !client.minor_version().has_sessions() {
+        return carry_out_all(compound, Vec::new(), compound.operations.iter().zip(told), client);
+    }
     // From 4.1 on a callback has its place in the session (RFC 8881 §20.9.3).
     let Some((CallbackArgOp::CbSequence(sequence), operations)) = compound.operations.split_first() else {
         return encode(compound, Status::OpNotInSession, Vec::new());
@@ -121,7 +134,7 @@ fn carry_out(compound: &CbCompoundArgs<'_>, told: &[Answer], client: &Client) ->
         Err(status) => encode(compound, status, vec![CallbackResOp::CbSequence(Res::Fail(status))]),
         Ok(Place::Again(results)) => results,
         Ok(Place::New(ok)) => {
-            let first = CallbackResOp::CbSequence(Res::Ok(ok));
+            let first = vec![CallbackResOp::CbSequence(Res::Ok(ok))];
             let results = carry_out_all(compound, first, operations.iter().zip(&told[1..]), client);
             keep(client, sequence, &results);
             results
@@ -133,14 +146,13 @@ fn keep(client: &Client, sequence: &CbSequenceArgs, results: &[u8]) {
     client.0.callbacks.slots().keep(sequence, results);
 }
 
-/// Carries out the operations behind CB_SEQUENCE until one fails.
+/// Carries out operations, behind CB_SEQUENCE from 4.1 on, until one fails.
 fn carry_out_all<'a>(
     compound: &CbCompoundArgs<'a>,
-    first: CallbackResOp<'a>,
+    mut results: Vec<CallbackResOp<'a>>,
     operations: impl Iterator<Item = (&'a CallbackArgOp<'a>, &'a Answer)>,
     client: &Client,
 ) -> Vec<u8> {
-    let mut results = vec![first];
     for (operation, told) in operations {
         let (status, result) = one(operation, told, client);
         results.push(result);
@@ -163,6 +175,11 @@ fn one<'a>(operation: &CallbackArgOp<'_>, told: &'a Answer, client: &Client) -> 
     use CallbackArgOp as Arg;
     use CallbackResOp as Result;
     let plain = |status: Status| if status == Status::Ok { Res::Ok(()) } else { Res::Fail(status) };
+    let is_there = matches!(operation, Arg::CbGetattr(_) | Arg::CbRecall(_)) || client.minor_version().has_sessions();
+    if !is_there {
+        // 4.0 has no others (RFC 7530 §18).
+        return (Status::OpIllegal, Result::Illegal(Status::OpIllegal));
+    }
     let (status, make): (Status, fn(Res<()>) -> Result<'a>) = match operation {
         Arg::CbRecall(args) => {
             let is_known = client.recall(&args.file.into(), args.stateid);

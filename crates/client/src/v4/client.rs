@@ -7,6 +7,7 @@ use proto::nfs4::{MinorVersion, SequenceOk, Status};
 use tokio::sync::Mutex;
 
 use super::callback::Callbacks;
+use super::callback_listener::{CallbackListener, Listening};
 use super::delegations::Delegations;
 use super::identity::Identity;
 use super::offloads::Offloads;
@@ -67,6 +68,8 @@ pub(super) struct Inner {
     pub(super) uses_delegations: bool,
     pub(super) uses_write_delegations: bool,
     pub(super) callbacks: Arc<Callbacks>,
+    /// The port at which a server of 4.0 calls, if it may.
+    listening: OnceLock<Listening>,
     pub(super) offloads: Offloads,
     /// How many slots are asked for.
     pub(super) slots: u32,
@@ -108,7 +111,8 @@ impl Client {
             connections.push(Connection::connect(address, &server, options).await?);
         }
         let slots = u32::try_from(options.max_pending.saturating_mul(count)).unwrap_or(u32::MAX);
-        let identity = Identity::new();
+        let listener = listen(address, &server, minor, options).await?;
+        let identity = Identity::new(listener.as_ref().map(CallbackListener::called_at));
         let wire = Wire { connection: &connections[0], minor };
         let (session, recovery) = Recovery::start(&wire, &identity, slots).await?;
         let inner = Inner {
@@ -125,12 +129,17 @@ impl Client {
             uses_delegations: options.uses_delegations,
             uses_write_delegations: options.uses_write_delegations,
             callbacks: Arc::default(),
+            listening: OnceLock::new(),
             offloads: Offloads::default(),
             slots,
             lease: OnceLock::new(),
             mounted: OnceLock::new(),
         };
         let client = Client::of(Arc::new(inner));
+        if let Some(listener) = listener {
+            // Nobody else sets it.
+            let _ = client.0.listening.set(listener.serve(Arc::downgrade(&client.0)));
+        }
         client.begin().await?;
         Ok(client)
     }
@@ -319,6 +328,19 @@ impl Client {
         channel.slots.aim(ok.target_highest_slot);
         self.look_after(session, ok.status_flags);
     }
+}
+
+/// Opens the port at which a server of 4.0 may call, where that is wanted and there is anything to call for.
+async fn listen(
+    server: SocketAddr,
+    name: &Arc<str>,
+    minor: MinorVersion,
+    options: &Options,
+) -> Result<Option<CallbackListener>> {
+    let is_of_use = !minor.has_sessions() && options.uses_delegations;
+    let Some(address) = options.callback_address.filter(|_| is_of_use) else { return Ok(None) };
+    let listener = CallbackListener::bind(address, server).await;
+    listener.map(Some).map_err(|source| Error::new(name, "SETCLIENTID", Reason::Callbacks { address, source }))
 }
 
 /// What a READ's reply and a WRITE's request take besides the data, in bytes: headers, credential, SEQUENCE and PUTFH.

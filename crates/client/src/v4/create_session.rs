@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use proto::nfs4::{
     ArgOp, CALLBACK_PROGRAM, CREATE_SESSION_CONN_BACK_CHAN, CallbackSec, ChannelAttrs, CreateSession,
     CreateSessionArgs, MAX_DATA_BYTES,
@@ -39,6 +41,7 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: Known, slots: u32) ->
         callback_program: CALLBACK_PROGRAM,
         callback_security: vec![CallbackSec::None],
     };
+    let asked = Instant::now();
     let operations = [ArgOp::CreateSession(arguments)];
     let reply = wire.call(&Request::changing("CREATE_SESSION", &operations)).await?;
     let ok = reply.results().ok::<CreateSession, _>()?;
@@ -50,5 +53,6 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: Known, slots: u32) ->
         return Err(useless("its requests or replies are too small"));
     }
     let has_back_channel = ok.flags & CREATE_SESSION_CONN_BACK_CHAN != 0;
-    Ok(Session::new(known.client, Some(Channel::new(ok.session, ok.fore, has_back_channel))))
+    let channel = Channel::new(ok.session, ok.fore, has_back_channel);
+    Ok(Session::new(known.client, Some(channel), asked))
 }

@@ -10,6 +10,7 @@ use super::delegreturn::delegreturn;
 use super::free_stateid::free_stateid;
 use super::open_file::is_session_lost;
 use super::session::Session;
+use super::setclientid::setclientid;
 use super::test_stateid::test_stateid;
 use crate::{Handle, Result};
 
@@ -65,6 +66,25 @@ impl Client {
         let is_needed = |one: &Delegation| files.iter().any(|file| file.handle == one.handle);
         let idle = unused.into_iter().filter(|one| !is_needed(one));
         self.give_back_soon(idle.filter_map(|one| self.0.delegations.take(&one.handle, one.stateid)));
+    }
+
+    /// Returns all of them because a server of 4.0 cannot call for them (RFC 7530 §10.2.1), and has it try the way once more: it does
+    /// when it is told of it (§16.33).
+    pub(super) async fn restore_callback_path(&self, session: &Arc<Session>) -> Result<()> {
+        if self.0.identity.called_at.is_none() {
+            // Nobody wants to be called.
+            return Ok(());
+        }
+        tracing::warn!(server = %self.0.server, "the server cannot call this client: delegations go back");
+        self.give_back_soon(self.0.delegations.take_all());
+        let recovery = self.0.recovery.lock().await;
+        if Arc::ptr_eq(session, &self.session()) {
+            let own = self.own();
+            // A server that takes it for another client has forgotten this one, and says so to the next request.
+            setclientid(&own.wire(own.connection()), &self.0.identity).await?;
+        }
+        drop(recovery);
+        Ok(())
     }
 
     /// Returns all of them. What the server says does not matter any more.

@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proto::nfs4::Verifier;
@@ -12,17 +13,26 @@ pub(super) struct Identity {
     pub(super) name: Vec<u8>,
     /// Another one after each start.
     pub(super) verifier: Verifier,
+    /// Where a server of 4.0 may call it, if it may.
+    pub(super) called_at: Option<CalledAt>,
+}
+
+/// Where a server of 4.0 calls the client, and by which number the client knows that it is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CalledAt {
+    pub(super) address: SocketAddr,
+    pub(super) ident: u32,
 }
 
 impl Identity {
     /// A name that no other client has: it tells people whose it is, too.
-    pub(super) fn new() -> Identity {
+    pub(super) fn new(called_at: Option<CalledAt>) -> Identity {
         let machine = rustix::system::uname();
         let (process, number) = (std::process::id(), random());
         let name = format!("wharf/{}/{process}/{number:08x}", machine.nodename().to_string_lossy());
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let verifier = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_be_bytes();
-        Identity { name: name.into_bytes(), verifier }
+        Identity { name: name.into_bytes(), verifier, called_at }
     }
 }
 
@@ -32,6 +42,6 @@ mod tests {
 
     #[test]
     fn two_mounts_of_one_process_are_two_clients() {
-        assert_ne!(Identity::new().name, Identity::new().name);
+        assert_ne!(Identity::new(None).name, Identity::new(None).name);
     }
 }

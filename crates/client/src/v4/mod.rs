@@ -10,6 +10,7 @@ mod attributes;
 mod back_slots;
 mod bind_conn_to_session;
 mod callback;
+mod callback_listener;
 mod cb_getattr;
 mod client;
 mod clone;

@@ -226,10 +226,15 @@ pub(super) async fn settle(
 }
 
 impl Client {
-    /// Whether delegations are held: in 4.0 the server would have to connect to the client for that.
+    /// Whether delegations are held. In 4.0 the server has to be able to call, and they are for reading: it would not know whose
+    /// GETATTR it is, and could ask the holder of the file what the holder asks it.
     fn takes_delegations(&self, kind: Kind) -> bool {
-        let is_wanted = kind == Kind::Read || self.0.uses_write_delegations;
-        is_wanted && self.0.uses_delegations && self.minor_version().has_sessions()
+        let has_sessions = self.minor_version().has_sessions();
+        let is_wanted = match kind {
+            Kind::Read => has_sessions || self.0.identity.called_at.is_some(),
+            Kind::Write => has_sessions && self.0.uses_write_delegations,
+        };
+        is_wanted && self.0.uses_delegations
     }
 
     /// What is to be done with a file, and from 4.1 on whether a delegation would do: where the server can ask for it back, unless
@@ -243,9 +248,11 @@ impl Client {
         }
     }
 
-    /// Opens a file that the server has delegated, without asking it.
+    /// Opens a file that the server has delegated, without asking it. In 4.0 it could be told of that by the file's name alone
+    /// (RFC 7530 §16.16.5, CLAIM_DELEGATE_CUR), which may lead to another file by then: there it knows all opens.
     pub(crate) fn open_delegated(&self, target: &Target, share: Share) -> Option<Arc<OpenFile>> {
-        if share.deny != SHARE_DENY_NONE || self.0.opens.are_excluding() {
+        let is_excluding = share.deny != SHARE_DENY_NONE || self.0.opens.are_excluding();
+        if is_excluding || !self.minor_version().has_sessions() {
             return None;
         }
         let delegations = &self.0.delegations;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proto::nfs4::{ArgOp, MinorVersion, ReclaimComplete, ReclaimCompleteArgs, SequenceArgs, SlotId, Status};
 use tokio::runtime;
@@ -112,8 +112,8 @@ impl Client {
             }
             self.reclaim_complete(&session).await?;
         }
-        let (asked, lease) = (Instant::now(), self.lease().await?);
-        self.0.delegations.renewed(asked, lease);
+        let (since, lease) = (self.session().since, self.lease().await?);
+        self.0.delegations.renewed(since, lease);
         // Nobody else has told.
         let _ = self.0.lease.set(lease);
         tokio::spawn(renewal::renew(Arc::downgrade(&self.0), lease));

@@ -50,8 +50,8 @@ impl Client {
         match self.attempt(&session, &Request::reading("RENEW", &operations)).await? {
             // The lease ran out, and the client id is as good as forgotten (RFC 7530 §9.6.3).
             Ok(reply) if reply.status() == Status::Expired => self.renew_session(&session).await,
-            // It is renewed all the same (RFC 7530 §16.29): nobody wants to be called.
-            Ok(reply) if reply.status() == Status::CbPathDown => Ok(()),
+            // It is renewed all the same (RFC 7530 §16.29).
+            Ok(reply) if reply.status() == Status::CbPathDown => self.restore_callback_path(&session).await,
             Ok(reply) => reply.results().ok::<Renew, _>(),
             Err(trouble) => self.mend(&session, trouble).await,
         }

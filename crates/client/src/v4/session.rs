@@ -1,4 +1,5 @@
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use proto::nfs4::{ChannelAttrs, ClientId, SequenceArgs, SessionId};
 
@@ -10,6 +11,8 @@ pub(super) struct Session {
     pub(super) client: ClientId,
     /// The fore channel; 4.0 has none.
     pub(super) channel: Option<Channel>,
+    /// When it was asked for: the lease lasts from then on at the least.
+    pub(super) since: Instant,
     /// Whether a call renewed the lease since the renewal looked last. In 4.0 only RENEW does for certain.
     is_renewed: AtomicBool,
 }
@@ -25,8 +28,9 @@ pub(super) struct Channel {
 }
 
 impl Session {
-    pub(super) fn new(client: ClientId, channel: Option<Channel>) -> Session {
-        Session { client, channel, is_renewed: AtomicBool::new(true) }
+    pub(super) fn new(client: ClientId, channel: Option<Channel>, since: Instant) -> Session {
+        let is_renewed = AtomicBool::new(channel.is_some());
+        Session { client, channel, since, is_renewed }
     }
 
     /// Notes that the lease was renewed.

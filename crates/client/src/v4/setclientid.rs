@@ -1,7 +1,10 @@
+use std::time::Instant;
+
 use proto::nfs4::{
     ArgOp, CALLBACK_PROGRAM, CallbackClient, NetAddr, ResOr, Setclientid, SetclientidArgs, SetclientidConfirm,
     SetclientidConfirmArgs, Status,
 };
+use proto::rpcbind::UniversalAddress;
 
 use super::identity::Identity;
 use super::request::Request;
@@ -15,11 +18,18 @@ const NOWHERE: NetAddr<'static> = NetAddr { netid: b"tcp", address: b"0.0.0.0.0.
 
 /// Makes the client known to a server of 4.0 (RFC 7530 §16.33), and confirms that (§16.34).
 pub(super) async fn setclientid(wire: &Wire<'_>, identity: &Identity) -> Result<Session> {
+    // The lease begins when this is confirmed, or later.
+    let asked = Instant::now();
+    let called_at = identity.called_at.map(|place| (place, UniversalAddress(place.address).to_string()));
+    let location = called_at.as_ref().map_or(NOWHERE, |(place, text)| NetAddr {
+        netid: if place.address.is_ipv4() { b"tcp" } else { b"tcp6" },
+        address: text.as_bytes(),
+    });
     let arguments = SetclientidArgs {
         verifier: identity.verifier,
         id: &identity.name,
-        callback: CallbackClient { program: CALLBACK_PROGRAM, location: NOWHERE },
-        callback_ident: 0,
+        callback: CallbackClient { program: CALLBACK_PROGRAM, location },
+        callback_ident: identity.called_at.map_or(0, |place| place.ident),
     };
     let operations = [ArgOp::Setclientid(arguments)];
     let reply = wire.call(&Request::changing("SETCLIENTID", &operations)).await?;
@@ -32,5 +42,5 @@ pub(super) async fn setclientid(wire: &Wire<'_>, identity: &Identity) -> Result<
     let operations = [ArgOp::SetclientidConfirm(confirmed)];
     let reply = wire.call(&Request::changing("SETCLIENTID_CONFIRM", &operations)).await?;
     reply.results().ok::<SetclientidConfirm, _>()?;
-    Ok(Session::new(ok.client, None))
+    Ok(Session::new(ok.client, None, asked))
 }

@@ -4,6 +4,7 @@ mod error;
 mod names;
 mod value;
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use client::{NameCaching, Version};
@@ -28,6 +29,8 @@ pub struct Settings {
     /// Whether to go on trying behind the caller's back.
     pub is_background: bool,
     keeps_attributes: bool,
+    /// Where a server of NFSv4.0 calls: the address and the port, as far as they are named.
+    called_at: (Option<IpAddr>, Option<u16>),
 }
 
 impl Default for Settings {
@@ -40,7 +43,7 @@ impl Default for Settings {
             ..client::Options::default()
         };
         let mount = mount::Options::default();
-        Settings { client, mount, retry: None, is_background: false, keeps_attributes: true }
+        Settings { client, mount, retry: None, is_background: false, keeps_attributes: true, called_at: (None, None) }
     }
 }
 
@@ -82,6 +85,15 @@ impl Settings {
             self.set_all_times(Duration::ZERO);
             self.mount.is_synchronous = true;
         }
+        self.client.callback_address = match self.called_at {
+            (None, None) => None,
+            // nfs(5): this says that no delegations are wanted.
+            (Some(address), _) if address.is_unspecified() => None,
+            (address, port) => {
+                let any = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+                Some(SocketAddr::new(address.unwrap_or(any), port.unwrap_or(0)))
+            }
+        };
         let caching = &self.client.caching;
         let defaults = Validity::default();
         let names =
@@ -233,11 +245,23 @@ mod tests {
     #[test]
     fn options_for_others_are_passed_over() {
         let others = "defaults,_netdev,nofail,noauto,x-systemd.automount,X-mount.mkdir=755,comment=x,fsc,namlen=255,\
-                      mountproto=tcp,mountvers=3,softreval,migration,max_connect=4,clientaddr=0.0.0.0,xprtsec=none,write=eager";
+                      mountproto=tcp,mountvers=3,softreval,migration,max_connect=4,xprtsec=none,write=eager";
         assert_eq!(settings(others), settings(""));
         assert!(settings("write=wait").mount.is_synchronous);
         assert_eq!(settings("sec=krb5:sys"), settings(""));
         assert!(!settings("rdirplus=none").mount.lists_files);
+    }
+
+    #[test]
+    fn servers_of_version_4_0_call_where_the_options_say_and_nowhere_without_them() {
+        let called_at = |list| settings(list).client.callback_address.map(|address| address.to_string());
+        assert_eq!(called_at(""), None);
+        assert_eq!(called_at("clientaddr=192.0.2.7"), Some("192.0.2.7:0".to_owned()));
+        assert_eq!(called_at("clientaddr=2001:db8::7,callbackport=9"), Some("[2001:db8::7]:9".to_owned()));
+        assert_eq!(called_at("callbackport=9"), Some("0.0.0.0:9".to_owned()));
+        assert_eq!(called_at("callbackport=0"), Some("0.0.0.0:0".to_owned()));
+        // nfs(5): no delegations are wanted.
+        assert_eq!((called_at("clientaddr=0.0.0.0"), called_at("clientaddr=::,callbackport=9")), (None, None));
     }
 
     #[test]
@@ -269,6 +293,8 @@ mod tests {
             ("timeo=0", "tenths of a second"),
             ("nconnect=65", "1 to 64"),
             ("proto=rdma", "tcp and udp are there"),
+            ("clientaddr=here", "an address of this machine is wanted"),
+            ("callbackport=70000", "ports are 1 to 65535, and 0 is any that is free"),
             ("rdma", "option 'rdma' cannot be had: Wharf speaks TCP and UDP only"),
             ("remount,ro", "unmount it and mount it anew"),
             ("context=x", "no labels of SELinux"),

@@ -1,3 +1,4 @@
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -41,6 +42,16 @@ impl Value<'_> {
     /// A port; nfs(5) has 0 for asking rpcbind.
     pub(super) fn port(&self) -> Result<Option<u16>, OptionError> {
         self.number("ports are 1 to 65535, and 0 asks rpcbind").map(|port| Some(port).filter(|port| *port != 0))
+    }
+
+    /// An address of this machine.
+    pub(super) fn address(&self) -> Result<IpAddr, OptionError> {
+        self.number("an address of this machine is wanted, such as 192.0.2.7 or 2001:db8::7")
+    }
+
+    /// A port of this machine.
+    pub(super) fn own_port(&self) -> Result<u16, OptionError> {
+        self.number("ports are 1 to 65535, and 0 is any that is free")
     }
 
     pub(super) fn connections(&self) -> Result<usize, OptionError> {
