@@ -58,6 +58,17 @@ pub enum Reason {
         /// What the system says.
         source: io::Error,
     },
+    /// A further connection of a session leads to another server than the first (RFC 8881 §2.10.5).
+    #[error(
+        "a further connection leads to another server, {found}, than the first, {expected}: mount with nconnect=1, or by an address \
+         that is one server's"
+    )]
+    OtherServer {
+        /// What the server of the session calls itself.
+        expected: String,
+        /// What the other one calls itself.
+        found: String,
+    },
     /// The port cannot be opened at which the server is to call the client.
     #[error(
         "cannot listen for the server's calls at {address}: {source}; name an address of this machine and a free port"

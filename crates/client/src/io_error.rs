@@ -34,7 +34,7 @@ fn kind(reason: &Reason) -> ErrorKind {
             ErrorKind::InvalidData
         }
         Reason::Resolve(source) | Reason::Connect { source, .. } | Reason::Callbacks { source, .. } => source.kind(),
-        Reason::NotRegistered { .. } => ErrorKind::ConnectionRefused,
+        Reason::NotRegistered { .. } | Reason::OtherServer { .. } => ErrorKind::ConnectionRefused,
         Reason::StateLost | Reason::Moved { .. } => ErrorKind::StaleNetworkFileHandle,
         Reason::Locked { .. } => ErrorKind::WouldBlock,
         Reason::Name(_) => ErrorKind::InvalidFilename,

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Instant;
 
 use proto::nfs4::{
@@ -23,7 +24,7 @@ const MAX_OPERATIONS: u32 = 32;
 const MIN_USEFUL_BYTES: u32 = 4 * 1024;
 
 /// Makes a session (RFC 8881 §18.36) with up to `slots` requests at once, whose connection carries callbacks too.
-pub(super) async fn create_session(wire: &Wire<'_>, known: Known, slots: u32) -> Result<Session> {
+pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -> Result<Session> {
     let arguments = CreateSessionArgs {
         client: known.client,
         sequence: known.sequence,
@@ -53,6 +54,6 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: Known, slots: u32) ->
         return Err(useless("its requests or replies are too small"));
     }
     let has_back_channel = ok.flags & CREATE_SESSION_CONN_BACK_CHAN != 0;
-    let channel = Channel::new(ok.session, ok.fore, has_back_channel);
+    let channel = Channel::new(ok.session, ok.fore, has_back_channel, Arc::clone(&known.server));
     Ok(Session::new(known.client, Some(channel), asked))
 }

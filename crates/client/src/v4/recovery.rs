@@ -22,7 +22,7 @@ use super::request::Request;
 use super::session::Session;
 use super::setclientid::setclientid;
 use super::wire::Wire;
-use crate::{Handle, Result};
+use crate::{Handle, Reason, Result};
 
 /// How often a step of making a session is tried while the server says "not now".
 const MAX_TRIES: u32 = 20;
@@ -75,19 +75,19 @@ impl Recovery {
         if wire.minor == MinorVersion::V0 {
             return setclientid(wire, identity).await;
         }
-        let (known, scope) = exchange_id(wire, identity).await?;
-        self.is_same_server = self.scope.as_ref().is_none_or(|earlier| *earlier == scope);
+        let known = exchange_id(wire, identity).await?;
+        self.is_same_server = self.scope.as_ref().is_none_or(|earlier| *earlier == known.server.scope);
         let known = self.known.insert(known);
-        let session = create_session(wire, *known, slots).await?;
+        let session = create_session(wire, known, slots).await?;
         known.sequence = known.sequence.wrapping_add(1);
-        self.scope = Some(scope);
+        self.scope = Some(known.server.scope.clone());
         Ok(session)
     }
 
     /// Another session of the same client, or `None` when the server does not know the client any more.
     async fn new_session(&mut self, wire: &Wire<'_>, slots: u32) -> Result<Option<Session>> {
         let Some(known) = &mut self.known else { return Ok(None) };
-        match create_session(wire, *known, slots).await {
+        match create_session(wire, known, slots).await {
             Ok(session) => {
                 known.sequence = known.sequence.wrapping_add(1);
                 Ok(Some(session))
@@ -108,6 +108,7 @@ impl Client {
             }
             let session = self.session();
             for connection in self.0.connections.iter().skip(1) {
+                self.check_server(connection, &session).await?;
                 self.bind(connection, &session).await?;
             }
             self.reclaim_complete(&session).await?;
@@ -152,10 +153,27 @@ impl Client {
 
     /// Binds all connections but those that are lost, which are bound when there are others in their place.
     pub(super) async fn bind_all(&self, session: &Arc<Session>) -> Result<()> {
+        let is_one = self.0.connections.len() == 1;
         for connection in self.0.connections.iter().filter(|connection| connection.is_up()) {
+            if !is_one {
+                self.check_server(connection, session).await?;
+            }
             self.bind(connection, session).await?;
         }
         Ok(())
+    }
+
+    /// Refuses a connection that leads to another server than the session is of, as where several servers share an address: what
+    /// has the session's number there is somebody else's (RFC 8881 §2.10.5).
+    async fn check_server(&self, connection: &crate::Connection, session: &Arc<Session>) -> Result<()> {
+        let Some(channel) = &session.channel else { return Ok(()) };
+        let found = exchange_id(&self.wire(connection), &self.0.identity).await?.server;
+        if found == channel.server {
+            return Ok(());
+        }
+        let (expected, found) = (channel.server.to_string(), found.to_string());
+        tracing::warn!(server = %self.0.server, expected, found, "a connection leads to another server");
+        Err(self.error("EXCHANGE_ID", Reason::OtherServer { expected, found }))
     }
 
     async fn bind(&self, connection: &crate::Connection, session: &Arc<Session>) -> Result<()> {

@@ -1,8 +1,10 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use proto::nfs4::{ChannelAttrs, ClientId, SequenceArgs, SessionId};
 
+use super::exchange_id::ServerName;
 use super::slots::{Slots, Taken};
 
 /// What the client is to the server until the server forgets it: a client id, and from 4.1 on a session.
@@ -25,6 +27,8 @@ pub(super) struct Channel {
     pub(super) slots: Slots,
     /// Whether the server calls the client in it.
     pub(super) has_back_channel: bool,
+    /// Where all its connections lead.
+    pub(super) server: Arc<ServerName>,
 }
 
 impl Session {
@@ -53,8 +57,13 @@ impl Session {
 }
 
 impl Channel {
-    pub(super) fn new(session: SessionId, attributes: ChannelAttrs, has_back_channel: bool) -> Channel {
-        Channel { session, attributes, slots: Slots::new(attributes.max_requests), has_back_channel }
+    pub(super) fn new(
+        session: SessionId,
+        attributes: ChannelAttrs,
+        has_back_channel: bool,
+        server: Arc<ServerName>,
+    ) -> Channel {
+        Channel { session, attributes, slots: Slots::new(attributes.max_requests), has_back_channel, server }
     }
 
     /// What stands in front of a request.
