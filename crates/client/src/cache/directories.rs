@@ -15,7 +15,7 @@ use crate::types::{DirPosition, Page};
 use crate::{Caching, Detail, Handle};
 
 /// How many bytes of listings there may be for each entry that other caches may have.
-const BYTES_PER_ENTRY: usize = 512;
+pub(super) const BYTES_PER_ENTRY: usize = 512;
 
 /// Listings of many directories.
 #[derive(Debug)]

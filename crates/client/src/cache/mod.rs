@@ -7,6 +7,8 @@ mod access;
 mod answers;
 mod attributes;
 mod blocks;
+#[cfg(test)]
+mod bounds;
 mod directories;
 mod names;
 mod order;

@@ -149,6 +149,12 @@ impl NameCache {
         is_wanted && name.len() <= Name::MAX_BYTES
     }
 
+    /// How many answers are kept, of old editions, too.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.lock().found.len()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,7 +6,7 @@ use super::answers::{Answers, FileState};
 use crate::{Caching, Handle};
 
 /// The most bytes of targets that are kept.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Targets of many links.
 #[derive(Debug)]
