@@ -66,6 +66,11 @@ impl NameCache {
         }
     }
 
+    /// Whether every name is asked for each time, so that nobody needs to know whether its directory is as it was.
+    pub(crate) fn keeps_nothing(&self) -> bool {
+        self.caching == NameCaching::Off || self.max_age.is_zero()
+    }
+
     /// The file of that name, or `Some(None)` when it is known that there is none.
     pub(crate) fn look(&self, place: Place<'_>, version: DirVersion) -> Option<Option<Handle>> {
         let mut names = self.lock();

@@ -57,6 +57,10 @@ impl Mount {
     /// [`Status::NoEntry`], and whatever else the server says.
     pub async fn find(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
         self.judge(dir, |rights| rights.contains(Rights::LOOKUP)).await?;
+        if self.caches().names.keeps_nothing() {
+            self.0.cache_recorder.names.look(false);
+            return self.lookup(dir, name).await;
+        }
         let version = DirVersion::of(&self.attributes(dir).await?);
         let place = Place { dir, name };
         let cached = self.caches().names.look(place, version);

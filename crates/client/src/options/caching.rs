@@ -54,7 +54,8 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// With attributes that are never believed (`noac`).
+    /// With attributes that are never believed (`actimeo=0`). nfs(5)'s `noac` writes at once as well: [`File::flush`](crate::File::flush) behind
+    /// each write does, or [`Caching::is_direct`].
     pub fn without_attributes() -> Caching {
         let never = Duration::ZERO;
         Caching { file_min: never, file_max: never, dir_min: never, dir_max: never, ..Caching::default() }
