@@ -3,80 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod dropped;
 mod real;
 
-use std::pin::pin;
-use std::task::Poll;
-use std::time::Duration;
-
-use client::{Caching, Detail, Dir, File, LockKind, Mount, OpenOptions, Options, Status, Version};
-use real::Export;
-
-const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
-/// The most often that one operation may have to wait.
-const MOST_WAITS: u32 = 200;
-
-/// Polls a future until it waited that often, and drops it then; what it said if it was over before.
-async fn dropped_after<T>(waits: u32, work: impl Future<Output = T>) -> Option<T> {
-    let (mut work, mut left) = (pin!(work), waits);
-    std::future::poll_fn(|cx| match work.as_mut().poll(cx) {
-        Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending if left == 0 => Poll::Ready(None),
-        Poll::Pending => {
-            left -= 1;
-            Poll::Pending
-        }
-    })
-    .await
-}
-
-/// Does something again and again, dropped one wait later each time, until it comes to its end.
-async fn at_every_wait(what: &str, mut once: impl AsyncFnMut(u32) -> bool) {
-    for waits in 0..MOST_WAITS {
-        if once(waits).await {
-            assert!(waits > 0, "{what}: it has to wait for the server");
-            return;
-        }
-    }
-    panic!("{what} has no end");
-}
-
-/// Waits until something is so, for half a minute at most.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..3000 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{what}: it is still not so");
-}
-
-/// What was known when a test began is believed to its end: nothing heals by itself.
-async fn mount(export: &Export, version: Version) -> Mount {
-    let day = Duration::from_secs(86_400);
-    let caching = Caching { file_min: day, file_max: day, dir_min: day, dir_max: day, ..Caching::default() };
-    Mount::connect(&export.url(), &Options { caching, ..export.options(version) }).await.unwrap()
-}
-
-fn making() -> OpenOptions {
-    OpenOptions::both().making(0o644)
-}
-
-async fn open(dir: &Dir, name: &str) -> File {
-    dir.open(name, &making()).await.unwrap()
-}
-
-/// What the server says of a name, and what the mount believes of it.
-async fn is_there(dir: &Dir, name: &str) -> bool {
-    let asked = match dir.mount().lookup(dir.handle(), name.as_bytes()).await {
-        Ok(_) => true,
-        Err(error) if error.status() == Some(Status::NoEntry) => false,
-        Err(error) => panic!("{error}"),
-    };
-    assert_eq!(dir.metadata(name).await.is_ok(), asked, "{name}: something false is believed");
-    asked
-}
+use client::{Caching, Detail, LockKind, Mount, OpenOptions, Options};
+use dropped::{at_every_wait, dropped_after, is_there, making, mount, open, until};
+use real::{Export, VERSIONS};
 
 #[tokio::test]
 async fn open_that_is_dropped_leaves_nothing_open() {
@@ -213,23 +145,27 @@ async fn close_that_is_dropped_closes_and_loses_nothing() {
 #[tokio::test]
 async fn lock_that_is_dropped_is_given_back() {
     let export = Export::start();
-    // Older versions' locks are the lock manager's, which the export has not.
-    for version in [Version::V4_0, Version::V4_1, Version::V4_2] {
+    for version in VERSIONS {
         let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
         let name = format!("file-{version}");
         let (here, there) = (open(&mine.root_dir(), &name).await, open(&yours.root_dir(), &name).await);
-        at_every_wait("lock", async |waits| {
-            let locked = dropped_after(waits, here.lock(LockKind::Exclusive, 0, 10)).await;
-            if locked.is_none() {
-                until("a free lock", async || there.try_lock(LockKind::Exclusive, 0, 10).await.is_ok()).await;
-                there.unlock(0, 10).await.unwrap();
-            }
-            here.lock(LockKind::Exclusive, 0, 10).await.unwrap();
-            assert!(there.try_lock(LockKind::Shared, 0, 10).await.is_err(), "{version}");
-            here.unlock(0, 10).await.unwrap();
-            locked.is_some()
-        })
-        .await;
+        for waits_for_others in [true, false] {
+            at_every_wait("lock", async |waits| {
+                let locked = match waits_for_others {
+                    true => dropped_after(waits, here.lock(LockKind::Exclusive, 0, 10)).await,
+                    false => dropped_after(waits, here.try_lock(LockKind::Exclusive, 0, 10)).await,
+                };
+                if locked.is_none() {
+                    until("a free lock", async || there.try_lock(LockKind::Exclusive, 0, 10).await.is_ok()).await;
+                    there.unlock(0, 10).await.unwrap();
+                }
+                here.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+                assert!(there.try_lock(LockKind::Shared, 0, 10).await.is_err(), "{version}");
+                here.unlock(0, 10).await.unwrap();
+                locked.is_some()
+            })
+            .await;
+        }
         at_every_wait("unlock", async |waits| {
             here.lock(LockKind::Exclusive, 0, 10).await.unwrap();
             let is_over = dropped_after(waits, here.unlock(0, 10)).await.is_some();
@@ -237,6 +173,48 @@ async fn lock_that_is_dropped_is_given_back() {
             there.try_lock(LockKind::Exclusive, 0, 10).await.unwrap();
             there.unlock(0, 10).await.unwrap();
             is_over
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn lock_that_is_dropped_while_it_waits_for_another_is_not_taken_later() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
+        let name = format!("file-{version}");
+        let (here, there) = (open(&mine.root_dir(), &name).await, open(&yours.root_dir(), &name).await);
+        for waits in 0..10 {
+            there.try_lock(LockKind::Exclusive, 0, 10).await.unwrap();
+            assert!(dropped_after(waits, here.lock(LockKind::Exclusive, 0, 10)).await.is_none(), "{version}");
+            there.unlock(0, 10).await.unwrap();
+            until("a free lock", async || there.try_lock(LockKind::Exclusive, 0, 10).await.is_ok()).await;
+            there.unlock(0, 10).await.unwrap();
+        }
+        here.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+        here.close().await.unwrap();
+        until("a free lock", async || there.try_lock(LockKind::Exclusive, 0, 10).await.is_ok()).await;
+    }
+}
+
+#[tokio::test]
+async fn lock_that_is_dropped_leaves_a_shared_one_in_its_place() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, yours) = (mount(&export, version).await, export.mount(version).await);
+        let name = format!("file-{version}");
+        let (here, there) = (open(&mine.root_dir(), &name).await, open(&yours.root_dir(), &name).await);
+        at_every_wait("lock", async |waits| {
+            here.lock(LockKind::Shared, 0, 10).await.unwrap();
+            let locked = dropped_after(waits, here.try_lock(LockKind::Exclusive, 0, 10)).await;
+            if locked.is_none() {
+                until("a shared lock", async || there.try_lock(LockKind::Shared, 0, 10).await.is_ok()).await;
+                there.unlock(0, 10).await.unwrap();
+            }
+            assert!(there.try_lock(LockKind::Exclusive, 0, 10).await.is_err(), "{version}: it is still shared");
+            here.unlock(0, 10).await.unwrap();
+            locked.is_some()
         })
         .await;
     }

@@ -8,6 +8,7 @@ use vfs::{Attributes, FileKind};
 
 use super::{Mount, Mounted};
 use crate::cache::{Asked, Caches, DirVersion, FileState, Place, Question};
+use crate::v4::Target;
 use crate::{Entry, Error, Handle, Reason, Result, Rights, Status, Version};
 
 impl Mount {
@@ -227,6 +228,17 @@ impl Mounted {
     /// How long a file is with the changes that are not at the server, if there are any.
     pub(crate) fn unwritten_size(&self, file: &Handle) -> Option<u64> {
         self.caches.blocks.unwritten_size(file)
+    }
+
+    /// Forgets what is known of a name under which a file may have been made, and of the file, when nobody was there to be told.
+    pub(crate) fn outdate_opened(&self, target: &Target, file: Option<&Handle>) {
+        let now = self.caches.attributes.turn();
+        file.into_iter().for_each(|file| self.caches.attributes.outdate(file));
+        if let Target::Name { dir, name } = target {
+            self.caches.attributes.outdate(dir);
+            self.caches.directories.outdate(now, dir);
+            self.caches.names.outdate(now, Place { dir, name });
+        }
     }
 
     /// The attributes of a file as they were learned last, unless this client has changed it since.

@@ -6,6 +6,7 @@ use proto::nfs4::{
     OpenHow, OpenOk, Putfh, RESULT_CONFIRM, Res, SHARE_DENY_NONE, StateOwner, Stateid, Status, WANT_NO_DELEG,
     WANT_NO_PREFERENCE,
 };
+use tokio::sync::oneshot;
 use vfs::{CreateMode, SetAttributes};
 
 use super::client::{Attempts, Client};
@@ -19,7 +20,7 @@ use super::request::Request;
 use super::session::Session;
 use super::{attributes, dir_change, putfh};
 use crate::types::DirChange;
-use crate::{Entry, Error, Handle, Result};
+use crate::{Entry, Error, Handle, Reason, Result};
 
 /// How often one file is opened because the server forgot it at once.
 const MAX_REPAIRS: u32 = 4;
@@ -62,9 +63,20 @@ pub(crate) struct Opened {
 }
 
 impl Client {
-    /// Opens a file, and makes it if that is wanted.
+    /// Opens a file, and makes it if that is wanted. When nobody waits any more, it is closed again, and what is known of its name is
+    /// forgotten when it may have been made.
     pub(crate) async fn open(&self, opening: Opening) -> Result<Opened> {
-        self.to_the_end("OPEN", open(self.clone(), opening)).await
+        let (sender, receiver) = oneshot::channel();
+        let (client, made) = (self.clone(), opening.create.is_some().then(|| opening.target.clone()));
+        tokio::spawn(async move {
+            let sent = sender.send(open(client.clone(), opening).await);
+            if let (Err(opened), Some(target), Some(mounted)) = (sent, made, client.mounted()) {
+                let file = opened.as_ref().ok().map(|opened| opened.entry.handle);
+                mounted.outdate_opened(&target, file.as_ref());
+            }
+        });
+        let closed = |_| self.error("OPEN", Reason::NoReply(crate::core::Failure::Closed));
+        receiver.await.map_err(closed)?
     }
 }
 
