@@ -1,5 +1,6 @@
 # mount(8) finds the program under the name of a helper, and so do lines of fstab; unmounting leaves no process.
-ln -s "$WHARF_PROGRAM" /tmp/mount.wharf
+cp "$WHARF_PROGRAM" /tmp/wharf
+ln -s /tmp/wharf /tmp/mount.wharf
 options="vers=$VERSION,mountport=$PORT,_netdev,x-test"
 /tmp/mount.wharf "$SOURCE" "$OTHER" -fs -o "$options,colour"
 ! mountpoint -q "$OTHER"
@@ -24,3 +25,34 @@ umount "$OTHER"
 mount -t wharf "127.0.0.1:/${SOURCE#nfs://*/}" "$OTHER" -o "port=$PORT,$options"
 mountpoint -q "$OTHER"
 umount "$OTHER"
+
+# A check that fails when its command succeeds, which `!` does not under `set -e`.
+not() { if "$@" 2>/dev/null; then echo "should fail: $*"; exit 1; fi; }
+
+# Of a line with `noauto` nothing comes by itself.
+line="127.0.0.1:/${SOURCE#nfs://*/} $OTHER wharf port=$PORT,$options"
+echo "$line,noauto 0 0" >/tmp/fstab
+mount -aT /tmp/fstab
+not mountpoint -q "$OTHER"
+mount -T /tmp/fstab "$OTHER"
+mountpoint -q "$OTHER"
+umount "$OTHER"
+
+# A line with `user` is for ordinary users, who unmount what they have mounted.
+command -v fusermount3 >/dev/null || { echo "there is no fusermount3: no ordinary user tried a line of fstab"; exit 0; }
+command -v setpriv >/dev/null || { echo "there is no setpriv: no ordinary user tried a line of fstab"; exit 0; }
+[ -e /etc/fstab ] || { echo "there is no /etc/fstab: no ordinary user tried a line of it"; exit 0; }
+mknod /tmp/fuse c 10 229
+chmod 666 /tmp/fuse
+mount --bind /tmp/fuse /dev/fuse
+mkdir /tmp/mnt
+chown 65534:65534 /tmp/mnt
+for option in user users; do
+  echo "$line,noauto,$option 0 0" | sed "s,$OTHER,/tmp/mnt," >/tmp/fstab-users
+  mount --bind /tmp/fstab-users /etc/fstab
+  setpriv --reuid 65534 --regid 65534 --clear-groups mount /tmp/mnt
+  findmnt -no OPTIONS /tmp/mnt | grep -q nosuid,nodev,noexec
+  setpriv --reuid 65534 --regid 65534 --clear-groups umount /tmp/mnt
+  not mountpoint -q /tmp/mnt
+  umount /etc/fstab
+done

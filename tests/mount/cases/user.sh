@@ -12,13 +12,15 @@ chmod 755 /tmp
 chmod 1777 .
 cat >/tmp/user.sh <<'X'
 cd /tmp
+# A check that fails when its command succeeds, which `!` does not under `set -e`.
+not() { if "$@" 2>/dev/null; then echo "should fail: $*"; exit 1; fi; }
 /tmp/wharf mount "$1" /tmp/mnt -o "vers=$VERSION,mountport=$PORT"
 echo mine >/tmp/mnt/user-file
 test "$(stat -c %u /tmp/mnt/user-file)" = 65534
 test "$(cat /tmp/mnt/user-file)" = mine
-! chown 0 /tmp/mnt/user-file 2>/dev/null
+not chown 0 /tmp/mnt/user-file
 fusermount3 -u /tmp/mnt
-! mountpoint -q /tmp/mnt
+not mountpoint -q /tmp/mnt
 X
 setpriv --reuid 65534 --regid 65534 --clear-groups sh -eu /tmp/user.sh "$SOURCE/$(basename "$PWD")"
 test "$(stat -c %u user-file)" = 65534
