@@ -3,10 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 mod dropped;
+mod fake;
+mod fake4;
 mod real;
 
-use client::{Caching, Detail, Dir, File, Mount, OpenOptions, Options, Version};
-use dropped::{at_every_wait, dropped_after, is_there, is_there_in_the_end, mount, open, until};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use client::{Caching, Detail, Dir, File, Mount, OpenOptions, Options, Status, Version};
+use dropped::{at_every_wait, dropped_after, is_there, is_there_in_the_end, making, mount, open, until};
+use proto::nfs4::{ArgOp, Res, ResOp};
 use real::{Export, VERSIONS};
 use vfs::{CreateMode, SetAttributes};
 
@@ -96,6 +101,34 @@ async fn files_that_are_made_moved_linked_and_removed_are_what_the_server_says()
             .await;
         }
     }
+}
+
+#[tokio::test]
+async fn file_that_is_made_after_its_maker_has_gone_away_is_known() {
+    let opens = AtomicUsize::new(0);
+    let (address, fake) = fake4::start(move |operation, _| match operation {
+        ArgOp::Lookup(_) if opens.load(Ordering::Relaxed) < 2 => {
+            Some(ResOp::Lookup(Res::Fail(proto::nfs4::Status::NoEnt)))
+        }
+        // The server says "not now" at first.
+        ArgOp::Open(_) if opens.fetch_add(1, Ordering::Relaxed) == 0 => {
+            Some(ResOp::Open(Res::Fail(proto::nfs4::Status::Delay)))
+        }
+        _ => None,
+    })
+    .await;
+    let mount = fake4::connect(address, "/").await.unwrap();
+    let root = mount.root_dir();
+    let making = making();
+    tokio::select! {
+        _ = root.open("file", &making) => panic!("it is opened at once"),
+        () = until("an OPEN", async || fake.count("Open") == 1) => {}
+    }
+    assert_eq!(root.metadata("file").await.unwrap_err().status(), Some(Status::NoEntry));
+    until("the end of the OPEN", async || fake.count("Close") == 1).await;
+    // The directory seems to be as it was: its version says nothing.
+    until("the file", async || root.metadata("file").await.is_ok()).await;
+    assert_eq!(fake.count("Open"), 2);
 }
 
 #[tokio::test]
