@@ -7,6 +7,7 @@ use xdr::Encoder;
 
 /// Who the client says it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Credentials {
     /// The user and groups of this process, by AUTH_SYS.
     #[default]

@@ -111,6 +111,7 @@ impl Progress {
 /// # }
 /// ```
 #[derive(Debug)]
+#[must_use = "nothing is listed until somebody asks for an entry"]
 pub struct Listing<'m> {
     mount: &'m Mount,
     dir: Handle,

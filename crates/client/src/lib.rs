@@ -38,6 +38,7 @@ mod v2;
 mod v3;
 pub mod v4;
 
+pub use bytes::Bytes;
 pub use connection::{Connection, Response, Tunnel};
 pub use core::{Counters, Transport};
 pub use credentials::Credentials;
@@ -60,3 +61,6 @@ pub use types::{
     XattrMode,
 };
 pub use url::{Parameters, Url, UrlError};
+pub use vfs::{Attributes, CreateMode, Device, FileKind, SetAttributes, SetTime, Space, Stability, Timestamp};
+#[doc(no_inline)]
+pub use {proto, vfs};

@@ -4,6 +4,7 @@ use crate::{Parameters, Url};
 
 /// Where a file system is, as a server that does not have it says (RFC 8881 §11.16).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Location {
     /// The name or the address of the server.
     pub server: String,

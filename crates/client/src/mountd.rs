@@ -6,6 +6,7 @@ use crate::{Connection, Error, Handle, MountRefusal, Options, Reason, Result, Ur
 
 /// A directory that a server exports.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExportEntry {
     /// The directory.
     pub directory: Vec<u8>,
@@ -15,6 +16,7 @@ pub struct ExportEntry {
 
 /// A mount that a server remembers. Servers forget them and remember too many: it is a hint only.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MountEntry {
     /// The client.
     pub host: Vec<u8>,

@@ -10,6 +10,7 @@ use crate::{Connection, Credentials, Error, Options, Reason, Result};
 
 /// A program that rpcbind knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Service {
     /// The program.
     pub program: u32,

@@ -14,6 +14,7 @@ pub struct Entry {
 
 /// What a READ brought. The data shares the memory that the reply was received into: copy it if you keep it for long.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Data {
     /// The bytes: never more than were asked for, and fewer at the end of the file or where the server likes it so.
     pub bytes: Bytes,
@@ -36,6 +37,7 @@ pub struct WriteVerifier(pub [u8; 8]);
 
 /// What a WRITE did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// How many of the bytes were written: at least one when there were any.
     pub count: u32,
@@ -47,6 +49,7 @@ pub struct Written {
 
 /// What a copy by the server did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Copied {
     /// How many bytes were copied, which may be fewer than were asked for.
     pub count: u64,
@@ -174,6 +177,7 @@ pub enum Detail {
 
 /// One name in a directory. `.` and `..` are never among them, and every name is a [`vfs::Name`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DirEntry {
     /// The name.
     pub name: Box<[u8]>,
@@ -236,6 +240,7 @@ pub(crate) struct DirPosition {
 
 /// What MKNOD makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SpecialFile {
     /// A block device.
     BlockDevice(vfs::Device),

@@ -14,7 +14,7 @@ use std::task::Poll;
 use client::copy::{CopyError, CopyOptions, Summary};
 use client::{
     Caching, Connection, Copying, Cursor, Detail, Dir, Entries, Error, File, Follow, Handle, LockKind, Meter, Mount,
-    OpenOptions, Options, RemoteFs, Statistics, Url, Version,
+    OpenOptions, Options, RemoteFs, Segments, Statistics, Url, Version,
 };
 use futures_util::TryStreamExt;
 use real::Export;
@@ -28,7 +28,7 @@ fn goes_anywhere<T: Send + Sync + Debug + 'static>() {}
 fn types_can_be_sent_shared_kept_and_printed() {
     goes_anywhere::<(Mount, Dir, File, Entries, RemoteFs, Connection, Meter)>();
     goes_anywhere::<(Options, Caching, Url, OpenOptions, CopyOptions, Handle)>();
-    goes_anywhere::<(Error, CopyError, Summary, Statistics)>();
+    goes_anywhere::<(Error, CopyError, Summary, Statistics, Segments, Copying)>();
 }
 
 /// Never called: that it compiles says it.

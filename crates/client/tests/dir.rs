@@ -83,3 +83,31 @@ async fn error_names_the_path_and_says_what_is_wrong() {
         assert!(matches!(error.reason(), Reason::Path(PathError::TooManyLinks(_))), "{version}: {error}");
     }
 }
+
+#[tokio::test]
+async fn whole_files_are_read_and_written_at_once() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let root = export.mount(version).await.root_dir();
+        let name = format!("whole-{version}");
+        assert!(!root.try_exists(&name).await.unwrap(), "{version}");
+        assert_eq!(root.read(&name).await.unwrap_err().status(), Some(Status::NoEntry), "{version}");
+        for length in [0, 1, 4095, 1 << 20, (1 << 20) + 1, 3_000_000, 7] {
+            let data: Vec<u8> = (0..length).map(|byte: u32| (byte % 251) as u8).collect();
+            root.write(&name, &data).await.unwrap();
+            assert!(root.read(&name).await.unwrap() == data, "{version}, {length} bytes");
+            let other = export.mount(version).await;
+            assert!(other.root_dir().read(&name).await.unwrap() == data, "{version}, {length} bytes");
+            // A delegation that nobody gives back would keep the file as it is.
+            other.unmount().await.unwrap();
+        }
+        assert_eq!(root.metadata(&name).await.unwrap().mode, 0o644, "{version}");
+        root.symlink("nowhere", format!("{name}-link")).await.unwrap();
+        assert!(root.try_exists(&name).await.unwrap() && !root.try_exists(format!("{name}-link")).await.unwrap());
+        let error = root.try_exists(format!("{name}/below")).await.unwrap_err();
+        assert_eq!(error.status(), Some(Status::NotDirectory), "{version}");
+        assert!(root.space().await.unwrap().total_bytes > 0, "{version}");
+        let error = root.write("", b"data").await.unwrap_err();
+        assert!(matches!(error.reason(), Reason::Path(_) | Reason::Name(_) | Reason::Status(_)), "{error}");
+    }
+}

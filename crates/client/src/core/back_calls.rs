@@ -21,6 +21,7 @@ pub(super) struct BackCalls {
 
 /// What a server wants, or what became of the stream that it calls over.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BackEvent {
     /// A call: a whole message.
     Call(Bytes),

@@ -18,6 +18,7 @@ const MAX_GIVEN: usize = 1 << 20;
 /// Names that are made or removed meanwhile may be missing or not. When the server does not know any more where it was, which it may
 /// say after a change (RFC 1813 §3.3.16, NFS3ERR_BAD_COOKIE), the listing begins again, once, without what it gave already.
 #[derive(Debug)]
+#[must_use = "nothing is listed until somebody asks for an entry"]
 pub struct Entries {
     dir: Dir,
     detail: Detail,

@@ -3,6 +3,7 @@
 mod change;
 mod entries;
 mod open;
+mod whole;
 
 use std::sync::Arc;
 

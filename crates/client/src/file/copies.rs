@@ -7,6 +7,7 @@ use crate::{Copied, Mount, Result, v4};
 
 /// A copy that the server makes, as [`File::begin_copy`] began it.
 #[derive(Debug)]
+#[must_use = "a copy that nobody waits for is cancelled"]
 pub struct Copying {
     begun: v4::Begun,
     change: Change,

@@ -3,6 +3,7 @@ use crate::{FsInfo, Lie, Options, Reason};
 
 /// How large transfers are, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sizes {
     /// The most that one READ asks for.
     pub read: u32,

@@ -23,6 +23,7 @@ const MUST_ASK: u32 = 1 << 31;
 
 /// What a delegation allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// Nobody else writes meanwhile.
     Read,
