@@ -78,6 +78,13 @@ pub(crate) struct Mounted {
     pub(crate) is_without_seek: AtomicBool,
 }
 
+impl Drop for Mounted {
+    /// Nobody uses the mount any more: a server of NFSv4 is told so, unless it was, so that others need not wait for the end of its lease.
+    fn drop(&mut self) {
+        self.users.own_client().iter().for_each(|client| client.close_soon());
+    }
+}
+
 impl Mount {
     /// The directory that is mounted, as it was when it was.
     pub fn root(&self) -> &Entry {

@@ -49,6 +49,11 @@ impl Users {
         Users { own, others: Mutex::default(), are_several: AtomicBool::new(false) }
     }
 
+    /// What NFSv4 has at the server.
+    pub(super) fn own_client(&self) -> Option<&v4::Client> {
+        self.own.v4.as_ref()
+    }
+
     /// Whether what is in memory may have been told to another user than the one who looks.
     pub(super) fn are_several(&self) -> bool {
         self.are_several.load(Ordering::Relaxed)

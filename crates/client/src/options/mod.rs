@@ -120,7 +120,7 @@ pub struct Options {
     /// believed, and they are opened without asking, until the server wants them back (`nodelegations` refuses them).
     pub uses_delegations: bool,
     /// Whether files that are written are delegated too. While one is, others wait for this client even to read it: a program that
-    /// ends, or drops its mount, without [`Mount::unmount`](crate::Mount::unmount) keeps them waiting for the rest of its lease.
+    /// ends without [`Mount::unmount`](crate::Mount::unmount) keeps them waiting for the rest of its lease.
     pub uses_write_delegations: bool,
     /// Where the client listens for calls of a server of NFSv4.0, which delegates files for reading then; later versions call over
     /// the client's own connections. Port 0 is any that is free, and the unspecified address the one from which the server is

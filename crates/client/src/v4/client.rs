@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ use crate::{Error, Lie, Options, Reason, Result, Version};
 
 /// How often one call is sent anew because the session was lost, the connection not bound, or the server not ready.
 const MAX_ATTEMPTS: u32 = 16;
+/// How long a server may take when a client goes that nobody waits for.
+pub(super) const FAREWELL: Duration = Duration::from_secs(5);
 /// How long a server that is not ready for a slot is left alone.
 const SLOT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -71,6 +73,10 @@ pub(super) struct Inner {
     /// The port at which a server of 4.0 calls, if it may.
     listening: OnceLock<Listening>,
     pub(super) offloads: Offloads,
+    /// Whether somebody takes leave of the server already.
+    pub(super) is_leaving: AtomicBool,
+    /// Whether the server is told to forget the client, so that it must not come back.
+    pub(super) is_gone: AtomicBool,
     /// How many slots are asked for.
     pub(super) slots: u32,
     /// How long a lease lasts, once the server has told.
@@ -131,6 +137,8 @@ impl Client {
             callbacks: Arc::default(),
             listening: OnceLock::new(),
             offloads: Offloads::default(),
+            is_leaving: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
             slots,
             lease: OnceLock::new(),
             mounted: OnceLock::new(),
@@ -227,6 +235,22 @@ impl Client {
 
     pub(super) fn error(&self, operation: &'static str, reason: Reason) -> Error {
         Error::new(&self.0.server, operation, reason)
+    }
+
+    /// Takes leave of the server in the background, if nobody has: as far as it gets within some seconds, and while the runtime lives.
+    pub(crate) fn close_soon(&self) {
+        if self.0.is_leaving.load(Ordering::Relaxed) {
+            return;
+        }
+        let client = self.own();
+        self.connection().spawn(async move {
+            let server = Arc::clone(&client.0.server);
+            match tokio::time::timeout(FAREWELL, client.close()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%server, %error, "cannot take leave of the server"),
+                Err(_) => tracing::debug!(%server, "the server does not answer a client that goes"),
+            }
+        });
     }
 
     /// Sends a request and waits until it was carried out, over as many sessions as that takes.

@@ -415,7 +415,9 @@ impl Drop for OpenFile {
     fn drop(&mut self) {
         let Some((owner, stateid)) = self.take_owner() else { return };
         let (client, handle) = (self.client.clone(), self.handle);
+        let closing = self.client.0.opens.begin_close();
         self.client.connection().spawn(async move {
+            let _closing = closing;
             if let Err(error) = super::close::close_stateid(&client, &handle, owner, stateid).await {
                 tracing::debug!(%error, "a file that was dropped may stay open at the server");
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use proto::nfs4::SHARE_DENY_NONE;
 
@@ -13,6 +14,9 @@ use crate::credentials::Principal;
 /// The most owners that wait to be used again.
 const MAX_IDLE_OWNERS: usize = 1024;
 
+/// How long is waited between two looks whether all is closed.
+const CLOSING_PAUSE: Duration = Duration::from_millis(5);
+
 /// All open files of a client.
 #[derive(Debug, Default)]
 pub(super) struct Opens {
@@ -21,6 +25,8 @@ pub(super) struct Opens {
     under_way: AtomicUsize,
     /// How many files are open, or about to be, in ways that keep others out.
     excluding: Arc<AtomicUsize>,
+    /// How many files are being closed that nobody waits for.
+    closing: Arc<AtomicUsize>,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +53,16 @@ pub(super) struct Excluding(Arc<AtomicUsize>);
 impl Drop for Excluding {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Counts a file that is closed behind everybody's back until it is.
+#[derive(Debug)]
+pub(super) struct Closing(Arc<AtomicUsize>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -104,6 +120,19 @@ impl Opens {
     /// numbers.
     pub(super) fn forget_idle(&self) {
         self.lock().idle.clear();
+    }
+
+    /// Counts a file that was dropped, and is to be closed.
+    pub(super) fn begin_close(&self) -> Closing {
+        self.closing.fetch_add(1, Ordering::Relaxed);
+        Closing(Arc::clone(&self.closing))
+    }
+
+    /// Waits until what was dropped is closed: afterwards there may be no session to close it in.
+    pub(super) async fn closed(&self) {
+        while self.closing.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(CLOSING_PAUSE).await;
+        }
     }
 
     /// Closes what is still open.

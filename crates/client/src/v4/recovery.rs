@@ -1,6 +1,7 @@
 //! What is done when a session is lost, a slot is in doubt, or the server has forgotten the client.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::runtime;
 
 use super::bind_conn_to_session::bind_conn_to_session;
 use super::callback;
-use super::client::{Client, Inner, Trouble};
+use super::client::{Client, FAREWELL, Inner, Trouble};
 use super::create_session::create_session;
 use super::delegations::Kind;
 use super::destroy_clientid::destroy_clientid;
@@ -22,6 +23,7 @@ use super::request::Request;
 use super::session::Session;
 use super::setclientid::setclientid;
 use super::wire::Wire;
+use crate::core::Failure;
 use crate::{Handle, Reason, Result};
 
 /// How often a step of making a session is tried while the server says "not now".
@@ -126,12 +128,18 @@ impl Client {
     /// # Errors
     /// What the server says, which can be ignored: it forgets a silent client by itself.
     pub async fn close(self) -> Result<()> {
+        if self.0.is_leaving.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         self.0.opens.close_all().await;
+        // When the server is gone, there is nothing to be waited for.
+        let _ = tokio::time::timeout(FAREWELL, self.0.opens.closed()).await;
         self.give_back_all().await;
         let session = self.session();
         let Some(channel) = &session.channel else { return Ok(()) };
         let own = self.own();
         let wire = own.wire(own.connection());
+        self.0.is_gone.store(true, Ordering::Relaxed);
         destroy_session(&wire, channel.session).await?;
         destroy_clientid(&wire, session.client).await
     }
@@ -185,6 +193,10 @@ impl Client {
     /// is lost again meanwhile it begins anew.
     pub(super) async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
+        if self.0.is_gone.load(Ordering::Relaxed) {
+            // What is still under way when the client goes brings it back at no server.
+            return Err(self.error("CREATE_SESSION", Reason::NoReply(Failure::Closed)));
+        }
         if !Arc::ptr_eq(lost, &self.session()) {
             return Ok(());
         }
