@@ -74,13 +74,21 @@ async fn getport_v4(connection: &Connection, query: Query) -> Result<Option<u16>
     Ok(u16::try_from(response.decode()?).ok())
 }
 
+/// By version 4 or 3, which ask alike.
 async fn getaddr(connection: &Connection, query: Query) -> Result<Option<u16>> {
+    match getaddr_version::<4>(connection, query).await {
+        Err(error) if matches!(error.reason(), Reason::Rejected(_)) => getaddr_version::<3>(connection, query).await,
+        other => other,
+    }
+}
+
+async fn getaddr_version<const VERSION: u32>(connection: &Connection, query: Query) -> Result<Option<u16>> {
     let netid = match query.transport {
         Transport::Stream => netid::TCP6,
         Transport::Datagram => netid::UDP6,
     };
     let rpcb = Rpcb { program: query.program, version: query.version, netid, address: b"", owner: b"" };
-    let response = connection.call::<Getaddr<4>>(&rpcb).await?;
+    let response = connection.call::<Getaddr<VERSION>>(&rpcb).await?;
     Ok(UniversalAddress::parse(response.decode()?.text).ok().map(|address| address.0.port()))
 }
 

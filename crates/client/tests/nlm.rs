@@ -10,11 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Transport, Version};
+use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Transport, Tunnel, Version};
 use fake::{Answer, Question};
 use proto::nfs3;
 use proto::nlm::{self, Holder, NetObj, Res, Status as Wire, TestOk, TestReply, V4};
+use proto::rpcbind::{Getaddr, Uaddr, netid};
 use real::{Export, older};
+use std::net::SocketAddr;
+use tokio::net::TcpStream;
 use vfs::{CreateMode, SetAttributes};
 
 const WHOLE: u64 = u64::MAX;
@@ -157,6 +160,72 @@ async fn lock_manager_is_found_at_a_port_of_its_own() {
         file.lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
         file.close().await.unwrap();
     }
+}
+
+/// An rpcbind of one version, which has every program at port 2049 of an IPv6 address, and the programs that it was asked for.
+async fn rpcbind_of(version: u32) -> (SocketAddr, Arc<Mutex<Vec<u32>>>) {
+    let asked: Arc<Mutex<Vec<u32>>> = Arc::default();
+    let seen = Arc::clone(&asked);
+    let address = fake::serve(move |question| {
+        if question.version != version {
+            return Answer::Reject(rpc::Rejection::ProgramMismatch { low: version, high: version });
+        }
+        assert_eq!((question.program, question.procedure), (proto::rpcbind::PROGRAM, 3));
+        let query = question.arguments::<Getaddr<4>>();
+        assert_eq!(query.netid, netid::TCP6);
+        seen.lock().unwrap().push(query.program);
+        fake::results(Uaddr { text: b"2001:db8::1.8.1" })
+    })
+    .await;
+    (address, asked)
+}
+
+#[tokio::test]
+async fn lock_manager_of_a_server_with_ipv6_is_found_by_getaddr_in_version_4_or_3_of_rpcbind() {
+    let export = Export::start();
+    let server = export.address();
+    for version in [4, 3] {
+        let (rpcbind, asked) = rpcbind_of(version).await;
+        let tunnel = Tunnel::new(move |address: SocketAddr| {
+            TcpStream::connect(if address.port() == proto::rpcbind::PORT { rpcbind } else { server })
+        });
+        let options = Options { tunnel: Some(tunnel), ..export.options(Version::V3) };
+        let mount = Mount::connect(&"nfs://[2001:db8::1]/files".parse().unwrap(), &options).await.unwrap();
+        let file = open(&mount, b"file").await;
+        file.lock(LockKind::Exclusive, 0, WHOLE).await.unwrap();
+        assert_eq!(asked.lock().unwrap().last(), Some(&nlm::PROGRAM), "version {version}");
+        let other = open(&export.mount(Version::V3).await, b"file").await;
+        assert!(other.try_lock(LockKind::Shared, 0, 1).await.is_err());
+        file.close().await.unwrap();
+    }
+}
+
+/// Less than the time after which the server is asked about a lock anyway, with what the restart takes.
+const GRACE: Duration = Duration::from_secs(4);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn restart_of_a_server_without_streams_is_noticed_by_a_call_that_finds_nobody() {
+    let mut export = Export::restartable(GRACE);
+    let timeout = Some(Duration::from_millis(100));
+    let options = Options { transport: Transport::Datagram, is_hard: true, timeout, ..export.options(Version::V3) };
+    let mount = Mount::connect(&export.url(), &options).await.unwrap();
+    let file = open(&mount, b"file").await;
+    file.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+    let asking = {
+        let mount = mount.clone();
+        tokio::spawn(async move {
+            loop {
+                mount.getattr(&mount.root().handle).await.unwrap();
+            }
+        })
+    };
+    export.restart_after(Duration::from_secs(1));
+    let other = open(&export.mount(Version::V3).await, b"file").await;
+    let refused = tokio::time::timeout(PATIENCE, other.try_lock(LockKind::Shared, 5, 1)).await.unwrap().unwrap_err();
+    assert!(matches!(refused.reason(), Reason::Locked { offset: 0, length: 10 }), "{refused}");
+    assert!(mount.counters().refusals > 0);
+    asking.abort();
+    file.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -62,6 +62,7 @@ pub struct Rpc {
     requests: u64,
     replies: u64,
     reconnects: u64,
+    refusals: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -139,7 +140,8 @@ struct Bucket {
 
 impl From<&Statistics> for Figures {
     fn from(statistics: &Statistics) -> Figures {
-        let Counters { calls, replies, retransmissions, timeouts, unexpected, invalid, reconnects } = statistics.rpc;
+        let Counters { calls, replies, retransmissions, timeouts, unexpected, invalid, reconnects, refusals } =
+            statistics.rpc;
         let operation = |(name, counted): (&str, OperationCounters)| OperationFigures {
             name: name.to_owned(),
             calls: counted.calls,
@@ -154,6 +156,7 @@ impl From<&Statistics> for Figures {
                 requests: calls,
                 replies,
                 reconnects,
+                refusals,
             },
             caches: Caches::from(&statistics.caches),
             held: Held::from(&statistics.held),
@@ -167,7 +170,7 @@ impl Figures {
     /// The statistics that these were made of. What this program does not know by name is left out.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
-        let Rpc { timed_out, invalid, x_replies, retries, requests, replies, reconnects } = self.rpc;
+        let Rpc { timed_out, invalid, x_replies, retries, requests, replies, reconnects, refusals } = self.rpc;
         statistics.rpc = Counters {
             calls: requests,
             replies,
@@ -176,6 +179,7 @@ impl Figures {
             unexpected: x_replies,
             invalid,
             reconnects,
+            refusals,
         };
         statistics.caches = self.caches.counters();
         statistics.held = self.held.state();

@@ -123,6 +123,9 @@ impl Driver {
 
     /// A socket error is a server that is not there yet or a network that is full: retransmission deals with both.
     fn note(&self, error: &io::Error) {
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            self.shared.lock().core.handle_refused();
+        }
         tracing::debug!(server = %self.shared.server, %error, "datagram socket");
     }
 }

@@ -15,6 +15,8 @@ pub struct Counters {
     pub invalid: u64,
     /// Times that a lost stream was replaced.
     pub reconnects: u64,
+    /// Times that a datagram socket was told that nobody is at the server's port.
+    pub refusals: u64,
 }
 
 impl Counters {
@@ -28,6 +30,7 @@ impl Counters {
             unexpected: self.unexpected.saturating_sub(earlier.unexpected),
             invalid: self.invalid.saturating_sub(earlier.invalid),
             reconnects: self.reconnects.saturating_sub(earlier.reconnects),
+            refusals: self.refusals.saturating_sub(earlier.refusals),
         }
     }
 }
@@ -41,5 +44,6 @@ impl std::ops::AddAssign for Counters {
         self.unexpected = self.unexpected.saturating_add(other.unexpected);
         self.invalid = self.invalid.saturating_add(other.invalid);
         self.reconnects = self.reconnects.saturating_add(other.reconnects);
+        self.refusals = self.refusals.saturating_add(other.refusals);
     }
 }

@@ -1,4 +1,4 @@
-//! The loss of a stream, and its replacement.
+//! The loss of a stream, and its replacement; and what is heard of a server that datagrams do not find.
 
 use std::task::Waker;
 
@@ -11,6 +11,11 @@ impl Core {
     pub fn handle_lost(&mut self) {
         self.is_connected = false;
         self.back_calls.clear();
+    }
+
+    /// Notes that nobody is at the server's port, as the other host said of a datagram. What was in it is sent again in its time.
+    pub fn handle_refused(&mut self) {
+        self.counters.refusals += 1;
     }
 
     /// Notes that there is a new stream: every call without a reply is sent again, oldest first, with its own xid.

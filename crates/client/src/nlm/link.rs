@@ -104,10 +104,15 @@ impl Mount {
         self.0.nlm.links.load(Ordering::Relaxed) > 0
     }
 
-    /// Another number whenever a connection to the lock manager or to the server was lost and made anew.
+    /// Another number whenever a connection to the lock manager or to the server was lost and made anew, or nobody was at the port of
+    /// one without streams.
     pub(super) async fn lock_losses(&self) -> u64 {
-        let link = self.0.nlm.link.lock().await.as_ref().map_or(0, |link| link.connection.counters().reconnects);
-        let server: u64 = self.connections().iter().map(|connection| connection.counters().reconnects).sum();
+        let of = |connection: &Connection| {
+            let counters = connection.counters();
+            counters.reconnects.wrapping_add(counters.refusals)
+        };
+        let link = self.0.nlm.link.lock().await.as_ref().map_or(0, |link| of(&link.connection));
+        let server: u64 = self.connections().iter().map(of).sum();
         // Every new way counts for more than all reconnections of the one before.
         (self.0.nlm.links.load(Ordering::Relaxed) << 32).wrapping_add(link).wrapping_add(server)
     }

@@ -84,7 +84,13 @@ impl Export {
 
     /// Ends the server, and starts it again at the same address.
     pub fn restart(&mut self) {
+        self.restart_after(Duration::ZERO);
+    }
+
+    /// The same, with nobody at the address for this long.
+    pub fn restart_after(&mut self, pause: Duration) {
         self.stop();
+        std::thread::sleep(pause);
         self.run();
     }
 
