@@ -83,8 +83,8 @@ pub enum Failure {
     Mount(#[from] MountFailure),
     /// Nobody tells what they count.
     #[error(
-        "no client of this user tells what it counts; those of wharf mount do, and those of cat, ls, cp and bench with \
-         --nfsstat"
+        "no client that you may look at tells what it counts: wharf mount does, for its user and root, and cat, ls, cp and bench \
+         do with --nfsstat"
     )]
     NoClients,
     /// Nobody tells what this mount counts.

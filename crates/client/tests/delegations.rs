@@ -116,7 +116,12 @@ async fn lock_of_a_file_that_is_open_by_its_delegation_alone_is_the_servers() {
     let (mine, yours) = (export.mount(Version::V4_2).await, export.mount(Version::V4_2).await);
     let _first = delegated(&mine, b"file").await;
     let local = open(&mine, b"file", OpenOptions::read()).await;
+    let held = mine.statistics().held;
+    assert_eq!((held.delegations, held.opens, held.local_opens, held.local_open_owners), (1, 1, 1, 1));
     local.lock(LockKind::Shared, 0, 10).await.unwrap();
+    let held = mine.statistics().held;
+    assert_eq!((held.delegations, held.opens, held.locks), (1, 2, 1), "the server knows the open that has a lock");
+    assert_eq!((held.local_opens, held.local_open_owners, held.local_locks), (0, 0, 0));
     let other = open(&yours, b"file", OpenOptions::both()).await;
     assert!(other.try_lock(LockKind::Exclusive, 5, 1).await.is_err());
     assert_eq!(text(&local).await, "first");

@@ -12,21 +12,21 @@ pub fn header(is_wide: bool) -> String {
     format!(" {}{}\n", columns.join(" "), if is_wide { " Attr Lkup BioR BioW Accs BioD" } else { "" })
 }
 
-/// What was asked of the caches in an interval, and how often a file was renamed.
+/// The calls of an interval, and behind them, in wide lines, how often the caches had what was looked for.
 pub fn line(since: &Statistics, is_wide: bool) -> String {
     let caches = &since.caches;
-    let looks = |both: HitsMisses| both.hits.saturating_add(both.misses);
-    let numbers = [
-        looks(caches.attributes),
-        looks(caches.names),
-        looks(caches.symlinks),
-        looks(caches.block_reads),
-        looks(caches.block_writes),
-        since.calls("RENAME"),
-        looks(caches.access),
-        looks(caches.directory_blocks),
+    let columns: [&[&str]; 8] = [
+        &["GETATTR"],
+        &["LOOKUP"],
+        &["READLINK"],
+        &["READ", "READ_PLUS"],
+        &["WRITE"],
+        &["RENAME"],
+        &["ACCESS"],
+        &["READDIR", "READDIRPLUS"],
     ];
-    let mut line: String = numbers.iter().map(|number| format!(" {number:>6}")).collect();
+    let calls = |names: &[&str]| names.iter().map(|name| since.calls(name)).fold(0, u64::saturating_add);
+    let mut line: String = columns.iter().map(|names| format!(" {:>6}", calls(names))).collect();
     if is_wide {
         let shares = [
             caches.attributes,
@@ -61,18 +61,20 @@ mod tests {
         since.caches.attributes = HitsMisses { hits: 99, misses: 1 };
         since.caches.block_reads = HitsMisses { hits: 15_000, misses: 1000 };
         since.caches.access = HitsMisses { hits: 0, misses: 3 };
-        let renames = ProcedureStatistics { calls: 7, ..Default::default() };
-        since.add_procedure(Procedure::named("NFS", Some(3), "RENAME").unwrap(), &renames);
+        for (name, calls) in [("GETATTR", 3), ("READ", 1000), ("RENAME", 7), ("READDIR", 1), ("READDIRPLUS", 4)] {
+            let counted = ProcedureStatistics { calls, ..Default::default() };
+            since.add_procedure(Procedure::named("NFS", Some(3), name).unwrap(), &counted);
+        }
         assert_eq!(
             header(false) + &line(&since, false),
             " GtAttr Lookup Rdlink   Read  Write Rename Access  Rddir
-    100      0      0  16000      0      7      3      0
+      3      0      0   1000      0      7      0      5
 "
         );
         assert_eq!(
             header(true) + &line(&since, true),
             " GtAttr Lookup Rdlink   Read  Write Rename Access  Rddir Attr Lkup BioR BioW Accs BioD
-    100      0      0  16000      0      7      3      0  99%    -  93%    -   0%    -
+      3      0      0   1000      0      7      0      5  99%    -  93%    -   0%    -
 "
         );
     }

@@ -125,9 +125,11 @@ const V41_AND_V42: [&[Column]; 7] = [
     &[("SetExtattr", &["SETXATTR"]), ("RmExtattr", &["REMOVEXATTR"]), ("ListExtattr", &["LISTXATTRS"])],
 ];
 
-/// The tables of what was counted.
-pub fn text(statistics: &Statistics, extent: Extent) -> String {
-    let mut text = "Client Info:\n".to_owned();
+/// The tables of what was counted, without the titles that FreeBSD's `-q` leaves out if that is wanted: the first one of the small
+/// tables, and all of the others.
+pub fn text(statistics: &Statistics, extent: Extent, is_quiet: bool) -> String {
+    let title = |title: &'static str| if is_quiet && extent != Extent::Basic { "" } else { title };
+    let mut text = if is_quiet { String::new() } else { "Client Info:\n".to_owned() };
     let counts =
         |(_, procedures): &Column| procedures.iter().map(|name| statistics.calls(name)).fold(0, u64::saturating_add);
     let mut table = |title: &str, rows: &[&[Column]]| {
@@ -138,8 +140,8 @@ pub fn text(statistics: &Statistics, extent: Extent) -> String {
         }
     };
     match extent {
-        Extent::Basic => table("Rpc Counts:\n", &BASIC),
-        Extent::V4 | Extent::V42 => table("RPC Counts:\n", &V4),
+        Extent::Basic => table(title("Rpc Counts:\n"), &BASIC),
+        Extent::V4 | Extent::V42 => table(title("RPC Counts:\n"), &V4),
     }
     if extent == Extent::V42 {
         table("", &V41_AND_V42);
@@ -148,7 +150,7 @@ pub fn text(statistics: &Statistics, extent: Extent) -> String {
         held_columns(&statistics.held).chunks(6).for_each(|row| put(&mut text, row));
     }
     let rpc = &statistics.rpc;
-    text.push_str("Rpc Info:\n");
+    text.push_str(title("Rpc Info:\n"));
     put(
         &mut text,
         &[
@@ -159,7 +161,7 @@ pub fn text(statistics: &Statistics, extent: Extent) -> String {
             ("Requests", rpc.calls),
         ],
     );
-    text.push_str("Cache Info:\n");
+    text.push_str(title("Cache Info:\n"));
     let caches = cache_columns(&statistics.caches);
     let columns_per_row = if extent == Extent::Basic { 8 } else { 4 };
     caches.chunks(columns_per_row).for_each(|row| put(&mut text, row));
@@ -250,7 +252,8 @@ Cache Info:
    BioRL Hits BioRL Misses    BioD Hits  BioD Misses    DirE Hits  DirE Misses    Accs Hits  Accs Misses
             0            0            0            0            0            0            3            1
 ";
-        assert_eq!(text(&of_reads, Extent::Basic), expected);
+        assert_eq!(text(&of_reads, Extent::Basic, false), expected);
+        assert_eq!(text(&of_reads, Extent::Basic, true), expected.replacen("Client Info:\n", "", 1));
     }
 
     #[test]
@@ -288,13 +291,16 @@ Cache Info:
     DirE Hits  DirE Misses    Accs Hits  Accs Misses
             0            0            0            0
 ";
-        assert_eq!(text(&calls, Extent::V4), expected);
+        assert_eq!(text(&calls, Extent::V4, false), expected);
+        let untitled: String =
+            expected.lines().filter(|line| !line.ends_with(':')).map(|line| format!("{line}\n")).collect();
+        assert_eq!(text(&calls, Extent::V4, true), untitled);
     }
 
     #[test]
     fn newer_minor_versions_have_rows_of_their_own() {
         let calls = statistics(&[(4, "EXCHANGE_ID", 1), (4, "CLOSE", 7), (4, "SEEK", 9), (4, "LISTXATTRS", 8)]);
-        let found = text(&calls, Extent::V42);
+        let found = text(&calls, Extent::V42, false);
         let rows = "\
    OpenDownGr        Close
             0            7
@@ -328,6 +334,7 @@ Cache Info:
         let found = text(
             &statistics(&[(2, "STATFS", 5), (4, "FSSTAT", 6), (4, "READ_PLUS", 2), (3, "READ", 1)]),
             Extent::Basic,
+            false,
         );
         assert!(found.contains(&format!("{:>13}{:>13}\n", 0, 11)[..26]), "{found}");
         assert!(found.lines().nth(3).unwrap().split_whitespace().nth(4) == Some("3"), "{found}");

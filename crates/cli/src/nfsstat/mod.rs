@@ -64,6 +64,9 @@ pub struct Flags {
     /// Begin at zero after the figures were shown.
     #[arg(short = 'z', conflicts_with = "interval")]
     zero: bool,
+    /// The tables without their titles.
+    #[arg(short = 'q')]
+    quiet: bool,
     /// Everything as JSON, with the histograms of times.
     #[arg(long)]
     json: bool,
@@ -97,9 +100,9 @@ impl Flags {
     fn text(&self, statistics: &Statistics) -> String {
         match (self.operations, self.v4, self.v42) {
             (true, ..) => operations::text(statistics),
-            (_, true, _) => layout::text(statistics, Extent::V4),
-            (.., true) => layout::text(statistics, Extent::V42),
-            _ => layout::text(statistics, Extent::Basic),
+            (_, true, _) => layout::text(statistics, Extent::V4, self.quiet),
+            (.., true) => layout::text(statistics, Extent::V42, self.quiet),
+            _ => layout::text(statistics, Extent::Basic, self.quiet),
         }
     }
 }

@@ -102,8 +102,8 @@ impl OwnMounts {
 impl Telling {
     fn tell(self, statistics: &Statistics) -> Result<(), Failure> {
         let text = match self {
-            Telling::Basic => layout::text(statistics, Extent::Basic),
-            Telling::All => layout::text(statistics, Extent::V42),
+            Telling::Basic => layout::text(statistics, Extent::Basic, false),
+            Telling::All => layout::text(statistics, Extent::V42, false),
             Telling::Operations => operations::text(statistics),
             Telling::Json => {
                 serde_json::to_string_pretty(&Figures::from(statistics)).map_err(std::io::Error::from)? + "\n"
