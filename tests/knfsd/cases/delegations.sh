@@ -23,12 +23,13 @@ recalls() {
 if [ "$VERSION" = 4.0 ]; then
   in_guest 'echo first >file'
   held() { "$WHARF" nfsstat -e "$MNT" | awk '/Delegs/ { for (i = 1; i <= NF; i++) if ($i == "Delegs") place = i; getline; print $place; exit }'; }
-  exec 4<"$MNT/file"
+  # It delegates nothing before it has found out that it can call.
   for try in $(seq 100); do
-    [ "$(held)" = 0 ] || break
     cat "$MNT/file" >/dev/null
+    [ "$(held)" = 0 ] || break
     sleep 0.1
   done
+  exec 4<"$MNT/file"
   [ "$(held)" = 1 ] || { echo "nothing is delegated: $(held)"; exit 1; }
   recalls 'echo second >file'
   [ "$(held)" = 0 ]
