@@ -23,7 +23,7 @@ const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// A connection that lived this long without trouble is replaced at once.
 const STEADY: Duration = Duration::from_secs(1);
-/// How many reads one turn makes before other tasks get theirs.
+/// How many reads that complete no reply one turn makes before other tasks get theirs.
 const READS_PER_TURN: usize = 4;
 
 /// Why a stream is served no more.
@@ -141,17 +141,17 @@ impl Driver {
         }
         if !self.has_waited {
             self.has_waited = true;
-            // That turn comes by itself: callers need not wake the driver before.
             state.driver = None;
             drop(state);
-            let _ = pin!(tokio::task::yield_now()).poll(cx);
+            come_back(cx);
             return false;
         }
         state.core.fill_batch(super::now(), &mut self.batch);
         true
     }
 
-    /// Receives what has come and hands the replies on.
+    /// Receives a part of what has come and hands the replies on. Whoever was waiting for them has a turn then, and what they call next is sent
+    /// before more is received: a server that was to wait until all its replies are dealt with would have nothing to do meanwhile.
     fn receive(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<End> {
         for _ in 0..READS_PER_TURN {
             let (memory, room) = self.incoming.room();
@@ -161,15 +161,22 @@ impl Driver {
                 Ok(_) => {}
                 Err(error) => return Poll::Ready(End::Lost(error)),
             }
-            if let Err(error) = self.take_messages() {
-                return Poll::Ready(End::Broken(error));
+            match self.take_messages() {
+                Ok(0) => {}
+                Ok(_) => {
+                    self.has_waited = true;
+                    come_back(cx);
+                    return Poll::Pending;
+                }
+                Err(error) => return Poll::Ready(End::Broken(error)),
             }
         }
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 
-    fn take_messages(&mut self) -> Result<(), record::Error> {
+    /// Hands on what has come whole, and says how many callers that woke.
+    fn take_messages(&mut self) -> Result<usize, record::Error> {
         let (result, news) = {
             let (mut state, mut now) = (self.shared.lock(), None);
             let result = loop {
@@ -183,11 +190,15 @@ impl Driver {
                     Err(error) => break Err(error),
                 }
             };
+            if !self.wakers.is_empty() {
+                state.driver = None;
+            }
             (result, state.core.take_news())
         };
+        let woken = self.wakers.len();
         wake_all(&mut self.wakers);
         news.into_iter().for_each(|news| self.watch.tell(news));
-        result
+        result.map(|()| woken)
     }
 
     /// Connects again and again until it succeeds or nobody needs it any more. Time-outs go on meanwhile.
@@ -213,6 +224,11 @@ impl Driver {
         self.shared.lock().core.fail_all(failure, &mut self.wakers);
         wake_all(&mut self.wakers);
     }
+}
+
+/// Gives the driver another turn after all tasks that can run now. Callers need not wake it before, which is why nobody is told how to.
+fn come_back(cx: &mut Context<'_>) {
+    let _ = pin!(tokio::task::yield_now()).poll(cx);
 }
 
 impl Drop for Driver {

@@ -12,30 +12,43 @@ pub struct Incoming {
     limits: Limits,
     /// How many bytes the record at the front takes at least.
     needed: usize,
+    /// Whether the last record filled a block by itself.
+    was_large: bool,
 }
 
 impl Incoming {
-    /// Memory for small replies, in bytes: one read brings as many as fit.
+    /// Memory for small replies, in bytes.
     const BLOCK_BYTES: usize = 256 * 1024;
     /// The most blocks that are kept to be used again.
     const MAX_SPARES: usize = 8;
     /// With less room than this another block is taken, in bytes.
     const MIN_ROOM_BYTES: usize = 16 * 1024;
+    /// How much is read behind a large record, in bytes: another one is likely, which has to be moved to memory of its own as far as it is here
+    /// when its length is known.
+    const BEGIN_BYTES: usize = 4 * 1024;
+    /// How much of small replies one read brings at the most, in bytes: while they are looked at and the next calls are sent, the server
+    /// is to have others to answer.
+    const READ_BYTES: usize = 64 * 1024;
 
     /// Makes an empty one that refuses records over `limits`.
     pub fn new(limits: Limits) -> Incoming {
-        Incoming { bytes: BytesMut::new(), spares: VecDeque::new(), limits, needed: 0 }
+        Incoming { bytes: BytesMut::new(), spares: VecDeque::new(), limits, needed: 0, was_large: false }
     }
 
     /// Memory to receive into, and how many bytes of it to use: not past the end of a record that fills a block by
-    /// itself, so that the next record need not be moved out of its way.
+    /// itself, so that the next record need not be moved out of its way; of smaller ones as many as are dealt with at a time.
     pub fn room(&mut self) -> (&mut BytesMut, usize) {
         let missing = self.needed.saturating_sub(self.bytes.len());
         if self.bytes.capacity() - self.bytes.len() < missing.max(Self::MIN_ROOM_BYTES) {
             self.change_block(missing.max(Self::BLOCK_BYTES));
         }
         let is_large = self.needed > Self::BLOCK_BYTES;
-        let room = if is_large { missing } else { self.bytes.capacity() - self.bytes.len() };
+        let most = match (is_large, self.was_large && self.bytes.is_empty()) {
+            (true, _) => missing,
+            (false, true) => Self::BEGIN_BYTES,
+            (false, false) => missing.max(Self::READ_BYTES),
+        };
+        let room = most.min(self.bytes.capacity() - self.bytes.len());
         (&mut self.bytes, room)
     }
 
@@ -69,6 +82,7 @@ impl Incoming {
             }
             Scan::Whole { message, consumed } => {
                 self.needed = 0;
+                self.was_large = consumed > Self::BLOCK_BYTES;
                 Ok(Some(self.bytes.split_to(consumed).freeze().slice(message)))
             }
         }
@@ -77,7 +91,7 @@ impl Incoming {
     /// Forgets everything: another stream begins.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.needed = 0;
+        (self.needed, self.was_large) = (0, false);
     }
 }
 
@@ -115,6 +129,20 @@ mod tests {
     }
 
     #[test]
+    fn of_a_large_record_that_follows_another_one_hardly_anything_is_moved() {
+        let mut incoming = Incoming::new(LIMITS);
+        let stream = record(&vec![7; 600_000]);
+        for first in [Incoming::READ_BYTES, Incoming::BEGIN_BYTES, Incoming::BEGIN_BYTES] {
+            let mut rest = &stream[..];
+            receive(&mut incoming, &mut rest, usize::MAX);
+            assert_eq!(stream.len() - rest.len(), first);
+            assert!(incoming.next_message().unwrap().is_none());
+            receive(&mut incoming, &mut rest, usize::MAX);
+            assert!(rest.is_empty() && incoming.next_message().unwrap().is_some());
+        }
+    }
+
+    #[test]
     fn block_is_used_again_when_its_replies_are_gone() {
         let mut incoming = Incoming::new(LIMITS);
         let stream = record(&vec![7; 600_000]);
@@ -129,6 +157,25 @@ mod tests {
             }
         }
         assert!(places.len() <= 3, "{} places in memory", places.len());
+    }
+
+    #[test]
+    fn small_records_come_in_parts_and_one_that_has_begun_comes_whole() {
+        let mut incoming = Incoming::new(LIMITS);
+        let stream: Vec<u8> = (0..100).flat_map(|byte| record(&[byte; 4000])).collect();
+        let mut rest = &stream[..];
+        receive(&mut incoming, &mut rest, usize::MAX);
+        assert_eq!(stream.len() - rest.len(), Incoming::READ_BYTES);
+        let whole = std::iter::from_fn(|| incoming.next_message().unwrap()).count();
+        assert_eq!(whole, Incoming::READ_BYTES / 4004);
+
+        let mut incoming = Incoming::new(LIMITS);
+        let stream = record(&[7; 3 * Incoming::READ_BYTES]);
+        let mut rest = &stream[..];
+        receive(&mut incoming, &mut rest, 1000);
+        assert!(incoming.next_message().unwrap().is_none());
+        receive(&mut incoming, &mut rest, usize::MAX);
+        assert!(rest.is_empty() && incoming.next_message().unwrap().is_some());
     }
 
     #[test]
