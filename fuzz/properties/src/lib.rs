@@ -21,7 +21,7 @@ mod rpcbind;
 
 pub use self::mount::mount;
 pub use call::call;
-pub use client::{Damage, client_v2, client_v3, client_v4, damage_replies};
+pub use client::{Around, Damage, client_v2, client_v3, client_v4, damage_replies};
 pub use fuse::fuse;
 pub use nfs2::{nfs2_arguments, nfs2_replies};
 pub use nfs3::{nfs3_arguments, nfs3_replies};

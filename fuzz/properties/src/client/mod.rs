@@ -13,7 +13,7 @@ use std::time::Duration;
 use client::{Mount, Options, Version};
 
 use alteration::Alterations;
-pub use place::{Damage, damage_replies};
+pub use place::{Around, Damage, damage_replies};
 use site::Site;
 
 /// Longer than all calls of the script may wait together, each as often as it may be tried again.

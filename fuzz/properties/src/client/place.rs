@@ -1,19 +1,23 @@
 //! Every place of the reply to every operation: the reply is cut there, or a word of it is made the largest number that there is.
 //! The call ends, with an error when something of its answer is missing, and the next call finds client and server as they were.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use client::{Detail, Entry, Error, File, LockKind, Mount, OpenOptions, Options, Reason, Rights, SpecialFile, Version};
-use vfs::{CreateMode, SetAttributes, Stability};
+use client::{
+    Detail, Entry, Error, File, Handle, LockKind, Mount, OpenOptions, Options, Reason, Rights, SpecialFile, Status,
+    Version,
+};
+use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::alteration::{HEADER_BYTES, Sent};
 use super::site::Site;
 
 /// Longer than any call may take, however often it is tried.
 const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
-/// Longer than a client waits between two streams.
-const PAUSE: Duration = Duration::from_secs(60);
+/// Longer than a client waits between two streams, and shorter than it lets a lease go without renewing it.
+const PAUSE: Duration = Duration::from_secs(6);
 const SET: SetAttributes =
     SetAttributes { mode: Some(0o644), uid: None, gid: None, size_bytes: None, accessed: None, modified: None };
 
@@ -48,7 +52,7 @@ impl Plan {
     }
 }
 
-/// What is called; each with a file that is open and names that are there only for it.
+/// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Lookup,
@@ -116,26 +120,46 @@ impl Operation {
     }
 }
 
+/// What is done around each call whose reply is damaged.
+pub trait Around {
+    /// Before the call.
+    fn before(&mut self) {}
+    /// After it; `call` says which one it was, and where its reply was damaged.
+    fn after(&mut self, call: fmt::Arguments<'_>) {
+        let _ = call;
+    }
+}
+
+impl Around for () {}
+
 /// Damages the replies to everything that a client of `version` calls at all `places` that they have, in bytes; how often that was.
 ///
 /// # Panics
 /// When a call does not end, succeeds without its answer, or leaves something behind that keeps the next from succeeding.
-pub fn damage_replies(version: Version, damage: Damage, places: impl Iterator<Item = usize> + Clone) -> usize {
+pub fn damage_replies(
+    version: Version,
+    damage: Damage,
+    places: impl Iterator<Item = usize> + Clone,
+    around: &mut impl Around,
+) -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let plan: Arc<Mutex<Plan>> = Arc::default();
         let mount = connect(version, &plan).await;
+        let scene = Scene::new(&mount).await.expect("files");
         let mut damaged = 0;
         for operation in Operation::of(version) {
             let mut is_whole = false;
             for at in places.clone() {
                 // A client waits longer each time before it connects to a server that ends streams at once.
                 tokio::time::sleep(PAUSE).await;
-                let scene = Scene::new(&mount).await;
-                let scene = scene.unwrap_or_else(|error| panic!("after {operation:?} {at}: {error}"));
+                let file = scene.prepare(operation).await;
+                let file = file.unwrap_or_else(|error| panic!("{operation:?}, before {at} bytes: {error}"));
                 *lock(&plan) = Plan { next: Some((damage, at)), is_done: false };
-                let ended = tokio::time::timeout(MAX_TIME, scene.call(operation)).await;
+                around.before();
+                let ended = tokio::time::timeout(MAX_TIME, scene.call(operation, &file)).await;
                 let ended = ended.unwrap_or_else(|_| panic!("{operation:?}, {at} bytes: the call waits for ever"));
+                around.after(format_args!("{version} {operation:?}, {at} bytes"));
                 if !std::mem::take(&mut *lock(&plan)).is_done {
                     break;
                 }
@@ -144,7 +168,10 @@ pub fn damage_replies(version: Version, damage: Damage, places: impl Iterator<It
                     is_whole |= !is_refused((operation, at), ended.err().as_ref(), is_whole);
                     assert!(!is_whole || operation.has_more_than_the_answer(version), "{operation:?} {at}: no error");
                 }
-                scene.end().await;
+                // What the server knows of the file may be lost.
+                if let Some(file) = file {
+                    let _ = file.close().await;
+                }
             }
         }
         damaged
@@ -179,47 +206,73 @@ fn lock(plan: &Mutex<Plan>) -> MutexGuard<'_, Plan> {
     plan.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the calls are about. The open file is closed whatever becomes of the call.
+/// What the calls are about.
 struct Scene<'m> {
     mount: &'m Mount,
     root: Entry,
-    file: File,
+    file: Handle,
     link: Entry,
 }
 
 impl Scene<'_> {
-    /// Makes everything that is not there.
     async fn new(mount: &Mount) -> client::Result<Scene<'_>> {
         let root = *mount.root();
-        let options = OpenOptions::both().creating(CreateMode::Unchecked, SET);
-        let file = mount.open(&root.handle, b"file", &options).await?;
-        mount.write(file.handle(), 0, vec![7; 100].into(), Stability::File).await?;
-        for name in [&b"made"[..], b"moved", b"more"] {
-            // It is there after a call whose reply was damaged.
-            let _ = mount.remove(&root.handle, name).await;
-            let _ = mount.rmdir(&root.handle, name).await;
-        }
-        let _ = mount.create(&root.handle, b"old", CreateMode::Unchecked, &SET).await?;
-        let _ = mount.mkdir(&root.handle, b"dir", &SET).await;
-        let _ = mount.symlink(&root.handle, b"link", b"dir/file", &SET).await;
-        if mount.version() == Version::V4_2 {
-            mount.setxattr(&root.handle, b"one", b"value", client::XattrMode::Either).await?;
-        }
-        let link = mount.lookup(&root.handle, b"link").await?;
+        let file = mount.create(&root.handle, b"file", CreateMode::Unchecked, &SET).await?.handle;
+        mount.write(&file, 0, vec![7; 100].into(), Stability::File).await?;
+        let link = mount.symlink(&root.handle, b"link", b"dir/file", &SET).await?;
         Ok(Scene { mount, root, file, link })
     }
 
-    async fn call(&self, operation: Operation) -> client::Result<()> {
+    /// Makes everything that the operation needs and that the one before, whose reply was damaged, may have left otherwise; and opens
+    /// the file where the operation is about an open one. Whatever is called here must succeed.
+    async fn prepare(&self, operation: Operation) -> client::Result<Option<File>> {
+        let (mount, root) = (self.mount, &self.root.handle);
+        mount.getattr(&self.file).await?;
         match operation {
-            _ if V4.contains(&operation) => self.call_state(operation).await,
-            _ if V4_2.contains(&operation) => self.call_v4_2(operation).await,
-            Create | Mkdir | Symlink | Mknod | Remove | Rmdir | Rename | Link => self.call_names(operation).await,
+            Create | Mkdir | Symlink | Mknod => self.clear(b"made").await?,
+            Remove | Rename => {
+                mount.create(root, b"old", CreateMode::Unchecked, &SET).await?;
+                self.clear(b"moved").await?;
+            }
+            Rmdir => {
+                self.clear(b"dir").await?;
+                mount.mkdir(root, b"dir", &SET).await?;
+            }
+            Link => self.clear(b"more").await?,
+            Getxattr | Setxattr | Listxattrs | Removexattr => {
+                mount.setxattr(root, b"one", b"value", client::XattrMode::Either).await?;
+            }
+            _ if V4.contains(&operation) || V4_2.contains(&operation) => {
+                return mount.open(root, b"file", &OpenOptions::both()).await.map(Some);
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Sees to it that there is no such name.
+    async fn clear(&self, name: &[u8]) -> client::Result<()> {
+        let (mount, root) = (self.mount, &self.root.handle);
+        match mount.lookup(root, name).await {
+            Ok(found) if found.attributes.kind == FileKind::Directory => mount.rmdir(root, name).await,
+            Ok(_) => mount.remove(root, name).await,
+            Err(error) if error.status() == Some(Status::NoEntry) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn call(&self, operation: Operation, file: &Option<File>) -> client::Result<()> {
+        match (operation, file) {
+            (_, Some(file)) if V4.contains(&operation) => self.call_state(operation, file).await,
+            (_, Some(file)) => call_of_file(operation, file).await,
+            (Create | Mkdir | Symlink | Mknod | Remove | Rmdir | Rename | Link, _) => self.call_names(operation).await,
+            (Getxattr | Setxattr | Listxattrs | Removexattr, _) => self.call_xattrs(operation).await,
             _ => self.call_plain(operation).await,
         }
     }
 
     async fn call_plain(&self, operation: Operation) -> client::Result<()> {
-        let (mount, root, file) = (self.mount, &self.root.handle, self.file.handle());
+        let (mount, root, file) = (self.mount, &self.root.handle, &self.file);
         match operation {
             Lookup => mount.lookup(root, b"file").await.map(drop),
             Getattr => mount.getattr(file).await.map(drop),
@@ -247,29 +300,13 @@ impl Scene<'_> {
             Remove => mount.remove(root, b"old").await,
             Rmdir => mount.rmdir(root, b"dir").await,
             Rename => mount.rename(root, b"old", root, b"moved").await,
-            _ => mount.link(self.file.handle(), root, b"more").await,
+            _ => mount.link(&self.file, root, b"more").await,
         }
     }
 
-    async fn call_state(&self, operation: Operation) -> client::Result<()> {
-        match operation {
-            Open => self.open().await.map(drop),
-            Lock => self.file.try_lock(LockKind::Exclusive, 0, 10).await,
-            TestLock => self.file.test_lock(LockKind::Shared, 0, 10).await,
-            Unlock => self.file.unlock(0, 10).await,
-            _ => self.open().await?.close().await,
-        }
-    }
-
-    async fn call_v4_2(&self, operation: Operation) -> client::Result<()> {
+    async fn call_xattrs(&self, operation: Operation) -> client::Result<()> {
         let (mount, root) = (self.mount, &self.root.handle);
         match operation {
-            ReadPlus => self.file.read_plus(0, 100).await.map(drop),
-            Seek => self.file.seek(0, client::Extent::Hole).await.map(drop),
-            Allocate => self.file.allocate(0, 100).await,
-            Deallocate => self.file.deallocate(0, 100).await,
-            CopyRange => self.file.copy_from(&self.file, 0, 4096, 100).await.map(drop),
-            CloneRange => self.file.clone_from(&self.file, 0, 4096, 100).await,
             Getxattr => mount.getxattr(root, b"one").await.map(drop),
             Setxattr => mount.setxattr(root, b"two", b"value", client::XattrMode::Either).await,
             Listxattrs => mount.listxattrs(root).await.map(drop),
@@ -277,12 +314,28 @@ impl Scene<'_> {
         }
     }
 
+    async fn call_state(&self, operation: Operation, file: &File) -> client::Result<()> {
+        match operation {
+            Open => self.open().await.map(drop),
+            Lock => file.try_lock(LockKind::Exclusive, 0, 10).await,
+            TestLock => file.test_lock(LockKind::Shared, 0, 10).await,
+            Unlock => file.unlock(0, 10).await,
+            _ => self.open().await?.close().await,
+        }
+    }
+
     async fn open(&self) -> client::Result<File> {
         self.mount.open(&self.root.handle, b"file", &OpenOptions::read()).await
     }
+}
 
-    async fn end(self) {
-        // What the server knows of the file may be lost.
-        let _ = self.file.close().await;
+async fn call_of_file(operation: Operation, file: &File) -> client::Result<()> {
+    match operation {
+        ReadPlus => file.read_plus(0, 100).await.map(drop),
+        Seek => file.seek(0, client::Extent::Hole).await.map(drop),
+        Allocate => file.allocate(0, 100).await,
+        Deallocate => file.deallocate(0, 100).await,
+        CopyRange => file.copy_from(file, 0, 4096, 100).await.map(drop),
+        _ => file.clone_from(file, 0, 4096, 100).await,
     }
 }
