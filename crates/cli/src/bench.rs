@@ -124,7 +124,7 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<Vec<Outcome>, Failure>
             done = done => outcomes = Some(done.unwrap_or(Err(lab::bench::Error::ThreadDied))),
             Ok(signal) = interrupted => {
                 flags.remove_temporary().await?;
-                return Err(Failure::Interrupted { signal, left: "a file that was made for this is removed" });
+                return Err(Failure::Interrupted { signal, left: "a file that was made for this is removed".to_owned() });
             }
         }
         Ok(())

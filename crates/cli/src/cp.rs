@@ -12,20 +12,22 @@ use vfs::FileKind;
 use crate::failure::Failure;
 use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
-use crate::progress::CopyProgress;
+use crate::progress::{CopyProgress, UnderWay};
 use crate::remote::{self, ConnectFlags, Location, Session, about};
 
 /// Copy files between this machine and a server, or between servers.
 ///
 /// A server of NFSv4.2 clones or copies its own files by itself. Holes stay holes wherever they can be told.
 ///
-/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite is given.
+/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite or --resume is given. A file
+/// that is not copied whole yet is its owner's alone (mode 0600) and gets its mode and times at the end; Ctrl-C names those that are
+/// incomplete.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// What to copy: a path, or a URL such as nfs://host/export/dir.
-    #[arg(value_name = "SRC")]
-    from: Location,
-    /// Where to: a path or a URL; one of the two is a URL at least. An existing directory takes the copy in.
+    /// What to copy: paths, or URLs such as nfs://host/export/dir.
+    #[arg(value_name = "SRC", required = true)]
+    from: Vec<Location>,
+    /// Where to: a path or a URL; one of the two is a URL at least. An existing directory takes the copies in, and several need one.
     #[arg(value_name = "DST")]
     to: Location,
     /// Copy directories too, with all that is in them.
@@ -34,6 +36,10 @@ pub struct Flags {
     /// Overwrite files that are there, and merge directories.
     #[arg(long)]
     overwrite: bool,
+    /// Go on with a copy that ended early: files whose copies have the same length and time of modification stay, unread, and
+    /// everything else is overwritten.
+    #[arg(long, conflicts_with = "overwrite")]
+    resume: bool,
     /// Read every file back from its copy and compare.
     #[arg(long)]
     verify: bool,
@@ -52,11 +58,12 @@ pub struct Flags {
 /// Copies.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let interrupted = interruption::listen()?;
-    let mounts = Mounts { copying: RefCell::default(), own: OwnMounts::new("cp", flags.own) };
+    let (own, under_way) = (OwnMounts::new("cp", flags.own), UnderWay::default());
+    let mounts = Mounts { copying: RefCell::default(), own, under_way };
     mounts.own.tell(remote::run(async {
         let result = tokio::select! {
-            result = copy_either_way(flags, &mounts) => return result,
-            Ok(signal) = interrupted => Err(Failure::Interrupted { signal, left: INTERRUPTED }),
+            result = copy_all(flags, &mounts) => return result,
+            Ok(signal) = interrupted => Err(Failure::Interrupted { signal, left: mounts.left() }),
         };
         mounts.cancel_copies().await;
         result
@@ -71,9 +78,15 @@ struct Mounts {
     /// The mount whose server copies by itself.
     copying: RefCell<Option<Mount>>,
     own: OwnMounts,
+    under_way: UnderWay,
 }
 
 impl Mounts {
+    /// What is left of a copy that is interrupted now.
+    fn left(&self) -> String {
+        format!("{}; --resume goes on with the copy", self.under_way.left())
+    }
+
     /// Waits until the copies are cancelled that nobody waits for any more.
     async fn cancel_copies(&self) {
         let mount = self.copying.take();
@@ -84,41 +97,49 @@ impl Mounts {
     }
 }
 
-/// What is left of a copy that was interrupted.
-const INTERRUPTED: &str = "files that were being copied are incomplete; --overwrite copies everything anew";
+async fn copy_all(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
+    for from in &flags.from {
+        copy_either_way(from, flags, mounts).await?;
+    }
+    Ok(())
+}
 
-async fn copy_either_way(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
-    match (&flags.from, &flags.to) {
-        (Location::Local(from), Location::Remote(to)) => upload(from, to, flags, &mounts.own).await,
-        (Location::Remote(from), Location::Local(to)) => download(from, to, flags, &mounts.own).await,
+async fn copy_either_way(from: &Location, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
+    match (from, &flags.to) {
+        (Location::Local(from), Location::Remote(to)) => upload(from, to, flags, mounts).await,
+        (Location::Remote(from), Location::Local(to)) => download(from, to, flags, mounts).await,
         (Location::Remote(from), Location::Remote(to)) => between(from, to, flags, mounts).await,
         (Location::Local(_), Location::Local(_)) => Err(Failure::NoRemoteSide),
     }
 }
 
-async fn upload(from: &Path, to: &Url, flags: &Flags, own: &OwnMounts) -> Result<(), Failure> {
+async fn upload(from: &Path, to: &Url, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     let metadata =
         std::fs::symlink_metadata(from).map_err(|source| Failure::Local { path: from.to_owned(), source })?;
     if metadata.is_dir() && !flags.recursive {
         return Err(Failure::IsDirectory { file: from.display().to_string() });
     }
     let session = Session::open(to, &flags.connect).await?;
-    own.add(&session.mount);
-    let target = target_path(&session, || local_name(from)).await?;
-    let progress = CopyProgress::start(flags.verify);
+    mounts.own.add(&session.mount);
+    let target = target_path(&session, flags, || local_name(from)).await?;
+    let progress = CopyProgress::start(flags.verify, &mounts.under_way);
     let copied = copy::upload(&session.mount, from, &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
 }
 
-async fn download(from: &Url, to: &Path, flags: &Flags, own: &OwnMounts) -> Result<(), Failure> {
+async fn download(from: &Url, to: &Path, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     let session = Session::open(from, &flags.connect).await?;
-    own.add(&session.mount);
+    mounts.own.add(&session.mount);
     let found = session.find(Follow::Nothing).await?;
     if found.attributes.kind == FileKind::Directory && !flags.recursive {
         return Err(Failure::IsDirectory { file: session.name() });
     }
-    let target = if to.is_dir() { to.join(remote_name(from)) } else { to.to_owned() };
-    let progress = CopyProgress::start(flags.verify);
+    let target = match to.is_dir() {
+        true => to.join(remote_name(from)),
+        false if flags.from.len() > 1 => return Err(Failure::NoDirectory { file: to.display().to_string() }),
+        false => to.to_owned(),
+    };
+    let progress = CopyProgress::start(flags.verify, &mounts.under_way);
     let copied = copy::download(&session.mount, &session.below(), &target, &flags.options(&progress)).await;
     flags.finish(&progress, copied, || session.name())
 }
@@ -130,25 +151,29 @@ async fn between(from: &Url, to: &Url, flags: &Flags, mounts: &Mounts) -> Result
     if found.attributes.kind == FileKind::Directory && !flags.recursive {
         return Err(Failure::IsDirectory { file: source.name() });
     }
-    let path = target_path(&target, || Ok(remote_name(from).into_os_string().into_vec())).await?;
+    let path = target_path(&target, flags, || Ok(remote_name(from).into_os_string().into_vec())).await?;
     mounts.copying.replace(Some(target.mount.clone()));
-    let progress = CopyProgress::start(flags.verify);
+    let progress = CopyProgress::start(flags.verify, &mounts.under_way);
     let options = flags.options(&progress);
     let copied = copy::between((&source.mount, &source.below()), (&target.mount, &path), &options).await;
     flags.finish(&progress, copied, || source.name())
 }
 
 /// The path of the copy: the one that is named, or in the directory that it names.
-async fn target_path(session: &Session, name: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<Vec<u8>, Failure> {
+async fn target_path(
+    session: &Session,
+    flags: &Flags,
+    name: impl FnOnce() -> Result<Vec<u8>, Failure>,
+) -> Result<Vec<u8>, Failure> {
     let mut target = session.below();
     match session.mount.walk(&target, Follow::Links).await {
         Ok(found) if found.attributes.kind == FileKind::Directory => {
             target.push(b'/');
             target.extend_from_slice(&name()?);
         }
-        Ok(_) => {}
-        Err(error) if error.status() == Some(Status::NoEntry) => {}
-        Err(error) => return Err(about(session.name())(error)),
+        Err(error) if error.status() != Some(Status::NoEntry) => return Err(about(session.name())(error)),
+        _ if flags.from.len() > 1 => return Err(Failure::NoDirectory { file: session.name() }),
+        _ => {}
     }
     Ok(target)
 }
@@ -157,6 +182,7 @@ impl Flags {
     fn options(&self, progress: &CopyProgress) -> CopyOptions {
         CopyOptions {
             overwrite: self.overwrite,
+            resume: self.resume,
             verify: self.verify,
             keep_owners: self.owners,
             progress: Some(progress.listener()),
@@ -173,11 +199,13 @@ impl Flags {
         let elapsed = progress.finish();
         let summary = copied.map_err(|source| Failure::Copy { file: name(), source })?;
         if self.verbose {
-            let Summary { files, directories, symlinks, special_files, hard_links, bytes, server_bytes, .. } = summary;
+            let Summary { files, kept, directories, symlinks, special_files, hard_links, bytes, server_bytes, .. } =
+                summary;
             let by_server =
                 if server_bytes > 0 { format!(", {server_bytes} of them by the server") } else { String::new() };
+            let kept = if kept > 0 { format!(" ({kept} more were there)") } else { String::new() };
             eprintln!(
-                "copied {files} files, {directories} directories, {symlinks} symbolic links, {hard_links} hard links, \
+                "copied {files} files{kept}, {directories} directories, {symlinks} symbolic links, {hard_links} hard links, \
                  {special_files} special files: {bytes} bytes{by_server} in {:.2} s{}",
                 elapsed.as_secs_f64(),
                 if self.verify { ", every byte compared" } else { "" },

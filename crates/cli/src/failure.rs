@@ -67,6 +67,12 @@ pub enum Failure {
         /// The directory.
         file: String,
     },
+    /// Several files cannot become one.
+    #[error("{file}: is no directory; several files are copied into one that is there already")]
+    NoDirectory {
+        /// What was named as the target.
+        file: String,
+    },
     /// A copy ended early.
     #[error("{file}: {source}")]
     Copy {
@@ -118,7 +124,7 @@ pub enum Failure {
         /// By which signal.
         signal: i32,
         /// What is left of it.
-        left: &'static str,
+        left: String,
     },
     /// A tree is deeper than any that a path can name.
     #[error("{file}: more than {max} directories deep")]

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{PATIENCE, Scratch, Server, wharf, wharf_fails, wharf_ok};
+use support::{PATIENCE, Scratch, Server, interrupt, wharf, wharf_fails, wharf_ok};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -132,32 +132,6 @@ fn server_that_does_not_answer_is_given_up_with_the_option_to_wait_longer() {
     let url = format!("nfs://{}/export", silent.local_addr().unwrap());
     let said = wharf_fails(1, &["ls", "--timeout", "50ms", "--retrans", "1", &url]);
     assert!(said.contains("no reply within 15") && said.contains("timeo, retrans or hard"), "{said}");
-}
-
-/// Starts a command, interrupts it when `is_under_way`, and gives what it said before it ended by the signal.
-fn interrupt(arguments: &[&str], is_under_way: impl Fn() -> bool) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
-    let child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let began = Instant::now();
-    while !is_under_way() {
-        assert!(began.elapsed() < PATIENCE, "{arguments:?} does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{arguments:?}");
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[test]
-fn interrupted_copy_says_that_files_are_incomplete() {
-    let scratch = Scratch::new();
-    let server = Server::start(1, &["--no-root-squash", "--fault", "write:delay=50ms", "mem:64M"]);
-    let local = scratch.path("local");
-    fs::write(&local, vec![1; 60 << 20]).unwrap();
-    let url = server.url("/mem/copy");
-    let said = interrupt(&["cp", local.to_str().unwrap(), &url], || wharf(&["stat", &url]).status.success());
-    assert!(said.contains("interrupted; files that were being copied are incomplete"), "{said}");
 }
 
 #[test]

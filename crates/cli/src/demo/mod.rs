@@ -32,7 +32,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             result = script.play(flags.wait) => result,
             Ok(signal) = interrupted => match script.is_over() {
                 true => Ok(()),
-                false => Err(Failure::Interrupted { signal, left: "everything is cleaned up" }),
+                false => Err(Failure::Interrupted { signal, left: "everything is cleaned up".to_owned() }),
             },
         }
     });

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,6 +78,21 @@ pub fn wharf_fails<A: AsRef<std::ffi::OsStr>>(code: i32, arguments: &[A]) -> Str
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{said}");
     said
+}
+
+/// Starts a command, interrupts it when `is_under_way`, and gives what it said before it ended by the signal.
+pub fn interrupt(arguments: &[&str], is_under_way: impl Fn() -> bool) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    let child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while !is_under_way() {
+        assert!(began.elapsed() < PATIENCE, "{arguments:?} does not begin");
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// A running `wharf serve`.

@@ -87,9 +87,9 @@ impl Target for Here {
         dir.join(OsStr::from_bytes(name))
     }
 
-    async fn existing(&self, to: &PathBuf) -> Result<Option<Attributes>, CopyError> {
+    async fn existing(&self, to: &PathBuf) -> Result<Option<(PathBuf, Attributes)>, CopyError> {
         match LocalFile::find(to.clone()).await {
-            Ok(file) => Ok(Some(file.attributes)),
+            Ok(file) => Ok(Some((file.path, file.attributes))),
             Err(CopyError::Local(error)) if error.source.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -138,7 +138,7 @@ impl Target for Here {
         make(to, move |path| std::fs::hard_link(copy, path).map_err(LocalError::wrap(path, "link"))).await
     }
 
-    async fn finish(&self, job: &Job, dir: PathBuf, like: &Attributes) -> Result<(), CopyError> {
+    async fn finish(&self, job: &Job, _: &[u8], (dir, like): (PathBuf, &Attributes)) -> Result<(), CopyError> {
         let set = job.final_attributes(like);
         local::blocking(move || local::set(&dir, &set, false)).await
     }
@@ -158,7 +158,7 @@ impl Here {
         match self.existing(&to.to_owned()).await? {
             None => Ok(Way::Free),
             Some(_) if !job.options.overwrite => Err(CopyError::Exists { path: path() }),
-            Some(found) if found.kind != kind => Err(CopyError::OtherKind { path: path() }),
+            Some((_, found)) if found.kind != kind => Err(CopyError::OtherKind { path: path() }),
             Some(_) => Ok(Way::Taken),
         }
     }

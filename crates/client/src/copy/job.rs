@@ -32,7 +32,7 @@ impl Job {
             mount: mount.clone(),
             files: Arc::new(Semaphore::new(options.files.clamp(1, CopyOptions::MAX_FILES))),
             transfers: Arc::new(Semaphore::new(options.transfers.clamp(1, CopyOptions::MAX_TRANSFERS))),
-            options: options.clone(),
+            options: CopyOptions { overwrite: options.overwrite || options.resume, ..options.clone() },
             summary: Mutex::new(Summary::default()),
             ways: Ways::default(),
         }

@@ -2,7 +2,8 @@
 //!
 //! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
 //! when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
-//! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for.
+//! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for, or stays when a copy
+//! is to go on and it is whole: of a file's attributes the times are set last.
 //!
 //! Where holes are is asked from NFSv4.2 on (SEEK), so that they cost nothing there. Older versions do not tell: of a file that takes
 //! less room than it is long everything is read, and blocks of zeros are left out of the copy.
@@ -49,6 +50,9 @@ const MAX_UNFINISHED_DIRECTORIES: usize = 4096;
 pub struct CopyOptions {
     /// Whether files that are there already are overwritten and directories merged. Otherwise they are errors.
     pub overwrite: bool,
+    /// Whether a copy goes on that ended early: files stay whose copies are there with the same length and time of modification, which a
+    /// file gets last of all; all others are copied anew, over what is there.
+    pub resume: bool,
     /// Whether every file is read back from its copy and compared.
     pub verify: bool,
     /// Whether users and groups are kept, which mostly needs a superuser on both sides.
@@ -93,6 +97,8 @@ pub enum Event<'a> {
 pub struct Summary {
     /// Regular files.
     pub files: u64,
+    /// Regular files whose copies were there already, with [`CopyOptions::resume`].
+    pub kept: u64,
     /// Directories.
     pub directories: u64,
     /// Symbolic links.
@@ -120,6 +126,7 @@ impl Default for CopyOptions {
     fn default() -> Self {
         CopyOptions {
             overwrite: false,
+            resume: false,
             verify: false,
             keep_owners: false,
             keep_times: true,
@@ -134,6 +141,7 @@ impl std::fmt::Debug for CopyOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CopyOptions")
             .field("overwrite", &self.overwrite)
+            .field("resume", &self.resume)
             .field("verify", &self.verify)
             .field("keep_owners", &self.keep_owners)
             .field("keep_times", &self.keep_times)

@@ -48,7 +48,7 @@ pub(super) trait Target {
     fn place(dir: &Self::Made, path: &[u8], name: &[u8]) -> Self::Place;
 
     /// What is there under the name.
-    async fn existing(&self, to: &Self::Place) -> Result<Option<Attributes>, CopyError>;
+    async fn existing(&self, to: &Self::Place) -> Result<Option<(Self::Made, Attributes)>, CopyError>;
 
     /// Makes a directory that its files can be copied into, or takes the one that is there when that is allowed; tells its attributes.
     async fn make_directory(&self, job: &Job, to: &Self::Place) -> Result<(Self::Made, Attributes), CopyError>;
@@ -72,8 +72,8 @@ pub(super) trait Target {
     /// Gives a file that was copied one more name.
     async fn make_link(&self, job: &Job, to: &Self::Place, copy: Self::Made) -> Result<(), CopyError>;
 
-    /// Gives a directory the attributes that it shall have in the end.
-    async fn finish(&self, job: &Job, dir: Self::Made, like: &Attributes) -> Result<(), CopyError>;
+    /// Gives a directory the attributes that it shall have in the end: those of another one.
+    async fn finish(&self, job: &Job, path: &[u8], dir: (Self::Made, &Attributes)) -> Result<(), CopyError>;
 }
 
 /// What a walk copies from.

@@ -55,9 +55,9 @@ impl Target for There {
         Place { path: path.to_vec(), dir: *dir, name: name.to_vec() }
     }
 
-    async fn existing(&self, to: &Place) -> Result<Option<Attributes>, CopyError> {
+    async fn existing(&self, to: &Place) -> Result<Option<(Handle, Attributes)>, CopyError> {
         match self.0.lookup(&to.dir, &to.name).await {
-            Ok(found) => Ok(Some(found.attributes)),
+            Ok(found) => Ok(Some((found.handle, found.attributes))),
             Err(error) if error.status() == Some(Status::NoEntry) => Ok(None),
             Err(error) => Err(error.about(&to.path).into()),
         }
@@ -108,8 +108,8 @@ impl Target for There {
         Ok(())
     }
 
-    async fn finish(&self, job: &Job, dir: Handle, like: &Attributes) -> Result<(), CopyError> {
-        self.0.setattr(&dir, &job.final_attributes(like)).await?;
+    async fn finish(&self, job: &Job, path: &[u8], (dir, like): (Handle, &Attributes)) -> Result<(), CopyError> {
+        self.0.setattr(&dir, &job.final_attributes(like)).await.map_err(|error| error.about(path))?;
         Ok(())
     }
 }

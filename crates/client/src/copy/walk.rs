@@ -33,6 +33,13 @@ struct Open<'w, R: Route> {
     attributes: Attributes,
 }
 
+/// A directory whose entries are copied, or being copied.
+struct Unfinished<R: Route> {
+    path: Vec<u8>,
+    made: Made<R>,
+    attributes: Attributes,
+}
+
 struct Walk<'w, R: Route> {
     job: &'w Arc<Job>,
     route: &'w R,
@@ -43,7 +50,7 @@ struct Walk<'w, R: Route> {
     /// The directories from the top to the one that is being copied.
     open: Vec<Open<'w, R>>,
     /// Directories that get their modes and times when the files in them are copied too.
-    unfinished: Vec<(Made<R>, Attributes)>,
+    unfinished: Vec<Unfinished<R>>,
 }
 
 /// Copies the tree whose top is `first`.
@@ -98,7 +105,8 @@ impl<R: Route> Walk<'_, R> {
     async fn leave(&mut self) -> Result<(), CopyError> {
         let Some(left) = self.open.pop() else { return Ok(()) };
         self.job.finished(&left.path, |summary| summary.directories += 1);
-        self.unfinished.push((left.made, left.attributes));
+        let Open { path, made, attributes, .. } = left;
+        self.unfinished.push(Unfinished { path, made, attributes });
         if self.unfinished.len() < MAX_UNFINISHED_DIRECTORIES { Ok(()) } else { self.finish().await }
     }
 
@@ -123,7 +131,11 @@ impl<R: Route> Walk<'_, R> {
             self.job.finished(&step.path, |summary| summary.hard_links += 1);
             return Ok(());
         }
-        self.refuse_itself(&step, attributes).await?;
+        if let Some(copy) = self.look(&step, attributes).await? {
+            self.links.remember(id(attributes), copy, if keeps_links { u64::from(attributes.links) } else { 1 });
+            self.job.finished(&step.path, |summary| summary.kept += 1);
+            return Ok(());
+        }
         self.job.tell(Event::Found { path: &step.path, bytes: attributes.size_bytes });
         let (route, job) = (self.route.clone(), Arc::clone(self.job));
         // It is large, and would be moved from here to there several times.
@@ -137,26 +149,38 @@ impl<R: Route> Walk<'_, R> {
         self.files.spawn(async move { copy.await.map(drop) }).await
     }
 
-    /// Sees to it that a file is not emptied to be filled with itself.
-    async fn refuse_itself(&self, step: &Step<R>, attributes: &Attributes) -> Result<(), CopyError> {
-        if !self.route.is_one_server() || !self.job.options.overwrite {
-            return Ok(());
+    /// Sees to it that a file is not emptied to be filled with itself, and gives its copy if that is there and is to stay.
+    async fn look(&self, step: &Step<R>, attributes: &Attributes) -> Result<Option<Made<R>>, CopyError> {
+        let (overwrites, resumes) = (self.job.options.overwrite, self.job.options.resume);
+        let must_look = resumes || (overwrites && self.route.is_one_server());
+        if !must_look {
+            return Ok(None);
         }
-        let found = self.route.target().existing(&step.to).await?;
-        match found.is_some_and(|found| id(&found) == id(attributes)) {
-            true => Err(CopyError::Itself { path: step.path.clone() }),
-            false => Ok(()),
+        let Some((found, of_found)) = self.route.target().existing(&step.to).await? else { return Ok(None) };
+        if self.route.is_one_server() && id(&of_found) == id(attributes) {
+            return Err(CopyError::Itself { path: step.path.clone() });
         }
+        Ok((resumes && is_whole(&of_found, attributes)).then_some(found))
     }
 
     /// Sets what the directories that were left shall have at the end. Those below others were left first.
     async fn finish(&mut self) -> Result<(), CopyError> {
         self.files.wait().await?;
-        for (made, attributes) in self.unfinished.drain(..) {
-            self.route.target().finish(self.job, made, &attributes).await?;
+        for Unfinished { path, made, attributes } in self.unfinished.drain(..) {
+            self.route.target().finish(self.job, &path, (made, &attributes)).await?;
         }
         Ok(())
     }
+}
+
+/// Whether a copy was ended: it has its original's length, and its time of modification as far as the target's version of NFS can tell it.
+fn is_whole(copy: &Attributes, original: &Attributes) -> bool {
+    let (to, from) = (copy.modified, original.modified);
+    let in_microseconds = from.nanoseconds / 1000 * 1000;
+    copy.kind == FileKind::Regular
+        && copy.size_bytes == original.size_bytes
+        && to.seconds == from.seconds
+        && [from.nanoseconds, in_microseconds].contains(&to.nanoseconds)
 }
 
 /// Copies a regular file, and counts it.
