@@ -7,7 +7,7 @@ mod fake;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use client::{Caching, File, Mount, OpenOptions, Options, Status};
+use client::{Caching, Credentials, File, Mount, OpenOptions, Options, Status};
 use fake::{Answer, FILE, Question, basics, fattr, handle, results, serve};
 use proto::nfs3::{self, FileType, Res, StableHow, WccData};
 use vfs::{CreateMode, SetAttributes};
@@ -24,6 +24,8 @@ struct Disk {
     writes: usize,
     commits: usize,
     is_full: bool,
+    /// The user who has used up what there is for him.
+    quota_of: Option<u32>,
     is_silent: bool,
     /// It restarts when this many WRITEs have come.
     restarts_after: Option<usize>,
@@ -47,6 +49,13 @@ impl Disk {
         }
         if question.is::<nfs3::Read>() {
             return Some(self.read(&question.arguments::<nfs3::Read>()));
+        }
+        if question.is::<nfs3::Access>() {
+            let ok = nfs3::AccessOk { attributes: None, access: question.arguments::<nfs3::Access>().access };
+            return Some(results(Res::<_, nfs3::PostOpAttr>::Ok(ok)));
+        }
+        if question.is::<nfs3::Write>() && question.uid.is_some() && question.uid == self.quota_of {
+            return Some(results(Res::<nfs3::WriteOk, _>::Fail(nfs3::Status::DQuot, WccData::default())));
         }
         if question.is::<nfs3::Write>() {
             return Some(self.write(&question.arguments::<nfs3::Write>()));
@@ -168,6 +177,26 @@ async fn late_error_is_told_once_by_whatever_comes_next() {
     no_space(told);
     file.write_at(0, b"close tells").await.unwrap();
     no_space(file.close().await);
+}
+
+#[tokio::test]
+async fn error_of_a_late_write_is_told_to_who_wrote_and_to_nobody_else() {
+    let own = Credentials::Sys { uid: 0, gid: 0, groups: Vec::new() };
+    let disk = Disk { quota_of: Some(1000), ..Disk::default() };
+    let (mount, disk) = connect(Options { credentials: own, ..fake::options() }, disk).await;
+    let open = async |uid| {
+        let user = mount.acting_as(&Credentials::Sys { uid, gid: uid, groups: Vec::new() });
+        user.open(&user.root().handle, b"file", &OpenOptions::both()).await.unwrap()
+    };
+    let (alice, bob) = (open(1000).await, open(1001).await);
+    alice.write_at(0, b"alice").await.unwrap();
+    // What Alice wrote is sent before, and refused.
+    bob.write_at(0, b"bob").await.unwrap();
+    bob.sync().await.unwrap();
+    assert_eq!(disk.lock().unwrap().stable, b"bob");
+    assert_eq!(alice.sync().await.unwrap_err().status(), Some(Status::Quota));
+    alice.sync().await.unwrap();
+    bob.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -112,9 +112,9 @@ async fn late_write_is_sent_as_who_wrote_also_when_somebody_else_writes_the_same
     his.write_at(0, b"his ").await.unwrap();
     // Each WRITE of version 3 is judged by itself, and what he has written was not sent yet.
     alice.setattr(hers.handle(), &mode(0o600)).await.unwrap();
-    let told = hers.write_at(4, b"hers").await.unwrap_err();
-    assert_eq!(told.status(), Some(Status::AccessDenied), "what became of the earlier write is told once");
     hers.write_at(4, b"hers").await.unwrap();
+    assert_eq!(his.sync().await.unwrap_err().status(), Some(Status::AccessDenied), "who wrote is told");
+    his.sync().await.unwrap();
     drop(his);
     hers.close().await.unwrap();
     let other = mount(&export, Version::V3).await.acting_as(&user(ALICE, &[]));

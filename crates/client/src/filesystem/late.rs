@@ -1,10 +1,10 @@
-//! Errors of data that was written late, for whoever asks next.
+//! Errors of data that was written late by an open file, for who writes or syncs that next.
 
 use std::sync::{Mutex, PoisonError};
 
 use vfs::{Error, Result};
 
-/// The error of a late write that was met where it may not be told: it is kept for the next write or sync of the file.
+/// The error of a late write that was met where it may not be told: it is kept for the next write or sync of whoever wrote.
 #[derive(Debug, Default)]
 pub(super) struct LateError(Mutex<Option<Error>>);
 

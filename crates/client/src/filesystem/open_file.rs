@@ -26,17 +26,24 @@ pub(super) struct RemoteFile {
     user: Arc<Principal>,
     /// Only dropping takes it out.
     file: Option<File>,
-    late: Arc<LateError>,
+    late: LateError,
 }
 
 impl RemoteFile {
     /// Takes what was opened; the file stays known as long as this lives.
     pub(super) fn new(shared: &Arc<Shared>, known: Known, (mode, file): (OpenMode, File)) -> Arc<RemoteFile> {
         shared.handles.pin(&known);
-        let late = shared.opens.begin(known.number);
+        shared.opens.begin(known.number);
         let user = Arc::clone(file.mount().principal());
         let number = known.number;
-        Arc::new(RemoteFile { shared: Arc::clone(shared), number, mode, user, file: Some(file), late })
+        Arc::new(RemoteFile {
+            shared: Arc::clone(shared),
+            number,
+            mode,
+            user,
+            file: Some(file),
+            late: LateError::default(),
+        })
     }
 
     pub(super) fn number(&self) -> Number {

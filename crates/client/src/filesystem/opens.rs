@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use vfs::{OpenFile, OpenMode};
 
 use super::handles::{NameIn, Number};
-use super::late::LateError;
 use super::open_file::RemoteFile;
 use crate::Mount;
 use crate::credentials::Principal;
@@ -38,7 +37,6 @@ struct Slot {
     count: usize,
     /// The name that is to be removed when nobody has the file open any more.
     hidden: Option<Hidden>,
-    late: Arc<LateError>,
 }
 
 /// A file that whoever has the same rights may share.
@@ -64,12 +62,9 @@ impl Hidden {
 }
 
 impl Opens {
-    /// Counts a file that was opened, and gives what all of that file share.
-    pub(super) fn begin(&self, number: Number) -> Arc<LateError> {
-        let mut table = self.lock();
-        let slot = table.files.entry(number).or_default();
-        slot.count += 1;
-        Arc::clone(&slot.late)
+    /// Counts a file that was opened.
+    pub(super) fn begin(&self, number: Number) {
+        self.lock().files.entry(number).or_default().count += 1;
     }
 
     /// Counts a file that is closed. Whoever closes the last one gets the name that is to be removed.
@@ -89,20 +84,21 @@ impl Opens {
         slot.shared.push(Shareable { user, mode, file: Arc::downgrade(file) });
     }
 
-    /// A file that this user has open for `mode`, if there is one. One that was just made is handed over.
+    /// A file that this user has just made, if it was kept: it is handed over.
+    pub(super) fn take_new(&self, number: Number, user: &Arc<Principal>) -> Option<Arc<RemoteFile>> {
+        let mut made = self.lock().take_new_where(|new| new.file.number() == number && new.file.user() == user);
+        made.pop().map(|new| new.file)
+    }
+
+    /// A file that this user has open for `mode`, if there is one.
     pub(super) fn get(&self, number: Number, user: &Arc<Principal>, mode: OpenMode) -> Option<Arc<RemoteFile>> {
-        let mut table = self.lock();
+        let table = self.lock();
         let slot = table.files.get(&number)?;
         let file = slot.find(|file| file.user == *user && file.mode == OpenMode::Write);
-        let file = match mode {
+        match mode {
             OpenMode::Read => file.or_else(|| slot.find(|file| file.user == *user)),
             OpenMode::Write => file,
-        };
-        let made = table.take_new_where(|new| new.file.number() == number && new.file.user() == user);
-        drop(table);
-        // What was kept is dropped here, without the lock, and is not the last one.
-        drop(made);
-        file
+        }
     }
 
     /// A file that is open for writing, if it is.

@@ -140,11 +140,11 @@ impl FileData {
     /// Has all changes written, and committed if that is wanted.
     pub(crate) async fn flush(&self, is_committed: bool) -> Result<()> {
         self.written(is_committed).await;
-        self.state().file(self.file).late.error.take().map_or(Ok(()), Err)
+        self.state().file(self.file).late.failures.take(Some(self.io.mount.principal())).map_or(Ok(()), Err)
     }
 
     /// Has all changes written, or committed, and takes the version that the file has then for our own: whether somebody else
-    /// changes the file from now on is only seen by one who knows what it is like now.
+    /// changes the file from now on is only seen by one who knows what it is like now. The last reply to a WRITE or COMMIT may have told.
     pub(crate) async fn finish(&self, is_committed: bool) -> Result<()> {
         let result = self.flush(is_committed).await;
         let (is_explained, changes) = {
@@ -152,7 +152,7 @@ impl FileData {
             let file = state.file_ref(self.file);
             (file.is_explained, file.changes)
         };
-        if is_explained && let Ok(attributes) = self.io.getattr().await {
+        if is_explained && let Ok(attributes) = self.io.mount.attributes(&self.io.handle).await {
             self.state().learn(self.file, &attributes, changes);
         }
         result

@@ -260,7 +260,7 @@ impl State {
         if state.opens == 0 {
             tracing::warn!(%error, file = ?state.handle, "what was written to a file that is not open any more is lost");
         }
-        state.late.error.get_or_insert(error);
+        state.late.fail(error);
         state.checked_until = None;
         self.measure(file);
     }

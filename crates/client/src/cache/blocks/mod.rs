@@ -10,6 +10,7 @@
 mod block;
 mod config;
 mod data;
+mod failures;
 mod fill;
 mod flush;
 mod past;

@@ -15,6 +15,7 @@ use vfs::Attributes;
 
 use super::block::Block;
 use super::config::Config;
+use super::failures::Failures;
 use super::read::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
@@ -81,11 +82,16 @@ pub(super) struct LateWrites {
     pub(super) losses: u32,
     /// Where the next search for something to write begins.
     pub(super) cursor: u64,
-    /// What went wrong and nobody was told yet.
-    pub(super) error: Option<Error>,
+    pub(super) failures: Failures,
 }
 
 impl LateWrites {
+    /// Keeps an error for whoever wrote.
+    pub(super) fn fail(&mut self, error: Error) {
+        let user = self.io.as_ref().map(|io| Arc::clone(io.mount.principal()));
+        self.failures.note(user, error);
+    }
+
     /// Whether the server may still carry something out.
     pub(super) fn is_under_way(&self) -> bool {
         self.writes > 0 || self.is_committing

@@ -490,7 +490,7 @@ fn refused_write_is_told_once_and_its_bytes_are_forgotten() {
     let batch = world.batches.pop().unwrap();
     let no_space = Error::new(&"server".into(), "WRITE", Reason::Status(Status::from(nfs3::Status::NoSpc)));
     world.state.end_write(world.file, &batch, Err(no_space));
-    let told = world.state.file(world.file).late.error.take().unwrap();
+    let told = world.state.file(world.file).late.failures.take(None).unwrap();
     assert_eq!(told.status(), Some(Status::NoSpace));
     assert_eq!(world.read(0, 100), bytes(100));
     world.state.check();

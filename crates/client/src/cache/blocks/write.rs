@@ -32,7 +32,7 @@ impl State {
     /// Takes in as much of `data` as there is room for.
     ///
     /// # Errors
-    /// What happened to an earlier write, once.
+    /// What happened to an earlier write of the same user, once.
     pub(super) fn write(
         &mut self,
         author: Author<'_>,
@@ -41,7 +41,8 @@ impl State {
         data: &[u8],
     ) -> Result<(usize, Step)> {
         let file = author.file;
-        if let Some(error) = self.file(file).late.error.take() {
+        let user = author.io.map(|io| io.mount.principal());
+        if let Some(error) = self.file(file).late.failures.take(user) {
             return Err(error);
         }
         if self.is_changed_by_another(author) {

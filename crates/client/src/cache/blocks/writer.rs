@@ -58,11 +58,11 @@ impl Drop for Writer {
         }
         // The runtime has ended, and with it all that could be written.
         let mut state = self.mount.blocks().lock();
-        let io = state.file(self.file).late.io.take();
-        state.file(self.file).late.has_task = false;
-        if let Some(io) = io {
+        if let Some(io) = state.file(self.file).late.io.clone() {
             state.abandon(self.file, closed(&io));
         }
+        let late = &mut state.file(self.file).late;
+        (late.io, late.has_task) = (None, false);
     }
 }
 
