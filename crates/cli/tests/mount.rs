@@ -124,3 +124,26 @@ fn foreground_ends_cleanly_when_it_is_told_to_and_says_so_when_somebody_uses_the
     drop(file);
     assert!(mount.wait().unwrap().success());
 }
+
+#[test]
+fn mount_whose_process_was_killed_is_told_with_what_to_do() {
+    if !can_mount() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let dir = scratch.dir("mnt");
+    let server = Server::start(1, &["--no-root-squash", "mem:16M"]);
+    let options = format!("mountport={}", server.port());
+    let mut mount = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    mount.args(["mount", "--foreground", "-o", &options]);
+    let mut mount = mount.arg(server.url("/mem")).arg(&dir).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let _unmount = Unmount(&dir);
+    wait_until(|| is_mounted(&dir));
+    mount.kill().unwrap();
+    mount.wait().unwrap();
+    let (url, place) = (server.url("/mem"), dir.to_str().unwrap());
+    let said = wharf_fails(1, &["mount", &url, place, "-o", &options]);
+    assert!(said.contains("has ended") && said.contains(&format!("umount {place}")), "{said}");
+    assert!(Command::new("umount").arg(&dir).status().unwrap().success());
+    wharf_ok(&["mount", &url, place, "-o", &options]);
+}

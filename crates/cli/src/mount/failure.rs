@@ -20,6 +20,12 @@ pub enum MountFailure {
         /// Where.
         dir: PathBuf,
     },
+    /// There is a mount without the process that served it.
+    #[error(
+        "{}: the process that served what is mounted there has ended; take it away with `umount {}` (of ordinary users: `fusermount3 -u {}`) and try again",
+        .0.display(), .0.display(), .0.display()
+    )]
+    Orphaned(PathBuf),
     /// The file system could not be mounted.
     #[error(transparent)]
     Mount(#[from] mount::MountError),

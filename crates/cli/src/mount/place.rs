@@ -1,9 +1,11 @@
 //! Where something is to be mounted.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::{fs, io};
+
+use rustix::io::Errno;
 
 use super::MountFailure;
 use crate::failure::Failure;
@@ -19,7 +21,10 @@ const TYPE: &[u8] = b"fuse.wharf";
 /// # Errors
 /// What is in the way.
 pub fn check(dir: &Path, source: &str) -> Result<(), Failure> {
-    let failed = |error| Failure::Local { path: dir.to_owned(), source: error };
+    let failed = |error: io::Error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOTCONN) => MountFailure::Orphaned(dir.to_owned()).into(),
+        _ => Failure::Local { path: dir.to_owned(), source: error },
+    };
     let found = fs::metadata(dir).and_then(|metadata| fs::canonicalize(dir).map(|dir| (metadata, dir)));
     let (metadata, dir) = found.map_err(failed)?;
     if !metadata.is_dir() {
