@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vfs::{Attributes, Device, Entry, FileKind};
+use vfs::{Attributes, Device, Entry, FileKind, Found};
 
 use crate::abi::{self, kind};
 use crate::dispatch::Call;
@@ -69,9 +69,17 @@ impl Call<'_> {
 
     /// `fuse_entry_out`, which makes the kernel know the file.
     pub(crate) fn reply_entry(&mut self, entry: &Entry) {
+        self.reply_found(&Found { entry: *entry, is_current: true });
+    }
+
+    /// The same for a file whose attributes may be old: the kernel asks for them when it wants them.
+    pub(crate) fn reply_found(&mut self, Found { entry, is_current }: &Found) {
         let number = self.session.nodes.tell(entry.handle, &entry.attributes);
         self.output.gives(Undo::Forget(number));
-        let validity = self.session.options.validity;
+        let mut validity = self.session.options.validity;
+        if !is_current {
+            validity.attributes = Duration::ZERO;
+        }
         self.output.u64(number);
         // Numbers are never given twice, so all are of one generation.
         self.output.u64(0);

@@ -15,6 +15,15 @@ pub struct Entry {
     pub attributes: Attributes,
 }
 
+/// A file that a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The file. Its kind and number never change.
+    pub entry: Entry,
+    /// Whether the attributes are those that the file has now.
+    pub is_current: bool,
+}
+
 /// A name in a directory: where something is, or shall be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<'a> {
@@ -243,6 +252,15 @@ pub trait FileSystem: Send + Sync {
     /// # Errors
     /// [`Error::NoEntry`], [`Error::NotDirectory`].
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry>;
+
+    /// The file that `place` names, for one who may not want to know what it is like: a file system that would have to ask somebody else
+    /// for that may tell what it was like before.
+    ///
+    /// # Errors
+    /// As those of [`FileSystem::lookup`].
+    fn find(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
+        self.lookup(cx, place).map(|entry| Found { entry, is_current: true })
+    }
 
     /// The directory above `dir`; the root's is the root itself.
     ///

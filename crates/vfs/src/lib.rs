@@ -31,7 +31,7 @@ pub use context::{Caller, Context};
 pub use directory::{Detail, DirEntry, Listing};
 pub use error::{Error, Result};
 pub use filesystem::{
-    Access, Blocking, CreateMode, EachEntry, Entry, FileSystem, NewNode, Place, Properties, ReadDir, Space,
+    Access, Blocking, CreateMode, EachEntry, Entry, FileSystem, Found, NewNode, Place, Properties, ReadDir, Space,
 };
 pub use handle::Handle;
 pub use lock_file::{FileLock, LockFile, LockOutcome, LockOwner};

@@ -18,9 +18,7 @@ pub(super) fn create(
 ) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let (name, mode) = (place.name.as_bytes(), possible(shared.mount.version(), mode));
-    if matches!(shared.mount.version(), Version::V4(_))
-        && let Some(entry) = create_open(shared, cx, (&dir, name), (mode, set))?
-    {
+    if let Some(entry) = create_open(shared, cx, (&dir, name), (mode, set))? {
         return Ok(entry);
     }
     let made = shared.wait(cx, shared.mount_for(cx).create(&dir.handle, name, mode, set))?;
@@ -36,7 +34,7 @@ fn possible(version: Version, mode: CreateMode) -> CreateMode {
 }
 
 /// Makes a file and keeps it open for whoever opens it next: a file whose mode keeps its owner from writing can be written only
-/// by who made it. `None` when it was there, and may not be opened for everything.
+/// by who made it, and nobody has to ask what it is like. `None` when it was there, and may not be opened for everything.
 fn create_open(
     shared: &Arc<Shared>,
     cx: &Context<'_>,

@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use siphasher::sip::SipHasher13;
 use vfs::{Error, FileKind, Result};
 
-use crate::Handle;
 use crate::cache::Order;
+use crate::{Detail, Handle};
 
 /// The key of the hash: always the same, so that numbers are the same in every process. A server that looks for handles with one
 /// number harms nobody but its own clients.
@@ -58,11 +58,19 @@ struct Node {
     kind: FileKind,
     /// The name that it was met by last.
     name: Option<NameIn>,
-    /// Of a directory: the verifier of the last listing.
-    verifier: [u8; 8],
+    /// Of a directory: the last listing.
+    listing: Listing,
     /// How often it is open.
     pins: usize,
     last_use: u64,
+}
+
+/// What is kept of a listing from one part to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Listing {
+    pub(super) verifier: [u8; 8],
+    /// How it began.
+    pub(super) detail: Detail,
 }
 
 /// All files that are known.
@@ -152,14 +160,14 @@ impl Handles {
         self.lock().names.remove(&(dir.number, name.into()))
     }
 
-    /// The verifier of the last listing of a directory.
-    pub(super) fn verifier(&self, number: Number) -> [u8; 8] {
-        self.lock().nodes.get(&number).map(|node| node.verifier).unwrap_or_default()
+    /// The last listing of a directory.
+    pub(super) fn listing(&self, number: Number) -> Listing {
+        self.lock().nodes.get(&number).map_or(Listing::NONE, |node| node.listing)
     }
 
-    pub(super) fn set_verifier(&self, number: Number, verifier: [u8; 8]) {
+    pub(super) fn set_listing(&self, number: Number, listing: Listing) {
         if let Some(node) = self.lock().nodes.get_mut(&number) {
-            node.verifier = verifier;
+            node.listing = listing;
         }
     }
 
@@ -181,13 +189,17 @@ impl Handles {
     }
 }
 
+impl Listing {
+    const NONE: Listing = Listing { verifier: [0; 8], detail: Detail::Names };
+}
+
 impl Node {
     fn new(entry: &crate::Entry) -> Node {
         Node::unnamed(entry.handle, entry.attributes.kind)
     }
 
     fn unnamed(handle: Handle, kind: FileKind) -> Node {
-        Node { handle, kind, name: None, verifier: [0; 8], pins: 0, last_use: 0 }
+        Node { handle, kind, name: None, listing: Listing::NONE, pins: 0, last_use: 0 }
     }
 }
 

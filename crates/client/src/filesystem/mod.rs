@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::runtime;
 use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, NewNode,
+    Access, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Found, Handle, Listing, NewNode,
     OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
@@ -133,6 +133,10 @@ impl FileSystem for RemoteFs {
 
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
         names::lookup(&self.0, cx, place)
+    }
+
+    fn find(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
+        names::find(&self.0, cx, place)
     }
 
     fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {

@@ -1,13 +1,24 @@
-use vfs::{Context, Entry, Error, FileKind, Handle, OpenFile, Place, Result};
+use vfs::{Context, Entry, Error, FileKind, Found, Handle, OpenFile, Place, Result};
 
 use super::Shared;
-use super::handles::{Handles, NameIn};
+use super::handles::{Handles, Known, NameIn};
+use crate::Rights;
 
 pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
     let found = shared.wait(cx, shared.mount_for(cx).find(&dir.handle, name))?;
     shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))
+}
+
+/// As [`lookup`], but a file that nobody writes here, and that is not a directory, is not asked for only because its attributes are old: who
+/// removes or renames it does not want them. Directories are gone through, which asks for them anyway.
+pub(super) fn find(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
+    let dir = shared.handles.find_dir(&place.dir)?;
+    let name = place.name.as_bytes();
+    let (found, is_current) = shared.wait(cx, shared.mount_for(cx).find_or_remember(&dir.handle, name))?;
+    let entry = shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))?;
+    Ok(Found { entry, is_current })
 }
 
 /// The directory above. The server may have one above the root, which is not looked for.
@@ -17,8 +28,25 @@ pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<
         let attributes = shared.wait(cx, shared.mount_for(cx).attributes(&known.handle))?;
         return Ok(Entry { handle: *dir, attributes });
     }
-    let found = shared.wait(cx, shared.mount_for(cx).lookup_parent(&known.handle))?;
+    let found = match parent_by_name(shared, cx, &known) {
+        Some(found) => found?,
+        None => shared.wait(cx, shared.mount_for(cx).lookup_parent(&known.handle))?,
+    };
     shared.entry(cx, &found, None)
+}
+
+/// The directory in which a directory was met last, if its name is believed to be there still.
+fn parent_by_name(shared: &Shared, cx: &Context<'_>, dir: &Known) -> Option<Result<crate::Entry>> {
+    let NameIn { dir: handle, name } = shared.handles.name(dir.number)?;
+    let mount = shared.mount_for(cx);
+    if mount.known_name(&handle, &name) != Some(dir.handle) {
+        return None;
+    }
+    let found = async {
+        mount.judge(&dir.handle, |rights| rights.contains(Rights::LOOKUP)).await?;
+        mount.attributes(&handle).await.map(|attributes| crate::Entry { handle, attributes })
+    };
+    Some(shared.wait(cx, found))
 }
 
 pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Vec<u8>> {

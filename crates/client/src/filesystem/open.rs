@@ -19,6 +19,11 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
         _ => return Err(Error::WrongKind),
     }
     let mount = shared.mount_for(cx);
+    if let Some(file) = shared.opens.take_new(known.number, mount.principal()) {
+        // The reply that tells of its making is as good as one to its opening, while it is believed.
+        shared.wait(cx, mount.attributes(&known.handle))?;
+        return Ok(file);
+    }
     if let Some(file) = shared.opens.get(known.number, mount.principal(), mode) {
         // What others wrote before they closed it is seen from here on (close-to-open consistency).
         shared.wait(cx, mount.attributes_at_open(&known.handle))?;

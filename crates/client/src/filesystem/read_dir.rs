@@ -3,10 +3,10 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use vfs::{Context, EachEntry, Error, Listing, ReadDir, Result};
+use vfs::{Context, EachEntry, Error, ReadDir, Result};
 
 use super::Shared;
-use super::handles::{Known, NameIn};
+use super::handles::{Known, Listing, NameIn};
 use crate::types::{DirPosition, Page};
 use crate::{Detail, DirEntry, Version};
 
@@ -16,7 +16,12 @@ const MAX_COOKIE: u64 = u64::MAX - 2;
 const MAX_EMPTY_PAGES: u32 = 64;
 
 /// Gives the entries that come after a cookie: those of one reply, or of the first that has any.
-pub(super) fn read_dir(shared: &Shared, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+pub(super) fn read_dir(
+    shared: &Shared,
+    cx: &Context<'_>,
+    list: ReadDir<'_>,
+    each: EachEntry<'_>,
+) -> Result<vfs::Listing> {
     let dir = shared.handles.find_dir(list.dir)?;
     let detail = match list.detail {
         vfs::Detail::Names => Detail::Names,
@@ -27,11 +32,11 @@ pub(super) fn read_dir(shared: &Shared, cx: &Context<'_>, list: ReadDir<'_>, eac
         let page = page(shared, cx, &dir, (after, detail))?;
         let has_entries = !page.entries.is_empty();
         if give(shared, cx, (&dir, &page), each)?.is_break() {
-            return Ok(Listing::Stopped);
+            return Ok(vfs::Listing::Stopped);
         }
         match (page.is_last, has_entries) {
-            (true, _) => return Ok(Listing::Complete),
-            (false, true) => return Ok(Listing::Stopped),
+            (true, _) => return Ok(vfs::Listing::Complete),
+            (false, true) => return Ok(vfs::Listing::Stopped),
             (false, false) => after = page.next.cookie,
         }
     }
@@ -39,13 +44,22 @@ pub(super) fn read_dir(shared: &Shared, cx: &Context<'_>, list: ReadDir<'_>, eac
 }
 
 fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, Detail)) -> Result<Page> {
-    let verifier = if after == 0 { [0; 8] } else { shared.handles.verifier(dir.number) };
+    let begun = match after {
+        0 => Listing { verifier: [0; 8], detail },
+        _ => shared.handles.listing(dir.number),
+    };
+    // The kernel asks for the files themselves at the beginning, and then for names until somebody looks one up. Who removes everything does so
+    // only behind the end, and each LOOKUP is a call of its own.
+    let asked = if detail == Detail::Names && shared.mount.has_readdirplus() { begun.detail } else { detail };
     if shared.mount.version() == Version::V2 && u32::try_from(after).is_err() {
         return Err(Error::BadCookie);
     }
-    let page =
-        shared.wait(cx, shared.mount_for(cx).page(&dir.handle, DirPosition { cookie: after, verifier }, detail))?;
-    shared.handles.set_verifier(dir.number, page.next.verifier);
+    let from = DirPosition { cookie: after, verifier: begun.verifier };
+    let mut page = shared.wait(cx, shared.mount_for(cx).page_asking(&dir.handle, from, (detail, asked)))?;
+    if detail == Detail::Names {
+        page.entries.iter_mut().for_each(|entry| entry.entry = None);
+    }
+    shared.handles.set_listing(dir.number, Listing { verifier: page.next.verifier, ..begun });
     Ok(page)
 }
 

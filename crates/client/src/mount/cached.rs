@@ -57,15 +57,40 @@ impl Mount {
     /// # Errors
     /// [`Status::NoEntry`], and whatever else the server says.
     pub async fn find(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
+        let cached = self.look_for(dir, name).await?;
+        self.follow(Place { dir, name }, cached).await
+    }
+
+    /// As [`Mount::find`], but a file other than a directory may be told of as it was when it was last heard of. Says whether it is still
+    /// believed to be so.
+    pub(crate) async fn find_or_remember(&self, dir: &Handle, name: &[u8]) -> Result<(Entry, bool)> {
+        let cached = self.look_for(dir, name).await?;
+        if let Some(Some(handle)) = cached
+            && self.caches().attributes.get(&handle).is_none()
+            && let Some(attributes) = self.caches().attributes.last(&handle)
+            && attributes.kind != FileKind::Directory
+        {
+            return Ok((Entry { handle, attributes }, false));
+        }
+        self.follow(Place { dir, name }, cached).await.map(|entry| (entry, true))
+    }
+
+    /// What is remembered of a name.
+    async fn look_for(&self, dir: &Handle, name: &[u8]) -> Result<Option<Option<Handle>>> {
         self.judge(dir, |rights| rights.contains(Rights::LOOKUP)).await?;
         if self.caches().names.keeps_nothing() {
             self.0.cache_recorder.names.look(false);
-            return self.lookup(dir, name).await;
+            return Ok(None);
         }
         let version = DirVersion::of(&self.attributes(dir).await?);
-        let place = Place { dir, name };
-        let cached = self.caches().names.look(place, version);
+        let cached = self.caches().names.look(Place { dir, name }, version);
         self.0.cache_recorder.names.look(cached.is_some());
+        Ok(cached)
+    }
+
+    /// The file that a name leads to of which this much is remembered.
+    async fn follow(&self, place: Place<'_>, cached: Option<Option<Handle>>) -> Result<Entry> {
+        let Place { dir, name } = place;
         match cached {
             Some(Some(handle)) => match self.attributes(&handle).await {
                 Ok(attributes) => Ok(Entry { handle, attributes }),
@@ -74,11 +99,17 @@ impl Mount {
                 Err(error) => Err(error.about(name)),
             },
             Some(None) => Err(self.no_entry(name)),
+            None if self.caches().names.keeps_nothing() => self.lookup(dir, name).await,
             None => {
                 let question = Question::Name { dir: *dir, name: name.into() };
                 self.caches().questions.ask(question, self.lookup(dir, name), || self.known_entry(place)).await
             }
         }
+    }
+
+    /// What a name leads to, if that is known of a directory that is believed not to have changed.
+    pub(crate) fn known_name(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
+        self.caches().names.look(Place { dir, name }, self.dir_version(dir)?)?
     }
 
     /// What a name leads to, if that and its attributes are known.

@@ -8,8 +8,8 @@ use crate::cache::Place;
 use crate::directory::Listing;
 use crate::types::{DirPosition, FileChange, Page};
 use crate::{
-    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Version,
-    WriteVerifier, Written, v2, v3, v4,
+    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Status,
+    Version, WriteVerifier, Written, v2, v3, v4,
 };
 
 /// Calls an operation of the mounted version, again while the server asks to try later.
@@ -70,7 +70,12 @@ impl Mount {
     /// What the server says.
     pub async fn getattr(&self, file: &Handle) -> Result<Attributes> {
         let asked = self.ask();
-        let attributes = call!(self, getattr(file))?;
+        let attributes = call!(self, getattr(file)).inspect_err(|error| {
+            // Whoever looks up the name next is not to be sent here again.
+            if error.status() == Some(Status::Stale) {
+                self.outdate(file);
+            }
+        })?;
         self.learn(asked, file, &attributes);
         Ok(attributes)
     }

@@ -10,6 +10,16 @@ use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
 impl Mount {
     /// A part of a directory, from memory while the directory is believed not to have changed, with as much as is asked for.
     pub(crate) async fn page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
+        self.page_asking(dir, from, (detail, detail)).await
+    }
+
+    /// As [`Mount::page`], with another detail to ask the server for what is not in memory.
+    pub(crate) async fn page_asking(
+        &self,
+        dir: &Handle,
+        from: DirPosition,
+        (detail, asked): (Detail, Detail),
+    ) -> Result<Page> {
         self.judge(dir, |rights| rights.contains(Rights::READ)).await?;
         let version = DirVersion::of(&self.attributes(dir).await?);
         let part = Part { dir, version, from, detail };
@@ -22,7 +32,8 @@ impl Mount {
         match known {
             Some(page) => Ok(page),
             None => {
-                let question = Question::Page { dir: *dir, from, detail };
+                let question = Question::Page { dir: *dir, from, detail: asked };
+                let part = Part { detail: asked, ..part };
                 self.caches().questions.ask(question, self.ask_and_keep(part), || self.kept_page(part).map(Ok)).await
             }
         }

@@ -8,8 +8,8 @@ use crate::errno::errno;
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     let place = Place { dir: call.handle()?, name: call.arguments().name()? };
     let identity = call.identity();
-    match call.session.fs.lookup(&call.context(&identity), place) {
-        Ok(entry) => call.reply_entry(&entry),
+    match call.session.fs.find(&call.context(&identity), place) {
+        Ok(found) => call.reply_found(&found),
         // A name that may be remembered as missing is a success without a file.
         Err(Error::NoEntry) if !call.session.options.validity.absences.is_zero() => call.reply_absence(),
         Err(error) => return Err(errno(error)),
