@@ -66,6 +66,8 @@ pub(super) struct Block {
     pub(super) pins: u32,
     /// Nobody looked at it since it was asked for.
     pub(super) is_unseen: bool,
+    /// Somebody used it since its place in the order of use was looked at.
+    pub(super) is_used: bool,
     /// It is not in the file any more; only those who wait for it see it.
     pub(super) is_detached: bool,
 }
@@ -86,6 +88,7 @@ impl Block {
             is_outdated: false,
             pins: 0,
             is_unseen: false,
+            is_used: false,
             is_detached: false,
         }
     }

@@ -4,6 +4,8 @@
 //! - A block is in the map of its file unless it is detached, and then somebody waits for it or for its fill.
 //! - A block is in `order`, and may be dropped at any time, exactly if nothing of it is changed, nobody waits for it, and
 //!   nothing fills it.
+//! - `order` says how long ago a block came into it. Whether it was used since is noted in the block, which a reader has at hand, while its
+//!   neighbours in the order are anywhere in memory; one that was gets a new place when it would be dropped.
 //! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them have changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -22,6 +24,9 @@ use crate::cache::order::Order;
 use crate::file::Io;
 use crate::types::FileVersion;
 use crate::{Error, Handle, WriteVerifier};
+
+/// How many blocks are spared at a time because somebody used them; when all were, the oldest goes all the same.
+const MAX_SPARED: usize = 64;
 
 /// A file of which something is kept, or that is open.
 #[derive(Debug)]
@@ -351,7 +356,7 @@ impl State {
             self.free.push(self.slots.len() as u32 - 1);
         }
         if self.free.is_empty() {
-            let (oldest, ()) = self.order.pop_oldest()?;
+            let oldest = self.pop_oldest()?;
             let block = self.block_ref(oldest);
             let (index, of) = (block.index, block.file);
             self.detach(index, oldest);
@@ -365,9 +370,21 @@ impl State {
         Some(slot)
     }
 
+    /// Takes the block out of the order that nobody used for long.
+    fn pop_oldest(&mut self) -> Option<u32> {
+        for _ in 0..MAX_SPARED {
+            let (oldest, ()) = self.order.pop_oldest()?;
+            if !std::mem::take(&mut self.block(oldest).is_used) {
+                return Some(oldest);
+            }
+            self.order.insert(oldest, ());
+        }
+        self.order.pop_oldest().map(|(oldest, ())| oldest)
+    }
+
     /// Notes that a block was used.
     pub(super) fn touch(&mut self, slot: u32) {
-        self.order.get(&slot);
+        self.block(slot).is_used = true;
     }
 
     /// Nobody may drop the block until it is unpinned.

@@ -569,6 +569,29 @@ fn oldest_blocks_go_first() {
 }
 
 #[test]
+fn block_that_was_used_again_is_spared_and_when_all_were_the_oldest_goes() {
+    let caching = Caching { max_bytes: 8 * BLOCK, ..quiet() };
+    let mut world = World::new(bytes(100 * BLOCK), caching, (4096, 4096));
+    for block in (0..8).rev() {
+        world.read(block * BLOCK, 1);
+    }
+    world.read(7 * BLOCK, 1);
+    world.read(50 * BLOCK, 1);
+    let before = world.reads;
+    world.read(7 * BLOCK, 1);
+    assert_eq!(world.reads, before, "it was the oldest, but used again");
+    world.read(6 * BLOCK, 1);
+    assert_eq!(world.reads, before + 1, "nobody had used it since");
+    for block in [50, 7, 6, 4, 3, 2, 1, 0] {
+        world.read(block * BLOCK, 1);
+    }
+    assert_eq!(world.reads, before + 1);
+    world.read(60 * BLOCK, 1);
+    assert_eq!(world.reads, before + 2);
+    world.state.check();
+}
+
+#[test]
 fn other_version_is_read_anew_and_own_changes_stay() {
     let mut world = World::new(bytes(3 * BLOCK), quiet(), (4096, 4096));
     world.read(0, 3 * BLOCK as usize);
