@@ -111,3 +111,24 @@ async fn whole_files_are_read_and_written_at_once() {
         assert!(matches!(error.reason(), Reason::Path(_) | Reason::Name(_) | Reason::Status(_)), "{error}");
     }
 }
+
+#[tokio::test]
+async fn file_has_one_name_less_when_another_one_of_its_names_is_removed_or_moved_over() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let (mine, others) = (export.mount(version).await, export.mount(version).await);
+        let name = |what: &str| format!("{what}-{version}");
+        let others = others.root_dir();
+        others.open(name("first"), &OpenOptions::write().making(0o644)).await.unwrap().close().await.unwrap();
+        others.hard_link(name("first"), &others, name("second")).await.unwrap();
+        others.hard_link(name("first"), &others, name("third")).await.unwrap();
+        others.symlink("anything", name("other")).await.unwrap();
+        // This mount has not seen the other names, and does not know whose they are.
+        let mine = mine.root_dir();
+        assert_eq!(mine.metadata(name("first")).await.unwrap().links, 3, "{version}");
+        mine.remove_file(name("second")).await.unwrap();
+        assert_eq!(mine.metadata(name("first")).await.unwrap().links, 2, "{version}");
+        mine.rename(name("other"), &mine, name("third")).await.unwrap();
+        assert_eq!(mine.metadata(name("first")).await.unwrap().links, 1, "{version}");
+    }
+}

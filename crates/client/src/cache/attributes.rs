@@ -37,6 +37,8 @@ struct Files {
     known: Order<Handle, Known>,
     /// How often something was learned or outdated, here or in caches that go by this number.
     number: u64,
+    /// The number at which a name of some file was taken away last of which nobody knows whose it was.
+    unlinked: u64,
 }
 
 /// The shortest and the longest time that something is believed.
@@ -89,8 +91,11 @@ impl AttributeCache {
     /// The attributes of a file, as long as they are believed.
     pub(crate) fn get(&self, file: &Handle) -> Option<Attributes> {
         let mut files = self.lock();
-        let now = files.known.get(file)?.now.as_ref()?;
-        (Instant::now() < now.until).then_some(now.attributes)
+        let unlinked = files.unlinked;
+        let known = files.known.get(file)?;
+        let now = known.now.as_ref()?;
+        let is_believed = Instant::now() < now.until && (known.number > unlinked || !has_more_names(&now.attributes));
+        is_believed.then_some(now.attributes)
     }
 
     /// The attributes of a file as they were learned last, for those who know by other means that it has not changed since.
@@ -101,6 +106,9 @@ impl AttributeCache {
     /// Takes in what the reply to a call says of a file, unless something newer is known.
     pub(crate) fn learn(&self, asked: Asked, file: &Handle, attributes: &Attributes) {
         let mut files = self.lock();
+        if asked.number < files.unlinked && has_more_names(attributes) {
+            return self.put(&mut files, file, None);
+        }
         let known = files.known.get(file);
         let order = known.as_ref().map_or(Ordering::Less, |known| known.compare(asked, attributes));
         let before = known.and_then(|known| known.now.as_ref());
@@ -119,6 +127,13 @@ impl AttributeCache {
     /// tell of the time before.
     pub(crate) fn outdate(&self, file: &Handle) {
         self.put(&mut self.lock(), file, None);
+    }
+
+    /// Notes that this client took a name away and does not know which file it led to: any that has further names may have one less.
+    pub(crate) fn outdate_linked(&self) {
+        let mut files = self.lock();
+        files.number += 1;
+        files.unlinked = files.number;
     }
 
     fn put(&self, files: &mut Files, file: &Handle, now: Option<Now>) {
@@ -153,6 +168,11 @@ impl Bounds {
     fn clamp(self, age: Duration) -> Duration {
         age.max(self.min).min(self.max.max(self.min))
     }
+}
+
+/// Whether a file can be found under another name when one is taken away. Directories have one.
+fn has_more_names(attributes: &Attributes) -> bool {
+    attributes.links > 1 && attributes.kind != FileKind::Directory
 }
 
 /// Whether a file has not changed between two replies. Reading it changes its time of access only.

@@ -77,7 +77,9 @@ impl Change<'_, 1> {
 
     /// Takes in that the name is gone.
     pub(super) fn removed(&mut self, change: &DirChange) {
-        self.learn_name(0, change, Some(None));
+        if self.learn_name(0, change, Some(None)).is_none() {
+            self.mount.caches().attributes.outdate_linked();
+        }
     }
 }
 
@@ -87,7 +89,9 @@ impl Change<'_, 2> {
     pub(super) fn renamed(&mut self, [from, to]: &[DirChange; 2]) {
         let is_changed = from.before.zip(from.after).is_some_and(|(before, after)| before != after.change);
         let file = self.learn_name(0, from, is_changed.then_some(None));
-        self.learn_name(1, to, file.filter(|_| is_changed).map(Some));
+        if self.learn_name(1, to, file.filter(|_| is_changed).map(Some)).is_none() {
+            self.mount.caches().attributes.outdate_linked();
+        }
     }
 }
 
@@ -95,8 +99,9 @@ impl<const N: usize> Drop for Change<'_, N> {
     fn drop(&mut self) {
         self.files.iter().flatten().for_each(|file| self.mount.outdate(file));
         for place in self.names.iter().flatten() {
-            if let Some(file) = self.mount.outdate_name(*place) {
-                self.mount.outdate(&file);
+            match self.mount.outdate_name(*place) {
+                Some(file) => self.mount.outdate(&file),
+                None => self.mount.caches().attributes.outdate_linked(),
             }
         }
     }

@@ -12,7 +12,9 @@ use crate::world::{GRACE, Troubles, World};
 pub fn troubles(version: Version) -> Troubles {
     let longest_absence = if has_sessions(version) { 90 } else { 15 };
     let steady_until = if version == Version::V4_0 { GRACE } else { Duration::ZERO };
-    Troubles { steady_until, cut: 15, swallowed: 5, doubled: 10, late: 10, restart: 4, partition: 3, longest_absence }
+    let usual =
+        Troubles { cut: 15, swallowed: 5, doubled: 10, late: 10, restart: 4, partition: 3, ..Troubles::default() };
+    Troubles { steady_until, longest_absence, ..usual }
 }
 
 fn has_sessions(version: Version) -> bool {
@@ -23,7 +25,7 @@ fn has_sessions(version: Version) -> bool {
 pub fn options(version: Version, seed: u64, world: &Arc<World>) -> Options {
     Options {
         version,
-        tunnel: Some(world.tunnel()),
+        tunnel: Some(world.tunnel(0)),
         is_hard: true,
         timeout: Some(Duration::from_secs(5)),
         connections: 1 + (seed % 2) as usize,

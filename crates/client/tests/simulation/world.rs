@@ -48,6 +48,10 @@ pub struct Troubles {
     pub steady_until: Duration,
     /// The longest time without a server, in seconds.
     pub longest_absence: u64,
+    /// That one client is kept from the server while the others go on.
+    pub isolation: u64,
+    /// For how long that is at most, in seconds.
+    pub longest_isolation: u64,
 }
 
 pub struct World {
@@ -65,11 +69,20 @@ struct Inner {
     troubles: Option<Troubles>,
     /// Before this nobody can connect.
     absent_until: Instant,
-    streams: HashMap<u64, (AbortHandle, ToClient)>,
+    streams: HashMap<u64, Stream>,
+    /// Before this such a client cannot connect.
+    isolated_until: HashMap<u64, Instant>,
     next_stream: u64,
     records: Records,
     replies: Arc<Replies>,
     pub lost_writes: usize,
+}
+
+/// A stream that is there.
+struct Stream {
+    client: u64,
+    task: AbortHandle,
+    to: ToClient,
 }
 
 /// What happens to one message.
@@ -86,6 +99,7 @@ enum ReplyFate {
     NeverLeaves,
     CutAfter(usize),
     PartsBothFor(Duration),
+    IsolatesFor(Duration),
 }
 
 impl World {
@@ -102,6 +116,7 @@ impl World {
             troubles: Some(troubles),
             absent_until: began,
             streams: HashMap::new(),
+            isolated_until: HashMap::new(),
             next_stream: 1,
             records,
             replies,
@@ -110,14 +125,15 @@ impl World {
         Arc::new(World { files, inner: Mutex::new(inner) })
     }
 
-    /// The way to the server.
-    pub fn tunnel(self: &Arc<World>) -> Tunnel {
+    /// The way of a client to the server.
+    pub fn tunnel(self: &Arc<World>, client: u64) -> Tunnel {
         let world = Arc::clone(self);
-        Tunnel::new(move |_| std::future::ready(world.open()))
+        Tunnel::new(move |_| std::future::ready(world.open(client)))
     }
 
-    fn open(self: &Arc<World>) -> io::Result<DuplexStream> {
-        if !self.is_present() {
+    fn open(self: &Arc<World>, client: u64) -> io::Result<DuplexStream> {
+        let is_isolated = self.lock().isolated_until.get(&client).is_some_and(|until| Instant::now() < *until);
+        if is_isolated || !self.is_present() {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
         let (here, there) = tokio::io::duplex(STREAM_BYTES);
@@ -127,13 +143,15 @@ impl World {
         let number = inner.next_stream;
         inner.next_stream += 1;
         let task = tokio::spawn(serve(Arc::clone(self), number, from, Arc::clone(&to)));
-        inner.streams.insert(number, (task.abort_handle(), to));
+        inner.streams.insert(number, Stream { client, task: task.abort_handle(), to });
         Ok(here)
     }
 
     /// Lets nothing go wrong any more.
     pub fn calm(&self) {
-        self.lock().troubles = None;
+        let mut inner = self.lock();
+        inner.troubles = None;
+        inner.isolated_until.clear();
     }
 
     /// How often the server was started.
@@ -170,7 +188,7 @@ impl World {
 
     fn cut(&self, stream: u64) {
         let gone = self.lock().streams.remove(&stream);
-        if let Some((task, _)) = gone {
+        if let Some(Stream { task, .. }) = gone {
             task.abort();
             self.server().disconnected(&peer(stream), self.now());
         }
@@ -180,6 +198,17 @@ impl World {
     pub fn part(&self, absence: Duration) {
         self.lock().absent_until = Instant::now() + absence;
         let streams: Vec<u64> = self.lock().streams.keys().copied().collect();
+        streams.into_iter().for_each(|stream| self.cut(stream));
+    }
+
+    /// Ends all streams of the client of this one, who cannot connect for `absence`.
+    fn isolate(&self, stream: u64, absence: Duration) {
+        let streams: Vec<u64> = {
+            let inner = &mut *self.lock();
+            let Some(client) = inner.streams.get(&stream).map(|stream| stream.client) else { return };
+            inner.isolated_until.insert(client, Instant::now() + absence);
+            inner.streams.iter().filter(|(_, stream)| stream.client == client).map(|(number, _)| *number).collect()
+        };
         streams.into_iter().for_each(|stream| self.cut(stream));
     }
 
@@ -231,6 +260,8 @@ impl World {
             fate.reply = ReplyFate::NeverLeaves;
         } else if random.chance(troubles.partition) {
             fate.reply = ReplyFate::PartsBothFor(Duration::from_secs(random.below(troubles.longest_absence)));
+        } else if troubles.isolation > 0 && random.chance(troubles.isolation) {
+            fate.reply = ReplyFate::IsolatesFor(Duration::from_secs(random.below(troubles.longest_isolation)));
         }
         fate
     }
@@ -259,6 +290,7 @@ impl World {
                 self.cut(stream);
             }
             ReplyFate::PartsBothFor(absence) => self.part(absence),
+            ReplyFate::IsolatesFor(absence) => self.isolate(stream, absence),
         }
         self.send_calls(&self.server()).await;
     }
@@ -282,7 +314,7 @@ impl World {
     async fn send_calls(&self, server: &Server) {
         while let Some(call) = server.next_transmit(self.now()) {
             let Destination::Connection(number) = call.destination else { continue };
-            let to = self.lock().streams.get(&number).map(|(_, to)| Arc::clone(to));
+            let to = self.lock().streams.get(&number).map(|stream| Arc::clone(&stream.to));
             if let Some(to) = to {
                 send(&to, &record(&call.message), true).await;
             }
