@@ -1,0 +1,102 @@
+//! Clients and a server together: several count in one file under locks, over streams on which everything goes wrong, while the server restarts
+//! and lets locks be reclaimed. Nobody is told that he has a lock while somebody else was told so and has not given it up, nobody counts what
+//! somebody else counted, and at the end the server has no locks.
+//!
+//! `WHARF_SEED` names the only seed to run, and `WHARF_SEEDS` how many are run; what fails says its seed.
+
+#![allow(clippy::unwrap_used, reason = "what fails here is a failed test")]
+
+mod beliefs;
+mod clerk;
+#[path = "../simulation/mounting.rs"]
+mod mounting;
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "../remote/random.rs"]
+mod random;
+#[path = "../simulation/seeds.rs"]
+mod seeds;
+#[path = "../simulation/store.rs"]
+mod store;
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "../simulation/world.rs"]
+mod world;
+
+use std::sync::Arc;
+
+use client::{LockKind, Options, Version};
+
+use beliefs::Beliefs;
+use clerk::{COUNTERS, Clerk};
+use world::{GRACE, Troubles, World};
+
+const SEEDS: u64 = 2;
+const MOUNTS: u64 = 3;
+/// Two of them share a mount.
+const CLERKS: u64 = 4;
+const TURNS: u32 = 80;
+
+async fn simulate(version: Version, seed: u64) {
+    let usual = Troubles { longest_absence: 15, ..mounting::troubles(version) };
+    // The lock manager waits for all of its grace period, too.
+    let usual = if version <= Version::V3 { Troubles { steady_until: GRACE, ..usual } } else { usual };
+    let troubles = Troubles { isolation: 5, longest_isolation: 15, ..usual };
+    let world = World::new(seed, troubles);
+    let ticking = tokio::spawn(Arc::clone(&world).tick());
+    let url = "nfs://192.0.2.1:2049/files".parse().unwrap();
+    let (mut mounts, beliefs) = (Vec::new(), Arc::new(Beliefs::default()));
+    for client in 0..MOUNTS {
+        let options = Options { tunnel: Some(world.tunnel(client)), ..mounting::options(version, seed, &world) };
+        mounts.push(mounting::mount(&url, &options).await);
+    }
+    let mut running = Vec::new();
+    for number in 0..CLERKS {
+        let mount = &mounts[(number % MOUNTS) as usize];
+        let mut clerk = Clerk::new(mount, (number, seed), &beliefs);
+        running.push(tokio::spawn(async move { clerk.run(TURNS).await }));
+    }
+    for task in running {
+        task.await.unwrap();
+    }
+    world.calm();
+    let file = clerk::open(&mounts[0]).await;
+    // Whoever may have everything alone finds no lock of anybody's.
+    file.try_lock(LockKind::Exclusive, 0, u64::MAX).await.unwrap();
+    for counter in 0..COUNTERS {
+        let mut bytes = [0; 8];
+        file.read_into(8 * counter, &mut bytes).await.unwrap();
+        let (found, (highest, count)) = (u64::from_be_bytes(bytes), beliefs.counted(counter));
+        assert_eq!((found, found), (highest, count), "what is in counter {counter}, and what was counted");
+    }
+    file.close().await.unwrap();
+    println!("{version}: {} starts", world.boot());
+    ticking.abort();
+}
+
+fn run(version: Version) {
+    seeds::run_each(SEEDS, async |seed| simulate(version, seed).await);
+}
+
+#[test]
+fn locks_keep_others_away_over_nfsv2() {
+    run(Version::V2);
+}
+
+#[test]
+fn locks_keep_others_away_over_nfsv3() {
+    run(Version::V3);
+}
+
+#[test]
+fn locks_keep_others_away_over_nfsv4_0() {
+    run(Version::V4_0);
+}
+
+#[test]
+fn locks_keep_others_away_over_nfsv4_1() {
+    run(Version::V4_1);
+}
+
+#[test]
+fn locks_keep_others_away_over_nfsv4_2() {
+    run(Version::V4_2);
+}
