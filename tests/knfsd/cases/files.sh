@@ -1,4 +1,5 @@
 # Files go to the server and back, through every library call that the commands make.
+. "$NOT"
 head -c 3000000 /dev/urandom >data
 "$WHARF" cp $FLAGS data "$URL/data"
 "$WHARF" cat $FLAGS "$URL/data" | cmp - data
@@ -16,5 +17,5 @@ in_guest 'cksum <new/moved' | cmp - there
 "$WHARF" ln $FLAGS "$URL/new/moved" "$URL/again"
 [ "$(in_guest 'stat -c %h again')" = 2 ]
 "$WHARF" rm $FLAGS "$URL/again"
-! "$WHARF" cat $FLAGS "$URL/again" 2>error
+not "$WHARF" cat $FLAGS "$URL/again" 2>error
 grep -qi "no such file" error

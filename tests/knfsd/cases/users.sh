@@ -1,11 +1,10 @@
 # Users of root's mount are themselves at the server, with their groups; what the server refuses one of them, memory does not show either.
+. "$NOT"
 command -v setpriv >/dev/null || { echo "there is no setpriv"; exit 77; }
 "$WHARF" mount "$URL" "$MNT" -o "vers=$VERSION"
 cd "$MNT"
 trap 'cd /; umount "$MNT"' EXIT
 chmod 1777 .
-# A check that fails when its command succeeds, which `!` does not under `set -e`.
-not() { if "$@" 2>/dev/null; then echo "should fail: $*"; exit 1; fi; }
 as() { id=$1 groups=$2; shift 2; setpriv --reuid "$id" --regid "$id" --groups "$groups" "$@"; }
 as 1000 50 sh -euc 'umask 022; mkdir hers; echo hers >hers/file; chmod 600 hers/file; chmod 700 hers'
 test "$(stat -c %u:%g hers hers/file | tr '\n' ' ')" = "1000:1000 1000:1000 "

@@ -1,4 +1,5 @@
 # With bg a mount whose server is away, or whose directory is not there yet, is left to a process that goes on trying; the system's log is told.
+. "$NOT"
 restart() { touch "$WORK/start"; while [ -e "$WORK/start" ]; do sleep 0.1; done; }
 wait_for() { for _ in $(seq 300); do "$@" && return; sleep 0.1; done; return 1; }
 # A system's log of our own, in a /dev of our own.
@@ -31,7 +32,7 @@ status=0
 "$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "vers=$VERSION,mountport=$PORT" 2>/tmp/said || status=$?
 test $status = 1
 "$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "$options"
-! mountpoint -q "$OTHER"
+not mountpoint -q "$OTHER"
 restart
 wait_for mountpoint -q "$OTHER"
 umount "$OTHER"
@@ -47,7 +48,7 @@ mountpoint -q "$OTHER"
 umount "$OTHER"
 
 # What the server refuses it would refuse again.
-! "$WHARF_PROGRAM" mount "${SOURCE%/export}/none" "$OTHER" -o "$options" 2>/tmp/refused
+not "$WHARF_PROGRAM" mount "${SOURCE%/export}/none" "$OTHER" -o "$options" 2>/tmp/refused
 cat /tmp/said /tmp/refused /tmp/syslog
 grep -q 'mounted .* on /tmp/later with NFSv' /tmp/syslog
 grep -q 'trying again' /tmp/syslog

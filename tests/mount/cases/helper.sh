@@ -1,13 +1,14 @@
 # mount(8) finds the program under the name of a helper, and so do lines of fstab; unmounting leaves no process.
+. "$NOT"
 cp "$WHARF_PROGRAM" /tmp/wharf
 ln -s /tmp/wharf /tmp/mount.wharf
 options="vers=$VERSION,mountport=$PORT,_netdev,x-test"
 /tmp/mount.wharf "$SOURCE" "$OTHER" -fs -o "$options,colour"
-! mountpoint -q "$OTHER"
+not mountpoint -q "$OTHER"
 /tmp/mount.wharf "$SOURCE" "$OTHER" -n -t fuse.wharf -o "$options"
 test "$(findmnt -no FSTYPE "$OTHER")" = fuse.wharf
 # A second mount of the same would hide the first.
-! "$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "$options" 2>/tmp/said
+not "$WHARF_PROGRAM" mount "$SOURCE" "$OTHER" -o "$options" 2>/tmp/said
 grep -q 'is mounted on .* already' /tmp/said
 umount "$OTHER"
 
@@ -25,9 +26,6 @@ umount "$OTHER"
 mount -t wharf "127.0.0.1:/${SOURCE#nfs://*/}" "$OTHER" -o "port=$PORT,$options"
 mountpoint -q "$OTHER"
 umount "$OTHER"
-
-# A check that fails when its command succeeds, which `!` does not under `set -e`.
-not() { if "$@" 2>/dev/null; then echo "should fail: $*"; exit 1; fi; }
 
 # Of a line with `noauto` nothing comes by itself.
 line="127.0.0.1:/${SOURCE#nfs://*/} $OTHER wharf port=$PORT,$options"

@@ -1,4 +1,5 @@
 # What cannot be mounted is told with what is in the way, and nothing is left of it.
+. "$NOT"
 refused() {
   expected=$1
   shift
@@ -19,4 +20,4 @@ refused '127.0.0.1' nfs://127.0.0.1:1/x /tmp/here -o "vers=$VERSION,port=1,mount
 refused 'no.host.invalid' nfs://no.host.invalid/x /tmp/here -o "vers=$VERSION"
 refused "there is no option 'colour'" "$SOURCE" /tmp/here -o colour
 refused 'Wharf has no Kerberos' "$SOURCE" /tmp/here -o sec=krb5
-! mountpoint -q /tmp/here
+not mountpoint -q /tmp/here
