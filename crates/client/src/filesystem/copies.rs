@@ -7,17 +7,42 @@ use crate::{Copied, File, Result, Status};
 /// How often a range is copied anew because the server lost it before it was safe.
 const MAX_RESENDS: u32 = 4;
 
-/// Lets the server copy a range, or as much of it as it likes, and says how much; nothing is copied where the source has ended. `None`
-/// when the server lost the copy again and again.
-pub(super) async fn copy(source: &File, to: &File, range: CopyRange) -> Result<Option<u64>> {
+/// What came of a copy.
+pub(super) enum Outcome {
+    /// How many bytes of the range were copied; 0 only where the source has ended.
+    Copied(u64),
+    /// The server takes the range, and copies nothing of it.
+    Declined,
+    /// The server lost what it copied again and again.
+    Lost,
+}
+
+/// Lets the server copy a range, or as much of it as it likes.
+pub(super) async fn copy(source: &File, to: &File, range: CopyRange) -> Result<Outcome> {
     for _ in 0..=MAX_RESENDS {
-        let Some(copied) = copy_within(source, to, range).await? else { return Ok(Some(0)) };
+        let Some(copied) = copy_within(source, to, range).await? else { return Ok(Outcome::Copied(0)) };
+        if copied.count == 0 {
+            return without_a_byte(source, range).await;
+        }
         // Another verifier is that of a server that was restarted in between (RFC 7862 §4.1.2 and RFC 8881 §18.3.3).
         if copied.stability != Stability::Unstable || to.commit(0, 0).await? == copied.verifier {
-            return Ok(Some(copied.count));
+            return Ok(Outcome::Copied(copied.count));
         }
     }
-    Ok(None)
+    Ok(Outcome::Lost)
+}
+
+/// What it means that nothing was copied. A server may copy less than it was asked for (RFC 7862 §15.2.3), and that is no end of the
+/// source yet.
+async fn without_a_byte(source: &File, range: CopyRange) -> Result<Outcome> {
+    Ok(match bytes_behind(source, range.from_bytes).await? {
+        0 => Outcome::Copied(0),
+        _ => Outcome::Declined,
+    })
+}
+
+async fn bytes_behind(source: &File, offset: u64) -> Result<u64> {
+    Ok(source.getattr().await?.size_bytes.saturating_sub(offset))
 }
 
 /// Copies what of the range is before the source's end. A server must refuse a range that reaches beyond it (RFC 7862 §15.2.3), and
@@ -28,8 +53,7 @@ async fn copy_within(source: &File, to: &File, range: CopyRange) -> Result<Optio
     if refused.status() != Some(Status::Invalid) {
         return Err(refused);
     }
-    let available = source.getattr().await?.size_bytes.saturating_sub(range.from_bytes);
-    match available {
+    match bytes_behind(source, range.from_bytes).await? {
         0 => Ok(None),
         available if available >= range.length_bytes => Err(refused),
         available => to.copy_from(source, range.from_bytes, range.to_bytes, available).await.map(Some),

@@ -155,8 +155,14 @@ impl OpenFile for RemoteFile {
             return Ok(0);
         }
         let (file, source) = (self.file()?, from.file()?);
-        let copied = self.shared.wait(cx, copies::copy(source, file, range))?;
-        copied.ok_or_else(|| Error::Io(io::Error::other("the server lost what it copied, again and again")))
+        match self.shared.wait(cx, copies::copy(source, file, range))? {
+            copies::Outcome::Copied(count) => Ok(count),
+            // The caller reads and writes instead.
+            copies::Outcome::Declined => Err(Error::NotSupported),
+            copies::Outcome::Lost => {
+                Err(Error::Io(io::Error::other("the server lost what it copied, again and again")))
+            }
+        }
     }
 
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
