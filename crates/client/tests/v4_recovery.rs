@@ -121,6 +121,20 @@ async fn locks_that_ran_out_with_the_lease_are_told_and_opens_are_had_back() {
     }
 }
 
+#[tokio::test]
+async fn open_of_nfs40_after_the_lease_ran_out_makes_the_client_known_again() {
+    let is_over = AtomicBool::new(true);
+    let (address, fake) = fake4::start(move |operation, _| match operation {
+        ArgOp::Open(_) if is_over.swap(false, Ordering::Relaxed) => Some(ResOp::Open(Res::Fail(Wire::Expired))),
+        _ => None,
+    })
+    .await;
+    let options = Options { version: Version::V4_0, ..fake4::options() };
+    let mount = Mount::connect(&format!("nfs://{address}/").parse().unwrap(), &options).await.unwrap();
+    mount.open(&mount.root().handle, b"file", &OpenOptions::both()).await.unwrap();
+    assert_eq!((fake.count("Setclientid"), fake.count("Open")), (2, 2));
+}
+
 /// What a fake server says of one SEQUENCE, the `number`th from now on, and later of other operations.
 fn failing_sequence(number: usize, status: Wire) -> impl Fn(&ArgOp<'_>) -> Option<ResOp<'static>> {
     let count = AtomicUsize::new(0);

@@ -102,8 +102,8 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
                 return Ok(Opened { file, entry, dir_change });
             }
             Err(error) if patience.allows(&error) => patience.wait().await,
-            // The server restarted behind the OPEN, and knows nothing of it when it is confirmed.
-            Err(error) if is_restart(&error) && repairs < MAX_REPAIRS => {
+            // The server restarted behind the OPEN, and knows nothing of it when it is confirmed, or the lease ran out.
+            Err(error) if is_forgotten(&error) && repairs < MAX_REPAIRS => {
                 repairs += 1;
                 client.renew_session(&session).await?;
             }
@@ -121,8 +121,9 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
     }
 }
 
-fn is_restart(error: &Error) -> bool {
-    matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid))
+/// Whether the client has to make itself known again (RFC 7530 §9.6.2, §9.6.3).
+fn is_forgotten(error: &Error) -> bool {
+    matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid | Status::Expired))
 }
 
 async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Result<(Stateid, Entry, DirChange)> {
