@@ -1,10 +1,10 @@
 //! Replies to calls that must not happen twice, kept so that a call that is sent again gets the first one's reply
 //! (RFC 1813 §4.5, "duplicate request cache").
 //!
-//! A call is known by its sender's address, its xid and all of its bytes. The port does not count: a client that lost its
-//! connection sends the call again over another one. Each kept reply is small, since only those to calls that change names and
-//! attributes are kept, and to WRITEs in datagrams: a copy of one may come so late that other bytes were written in its place
-//! since, which it must not go over.
+//! A call is known by its sender's address, its xid and all of its bytes, or the first ones where they bear data. The port does
+//! not count: a client that lost its connection sends the call again over another one. Each kept reply is small, since only those
+//! to calls that change names and attributes are kept, and to WRITEs in datagrams: a copy of one may come so late that other bytes
+//! were written in its place since, which it must not go over.
 //!
 //! A server that is killed forgets what it has in memory, and a client whose reply was lost with it sends its call again. So
 //! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there. A call that
@@ -29,12 +29,16 @@ const SHARDS: usize = 16;
 /// The largest reply that is kept, in bytes; the largest that these calls make is far below it.
 pub(crate) const MAX_REPLY_BYTES: usize = 1024;
 
+/// How much of a message with data tells it from others, in bytes: the head, the arguments and the beginning of the data. To look at all
+/// of the data would take longer than to write them.
+const MAX_WRITE_KEY_BYTES: usize = 1024;
+
 /// What tells one call from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReplayKey {
     sender: IpAddr,
     xid: u32,
-    /// Two independent hashes of the message, so that different calls meet with a chance of 2⁻¹²⁸ only.
+    /// Two independent hashes of what is looked at of the message, so that different calls meet with a chance of 2⁻¹²⁸ only.
     message: [u64; 2],
 }
 
@@ -104,6 +108,8 @@ pub(crate) struct ReplayCache {
     shards: Box<[Mutex<Shard>]>,
     /// Keys of two hashes, the same after a restart.
     keys: [HandleKey; 2],
+    /// How much of a message is looked at.
+    key_bytes: usize,
     log: Option<Arc<dyn ReplyLog>>,
     /// Calls that a process before this one began and did not answer.
     unanswered: HashSet<ReplayKey>,
@@ -146,11 +152,17 @@ impl ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
+            key_bytes: usize::MAX,
             log: None,
             unanswered: HashSet::new(),
             entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
+    }
+
+    /// Makes it one for calls that bear data.
+    pub(crate) fn of_writes(self) -> ReplayCache {
+        ReplayCache { key_bytes: MAX_WRITE_KEY_BYTES, ..self }
     }
 
     /// Takes up the replies that `records` hold, and keeps further ones in `log`. Returns how many records were none.
@@ -171,7 +183,8 @@ impl ReplayCache {
     }
 
     pub(crate) fn key(&self, sender: IpAddr, xid: u32, message: &[u8]) -> ReplayKey {
-        let message = [self.keys[0].checksum(message), self.keys[1].checksum(message)];
+        let looked_at = &message[..message.len().min(self.key_bytes)];
+        let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at)];
         ReplayKey { sender: sender.to_canonical(), xid, message }
     }
 
@@ -290,6 +303,17 @@ mod tests {
         let sender = "192.0.2.1".parse().unwrap();
         assert_ne!(cache.key(sender, 1, b"remove a"), cache.key(sender, 1, b"remove b"));
         assert_ne!(cache.key(sender, 1, b"remove a"), cache.key("192.0.2.2".parse().unwrap(), 1, b"remove a"));
+    }
+
+    #[test]
+    fn of_a_write_the_beginning_of_the_data_is_looked_at_and_no_more() {
+        let (cache, sender) = (cache().of_writes(), "192.0.2.1".parse().unwrap());
+        let mut message = [0; 8192];
+        let key = cache.key(sender, 1, &message);
+        message[MAX_WRITE_KEY_BYTES] = 1;
+        assert_eq!(cache.key(sender, 1, &message), key);
+        message[MAX_WRITE_KEY_BYTES - 1] = 1;
+        assert_ne!(cache.key(sender, 1, &message), key);
     }
 
     #[test]

@@ -156,7 +156,8 @@ impl Server {
         Ok(Server {
             exports,
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
-            replay_of_writes: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
+            replay_of_writes: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key)
+                .of_writes(),
             files: OpenFiles::new(settings.workers, settings.open_files_per_worker, settings.open_file_idle),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),
