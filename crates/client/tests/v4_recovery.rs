@@ -175,6 +175,42 @@ async fn session_that_is_lost_is_replaced_and_nothing_is_reclaimed_from_a_server
     }
 }
 
+#[tokio::test]
+async fn session_that_is_lost_while_a_file_is_opened_anew_is_replaced() {
+    let (is_forgotten, is_lost) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (address, fake) = fake4::start(move |operation, _| match operation {
+        ArgOp::Read(_) | ArgOp::ReadPlus(_) if !is_forgotten.swap(true, Ordering::Relaxed) => {
+            Some(ResOp::Read(Res::Fail(Wire::BadStateid)))
+        }
+        // The first request after the stateid was refused is the OPEN.
+        ArgOp::Sequence(_) if is_forgotten.load(Ordering::Relaxed) && !is_lost.swap(true, Ordering::Relaxed) => {
+            Some(ResOp::Sequence(Res::Fail(Wire::BadSession)))
+        }
+        _ => None,
+    })
+    .await;
+    let (_mount, file) = opened(address).await;
+    read(&file).await;
+    assert_eq!((fake.count("CreateSession"), fake.count("ExchangeId"), fake.count("Open")), (2, 1, 2));
+}
+
+#[tokio::test]
+async fn server_that_restarts_while_a_client_connects_is_connected_to() {
+    for status in [Wire::BadSession, Wire::DeadSession] {
+        let fail = failing_sequence(0, status);
+        let sessions = AtomicUsize::new(0);
+        let (address, fake) = fake4::start(move |operation, _| match operation {
+            ArgOp::CreateSession(_) if sessions.fetch_add(1, Ordering::Relaxed) == 1 => {
+                Some(ResOp::CreateSession(Res::Fail(Wire::StaleClientid)))
+            }
+            _ => fail(operation),
+        })
+        .await;
+        let _opened = opened(address).await;
+        assert_eq!((fake.count("ExchangeId"), fake.count("Open")), (2, 1), "{status:?}");
+    }
+}
+
 /// A server that forgets its client once: what `special` says of the OPENs that reclaim goes first.
 async fn forgetful(
     special: impl Fn(&ArgOp<'_>) -> Option<ResOp<'static>> + Send + Sync + 'static,

@@ -21,6 +21,9 @@ use super::test_stateid::test_stateid;
 use super::{attributes, putfh};
 use crate::{Error, Handle, Reason, Result};
 
+/// How many sessions may be lost while one file is had back.
+const MAX_LOSSES: u32 = 20;
+
 /// What somebody does with an open file, and what others may not do meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -165,6 +168,20 @@ impl OpenFile {
         if !self.client.minor_version().has_sessions() {
             return self.repair_v4_0(era, error).await;
         }
+        let mut losses = 0;
+        loop {
+            let session = self.client.session();
+            match self.repair_once(era).await {
+                Err(lost) if is_session_lost(&lost) && losses < MAX_LOSSES => losses += 1,
+                other => return other,
+            }
+            // Whoever made the call can do nothing about a session.
+            self.client.renew_session(&session).await?;
+        }
+    }
+
+    /// Gets the state of `era` anew in the session that there is, which may be lost meanwhile.
+    async fn repair_once(&self, era: u32) -> Result<()> {
         let mut recovery = self.client.0.recovery.lock().await;
         if self.era() != era {
             return Ok(());
@@ -251,9 +268,19 @@ impl OpenFile {
 
     /// Makes sure that the server knows the open, which locks belong to.
     pub(super) async fn open_at_server(&self) -> Result<()> {
-        if !self.held().is_delegated {
-            return Ok(());
+        let mut losses = 0;
+        while self.held().is_delegated {
+            let session = self.client.session();
+            match self.claim_now().await {
+                Err(lost) if is_session_lost(&lost) && losses < MAX_LOSSES => losses += 1,
+                other => return other,
+            }
+            self.client.renew_session(&session).await?;
         }
+        Ok(())
+    }
+
+    async fn claim_now(&self) -> Result<()> {
         let _recovery = self.client.0.recovery.lock().await;
         let delegation = self.held().stateid;
         self.claim(&self.client.session(), delegation).await

@@ -108,12 +108,7 @@ impl Client {
             for (number, connection) in self.0.connections.iter().enumerate() {
                 tokio::spawn(callback::serve(connection.back_calls(), number, Arc::downgrade(&self.0)));
             }
-            let session = self.session();
-            for connection in self.0.connections.iter().skip(1) {
-                self.check_server(connection, &session).await?;
-                self.bind(connection, &session).await?;
-            }
-            self.reclaim_complete(&session).await?;
+            self.begin_session().await?;
         }
         let (since, lease) = (self.session().since, self.lease().await?);
         self.0.delegations.renewed(since, lease);
@@ -121,6 +116,27 @@ impl Client {
         let _ = self.0.lease.set(lease);
         tokio::spawn(renewal::renew(Arc::downgrade(&self.0), lease));
         Ok(())
+    }
+
+    /// Begins to use the first session, or another one when the server loses it at once, as in a restart.
+    async fn begin_session(&self) -> Result<()> {
+        let mut losses = 0;
+        loop {
+            let session = self.session();
+            match self.introduce(&session).await {
+                Err(lost) if is_session_lost(&lost) && losses < MAX_TRIES => losses += 1,
+                other => return other,
+            }
+            self.renew_session(&session).await?;
+        }
+    }
+
+    async fn introduce(&self, session: &Arc<Session>) -> Result<()> {
+        for connection in self.0.connections.iter().skip(1) {
+            self.check_server(connection, session).await?;
+            self.bind(connection, session).await?;
+        }
+        self.reclaim_complete(session).await
     }
 
     /// Ends the session and lets the server forget the client. What is still open is closed by that.
