@@ -2,6 +2,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use proto::nfs4;
 
@@ -118,6 +119,17 @@ pub enum Reason {
         offset: u64,
         /// How long it is, in bytes; all ones for everything from there on.
         length: u64,
+    },
+    /// The server says that a copy goes on, and it does not (RFC 7862 §15.9.3).
+    #[error(
+        "the server says that it still copies, and came no further than byte {copied} within {waited:.0?}; check the server, or wait \
+         for ever with hard in the URL"
+    )]
+    CopyStalled {
+        /// How much is copied, in bytes.
+        copied: u64,
+        /// How long nothing more was.
+        waited: Duration,
     },
     /// The path cannot be followed.
     #[error("{0}")]

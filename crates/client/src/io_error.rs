@@ -38,6 +38,7 @@ fn kind(reason: &Reason) -> ErrorKind {
         Reason::StateLost | Reason::Moved { .. } => ErrorKind::StaleNetworkFileHandle,
         Reason::Locked { .. } => ErrorKind::WouldBlock,
         Reason::Name(_) => ErrorKind::InvalidFilename,
+        Reason::CopyStalled { .. } => ErrorKind::TimedOut,
         Reason::Path(_) | Reason::TooLarge { .. } | Reason::Url(_) => ErrorKind::InvalidInput,
     }
 }

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use proto::nfs4::{CbOffloadArgs, OffloadOutcome, Stateid, Status};
+use proto::nfs4::{CbOffloadArgs, OffloadOutcome, OffloadStatusOk, Stateid, Status};
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 use vfs::Stability;
 
 use super::client::Client;
 use super::offload_cancel::offload_cancel;
 use super::offload_status::offload_status;
-use crate::{Copied, Handle, Lie, Reason, Result, WriteVerifier};
+use crate::{Copied, Handle, Lie, Reason, Result, Status as Neutral, WriteVerifier};
 
 /// How long a server that copies is left alone before it is asked how far it is: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -123,9 +124,10 @@ impl Offload {
     /// Waits for its end, and tells how far it is whenever the server says so.
     pub(crate) async fn end(mut self, progress: impl FnMut(u64)) -> Result<Copied> {
         let result = self.wait(progress).await;
-        // A copy that the server knows no more, or that failed, has nothing to be cancelled.
-        self.is_over = true;
-        self.client.0.offloads.forget(&self.began.stateid);
+        if !may_go_on(&result) {
+            self.is_over = true;
+            self.client.0.offloads.forget(&self.began.stateid);
+        }
         let copied = result?;
         if self.asked > 0 && copied.count > self.asked {
             let lie = Lie::TooMuchCopied { asked: self.asked, said: copied.count };
@@ -135,27 +137,41 @@ impl Offload {
     }
 
     async fn wait(&self, mut progress: impl FnMut(u64)) -> Result<Copied> {
-        let offloads = &self.client.0.offloads;
-        let mut pause = FIRST_PAUSE;
+        let (mut pause, mut patience) = (FIRST_PAUSE, self.client.patience());
+        let mut pace = Pace::new(self.client.connection().patience());
         loop {
-            let changed = offloads.changed.notified();
-            if let Some(outcome) = offloads.outcome(&self.began.stateid) {
+            if let Some(outcome) = self.outcome_within(pause).await {
                 return self.told(outcome);
-            }
-            if tokio::time::timeout(pause, changed).await.is_ok() {
-                continue;
             }
             pause = (pause * 2).min(MAX_PAUSE);
             match offload_status(&self.client, &self.destination, self.began.stateid).await {
-                Ok(status) => match status.complete {
-                    None => progress(status.count),
-                    Some(Status::Ok) => return Ok(self.copied(status.count)),
-                    Some(failed) => return self.failed(failed, status.count),
-                },
-                // The server may have told of the end, and forgotten the copy, while it was asked.
-                Err(error) => {
-                    return offloads.outcome(&self.began.stateid).map_or(Err(error), |outcome| self.told(outcome));
+                Ok(OffloadStatusOk { count, complete: None }) => {
+                    progress(count);
+                    pace.note(count).map_err(|stalled| self.client.error("OFFLOAD_STATUS", stalled))?;
+                    patience = self.client.patience();
                 }
+                Ok(OffloadStatusOk { count, complete: Some(Status::Ok) }) => return Ok(self.copied(count)),
+                Ok(OffloadStatusOk { count, complete: Some(failed) }) => return self.failed(failed, count),
+                Err(error) if patience.allows(&error) => {}
+                // The server may have told of the end, and forgotten the copy, while it was asked.
+                Err(error) => return self.outcome().map_or(Err(error), |outcome| self.told(outcome)),
+            }
+        }
+    }
+
+    fn outcome(&self) -> Option<OffloadOutcome> {
+        self.client.0.offloads.outcome(&self.began.stateid)
+    }
+
+    /// What the server tells of the end by itself, if it does so in this time.
+    async fn outcome_within(&self, time: Duration) -> Option<OffloadOutcome> {
+        let until = Instant::now() + time;
+        loop {
+            // Other copies change the table too.
+            let changed = self.client.0.offloads.changed.notified();
+            let outcome = self.outcome();
+            if outcome.is_some() || timeout_at(until, changed).await.is_err() {
+                return outcome;
             }
         }
     }
@@ -179,6 +195,39 @@ impl Offload {
     /// OFFLOAD_STATUS tells of no verifier: that of the reply to COPY counts, and the bytes as unstable.
     fn copied(&self, count: u64) -> Copied {
         Copied { count, stability: Stability::Unstable, verifier: self.began.verifier }
+    }
+}
+
+/// Whether the server may still copy, although nobody waits for it any more. It does not when it says that the copy failed, or knows
+/// none.
+fn may_go_on(ended: &Result<Copied>) -> bool {
+    ended.as_ref().is_err_and(|error| matches!(error.status(), None | Some(Neutral::TryLater | Neutral::Grace)))
+}
+
+/// How far a copy is, and since when.
+#[derive(Debug)]
+struct Pace {
+    /// How long it may stand still. None lets it do so for ever.
+    limit: Option<Duration>,
+    count: u64,
+    since: Instant,
+}
+
+impl Pace {
+    fn new(limit: Option<Duration>) -> Pace {
+        Pace { limit, count: 0, since: Instant::now() }
+    }
+
+    /// Takes what the server says now, unless it said so for too long.
+    fn note(&mut self, count: u64) -> std::result::Result<(), Reason> {
+        if count != self.count {
+            (self.count, self.since) = (count, Instant::now());
+        }
+        let waited = self.since.elapsed();
+        match self.limit {
+            Some(limit) if waited >= limit => Err(Reason::CopyStalled { copied: count, waited }),
+            _ => Ok(()),
+        }
     }
 }
 
