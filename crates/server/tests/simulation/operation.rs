@@ -42,9 +42,9 @@ pub const TARGET: &[u8] = b"target";
 pub const READ_BYTES: u32 = 4096;
 
 impl Operation {
-    /// Whether it must not happen twice.
+    /// Whether it must not happen twice over datagrams.
     pub fn happens_once(&self) -> bool {
-        !matches!(self, Operation::Write(..) | Operation::Read(_) | Operation::Lookup(_))
+        !matches!(self, Operation::Read(_) | Operation::Lookup(_))
     }
 
     /// The bytes of a call of version 3.

@@ -106,7 +106,7 @@ const V4_2: [Operation; 10] =
 impl Operation {
     /// Whether the reply goes on behind what was asked for, with attributes of what was changed (NFSv4).
     fn has_more_than_the_answer(self, version: Version) -> bool {
-        let changes = [Commit, Create, Mkdir, Symlink, Mknod, Remove, Rmdir, Rename, Link, Open, Close];
+        let changes = [Write, Commit, Create, Mkdir, Symlink, Mknod, Remove, Rmdir, Rename, Link, Open, Close];
         version >= Version::V4_0 && changes.contains(&self)
     }
 
