@@ -3,6 +3,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use client::copy::CopyError;
+
 use crate::interruption;
 use crate::mount::MountFailure;
 
@@ -74,12 +76,12 @@ pub enum Failure {
         file: String,
     },
     /// A copy ended early.
-    #[error("{file}: {source}")]
+    #[error("{file}: {source}{}", advice(source))]
     Copy {
         /// The remote side, as the user named it.
         file: String,
         /// Why.
-        source: client::copy::CopyError,
+        source: CopyError,
     },
     /// Both sides of a copy are here.
     #[error("neither SRC nor DST is a URL that begins with nfs://; cp copies local files")]
@@ -206,6 +208,14 @@ impl From<fs_host::OpenError> for ExportError {
             fs_host::OpenError::StateInside { state_dir, .. } => ExportError::StateInside { state_dir },
             error => ExportError::Open(error),
         }
+    }
+}
+
+/// What the user may do about a copy that ended early.
+fn advice(source: &CopyError) -> &'static str {
+    match source {
+        CopyError::Exists { .. } => "; --overwrite replaces it, --resume goes on with a copy that ended early",
+        _ => "",
     }
 }
 

@@ -67,7 +67,8 @@ fn interrupted_copy_names_what_is_incomplete_and_is_gone_on_with() {
     let (all, above) = (scratch.path("copy"), server.url(&export));
     fs::rename(&tree, &all).unwrap();
     let from = all.to_str().unwrap();
-    assert!(wharf_fails(1, &["cp", "-r", from, &above]).contains("exists already"));
+    let refused = wharf_fails(1, &["cp", "-r", from, &above]);
+    assert!(refused.contains("exists already; --overwrite") && refused.contains("--resume"), "{refused}");
     let told = said(&["cp", "-rv", "--resume", from, &above]);
     assert!(told.contains("copied 1 files (5 more were there)"), "{told}");
     assert!(snapshot(&all) == snapshot(&copy));

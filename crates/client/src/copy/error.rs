@@ -14,7 +14,7 @@ pub enum CopyError {
     #[error("{0}")]
     Local(#[from] LocalError),
     /// The target is there already.
-    #[error("{}: exists already; ask to overwrite if that is meant", path.escape_ascii())]
+    #[error("{}: exists already", path.escape_ascii())]
     Exists {
         /// The target.
         path: Vec<u8>,
