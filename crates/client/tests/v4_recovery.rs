@@ -268,6 +268,22 @@ async fn what_cannot_be_reclaimed_is_opened_anew_after_the_end_of_reclaiming() {
 }
 
 #[tokio::test]
+async fn what_could_not_be_reclaimed_once_is_not_reclaimed_when_the_server_restarts_again() {
+    let (refuse, ends) = (reclaims(&[Wire::NoGrace]), AtomicUsize::new(0));
+    let (address, _fake, claims) = forgetful(move |operation| match operation {
+        // That nothing more will be reclaimed is known to the server, which is gone before it says so.
+        ArgOp::ReclaimComplete(_) if ends.fetch_add(1, Ordering::Relaxed) == 1 => {
+            Some(ResOp::ReclaimComplete(Res::Fail(Wire::DeadSession)))
+        }
+        _ => refuse(operation),
+    })
+    .await;
+    let (_mount, file) = opened(address).await;
+    read(&file).await;
+    assert_eq!(*claims.lock().unwrap(), ["name", "previous", "handle"]);
+}
+
+#[tokio::test]
 async fn session_that_is_lost_while_it_reclaims_is_replaced_and_everything_is_reclaimed() {
     let (starts, is_lost) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (address, fake, claims) = forgetful(move |operation| match operation {

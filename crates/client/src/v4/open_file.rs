@@ -77,6 +77,8 @@ pub(super) struct Held {
     era: u32,
     /// Whether the open was lost for good.
     is_lost: bool,
+    /// Whether the server has forgotten it, so that it is opened anew and never reclaimed.
+    is_forgotten: bool,
     /// Whether it is open by a delegation alone, whose stateid it has: the server knows of no open.
     pub(super) is_delegated: bool,
 }
@@ -118,6 +120,7 @@ impl OpenFile {
             lost: HeldLocks::default(),
             era: 0,
             is_lost: false,
+            is_forgotten: false,
             is_delegated,
         };
         let (held, order) = (Mutex::new(held), tokio::sync::Mutex::new(()));
@@ -292,6 +295,9 @@ impl OpenFile {
     /// # Errors
     /// When the session is lost again, or there is no answer: then nothing is decided.
     pub(super) async fn reclaim(&self, session: &Arc<Session>, delegation: Option<Kind>) -> Result<bool> {
+        if self.held().is_forgotten {
+            return Ok(false);
+        }
         match self.open_again(session, Again::Reclaim(delegation)).await {
             Ok(()) => Ok(true),
             Err(error) if decides_nothing(&error) => Err(error),
@@ -301,6 +307,14 @@ impl OpenFile {
                 Ok(true)
             }
         }
+    }
+
+    /// Notes that the server has forgotten the file: its locks are lost. Once others may have had them they are not reclaimed when the
+    /// server restarts again, although it takes that from clients that it knew in between (RFC 8881 §8.4.3).
+    pub(super) fn forget(&self) {
+        let mut held = self.held();
+        held.is_forgotten = true;
+        held.lose_locks();
     }
 
     /// Opens the file anew, which the server has forgotten. Its locks are lost.
@@ -429,12 +443,16 @@ impl Held {
             Err(error) if matches!(again, Again::Delegated(_)) && is_about_state(error) => return,
             Err(_) => self.is_lost = true,
         }
-        self.is_delegated = false;
+        (self.is_delegated, self.is_forgotten) = (false, false);
         self.era = self.era.wrapping_add(1);
         if again == Again::Anew {
-            let had = self.locks.take().map(|(_, locks)| locks.to_vec()).unwrap_or_default();
-            had.into_iter().for_each(|lock| self.lost.insert(lock));
+            self.lose_locks();
         }
+    }
+
+    fn lose_locks(&mut self) {
+        let had = self.locks.take().map(|(_, locks)| locks.to_vec()).unwrap_or_default();
+        had.into_iter().for_each(|lock| self.lost.insert(lock));
     }
 }
 

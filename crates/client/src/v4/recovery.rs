@@ -278,6 +278,7 @@ impl Client {
             let delegation = delegation.filter(|_| self.has_delegation(&file.handle).is_none());
             let is_had_back = recovery.is_same_server && file.reclaim(session, delegation).await?;
             if !is_had_back {
+                file.forget();
                 forgotten.push(file);
             }
         }
