@@ -26,11 +26,13 @@ pub(super) struct Relaying {
 pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, CopyError> {
     let target = file.to.create(job).await?;
     let attributes = &file.from.attributes;
-    write_until_safe(job, &file, &target).await?;
+    let made = write_until_safe(job, &file, &target).await?;
     let about = |error: Error| error.about(&file.to.path);
-    // The end may be a hole, which no WRITE makes.
-    let size = SetAttributes { size_bytes: Some(attributes.size_bytes), ..SetAttributes::default() };
-    job.mount.setattr(&target, &size).await.map_err(about)?;
+    // The end may be a hole, which no WRITE makes. A clone has its length, and to set it anew would end the sharing of its last block.
+    if made == Made::Written {
+        let size = SetAttributes { size_bytes: Some(attributes.size_bytes), ..SetAttributes::default() };
+        job.mount.setattr(&target, &size).await.map_err(about)?;
+    }
     if job.options.verify {
         let pair = ((&file.source, &file.from.handle), (&job.mount, &target));
         verify::compare_remote(job, &file.to.path, pair, attributes.size_bytes).await?;
@@ -39,9 +41,16 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
     Ok(target)
 }
 
-async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> Result<(), CopyError> {
+/// How a copy came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Cloned,
+    Written,
+}
+
+async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> Result<Made, CopyError> {
     if file.from.attributes.size_bytes == 0 {
-        return Ok(());
+        return Ok(Made::Written);
     }
     let about = |error: Error| error.about(&file.to.path);
     let source = Arc::new(Source::open(&file.source, &file.from).await.map_err(about)?);
@@ -50,9 +59,9 @@ async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> R
         let (safety, parts) = (Safety::default(), JoinSet::new());
         let told_to = if attempt == 0 { 0 } else { file.from.attributes.size_bytes };
         let mut pass = Pass { job, file, target, source: &source, ends: &ends, safety, parts, told_to };
-        pass.run().await?;
+        let made = pass.run().await?;
         if pass.safety.settle(&job.mount, target).await.map_err(about)? {
-            return Ok(());
+            return Ok(made);
         }
     }
     Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
@@ -104,10 +113,10 @@ struct Pass<'p> {
 }
 
 impl Pass<'_> {
-    async fn run(&mut self) -> Result<(), CopyError> {
+    async fn run(&mut self) -> Result<Made, CopyError> {
         let size = self.file.from.attributes.size_bytes;
         if self.clone_all().await.map_err(|error| self.about(error))? {
-            return Ok(());
+            return Ok(Made::Cloned);
         }
         let mut offset = 0;
         while let Some(data) = self.source.next_data(offset, size).await.map_err(|error| self.about(error))? {
@@ -123,7 +132,7 @@ impl Pass<'_> {
         while let Some(done) = self.parts.join_next().await {
             self.safety.join(done??);
         }
-        Ok(())
+        Ok(Made::Written)
     }
 
     /// Lets the copy share the original's data, and says whether the server did it. CLONE leaves nothing unstable.
