@@ -1,7 +1,7 @@
 //! Replies to calls that must not happen twice, kept so that a call that is sent again gets the first one's reply
 //! (RFC 1813 §4.5, "duplicate request cache").
 //!
-//! A call is known by its sender's address, its xid and all of its bytes, or the first ones where they bear data. The port does
+//! A call is known by its sender's address, its xid and all of its bytes, or their number and the first ones where they bear data. The port does
 //! not count: a client that lost its connection sends the call again over another one. Each kept reply is small, since only those
 //! to calls that change names and attributes are kept, and to WRITEs in datagrams: a copy of one may come so late that other bytes
 //! were written in its place since, which it must not go over.
@@ -183,8 +183,9 @@ impl ReplayCache {
     }
 
     pub(crate) fn key(&self, sender: IpAddr, xid: u32, message: &[u8]) -> ReplayKey {
-        let looked_at = &message[..message.len().min(self.key_bytes)];
-        let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at)];
+        let (looked_at, rest) = message.split_at(message.len().min(self.key_bytes));
+        // A datagram may be cut on its way.
+        let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at) ^ rest.len() as u64];
         ReplayKey { sender: sender.to_canonical(), xid, message }
     }
 
@@ -306,12 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_write_the_beginning_of_the_data_is_looked_at_and_no_more() {
+    fn of_a_write_the_length_and_the_beginning_of_the_data_are_looked_at_and_no_more() {
         let (cache, sender) = (cache().of_writes(), "192.0.2.1".parse().unwrap());
         let mut message = [0; 8192];
         let key = cache.key(sender, 1, &message);
         message[MAX_WRITE_KEY_BYTES] = 1;
         assert_eq!(cache.key(sender, 1, &message), key);
+        assert_ne!(cache.key(sender, 1, &message[..4096]), key);
         message[MAX_WRITE_KEY_BYTES - 1] = 1;
         assert_ne!(cache.key(sender, 1, &message), key);
     }
