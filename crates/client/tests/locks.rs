@@ -215,3 +215,32 @@ async fn lost_lock_stops_reading_and_writing_until_it_is_given_up() {
         file.close().await.unwrap();
     }
 }
+
+/// Older versions write without regard to locks.
+#[tokio::test]
+async fn what_was_written_under_a_lost_lock_is_not_sent_in_the_name_of_another_open() {
+    for version in [Version::V4_0, Version::V4_1, Version::V4_2] {
+        let mut export = Export::restartable(LEASE);
+        let proxy = Proxy::start(export.address()).await;
+        let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
+        let options = Options { is_hard: true, ..export.options(version) };
+        let mine = Mount::connect(&url, &options).await.unwrap();
+        let (locked, other) = (open(&mine, b"file").await, open(&mine, b"file").await);
+        locked.write_at(0, b"before").await.unwrap();
+        locked.sync().await.unwrap();
+        locked.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+        let mut bytes = [0; 20];
+        locked.read_at(0, &mut bytes).await.unwrap();
+
+        proxy.block(true);
+        locked.write_at(0, b"mine").await.unwrap();
+        let writing = tokio::spawn(async move { other.write_at(5, b"other").await.map(|_| other) });
+        tokio::task::yield_now().await;
+        let taken = take_away(&mut export, &proxy, version).await;
+        let other = tokio::time::timeout(PATIENCE, writing).await.unwrap().unwrap().unwrap();
+        other.sync().await.unwrap();
+        assert!(is_lost(&locked.sync().await.unwrap_err()), "{version}");
+        let read = taken.read(0, 20).await.unwrap();
+        assert_eq!(&read.bytes[..], b"beforother", "{version}");
+    }
+}

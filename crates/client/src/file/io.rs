@@ -34,6 +34,11 @@ impl Io {
         }
     }
 
+    /// Whether something of the file is locked, or was and is lost.
+    pub(crate) fn has_locks(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.has_locks()) || self.locks.as_ref().is_some_and(FileLocks::has_any)
+    }
+
     /// One WRITE.
     pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
         self.write_looking(offset, data, stability, false).await.map(|(written, _)| written)

@@ -217,6 +217,11 @@ impl FileLocks {
         grant::try_lock(&self.0, wanted).await
     }
 
+    /// Whether something is locked, or was and is lost.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.0.held().has_none()
+    }
+
     /// Refuses an operation while a lock of the file is lost.
     pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
         self.0.check_kept(operation)

@@ -151,6 +151,13 @@ impl OpenFile {
         Ok((self.newest(newest), held.era))
     }
 
+    /// Whether something is locked, or what the server had given is lost.
+    pub(crate) fn has_locks(&self) -> bool {
+        let held = self.held();
+        let has_some = held.locks.as_ref().is_some_and(|(_, locks)| !locks.is_empty());
+        has_some || held.is_lost || !held.lost.is_empty()
+    }
+
     /// Refuses an operation while the open or a lock is lost.
     pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
         let is_lost = {

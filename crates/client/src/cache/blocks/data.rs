@@ -140,7 +140,7 @@ impl FileData {
     /// Has all changes written, and committed if that is wanted.
     pub(crate) async fn flush(&self, is_committed: bool) -> Result<()> {
         self.written(is_committed).await;
-        self.state().file(self.file).late.failures.take(Some(self.io.mount.principal())).map_or(Ok(()), Err)
+        self.state().file(self.file).late.failures.take(Some(&self.io)).map_or(Ok(()), Err)
     }
 
     /// Has all changes written, or committed, and takes the version that the file has then for our own: whether somebody else

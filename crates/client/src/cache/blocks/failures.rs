@@ -1,15 +1,17 @@
 //! Errors of late writes, until those are told who wrote.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use crate::Error;
 use crate::credentials::Principal;
+use crate::file::Io;
+use crate::{Error, Reason};
 
 /// The most users of one file whose errors are kept; beyond, the oldest one goes to the log.
 const MAX_USERS: usize = 16;
 
-/// What went wrong with the writes of a file and nobody was told yet: the first error of each user.
+/// What went wrong with the writes of a file and nobody was told yet: the first error of each user, and of each open that lost what the
+/// server had given it.
 #[derive(Debug, Default)]
 pub(super) struct Failures(VecDeque<Failure>);
 
@@ -17,13 +19,20 @@ pub(super) struct Failures(VecDeque<Failure>);
 struct Failure {
     /// Who wrote, if that is known.
     user: Option<Arc<Principal>>,
+    /// The open whose loss it is, and which nobody else shares.
+    open: Option<Weak<Io>>,
     error: Error,
 }
 
 impl Failures {
-    /// Keeps an error for this user, unless an earlier one is kept.
-    pub(super) fn note(&mut self, user: Option<Arc<Principal>>, error: Error) {
-        if self.0.iter().any(|failure| failure.user == user) {
+    /// Keeps an error of what was written by way of `io`, unless an earlier one is kept for the same.
+    pub(super) fn note(&mut self, io: Option<&Arc<Io>>, error: Error) {
+        let open = io.filter(|_| matches!(error.reason(), Reason::StateLost)).map(Arc::downgrade);
+        self.keep(Failure { user: io.map(|io| Arc::clone(io.mount.principal())), open, error });
+    }
+
+    fn keep(&mut self, new: Failure) {
+        if self.0.iter().any(|failure| failure.is_like(&new)) {
             return;
         }
         if self.0.len() == MAX_USERS
@@ -31,14 +40,35 @@ impl Failures {
         {
             tracing::warn!(%error, "a user was not told that what was written is lost");
         }
-        self.0.push_back(Failure { user, error });
+        self.0.push_back(new);
     }
 
-    /// The error that is this user's, once. One of nobody in particular is everybody's, and who is nobody in particular takes any.
-    pub(super) fn take(&mut self, user: Option<&Arc<Principal>>) -> Option<Error> {
-        let is_theirs = |failure: &Failure| user.is_none() || failure.user.is_none() || failure.user.as_ref() == user;
+    /// The error that is for this open and its user, once. One of nobody in particular is everybody's, and who is nobody in particular
+    /// takes any.
+    pub(super) fn take(&mut self, io: Option<&Arc<Io>>) -> Option<Error> {
+        self.take_if(|failure| io.is_none_or(|io| failure.concerns(io.mount.principal(), Arc::as_ptr(io))))
+    }
+
+    fn take_if(&mut self, is_theirs: impl Fn(&Failure) -> bool) -> Option<Error> {
         let place = self.0.iter().position(is_theirs)?;
         self.0.remove(place).map(|failure| failure.error)
+    }
+}
+
+impl Failure {
+    fn concerns(&self, user: &Arc<Principal>, open: *const Io) -> bool {
+        match &self.open {
+            Some(mine) => mine.as_ptr() == open,
+            None => self.user.as_ref().is_none_or(|mine| mine == user),
+        }
+    }
+
+    fn is_like(&self, other: &Failure) -> bool {
+        let is_same_open = match (&self.open, &other.open) {
+            (Some(one), Some(other)) => one.ptr_eq(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        is_same_open && self.user == other.user
     }
 }
 
@@ -47,31 +77,36 @@ mod tests {
     use super::*;
     use crate::{Credentials, Reason, Status};
 
-    fn user(uid: u32) -> Option<Arc<Principal>> {
-        Some(Principal::new(&Credentials::Sys { uid, gid: 0, groups: Vec::new() }))
+    fn user(uid: u32) -> Arc<Principal> {
+        Principal::new(&Credentials::Sys { uid, gid: 0, groups: Vec::new() })
     }
 
-    fn error(status: Status) -> Error {
-        Error::new(&"server".into(), "WRITE", Reason::Status(status))
+    fn note(failures: &mut Failures, uid: u32, status: Status) {
+        let error = Error::new(&"server".into(), "WRITE", Reason::Status(status));
+        failures.keep(Failure { user: Some(user(uid)), open: None, error });
+    }
+
+    fn take(failures: &mut Failures, uid: u32) -> Option<Status> {
+        failures.take_if(|failure| failure.concerns(&user(uid), std::ptr::null())).and_then(|error| error.status())
     }
 
     #[test]
     fn each_user_is_told_the_first_error_of_their_own_once() {
         let mut failures = Failures::default();
-        failures.note(user(1), error(Status::Quota));
-        failures.note(user(1), error(Status::NoSpace));
-        failures.note(user(2), error(Status::NoSpace));
-        assert!(failures.take(user(3).as_ref()).is_none());
-        assert_eq!(failures.take(user(2).as_ref()).unwrap().status(), Some(Status::NoSpace));
-        assert_eq!(failures.take(user(1).as_ref()).unwrap().status(), Some(Status::Quota));
-        assert!(failures.take(user(1).as_ref()).is_none());
+        note(&mut failures, 1, Status::Quota);
+        note(&mut failures, 1, Status::NoSpace);
+        note(&mut failures, 2, Status::NoSpace);
+        assert_eq!(take(&mut failures, 3), None);
+        assert_eq!(take(&mut failures, 2), Some(Status::NoSpace));
+        assert_eq!(take(&mut failures, 1), Some(Status::Quota));
+        assert_eq!(take(&mut failures, 1), None);
     }
 
     #[test]
     fn errors_of_many_users_take_no_more_than_their_part_of_memory() {
         let mut failures = Failures::default();
-        (0..100).for_each(|uid| failures.note(user(uid), error(Status::Quota)));
+        (0..100).for_each(|uid| note(&mut failures, uid, Status::Quota));
         assert_eq!(failures.0.len(), MAX_USERS);
-        assert!(failures.take(user(99).as_ref()).is_some());
+        assert_eq!(take(&mut failures, 99), Some(Status::Quota));
     }
 }

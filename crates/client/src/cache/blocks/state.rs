@@ -93,8 +93,7 @@ pub(super) struct LateWrites {
 impl LateWrites {
     /// Keeps an error for whoever wrote.
     pub(super) fn fail(&mut self, error: Error) {
-        let user = self.io.as_ref().map(|io| Arc::clone(io.mount.principal()));
-        self.failures.note(user, error);
+        self.failures.note(self.io.as_ref(), error);
     }
 
     /// Whether the server may still carry something out.

@@ -41,12 +41,11 @@ impl State {
         data: &[u8],
     ) -> Result<(usize, Step)> {
         let file = author.file;
-        let user = author.io.map(|io| io.mount.principal());
-        if let Some(error) = self.file(file).late.failures.take(user) {
+        if let Some(error) = self.file(file).late.failures.take(author.io) {
             return Err(error);
         }
         if self.is_changed_by_another(author) {
-            // What one user wrote is not sent as another one's.
+            // What one user wrote is not sent as another one's, nor what was written under locks in the name of who has others or none.
             self.want_written(file, true);
             return Ok((0, Step { then: Then::Written, jobs: Vec::new() }));
         }
@@ -72,11 +71,14 @@ impl State {
         Ok((bytes, Step { then, jobs }))
     }
 
-    /// Whether there are changes of another user that the server may still lose.
+    /// Whether there are changes of another user, or of another open where either has locks, that the server may still lose.
     fn is_changed_by_another(&self, Author { file, io, .. }: Author<'_>) -> bool {
         let state = self.file_ref(file);
         let (Some(io), Some(earlier)) = (io, &state.late.io) else { return false };
-        io.mount.principal() != earlier.mount.principal() && !state.unclean.is_empty()
+        if state.unclean.is_empty() || Arc::ptr_eq(io, earlier) {
+            return false;
+        }
+        io.mount.principal() != earlier.mount.principal() || io.has_locks() || earlier.has_locks()
     }
 
     /// A block that takes a part at once, or what has to happen before there is one.
