@@ -135,15 +135,21 @@ async fn clone_and_copy_that_are_refused_are_asked_for_once() {
     assert_eq!(files.plan.calls(Operation::Clone), 1);
 }
 
-#[tokio::test]
-async fn copy_whose_end_is_never_told_is_asked_for() {
-    let files = Files::new("");
+/// A mount with a long file, at whom no callback arrives.
+async fn without_callbacks(files: &Files) -> (Export, Proxy, Mount) {
     let export = Export::of(files.files.clone());
     let proxy = Proxy::start(export.address()).await;
     let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
     let mount = Mount::connect(&url, &export.options(Version::V4_2)).await.unwrap();
     make(&mount, b"file", LONG, &[(0, pattern(LONG))]).await;
     proxy.lose_callbacks();
+    (export, proxy, mount)
+}
+
+#[tokio::test]
+async fn copy_whose_end_is_never_told_is_asked_for() {
+    let files = Files::new("");
+    let (_export, proxy, mount) = without_callbacks(&files).await;
     let (summary, told) = copy(&mount, "file", "copy").await;
     assert_eq!((summary.server_bytes, summary.data_bytes, told), (LONG, 0, LONG));
     assert!(proxy.count(OpNumber::OffloadStatus as u32) > 0);
@@ -153,12 +159,7 @@ async fn copy_whose_end_is_never_told_is_asked_for() {
 #[tokio::test]
 async fn failure_that_is_never_told_is_asked_for() {
     let files = Files::new("copy:error=io@2+");
-    let export = Export::of(files.files.clone());
-    let proxy = Proxy::start(export.address()).await;
-    let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
-    let mount = Mount::connect(&url, &export.options(Version::V4_2)).await.unwrap();
-    make(&mount, b"file", LONG, &[(0, pattern(LONG))]).await;
-    proxy.lose_callbacks();
+    let (_export, _proxy, mount) = without_callbacks(&files).await;
     let (summary, told) = copy(&mount, "file", "copy").await;
     assert_eq!((summary.server_bytes + summary.data_bytes, told), (LONG, LONG));
     assert!(summary.server_bytes > 0 && summary.data_bytes > 0, "{summary:?}");

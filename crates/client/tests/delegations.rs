@@ -17,8 +17,8 @@ use proto::nfs4::{
     ReadDelegation, Res, ResOp, SEQ_STATUS_RECALLABLE_STATE_REVOKED, SlotId, SpaceLimit, Stateid, Status as Wire,
     TestStateidOk, WriteDelegation,
 };
-use real::Export;
 use real::proxy::{Proxy, XID};
+use real::{Export, until};
 use rpc::{Credential, Outcome, Procedure, Reply};
 use vfs::{CreateMode, SetAttributes, Stability};
 use xdr::{Decode, Encode, Encoder};
@@ -187,15 +187,6 @@ async fn mount_that_wants_none_asks_each_time() {
     let _file = delegated(&mount, b"file").await;
     let (_again, asked) = calls(&mount, open(&mount, b"file", OpenOptions::read())).await;
     assert_eq!(asked, 1);
-}
-
-async fn until(mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
 }
 
 /// Asks the client in the server's place to keep no more than `keep` delegations of each kind.

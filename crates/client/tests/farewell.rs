@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use client::{File, Mount, OpenOptions, Version};
 use proto::nfs4::OpNumber;
-use real::Export;
 use real::proxy::Proxy;
+use real::{Export, until};
 use vfs::{CreateMode, SetAttributes, Stability};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,15 +27,6 @@ async fn delegated(mount: &Mount, name: &[u8]) -> File {
     file.write(0, "first".into(), Stability::File).await.unwrap();
     file.close().await.unwrap();
     mount.open(&root, name, &OpenOptions::read()).await.unwrap()
-}
-
-async fn until(mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
 }
 
 #[tokio::test]

@@ -18,8 +18,8 @@ use proto::nfs4::{
     SEQ_STATUS_CB_PATH_DOWN, SEQ_STATUS_DEVID_CHANGED, SEQ_STATUS_LEASE_MOVED, SEQ_STATUS_RESTART_RECLAIM_NEEDED,
     Status as Wire,
 };
-use real::Export;
 use real::proxy::Proxy;
+use real::{Export, until};
 use vfs::{CreateMode, SetAttributes, Stability};
 
 const VERSIONS: [Version; 3] = [Version::V4_0, Version::V4_1, Version::V4_2];
@@ -36,15 +36,6 @@ async fn mount(address: SocketAddr, version: Version) -> Mount {
 async fn open(mount: &Mount, name: &[u8], options: OpenOptions) -> File {
     let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
     mount.open(&mount.root().handle, name, &options.creating(CreateMode::Unchecked, set)).await.unwrap()
-}
-
-async fn until(mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
 }
 
 #[tokio::test]

@@ -18,6 +18,9 @@ use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
 use server::Squash;
 
+/// For how long something is waited for that must come.
+const MAX_WAIT: Duration = Duration::from_secs(20);
+
 pub const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
 
 /// A server of one export, `/files`, that everybody may write to.
@@ -129,4 +132,14 @@ impl Drop for Export {
             let _ = std::fs::remove_dir_all(dir);
         }
     }
+}
+
+/// Waits until something is so that comes soon.
+pub async fn until(mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(MAX_WAIT, waiting).await.expect("it never came");
 }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use client::{Entry, File, LockKind, Mount, OpenOptions, Status, Version, WriteVerifier};
-use tokio::time::Instant;
 use vfs::{CreateMode, SetAttributes, Stability};
 
 use crate::random::Random;
-use crate::world::{LEASE, World};
+use crate::world::{Began, World};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 /// Files grow to about this, in bytes.
@@ -300,24 +299,6 @@ impl Actor {
         self.list().await;
         self.close().await;
         self.model
-    }
-}
-
-/// When an operation began.
-#[derive(Clone, Copy)]
-struct Began {
-    boot: u64,
-    at: Instant,
-}
-
-impl Began {
-    fn new(world: &World) -> Began {
-        Began { boot: world.boot(), at: Instant::now() }
-    }
-
-    /// Whether a server may have forgotten that it carried the operation out.
-    fn may_be_forgotten(self, world: &World) -> bool {
-        self.boot != world.boot() || self.at.elapsed() > LEASE
     }
 }
 

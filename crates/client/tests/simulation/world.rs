@@ -374,3 +374,21 @@ fn start(files: &Arc<FaultFs<MemFs>>, boot: u64, records: &Records, replies: &Ar
     server.keep_replies(replies.clone(), &replies.all());
     server
 }
+
+/// When an operation began.
+#[derive(Clone, Copy)]
+pub struct Began {
+    boot: u64,
+    at: Instant,
+}
+
+impl Began {
+    pub fn new(world: &World) -> Began {
+        Began { boot: world.boot(), at: Instant::now() }
+    }
+
+    /// Whether a server may have forgotten that it carried the operation out.
+    pub fn may_be_forgotten(self, world: &World) -> bool {
+        self.boot != world.boot() || self.at.elapsed() > LEASE
+    }
+}

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use client::{Detail, Dir, OpenOptions, Result, Status, Version};
-use tokio::time::Instant;
 use vfs::{CreateMode, FileKind, SetAttributes};
 
 use crate::model::{Expected, Model, Node};
 use crate::random::Random;
-use crate::world::{LEASE, World};
+use crate::world::{Began, World};
 
 /// How many names each user has for each directory.
 const NAMES: u64 = 5;
@@ -193,23 +192,5 @@ impl User {
             }
         }
         assert_eq!(found, self.model.names_in(&dir), "{dir}: {:?}", self.log);
-    }
-}
-
-/// When an operation began.
-#[derive(Clone, Copy)]
-struct Began {
-    boot: u64,
-    at: Instant,
-}
-
-impl Began {
-    fn new(world: &World) -> Began {
-        Began { boot: world.boot(), at: Instant::now() }
-    }
-
-    /// Whether a server may have forgotten that it carried the operation out.
-    fn may_be_forgotten(self, world: &World) -> bool {
-        self.boot != world.boot() || self.at.elapsed() > LEASE
     }
 }
