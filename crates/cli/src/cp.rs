@@ -46,6 +46,10 @@ pub struct Flags {
     /// Keep users and groups too.
     #[arg(long)]
     owners: bool,
+    /// Keep extended attributes of the user's too (user.*), of files and directories: copies have those of their originals and no others.
+    /// A server has to have them and to speak NFSv4.2, which is used where no other version is named.
+    #[arg(long)]
+    xattrs: bool,
     /// Say what was copied.
     #[arg(short = 'v', long)]
     verbose: bool,
@@ -119,7 +123,7 @@ async fn upload(from: &Path, to: &Url, flags: &Flags, mounts: &Mounts) -> Result
     if metadata.is_dir() && !flags.recursive {
         return Err(Failure::IsDirectory { file: from.display().to_string() });
     }
-    let session = Session::open(to, &flags.connect).await?;
+    let session = Session::open(to, &flags.connect()).await?;
     mounts.own.add(&session.mount);
     let target = target_path(&session, flags, || local_name(from)).await?;
     let progress = CopyProgress::start(flags.verify, &mounts.under_way);
@@ -128,7 +132,7 @@ async fn upload(from: &Path, to: &Url, flags: &Flags, mounts: &Mounts) -> Result
 }
 
 async fn download(from: &Url, to: &Path, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
-    let session = Session::open(from, &flags.connect).await?;
+    let session = Session::open(from, &flags.connect()).await?;
     mounts.own.add(&session.mount);
     let found = session.find(Follow::Nothing).await?;
     if found.attributes.kind == FileKind::Directory && !flags.recursive {
@@ -145,7 +149,7 @@ async fn download(from: &Url, to: &Path, flags: &Flags, mounts: &Mounts) -> Resu
 }
 
 async fn between(from: &Url, to: &Url, flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
-    let (source, target) = Session::open_pair(from, to, &flags.connect).await?;
+    let (source, target) = Session::open_pair(from, to, &flags.connect()).await?;
     [&source, &target].into_iter().for_each(|session| mounts.own.add(&session.mount));
     let found = source.find(Follow::Nothing).await?;
     if found.attributes.kind == FileKind::Directory && !flags.recursive {
@@ -179,12 +183,18 @@ async fn target_path(
 }
 
 impl Flags {
+    /// How to talk to servers: only NFSv4.2 has extended attributes.
+    fn connect(&self) -> ConnectFlags {
+        if self.xattrs { self.connect.preferring_4_2() } else { self.connect.clone() }
+    }
+
     fn options(&self, progress: &CopyProgress) -> CopyOptions {
         CopyOptions {
             overwrite: self.overwrite,
             resume: self.resume,
             verify: self.verify,
             keep_owners: self.owners,
+            keep_xattrs: self.xattrs,
             progress: Some(progress.listener()),
             ..CopyOptions::default()
         }

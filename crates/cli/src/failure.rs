@@ -215,6 +215,9 @@ impl From<fs_host::OpenError> for ExportError {
 fn advice(source: &CopyError) -> &'static str {
     match source {
         CopyError::Exists { .. } => "; --overwrite replaces it, --resume goes on with a copy that ended early",
+        CopyError::Xattrs { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
+            "; --xattrs needs NFSv4.2 and file systems that have them, and without it they are left out"
+        }
         _ => "",
     }
 }

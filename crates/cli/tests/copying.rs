@@ -250,3 +250,49 @@ fn modes_times_links_and_special_files_are_kept_and_owners_where_that_is_asked_f
         );
     }
 }
+
+/// Whether the attribute could be set, which not every file system has.
+fn set_attribute(path: &Path, value: &[u8]) -> bool {
+    rustix::fs::setxattr(path, "user.colour", value, rustix::fs::XattrFlags::empty()).is_ok()
+}
+
+fn attribute(path: &Path) -> Option<Vec<u8>> {
+    let mut value = vec![0; 64];
+    let length = rustix::fs::getxattr(path, "user.colour", &mut value[..]).ok()?;
+    value.truncate(length);
+    Some(value)
+}
+
+#[test]
+fn extended_attributes_are_kept_on_every_way_where_that_is_asked_for() {
+    let scratch = Scratch::new();
+    let (tree, export) = (tree(&scratch), scratch.dir("export"));
+    if !set_attribute(&tree, b"red") {
+        println!("skipped: {} keeps no extended attributes", tree.display());
+        return;
+    }
+    // A file whose owner may not write it has them as well.
+    set_attribute(&tree.join("small-0"), b"blue");
+    fs::set_permissions(tree.join("small-0"), fs::Permissions::from_mode(0o444)).unwrap();
+    let server = Server::start(1, &["--no-root-squash", export.to_str().unwrap()]);
+    let url = |name: &str| server.url(export.join(name));
+    let back = scratch.path("back");
+    for (from, to) in [
+        (tree.display().to_string(), url("up")),
+        (url("up"), url("across")),
+        (url("across"), back.display().to_string()),
+    ] {
+        wharf_ok(&["cp", "-r", "--xattrs", &from, &to]);
+    }
+    for copy in [export.join("up"), export.join("across"), back] {
+        assert_eq!(attribute(&copy).as_deref(), Some(&b"red"[..]), "{}", copy.display());
+        assert_eq!(attribute(&copy.join("small-0")).as_deref(), Some(&b"blue"[..]), "{}", copy.display());
+        assert_eq!(attribute(&copy.join("small-1")), None, "{}", copy.display());
+    }
+    let older = format!("{}?version=3", url("older"));
+    let refused = wharf_fails(1, &["cp", "-r", "--xattrs", tree.to_str().unwrap(), &older]);
+    assert!(refused.contains("NFS version 3") && refused.contains("--xattrs needs NFSv4.2"), "{refused}");
+    assert!(!export.join("older").exists());
+    wharf_ok(&["cp", "-r", tree.to_str().unwrap(), &older]);
+    assert_eq!(attribute(&export.join("older")), None);
+}

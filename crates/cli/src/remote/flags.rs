@@ -87,6 +87,11 @@ impl ConnectFlags {
         }
     }
 
+    /// The same, with NFSv4.2 where no version is named.
+    pub fn preferring_4_2(&self) -> ConnectFlags {
+        ConnectFlags { version: self.version.or(Some(VersionFlag::V4_2)), ..self.clone() }
+    }
+
     fn credentials(&self) -> Credentials {
         let process = || (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         match (self.uid, self.gid) {

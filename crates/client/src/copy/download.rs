@@ -10,7 +10,7 @@ use super::job::Job;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{CopyError, receive};
+use super::{CopyError, receive, xattrs};
 use crate::{Entry, Follow};
 
 #[derive(Clone)]
@@ -19,8 +19,10 @@ struct Download(There);
 pub(super) async fn run(job: &Arc<Job>, from: &[u8], to: &Path) -> Result<(), CopyError> {
     let top = job.mount.walk(from, Follow::Nothing).await?;
     let name = from.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or(b".");
+    let there = There(job.mount.clone());
+    xattrs::check_origin(job, &there, &top, name).await?;
     let first = Step { from: top, path: name.to_vec(), to: to.to_owned() };
-    walk(job, &Download(There(job.mount.clone())), first).await
+    walk(job, &Download(there), first).await
 }
 
 impl Route for Download {

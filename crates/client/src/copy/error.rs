@@ -53,6 +53,16 @@ pub enum CopyError {
         /// The most directories.
         max: usize,
     },
+    /// Extended attributes are to be kept, and one side does not have them, or not this one.
+    #[error("{}: cannot keep {}: {source}", path.escape_ascii(), xattrs(name.as_deref()))]
+    Xattrs {
+        /// The file.
+        path: Vec<u8>,
+        /// The attribute, with `user.` in front, if it is about one.
+        name: Option<Vec<u8>>,
+        /// What the server or the system says.
+        source: io::Error,
+    },
     /// The original became shorter while it was copied.
     #[error("{}: the file was cut short while it was copied", path.escape_ascii())]
     Shrank {
@@ -70,6 +80,13 @@ pub enum CopyError {
     /// A part of the copy panicked.
     #[error("a task of the copy ended: {0}")]
     Task(#[from] tokio::task::JoinError),
+}
+
+fn xattrs(name: Option<&[u8]>) -> String {
+    match name {
+        Some(name) => format!("the extended attribute {}", name.escape_ascii()),
+        None => "extended attributes".to_owned(),
+    }
 }
 
 /// What went wrong with a file of this machine.

@@ -50,6 +50,10 @@ impl Origin for Here {
         &file.attributes
     }
 
+    fn holder(file: &LocalFile) -> &PathBuf {
+        &file.path
+    }
+
     async fn list(&self, dir: &LocalFile) -> Result<Names, CopyError> {
         let dir = dir.path.clone();
         local::blocking(move || local::names(&dir).map(|names| Names { names: names.into_iter(), dir })).await

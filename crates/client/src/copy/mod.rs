@@ -1,7 +1,7 @@
 //! Copies of whole trees between this machine and a mounted export, and between exports.
 //!
 //! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
-//! when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
+//! and extended attributes when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
 //! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for, or stays when a copy
 //! is to go on and it is whole: of a file's attributes the times are set last.
 //!
@@ -31,6 +31,7 @@ mod there;
 mod upload;
 mod verify;
 mod walk;
+mod xattrs;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -57,6 +58,10 @@ pub struct CopyOptions {
     pub verify: bool,
     /// Whether users and groups are kept, which mostly needs a superuser on both sides.
     pub keep_owners: bool,
+    /// Whether extended attributes of the user's are kept (`user.*`, RFC 8276), of regular files and directories: copies have those of their
+    /// originals and no others. A server has to speak NFSv4.2 and to keep them, which is asked before anything is copied; a file system of
+    /// this machine that keeps none has none to copy, and takes none.
+    pub keep_xattrs: bool,
     /// Whether modes and times are kept. Otherwise new files have the mode of the old ones and the present time.
     pub keep_times: bool,
     /// How many files are copied at once, 1 to [`CopyOptions::MAX_FILES`].
@@ -129,6 +134,7 @@ impl Default for CopyOptions {
             resume: false,
             verify: false,
             keep_owners: false,
+            keep_xattrs: false,
             keep_times: true,
             files: 16,
             transfers: 32,
@@ -144,6 +150,7 @@ impl std::fmt::Debug for CopyOptions {
             .field("resume", &self.resume)
             .field("verify", &self.verify)
             .field("keep_owners", &self.keep_owners)
+            .field("keep_xattrs", &self.keep_xattrs)
             .field("keep_times", &self.keep_times)
             .field("files", &self.files)
             .field("transfers", &self.transfers)

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
+use super::here::Here;
 use super::job::Job;
-use super::{CopyError, LocalError, holes, local, reading, verify};
+use super::there::There;
+use super::{CopyError, LocalError, holes, local, reading, verify, xattrs};
 use crate::{Entry, Segment};
 
 /// A file to receive.
@@ -25,6 +27,9 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     let overwrite = job.options.overwrite;
     let target = Arc::new(local::blocking(move || local::create(&to, overwrite)).await?);
     read_all(job, &file, &target).await?;
+    // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
+    let there = There(job.mount.clone());
+    xattrs::keep(job, &file.path, (&there, &file.from.handle), (&Here, &file.to)).await?;
     let set = job.final_attributes(&file.from.attributes);
     let (to, same) = (file.to.clone(), Arc::clone(&target));
     local::blocking(move || {

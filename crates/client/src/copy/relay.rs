@@ -13,7 +13,8 @@ use super::job::Job;
 use super::place::Place;
 use super::reading::Source;
 use super::safety::{MAX_RESENDS, Safety};
-use super::{CopyError, holes, verify};
+use super::there::There;
+use super::{CopyError, holes, verify, xattrs};
 use crate::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
 
 /// A file to copy from one server to another, or the same.
@@ -37,6 +38,9 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
         let pair = ((&file.source, &file.from.handle), (&job.mount, &target));
         verify::compare_remote(job, &file.to.path, pair, attributes.size_bytes).await?;
     }
+    // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
+    let (source, there) = (There(file.source.clone()), There(job.mount.clone()));
+    xattrs::keep(job, &file.to.path, (&source, &file.from.handle), (&there, &target)).await?;
     job.mount.setattr(&target, &job.final_attributes(attributes)).await.map_err(about)?;
     Ok(target)
 }

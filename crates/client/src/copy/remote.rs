@@ -7,7 +7,7 @@ use super::place::Place;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{CopyError, relay};
+use super::{CopyError, relay, xattrs};
 use crate::{Entry, Follow, Handle, Mount};
 
 #[derive(Clone)]
@@ -20,8 +20,11 @@ struct Between {
 pub(super) async fn run(job: &Arc<Job>, (source, from): (&Mount, &[u8]), to: &[u8]) -> Result<(), CopyError> {
     let from = source.walk(from, Follow::Nothing).await?;
     let to = Place::find(job, to).await?;
+    let (origin, target) = (There(source.clone()), There(job.mount.clone()));
+    xattrs::check_origin(job, &origin, &from, &to.path).await?;
+    xattrs::check_target(job, &target, &to).await?;
     let is_one_server = source.connection().address().ip() == job.mount.connection().address().ip();
-    let route = Between { source: There(source.clone()), target: There(job.mount.clone()), is_one_server };
+    let route = Between { source: origin, target, is_one_server };
     walk(job, &route, Step { from, path: to.path.clone(), to }).await
 }
 

@@ -9,10 +9,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, Stability};
 
+use super::here::Here;
 use super::job::Job;
 use super::place::Place;
 use super::safety::{MAX_RESENDS, Safety};
-use super::{CopyError, LocalError, local, verify};
+use super::there::There;
+use super::{CopyError, LocalError, local, verify, xattrs};
 use crate::Handle;
 
 /// A file to send.
@@ -34,6 +36,9 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     if job.options.verify {
         verify_sent(job, &file, &source, &target, &set).await?;
     }
+    // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
+    let there = There(job.mount.clone());
+    xattrs::keep(job, &file.to.path, (&Here, &file.from), (&there, &target)).await?;
     job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.to.path))?;
     Ok(target)
 }

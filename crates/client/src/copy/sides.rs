@@ -7,10 +7,11 @@ use vfs::Attributes;
 
 use super::CopyError;
 use super::job::Job;
+use super::xattrs::Xattrs;
 use crate::SpecialFile;
 
 /// Where a tree is copied from.
-pub(super) trait Origin {
+pub(super) trait Origin: Xattrs {
     /// A file of any kind, as it was met.
     type File;
     /// A directory while its entries are asked for.
@@ -20,6 +21,9 @@ pub(super) trait Origin {
 
     /// The attributes that a file had when it was met.
     fn attributes(file: &Self::File) -> &Attributes;
+
+    /// What has the extended attributes of a file.
+    fn holder(file: &Self::File) -> &Self::Holder;
 
     /// Begins to list a directory.
     async fn list(&self, dir: &Self::File) -> Result<Self::Listing<'_>, CopyError>;
@@ -35,7 +39,7 @@ pub(super) trait Entries<F> {
 }
 
 /// Where a tree is copied to.
-pub(super) trait Target {
+pub(super) trait Target: Xattrs<Holder = Self::Made> {
     /// Something that was made there.
     type Made: Clone;
     /// A name for something that is to be made.

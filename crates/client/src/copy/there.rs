@@ -23,6 +23,10 @@ impl Origin for There {
         &file.attributes
     }
 
+    fn holder(file: &Entry) -> &Handle {
+        &file.handle
+    }
+
     async fn list(&self, dir: &Entry) -> Result<Listing<'_>, CopyError> {
         Ok(self.0.read_dir(&dir.handle, Detail::Entries))
     }

@@ -9,7 +9,7 @@ use super::place::Place;
 use super::sides::Route;
 use super::there::There;
 use super::walk::{Step, walk};
-use super::{CopyError, send};
+use super::{CopyError, send, xattrs};
 use crate::Handle;
 
 #[derive(Clone)]
@@ -17,8 +17,10 @@ struct Upload(There);
 
 pub(super) async fn run(job: &Arc<Job>, from: &Path, to: &[u8]) -> Result<(), CopyError> {
     let to = Place::find(job, to).await?;
+    let there = There(job.mount.clone());
+    xattrs::check_target(job, &there, &to).await?;
     let from = LocalFile::find(from.to_owned()).await?;
-    walk(job, &Upload(There(job.mount.clone())), Step { from, path: to.path.clone(), to }).await
+    walk(job, &Upload(there), Step { from, path: to.path.clone(), to }).await
 }
 
 impl Route for Upload {

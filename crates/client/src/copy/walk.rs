@@ -8,7 +8,7 @@ use vfs::{Attributes, FileKind};
 use super::job::{Files, Job};
 use super::links::Links;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
-use super::{CopyError, Event, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local};
+use super::{CopyError, Event, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, xattrs};
 
 /// A file of a server or of this machine: its file system, and its number there.
 type Id = (u64, u64);
@@ -96,7 +96,10 @@ impl<R: Route> Walk<'_, R> {
         }
         let (made, of_made) = self.route.target().make_directory(self.job, &step.to).await?;
         self.top = self.top.or(Some(id(&of_made)));
-        let listing = self.route.origin().list(&step.from).await?;
+        let (origin, target) = (self.route.origin(), self.route.target());
+        let original = (origin, R::Origin::holder(&step.from));
+        xattrs::keep(self.job, &step.path, original, (target, &made)).await?;
+        let listing = origin.list(&step.from).await?;
         self.open.push(Open { listing, path: step.path, made, attributes });
         Ok(())
     }

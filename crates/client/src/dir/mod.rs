@@ -4,6 +4,7 @@ mod change;
 mod entries;
 mod open;
 mod whole;
+mod xattrs;
 
 use std::sync::Arc;
 

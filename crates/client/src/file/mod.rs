@@ -11,6 +11,7 @@ mod positional;
 mod read;
 mod retry;
 mod sparse;
+mod xattrs;
 
 use std::sync::Arc;
 

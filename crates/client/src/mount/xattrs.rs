@@ -1,7 +1,7 @@
 //! Extended attributes of the user's, by their names without `user.` in front (RFC 8276). Only NFSv4.2 has them.
 
 use super::Mount;
-use crate::{Handle, Result, XattrMode, v4};
+use crate::{Handle, Reason, Result, Version, XattrMode, v4};
 
 /// Calls again while the server asks to try later.
 macro_rules! patiently {
@@ -20,32 +20,46 @@ impl Mount {
     /// The value of an extended attribute.
     ///
     /// # Errors
-    /// [`crate::Status::NoXattr`] when there is none of that name; what else the server says.
+    /// [`crate::Status::NoXattr`] when there is none of that name; [`Reason::NotInVersion`] before NFSv4.2; what else the server says.
     pub async fn getxattr(&self, file: &Handle, name: &[u8]) -> Result<Vec<u8>> {
-        patiently!(self, v4::getxattr(self.v4()?, file, name))
+        patiently!(self, v4::getxattr(self.with_xattrs("GETXATTR")?, file, name))
     }
 
     /// Sets an extended attribute.
     ///
     /// # Errors
-    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`] as `mode` says; what else the server says.
+    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`] as `mode` says; [`Reason::NotInVersion`] before NFSv4.2; what else
+    /// the server says, which has limits for names and values.
     pub async fn setxattr(&self, file: &Handle, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        patiently!(self, v4::setxattr(self.v4()?, file, (name, value), mode))
+        let client = self.with_xattrs("SETXATTR")?;
+        // Its attributes tell of another change, and of another time of change.
+        let _change = self.change([file]);
+        patiently!(self, v4::setxattr(client, file, (name, value), mode))
     }
 
-    /// The names of all extended attributes of a file.
+    /// The names of all extended attributes of a file, in the server's order.
     ///
     /// # Errors
-    /// What the server says; [`crate::Reason::Lie`] when the list has no end.
+    /// [`Reason::NotInVersion`] before NFSv4.2; [`Reason::Lie`] when the list has no end; what else the server says.
     pub async fn listxattrs(&self, file: &Handle) -> Result<Vec<Vec<u8>>> {
-        patiently!(self, v4::listxattrs(self.v4()?, file))
+        patiently!(self, v4::listxattrs(self.with_xattrs("LISTXATTRS")?, file))
     }
 
     /// Removes an extended attribute.
     ///
     /// # Errors
-    /// [`crate::Status::NoXattr`] when there is none of that name; what else the server says.
+    /// As those of [`Mount::getxattr`].
     pub async fn removexattr(&self, file: &Handle, name: &[u8]) -> Result<()> {
-        patiently!(self, v4::removexattr(self.v4()?, file, name))
+        let client = self.with_xattrs("REMOVEXATTR")?;
+        let _change = self.change([file]);
+        patiently!(self, v4::removexattr(client, file, name))
+    }
+
+    /// The client of a version that has extended attributes (RFC 8276 §8).
+    fn with_xattrs(&self, operation: &'static str) -> Result<&v4::Client> {
+        match self.version() {
+            Version::V4_2 => self.v4(),
+            older => Err(self.error(operation, Reason::NotInVersion(older))),
+        }
     }
 }
