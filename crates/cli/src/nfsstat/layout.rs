@@ -1,4 +1,4 @@
-//! The tables of FreeBSD's nfsstat(1), release 14: the same names, the same columns, the same meaning.
+//! The tables of FreeBSD's nfsstat(1), release 15: the same names, the same columns, the same meaning.
 
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ const V4: [&[Column]; 5] = [
     &[("LockT", &["LOCKT"]), ("LockU", &["LOCKU"]), ("Open", &["OPEN"]), ("OpenCfr", &["OPEN_CONFIRM"])],
 ];
 
-/// Columns without procedures are of pNFS, or of access lists, which this client does not have.
+/// Columns without procedures are of pNFS, of access lists, or of operations that FreeBSD puts into one COMPOUND and this client does not.
 const V41_AND_V42: [&[Column]; 7] = [
     &[("OpenDownGr", &["OPEN_DOWNGRADE"]), ("Close", &["CLOSE"])],
     &[
@@ -113,7 +113,13 @@ const V41_AND_V42: [&[Column]; 7] = [
         ("WriteDataS", &[]),
         ("CommitDataS", &[]),
     ],
-    &[("OpenLayout", &[]), ("CreateLayout", &[])],
+    &[
+        ("OpenLayout", &[]),
+        ("CreateLayout", &[]),
+        ("BindConnSess", &["BIND_CONN_TO_SESSION"]),
+        ("LookupOpen", &[]),
+        ("AppendWrite", &[]),
+    ],
     &[
         ("IOAdvise", &["IO_ADVISE"]),
         ("Allocate", &["ALLOCATE"]),
@@ -122,14 +128,19 @@ const V41_AND_V42: [&[Column]; 7] = [
         ("SeekDataS", &[]),
         ("GetExtattr", &["GETXATTR"]),
     ],
-    &[("SetExtattr", &["SETXATTR"]), ("RmExtattr", &["REMOVEXATTR"]), ("ListExtattr", &["LISTXATTRS"])],
+    &[
+        ("SetExtattr", &["SETXATTR"]),
+        ("RmExtattr", &["REMOVEXATTR"]),
+        ("ListExtattr", &["LISTXATTRS"]),
+        ("Deallocate", &["DEALLOCATE"]),
+        ("LayoutError", &[]),
+    ],
 ];
 
-/// The tables of what was counted, without the titles that FreeBSD's `-q` leaves out if that is wanted: the first one of the small
-/// tables, and all of the others.
+/// The tables of what was counted, without their titles if that is wanted (FreeBSD's `-q`).
 pub fn text(statistics: &Statistics, extent: Extent, is_quiet: bool) -> String {
-    let title = |title: &'static str| if is_quiet && extent != Extent::Basic { "" } else { title };
-    let mut text = if is_quiet { String::new() } else { "Client Info:\n".to_owned() };
+    let title = |title: &'static str| if is_quiet { "" } else { title };
+    let mut text = title("Client Info:\n").to_owned();
     let counts =
         |(_, procedures): &Column| procedures.iter().map(|name| statistics.calls(name)).fold(0, u64::saturating_add);
     let mut table = |title: &str, rows: &[&[Column]]| {
@@ -147,6 +158,7 @@ pub fn text(statistics: &Statistics, extent: Extent, is_quiet: bool) -> String {
         table("", &V41_AND_V42);
     }
     if extent != Extent::Basic {
+        text.push_str(title("Client:\n"));
         held_columns(&statistics.held).chunks(6).for_each(|row| put(&mut text, row));
     }
     let rpc = &statistics.rpc;
@@ -168,7 +180,8 @@ pub fn text(statistics: &Statistics, extent: Extent, is_quiet: bool) -> String {
     text
 }
 
-fn held_columns(held: &HeldState) -> [(&'static str, u64); 9] {
+/// What is held; layouts are of pNFS, which this client does not have.
+fn held_columns(held: &HeldState) -> [(&'static str, u64); 10] {
     [
         ("OpenOwner", held.open_owners),
         ("Opens", held.opens),
@@ -179,6 +192,7 @@ fn held_columns(held: &HeldState) -> [(&'static str, u64); 9] {
         ("LocalOpen", held.local_opens),
         ("LocalLown", held.local_lock_owners),
         ("LocalLock", held.local_locks),
+        ("Layouts", 0),
     ]
 }
 
@@ -253,7 +267,7 @@ Cache Info:
             0            0            0            0            0            0            3            1
 ";
         assert_eq!(text(&of_reads, Extent::Basic, false), expected);
-        assert_eq!(text(&of_reads, Extent::Basic, true), expected.replacen("Client Info:\n", "", 1));
+        assert_eq!(text(&of_reads, Extent::Basic, true), without_titles(expected));
     }
 
     #[test]
@@ -274,10 +288,11 @@ RPC Counts:
             0            0            0            1            2            0
         LockT        LockU         Open      OpenCfr
             0            3            4            0
+Client:
     OpenOwner        Opens    LockOwner        Locks       Delegs     LocalOwn
             0            5            0            0            6            0
-    LocalOpen    LocalLown    LocalLock
-            0            0            7
+    LocalOpen    LocalLown    LocalLock      Layouts
+            0            0            7            0
 Rpc Info:
      TimedOut      Invalid    X Replies      Retries     Requests
             0            0            0            0           10
@@ -292,14 +307,23 @@ Cache Info:
             0            0            0            0
 ";
         assert_eq!(text(&calls, Extent::V4, false), expected);
-        let untitled: String =
-            expected.lines().filter(|line| !line.ends_with(':')).map(|line| format!("{line}\n")).collect();
-        assert_eq!(text(&calls, Extent::V4, true), untitled);
+        assert_eq!(text(&calls, Extent::V4, true), without_titles(expected));
+    }
+
+    fn without_titles(text: &str) -> String {
+        text.lines().filter(|line| !line.ends_with(':')).map(|line| format!("{line}\n")).collect()
     }
 
     #[test]
     fn newer_minor_versions_have_rows_of_their_own() {
-        let calls = statistics(&[(4, "EXCHANGE_ID", 1), (4, "CLOSE", 7), (4, "SEEK", 9), (4, "LISTXATTRS", 8)]);
+        let calls = statistics(&[
+            (4, "EXCHANGE_ID", 1),
+            (4, "CLOSE", 7),
+            (4, "SEEK", 9),
+            (4, "LISTXATTRS", 8),
+            (4, "DEALLOCATE", 6),
+            (4, "BIND_CONN_TO_SESSION", 5),
+        ]);
         let found = text(&calls, Extent::V42, false);
         let rows = "\
    OpenDownGr        Close
@@ -310,12 +334,13 @@ Cache Info:
             1            0            0            0            0            0
  LayoutCommit LayoutReturn ReclaimCompl    ReadDataS   WriteDataS  CommitDataS
             0            0            0            0            0            0
-   OpenLayout CreateLayout
-            0            0
+   OpenLayout CreateLayout BindConnSess   LookupOpen  AppendWrite
+            0            0            5            0            0
      IOAdvise     Allocate         Copy         Seek    SeekDataS   GetExtattr
             0            0            0            9            0            0
-   SetExtattr    RmExtattr  ListExtattr
-            0            0            8
+   SetExtattr    RmExtattr  ListExtattr   Deallocate  LayoutError
+            0            0            8            6            0
+Client:
     OpenOwner        Opens    LockOwner        Locks       Delegs     LocalOwn
 ";
         assert!(found.contains(rows), "{found}");
