@@ -36,7 +36,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             own.add(&session.mount);
             let file = session.find(Follow::Links).await?;
             if file.attributes.kind == FileKind::Directory {
-                return Err(Failure::IsDirectory { file: session.name() });
+                return Err(Failure::NotReadable { file: session.name() });
             }
             write_out(&session, &file, &mut output).await?;
         }

@@ -69,6 +69,12 @@ pub enum Failure {
         /// The directory.
         file: String,
     },
+    /// A directory has no bytes of its own.
+    #[error("{file}: is a directory; wharf ls shows what is in it")]
+    NotReadable {
+        /// The directory.
+        file: String,
+    },
     /// Several files cannot become one.
     #[error("{file}: is no directory; several files are copied into one that is there already")]
     NoDirectory {

@@ -147,3 +147,29 @@ fn mount_whose_process_was_killed_is_told_with_what_to_do() {
     assert!(Command::new("umount").arg(&dir).status().unwrap().success());
     wharf_ok(&["mount", &url, place, "-o", &options]);
 }
+
+#[test]
+fn process_that_stays_keeps_nothing_open_that_its_caller_had_open() {
+    if !can_mount() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (dir, lock) = (scratch.dir("mnt"), scratch.path("lock"));
+    let server = Server::start(1, &["--no-root-squash", "mem:16M"]);
+    // As scripts do that hold a lock while they mount.
+    let mut script = Command::new("sh");
+    script.args(["-c", "exec 9>\"$0\" && exec \"$@\""]).arg(&lock).arg(env!("CARGO_BIN_EXE_wharf"));
+    script.args(["mount", "-o", &format!("mountport={}", server.port())]).arg(server.url("/mem")).arg(&dir);
+    assert!(script.status().unwrap().success());
+    let _unmount = Unmount(&dir);
+    assert!(is_mounted(&dir));
+    assert_eq!(who_has_open(&lock), Vec::<String>::new());
+}
+
+/// The descriptors of all processes that are of this file.
+fn who_has_open(file: &Path) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read_dir(entry.ok()?.path().join("fd")).ok());
+    let descriptors = processes.flatten().filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let of_file = descriptors.filter(|path| fs::read_link(path).is_ok_and(|target| target == file));
+    of_file.map(|path| path.display().to_string()).collect()
+}

@@ -161,7 +161,8 @@ fn last_byte(offset: u64, length: u64) -> String {
 fn connect_advice(address: SocketAddr) -> &'static str {
     match address.port() {
         proto::rpcbind::PORT => {
-            "there is no rpcbind that tells ports: name the server's port, as in nfs://host:2049/path"
+            "there is no rpcbind that tells ports: name the server's port, as in nfs://host:2049/path or with port=2049, or ask \
+             for NFSv4, which needs none"
         }
         _ => "check that the server runs and the port is right",
     }

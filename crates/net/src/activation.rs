@@ -1,7 +1,8 @@
-//! Sockets that the process was started with: systemd's socket activation, sd_listen_fds(3).
+//! Descriptors that the process was started with: those of systemd's socket activation, sd_listen_fds(3), and those that are not its
+//! business.
 
 use std::os::fd::{OwnedFd, RawFd};
-use std::{env, process};
+use std::{env, io, process};
 
 use crate::{NetError, sys};
 
@@ -29,6 +30,15 @@ pub fn inherited_sockets() -> Result<Vec<OwnedFd>, NetError> {
     }
     sys::adopt_descriptors(FIRST_DESCRIPTOR..FIRST_DESCRIPTOR + count)
         .map_err(|source| NetError::NotASocket { descriptor: FIRST_DESCRIPTOR, source: Some(source) })
+}
+
+/// Sees to it that programs which this process starts from now on get its standard streams, and nothing else that it was started with or has
+/// opened.
+///
+/// # Errors
+/// What the system says; before Linux 5.11 it cannot do this.
+pub fn keep_descriptors_from_programs() -> io::Result<()> {
+    sys::keep_descriptors_from_programs()
 }
 
 fn number(variable: &'static str) -> Result<Option<i32>, NetError> {

@@ -30,7 +30,7 @@ mod slots;
 mod spare;
 mod sys;
 
-pub use activation::inherited_sockets;
+pub use activation::{inherited_sockets, keep_descriptors_from_programs};
 pub use connection::CloseReason;
 pub use counters::Counters;
 pub use error::NetError;

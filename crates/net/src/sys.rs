@@ -196,6 +196,14 @@ pub(crate) fn adopt_descriptors(descriptors: Range<RawFd>) -> io::Result<Vec<Own
     descriptors.map(adopt_descriptor).collect()
 }
 
+/// Sees to it that programs which this process starts get its standard streams and no other descriptor.
+pub(crate) fn keep_descriptors_from_programs() -> io::Result<()> {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: close_range takes integers and touches no memory, and with this flag it closes nothing in this process.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 fn adopt_descriptor(descriptor: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: fcntl with F_SETFD takes an int and touches no memory.
     if unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {

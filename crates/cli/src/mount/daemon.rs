@@ -20,6 +20,9 @@ const READY: &str = "mounted";
 /// When it has not mounted.
 pub fn start() -> Result<(), Failure> {
     let program = env::current_exe().map_err(MountFailure::Start)?;
+    // What the caller has open, such as a lock or the end of a pipe, would stay open for as long as the mount is there. Systems
+    // before Linux 5.11 cannot do this at once.
+    let _ = net::keep_descriptors_from_programs();
     let line = helper::command_line();
     // The name of the command goes first; behind `--` there are no flags any more.
     let mut child = Command::new(program)
