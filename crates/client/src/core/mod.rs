@@ -185,15 +185,6 @@ impl Core {
         }
     }
 
-    /// Says how to tell whether a reply to a call is whole. A datagram that is not is as good as lost, so that the call is sent again;
-    /// of a stream, whose bytes are all there, it would be what the server says.
-    pub fn expect(&mut self, xid: Xid, is_whole: fn(&[u8]) -> bool) {
-        let slot = self.slot_mut(xid);
-        if slot.xid == xid {
-            slot.is_whole = is_whole;
-        }
-    }
-
     /// Looks whether the call is over, and makes its place free if so.
     pub fn poll_reply(&mut self, xid: Xid, cx: &Context<'_>) -> Poll<Result<Bytes, Failure>> {
         let slot = self.slot_mut(xid);

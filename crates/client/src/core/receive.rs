@@ -16,6 +16,25 @@ const CALL_WORD: [u8; 4] = [0, 0, 0, 0];
 const MAX_DAMAGED_REPLIES: u32 = 3;
 
 impl Core {
+    /// Says how to tell whether a reply to a call is whole. A datagram that is not is as good as lost, so that the call is sent again; of a
+    /// stream it would be what the server says, and nothing is asked. Whoever waits for the reply decodes it once more: what comes out
+    /// borrows from the message, and cannot wait beside it for somebody to look.
+    pub fn expect(&mut self, xid: Xid, is_whole: fn(&[u8]) -> bool) {
+        if !self.may_be_damaged() {
+            return;
+        }
+        let slot = self.slot_mut(xid);
+        if slot.xid == xid {
+            slot.is_whole = is_whole;
+        }
+    }
+
+    /// Whether a message may be another one than was sent: UDP's checksum is short and may be missing (RFC 768), while the bytes of
+    /// a stream are all there.
+    fn may_be_damaged(&self) -> bool {
+        self.config.transport == Transport::Datagram
+    }
+
     /// Takes a whole message from the server. The waker of the call that it answers is put into `wakers`.
     pub fn handle_message(&mut self, now: Instant, message: Bytes, wakers: &mut Vec<Waker>) {
         let xid = match first_words(&message) {
@@ -31,15 +50,14 @@ impl Core {
             }
         };
         let xid = Xid(u32::from_be_bytes(xid));
-        let place = (xid.0 & self.mask()) as usize;
+        let (place, may_be_damaged) = ((xid.0 & self.mask()) as usize, self.may_be_damaged());
         let slot = &mut self.slots[place];
         // A call that was never sent has no reply: what carries its xid was guessed.
         if slot.xid != xid || !slot.is_pending() || slot.call.sends == 0 {
             self.counters.unexpected += 1;
             return;
         }
-        let may_be_damaged = self.config.transport == Transport::Datagram && slot.damaged_replies < MAX_DAMAGED_REPLIES;
-        if may_be_damaged && !(slot.is_whole)(&message) {
+        if may_be_damaged && slot.damaged_replies < MAX_DAMAGED_REPLIES && !(slot.is_whole)(&message) {
             slot.damaged_replies += 1;
             self.counters.invalid += 1;
             return;
