@@ -152,12 +152,12 @@ impl State {
 
     /// Finds bytes in the block that this reader read last, when nothing but copying is left to do: most small reads are like that.
     pub(super) fn glance(&mut self, reader: u32, now: Instant, at: u64, count: usize) -> Option<Bytes> {
-        let Reader { file, next, asked, window, last: (index, slot), .. } = *self.readers[reader as usize].as_ref()?;
+        let Reader { file, next, asked, window, last: (index, slot), .. } = self.readers[reader as usize];
         let end = at.checked_add(count as u64)?;
         if at >> self.config.shift != index || end > self.file_ref(file).size || !self.is_checked(file, now) {
             return None;
         }
-        let block = self.slots.get(slot as usize)?.as_ref()?;
+        let block = self.slots.get(slot as usize)?;
         let part = self.config.part(index, at, end);
         let is_here = block.file == file && block.index == index && !block.is_detached && !block.is_unseen;
         if part.is_empty() || part.len() != count || !is_here || !block.known.contains(&part) {
@@ -177,10 +177,7 @@ impl State {
     }
 
     fn reader(&mut self, reader: u32) -> &mut Reader {
-        match &mut self.readers[reader as usize] {
-            Some(reader) => reader,
-            None => unreachable!("a reader is kept for as long as its file is open"),
-        }
+        &mut self.readers[reader as usize]
     }
 
     /// A part of a block, if it is there.

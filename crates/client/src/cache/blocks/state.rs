@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use slab::Slab;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use vfs::Attributes;
@@ -106,10 +107,9 @@ impl LateWrites {
 pub(super) struct State {
     pub(super) config: Config,
     by_handle: HashMap<Handle, u32>,
-    files: Vec<Option<FileState>>,
-    pub(super) readers: Vec<Option<Reader>>,
-    pub(super) slots: Vec<Option<Block>>,
-    free: Vec<u32>,
+    files: Slab<FileState>,
+    pub(super) readers: Slab<Reader>,
+    pub(super) slots: Slab<Block>,
     pub(super) order: Order<u32, ()>,
     /// Blocks that sequential readers of large files have left, oldest first: file, index and slot. They may be gone by now.
     pub(super) behind: VecDeque<(u32, u64, u32)>,
@@ -129,10 +129,9 @@ impl State {
         State {
             config,
             by_handle: HashMap::new(),
-            files: Vec::new(),
-            readers: Vec::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
+            files: Slab::new(),
+            readers: Slab::new(),
+            slots: Slab::new(),
             order: Order::default(),
             behind: VecDeque::new(),
             unclean: 0,
@@ -153,8 +152,8 @@ impl State {
         state.opens += 1;
         let changes = state.changes;
         self.learn(file, attributes, changes);
-        let reader = put(&mut self.readers, Reader::new(file));
-        (file, reader)
+        let reader = self.readers.insert(Reader::new(file));
+        (file, reader as u32)
     }
 
     /// The file of this handle, if anything is known of it.
@@ -178,14 +177,14 @@ impl State {
             checked_until: None,
             late: LateWrites::default(),
         };
-        let file = put(&mut self.files, state);
+        let file = self.files.insert(state) as u32;
         self.by_handle.insert(*handle, file);
         file
     }
 
     /// Closes what [`State::open`] opened.
     pub(super) fn close(&mut self, file: u32, reader: u32) {
-        self.readers[reader as usize] = None;
+        self.readers.remove(reader as usize);
         self.file(file).opens -= 1;
         self.forget_unused(file);
     }
@@ -196,7 +195,7 @@ impl State {
         if state.opens == 0 && state.tasks == 0 && state.blocks.is_empty() && !state.late.has_task {
             let handle = state.handle;
             self.by_handle.remove(&handle);
-            self.files[file as usize] = None;
+            self.files.remove(file as usize);
         }
     }
 
@@ -306,36 +305,26 @@ impl State {
 
 /// Blocks and the memory for them.
 impl State {
+    /// A file is kept for as long as somebody names it.
     pub(super) fn file(&mut self, file: u32) -> &mut FileState {
-        match &mut self.files[file as usize] {
-            Some(state) => state,
-            None => unreachable!("a file is kept for as long as somebody names it"),
-        }
+        &mut self.files[file as usize]
     }
 
     pub(super) fn file_ref(&self, file: u32) -> &FileState {
-        match &self.files[file as usize] {
-            Some(state) => state,
-            None => unreachable!("a file is kept for as long as somebody names it"),
-        }
+        &self.files[file as usize]
     }
 
     pub(super) fn file_numbers(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.files).filter_map(|(number, file)| file.is_some().then_some(number))
+        self.files.iter().map(|(number, _)| number as u32)
     }
 
+    /// A block is kept for as long as somebody names it.
     pub(super) fn block(&mut self, slot: u32) -> &mut Block {
-        match &mut self.slots[slot as usize] {
-            Some(block) => block,
-            None => unreachable!("a block is kept for as long as somebody names it"),
-        }
+        &mut self.slots[slot as usize]
     }
 
     pub(super) fn block_ref(&self, slot: u32) -> &Block {
-        match &self.slots[slot as usize] {
-            Some(block) => block,
-            None => unreachable!("a block is kept for as long as somebody names it"),
-        }
+        &self.slots[slot as usize]
     }
 
     pub(super) fn find(&self, file: u32, index: u64) -> Option<u32> {
@@ -344,17 +333,13 @@ impl State {
 
     /// Whether `slot` holds this very block of the file.
     pub(super) fn is_at(&self, slot: u32, file: u32, index: u64) -> bool {
-        let block = self.slots.get(slot as usize).and_then(Option::as_ref);
+        let block = self.slots.get(slot as usize);
         block.is_some_and(|block| block.file == file && block.index == index && !block.is_detached)
     }
 
     /// A new block, for which an old one goes if it must, or `None` while all are needed.
     pub(super) fn new_block(&mut self, file: u32, index: u64) -> Option<u32> {
-        if self.free.is_empty() && self.slots.len() < self.config.max_blocks {
-            self.slots.push(None);
-            self.free.push(self.slots.len() as u32 - 1);
-        }
-        if self.free.is_empty() {
+        if self.slots.len() >= self.config.max_blocks {
             let oldest = self.pop_oldest()?;
             let block = self.block_ref(oldest);
             let (index, of) = (block.index, block.file);
@@ -363,8 +348,7 @@ impl State {
                 self.forget_unused(of);
             }
         }
-        let slot = self.free.pop()?;
-        self.slots[slot as usize] = Some(Block::new(file, index));
+        let slot = self.slots.insert(Block::new(file, index)) as u32;
         self.file(file).blocks.insert(index, slot);
         Some(slot)
     }
@@ -409,8 +393,7 @@ impl State {
                 self.file(file).blocks.remove(&index);
             }
             self.order.remove(&slot);
-            self.slots[slot as usize] = None;
-            self.free.push(slot);
+            self.slots.remove(slot as usize);
         } else {
             self.order.insert(slot, ());
         }
@@ -431,7 +414,7 @@ impl State {
 
     /// Wakes all tasks that write.
     pub(super) fn wake_all(&self) {
-        self.files.iter().flatten().filter(|file| file.late.has_task).for_each(|file| file.late.wake.notify_one());
+        self.files.iter().filter(|(_, file)| file.late.has_task).for_each(|(_, file)| file.late.wake.notify_one());
     }
 
     /// Notes whether a block has changes, after that may have become different.
@@ -456,32 +439,17 @@ impl State {
     }
 }
 
-/// Puts a value in the first free place.
-fn put<T>(places: &mut Vec<Option<T>>, value: T) -> u32 {
-    let free = places.iter().position(Option::is_none);
-    let place = free.unwrap_or_else(|| {
-        places.push(None);
-        places.len() - 1
-    });
-    places[place] = Some(value);
-    place as u32
-}
-
 #[cfg(test)]
 impl State {
     /// Panics unless what is said at the top of this file holds.
     pub(super) fn check(&self) {
-        let kept = self.slots.iter().flatten().count();
-        assert!(kept <= self.config.max_blocks && self.unclean <= self.config.max_unclean);
-        let unclean = |file: &FileState| file.unclean.len();
-        assert_eq!(self.files.iter().flatten().map(unclean).sum::<usize>(), self.unclean);
+        assert!(self.slots.len() <= self.config.max_blocks && self.unclean <= self.config.max_unclean);
+        let unclean = |(_, file): (usize, &FileState)| file.unclean.len();
+        assert_eq!(self.files.iter().map(unclean).sum::<usize>(), self.unclean);
         let mut idle = 0;
-        for (slot, block) in
-            self.slots.iter().enumerate().filter_map(|(slot, block)| Some((slot as u32, block.as_ref()?)))
-        {
-            let is_mapped = self.files[block.file as usize]
-                .as_ref()
-                .is_some_and(|file| file.blocks.get(&block.index) == Some(&slot));
+        for (slot, block) in &self.slots {
+            let file = self.files.get(block.file as usize);
+            let is_mapped = file.is_some_and(|file| file.blocks.get(&block.index) == Some(&(slot as u32)));
             assert_eq!(is_mapped, !block.is_detached);
             let is_idle = block.pins == 0 && block.fill.is_none() && !block.is_unclean();
             idle += usize::from(is_idle);
