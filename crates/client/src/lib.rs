@@ -24,6 +24,7 @@ mod grant;
 mod handle;
 mod io_error;
 mod location;
+mod losses;
 mod mount;
 pub mod mountd;
 mod nlm;

@@ -1,6 +1,6 @@
 //! The locks of one open file.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use proto::nlm::Status as Wire;
 
@@ -8,6 +8,7 @@ use super::call::{Answer, Question, Verb};
 use super::{next_svid, recovery};
 use crate::core::Failure;
 use crate::grant::{self, Grant, LockHolder};
+use crate::losses::{Guard, Kept, Losable};
 use crate::v4::{HeldLock, HeldLocks};
 use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
 
@@ -19,7 +20,7 @@ pub(crate) struct LockOwner {
     svid: i32,
     host: Vec<u8>,
     name: Vec<u8>,
-    held: Mutex<Held>,
+    held: Kept<Held>,
     /// Held by whoever changes the locks, which happens one change after the other.
     pub(super) order: tokio::sync::Mutex<()>,
 }
@@ -33,6 +34,12 @@ struct Held {
     may_have_more: bool,
 }
 
+impl Losable for Held {
+    fn has_losses(&self) -> bool {
+        !self.lost.is_empty()
+    }
+}
+
 impl Held {
     fn has_none(&self) -> bool {
         self.locks.is_empty() && self.lost.is_empty() && !self.may_have_more
@@ -44,8 +51,8 @@ impl LockOwner {
         self.svid
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held(&self) -> Guard<'_, Held> {
+        self.held.lock()
     }
 
     pub(super) fn locks(&self) -> Vec<HeldLock> {
@@ -64,7 +71,7 @@ impl LockOwner {
 
     /// Refuses an operation while a lock is lost.
     fn check_kept(&self, operation: &'static str) -> Result<()> {
-        if self.held().lost.is_empty() { Ok(()) } else { Err(self.error(operation, Reason::StateLost)) }
+        if self.held.has_losses() { Err(self.error(operation, Reason::StateLost)) } else { Ok(()) }
     }
 
     pub(super) async fn ask(&self, verb: Verb, range: HeldLock) -> Result<Answer> {
@@ -208,7 +215,7 @@ impl FileLocks {
         let host = rustix::system::uname().nodename().to_bytes().to_vec();
         let svid = next_svid();
         let name = [format!("{svid}@").as_bytes(), &host].concat();
-        let (held, order) = (Mutex::default(), tokio::sync::Mutex::default());
+        let (held, order) = (Kept::new(Held::default()), tokio::sync::Mutex::default());
         FileLocks(Arc::new(LockOwner { mount: mount.clone(), handle: *handle, svid, host, name, held, order }))
     }
 

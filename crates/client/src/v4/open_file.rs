@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use proto::nfs4::{
     ArgOp, DelegationType, Getattr, GetattrArgs, Getfh, Open, OpenArgs, OpenClaim, OpenHow, Putfh, SHARE_ACCESS_BOTH,
@@ -19,6 +19,7 @@ use super::request::Request;
 use super::session::Session;
 use super::test_stateid::test_stateid;
 use super::{attributes, putfh};
+use crate::losses::{Guard, Kept, Losable};
 use crate::{Error, Handle, Reason, Result};
 
 /// How many sessions may be lost while one file is had back.
@@ -57,7 +58,7 @@ pub(crate) struct OpenFile {
     target: Target,
     share: Share,
     number: u64,
-    held: Mutex<Held>,
+    held: Kept<Held>,
     /// Held by whoever changes the state, which happens one change after the other.
     pub(super) order: tokio::sync::Mutex<()>,
     _excluding: Option<Excluding>,
@@ -123,7 +124,7 @@ impl OpenFile {
             is_forgotten: false,
             is_delegated,
         };
-        let (held, order) = (Mutex::new(held), tokio::sync::Mutex::new(()));
+        let (held, order) = (Kept::new(held), tokio::sync::Mutex::new(()));
         let _excluding = client.0.opens.exclude(share);
         let file = Arc::new(OpenFile { client, handle, target, share, number, held, order, _excluding });
         file.client.0.opens.insert(number, &file);
@@ -138,8 +139,8 @@ impl OpenFile {
         &self.client
     }
 
-    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn held(&self) -> Guard<'_, Held> {
+        self.held.lock()
     }
 
     /// The stateid to read and write with, and the era that it is of: it stands for the newest locks, or the open where there
@@ -155,16 +156,12 @@ impl OpenFile {
     pub(crate) fn has_locks(&self) -> bool {
         let held = self.held();
         let has_some = held.locks.as_ref().is_some_and(|(_, locks)| !locks.is_empty());
-        has_some || held.is_lost || !held.lost.is_empty()
+        has_some || held.has_losses()
     }
 
     /// Refuses an operation while the open or a lock is lost.
     pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
-        let is_lost = {
-            let held = self.held();
-            held.is_lost || !held.lost.is_empty()
-        };
-        if is_lost { Err(self.client.error(operation, Reason::StateLost)) } else { Ok(()) }
+        if self.held.has_losses() { Err(self.client.error(operation, Reason::StateLost)) } else { Ok(()) }
     }
 
     /// A stateid as it stands in a request: from 4.1 on without its sequence number, which changes that are under way would
@@ -434,6 +431,12 @@ impl OpenFile {
         }
         super::close::close_other(session, client, (&found, stateid), owner).await?;
         Err(client.error("OPEN", Reason::StateLost))
+    }
+}
+
+impl Losable for Held {
+    fn has_losses(&self) -> bool {
+        self.is_lost || !self.lost.is_empty()
     }
 }
 

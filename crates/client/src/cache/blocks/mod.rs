@@ -13,6 +13,7 @@ mod data;
 mod failures;
 mod fill;
 mod flush;
+mod lens;
 mod past;
 mod ranges;
 mod read;

@@ -6,6 +6,7 @@
 //!   nothing fills it.
 //! - `order` says how long ago a block came into it. Whether it was used since is noted in the block, which a reader has at hand, while its
 //!   neighbours in the order are anywhere in memory; one that was gets a new place when it would be dropped.
+//! - Whoever may change a file or a block gets it from [`State::file`] or [`State::block`], which close the file's lens.
 //! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them have changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -19,6 +20,7 @@ use vfs::Attributes;
 use super::block::Block;
 use super::config::Config;
 use super::failures::Failures;
+use super::lens::{Lens, View};
 use super::read::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
@@ -54,6 +56,9 @@ pub(super) struct FileState {
     pub(super) changes: u64,
     pub(super) checked_until: Option<Instant>,
     pub(super) late: LateWrites,
+    pub(super) lens: Arc<Lens>,
+    /// Whether it shows anything, as far as is known here.
+    pub(super) has_lens: bool,
 }
 
 /// What is known of the changes of a file that are written late.
@@ -176,6 +181,8 @@ impl State {
             changes: 0,
             checked_until: None,
             late: LateWrites::default(),
+            lens: Arc::default(),
+            has_lens: false,
         };
         let file = self.files.insert(state) as u32;
         self.by_handle.insert(*handle, file);
@@ -184,6 +191,7 @@ impl State {
 
     /// Closes what [`State::open`] opened.
     pub(super) fn close(&mut self, file: u32, reader: u32) {
+        self.close_lens(file);
         self.readers.remove(reader as usize);
         self.file(file).opens -= 1;
         self.forget_unused(file);
@@ -307,6 +315,7 @@ impl State {
 impl State {
     /// A file is kept for as long as somebody names it.
     pub(super) fn file(&mut self, file: u32) -> &mut FileState {
+        self.close_lens(file);
         &mut self.files[file as usize]
     }
 
@@ -320,7 +329,26 @@ impl State {
 
     /// A block is kept for as long as somebody names it.
     pub(super) fn block(&mut self, slot: u32) -> &mut Block {
+        self.close_lens(self.block_ref(slot).file);
         &mut self.slots[slot as usize]
+    }
+
+    /// Has readers look at the blocks again, from where they have come to.
+    pub(super) fn close_lens(&mut self, file: u32) {
+        if let Some(state) = self.files.get_mut(file as usize)
+            && std::mem::take(&mut state.has_lens)
+            && let Some((reader, next)) = state.lens.close()
+        {
+            self.readers[reader as usize].next = next;
+        }
+    }
+
+    /// Shows a reader what it will ask for, which nothing changed may be before [`State::close_lens`].
+    pub(super) fn open_lens(&mut self, view: View) {
+        let file = self.readers[view.reader as usize].file;
+        let state = &mut self.files[file as usize];
+        state.lens.open(view);
+        state.has_lens = true;
     }
 
     pub(super) fn block_ref(&self, slot: u32) -> &Block {

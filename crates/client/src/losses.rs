@@ -1,0 +1,82 @@
+//! What the server gives for an open file, where those who read and write see without a lock whether all of it is kept.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Something of which the server may lose a part for good.
+pub(crate) trait Losable {
+    /// Whether it has, and nobody has given that up so far.
+    fn has_losses(&self) -> bool;
+}
+
+/// A value behind a lock, and beside it what [`Losable::has_losses`] said when the lock was let go last.
+#[derive(Debug)]
+pub(crate) struct Kept<T> {
+    value: Mutex<T>,
+    has_losses: AtomicBool,
+}
+
+impl<T: Losable> Kept<T> {
+    pub(crate) fn new(value: T) -> Kept<T> {
+        Kept { has_losses: AtomicBool::new(value.has_losses()), value: Mutex::new(value) }
+    }
+
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
+        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        Guard { value, has_losses: &self.has_losses }
+    }
+
+    /// Whether the server has lost something of it, without waiting for those who change it.
+    pub(crate) fn has_losses(&self) -> bool {
+        self.has_losses.load(Ordering::Acquire)
+    }
+}
+
+/// The value, for as long as this is there.
+pub(crate) struct Guard<'a, T: Losable> {
+    value: MutexGuard<'a, T>,
+    has_losses: &'a AtomicBool,
+}
+
+impl<T: Losable> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: Losable> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T: Losable> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        self.has_losses.store(self.value.has_losses(), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Losable for u32 {
+        fn has_losses(&self) -> bool {
+            *self > 0
+        }
+    }
+
+    #[test]
+    fn losses_are_seen_from_the_moment_on_that_they_are_noted_until_they_are_given_up() {
+        let kept = Kept::new(0);
+        *kept.lock() = 3;
+        assert!(kept.has_losses());
+        *kept.lock() -= 2;
+        assert!(kept.has_losses());
+        *kept.lock() -= 1;
+        assert!(!kept.has_losses());
+    }
+}
