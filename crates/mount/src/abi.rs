@@ -119,6 +119,8 @@ pub(crate) const RELEASE_FLOCK_UNLOCK: u32 = 1 << 1;
 pub(crate) const LK_FLOCK: u32 = 1 << 0;
 /// A message of ours: the attributes of a file, and pages if any are named, are no longer true.
 pub(crate) const NOTIFY_INVAL_INODE: i32 = 2;
+/// The offset in it that names no pages.
+pub(crate) const NO_PAGES: u64 = u64::MAX;
 
 /// Flags of `open(2)`, as the kernel passes them on.
 pub(crate) mod flags {

@@ -1,7 +1,10 @@
-//! Locks that somebody waits for.
+//! Locks that somebody waits for, and those that are about to be handed over.
 //!
 //! The file system is asked again and again, as a server knows of waiting only in part; nobody waits inside of a call, so one who stops to
 //! wait leaves no lock behind. When a lock of this mount goes, everybody asks at once, first come first.
+//!
+//! Whoever gets a lock is to see what others wrote before they let theirs go, so the kernel drops the file's pages and attributes first. That
+//! can wait for reads and writes of the file that are under way, which need the other threads of the mount: only the thread of the locks does it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -21,13 +24,21 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Which worker asks: the first one's number serves, as a file system with workers' own caches only loses time when two share one.
 const WORKER: usize = 0;
 
-/// Somebody who waits for a lock.
+/// Somebody who wants a lock.
 pub(crate) struct LockWait {
     /// The request that is answered when the lock is there.
     pub(crate) unique: u64,
+    /// The kernel's number for the file.
+    pub(crate) node: u64,
     pub(crate) file: Arc<Opened>,
     pub(crate) owner: LockOwner,
     pub(crate) lock: FileLock,
+}
+
+/// What the thread of the locks does next.
+enum Due {
+    Ask(LockWait, Pause),
+    HandOver(LockWait),
 }
 
 /// Everybody who waits for a lock.
@@ -40,6 +51,7 @@ pub(crate) struct LockWaits {
 #[derive(Default)]
 struct State {
     waits: VecDeque<(LockWait, Pause)>,
+    granted: VecDeque<LockWait>,
     is_over: bool,
 }
 
@@ -61,9 +73,14 @@ impl Pause {
 }
 
 impl LockWaits {
-    /// Somebody waits.
-    pub(crate) fn add(&self, wait: LockWait) {
-        hold(&self.state).waits.push_back((wait, Pause::first()));
+    /// Asks for a lock, and sees to it that the request is answered: at once, or if it `waits` when nobody else's lock is in the way any more.
+    pub(crate) fn begin(&self, session: &Session, wait: LockWait, waits: bool) {
+        match wait.ask() {
+            Ok(LockOutcome::Free) => hold(&self.state).granted.push_back(wait),
+            Ok(LockOutcome::Taken(_)) if waits => hold(&self.state).waits.push_back((wait, Pause::first())),
+            Ok(LockOutcome::Taken(_)) => return wait.refuse(session, Errno::AGAIN),
+            Err(error) => return wait.refuse(session, errno(error)),
+        }
         self.has_changed.notify_all();
     }
 
@@ -83,26 +100,35 @@ impl LockWaits {
         self.has_changed.notify_all();
     }
 
-    /// Asks for locks until the mount ends.
+    /// Asks for locks and hands them over until the mount ends.
     pub(crate) fn run(&self, session: &Session) {
-        while let Some((wait, pause)) = self.next_due() {
-            // Whoever got a signal waits no more.
-            if session.flights.is_waiting(wait.unique) && !wait.try_once(session, true) {
-                hold(&self.state).waits.push_back((wait, pause.longer()));
+        while let Some(due) = self.next_due() {
+            match due {
+                Due::HandOver(wait) => wait.hand_over(session),
+                // Whoever got a signal waits no more.
+                Due::Ask(wait, _) if !session.flights.is_waiting(wait.unique) => {}
+                Due::Ask(wait, pause) => match wait.ask() {
+                    Ok(LockOutcome::Free) => wait.hand_over(session),
+                    Ok(LockOutcome::Taken(_)) => hold(&self.state).waits.push_back((wait, pause.longer())),
+                    Err(error) => wait.refuse(session, errno(error)),
+                },
             }
         }
     }
 
-    /// Waits until it is time to ask for somebody's lock.
-    fn next_due(&self) -> Option<(LockWait, Pause)> {
+    /// Waits until there is a lock to hand over, or it is time to ask for one.
+    fn next_due(&self) -> Option<Due> {
         let mut state = hold(&self.state);
         loop {
             if state.is_over {
                 return None;
             }
+            if let Some(wait) = state.granted.pop_front() {
+                return Some(Due::HandOver(wait));
+            }
             let now = Instant::now();
             if let Some(at) = state.waits.iter().position(|(_, pause)| pause.next <= now) {
-                return state.waits.remove(at);
+                return state.waits.remove(at).map(|(wait, pause)| Due::Ask(wait, pause));
             }
             state = match state.waits.iter().map(|(_, pause)| pause.next).min() {
                 Some(next) => wait_for(&self.has_changed, state, next - now),
@@ -113,28 +139,24 @@ impl LockWaits {
 }
 
 impl LockWait {
-    /// Asks for the lock, and answers the request unless somebody has the lock and it `waits`. Says whether it is answered. Whoever stopped
-    /// to wait meanwhile, as for a server that lets locks be reclaimed only, leaves no lock behind.
-    pub(crate) fn try_once(&self, session: &Session, waits: bool) -> bool {
-        let cx = self.file.context(WORKER);
-        let outcome = match self.file.file.lock(&cx, self.owner, self.lock) {
-            Ok(LockOutcome::Taken(_)) if waits => return false,
-            Ok(LockOutcome::Taken(_)) => Err(Errno::AGAIN),
-            Ok(LockOutcome::Free) => Ok(()),
-            Err(error) => Err(errno(error)),
-        };
-        let is_heard = session.flights.claim(self.unique);
-        match outcome {
-            Err(error) if is_heard => {
-                session.send_error(self.unique, error);
-            }
-            Ok(()) if is_heard && session.send_done(self.unique) => {}
-            Ok(()) => {
-                // Nobody knows of this lock. If giving it up fails, the file's close does it.
-                let _ = self.file.file.unlock(&cx, self.owner, self.lock.first_bytes..=self.lock.last_bytes);
-            }
-            Err(_) => {}
+    fn ask(&self) -> vfs::Result<LockOutcome> {
+        self.file.file.lock(&self.file.context(WORKER), self.owner, self.lock)
+    }
+
+    fn refuse(&self, session: &Session, error: Errno) {
+        if session.flights.claim(self.unique) {
+            session.send_error(self.unique, error);
         }
-        true
+    }
+
+    /// Answers the request with the lock that it got. Whoever stopped to wait meanwhile, as for a server that lets locks be reclaimed only,
+    /// leaves no lock behind.
+    fn hand_over(&self, session: &Session) {
+        session.forget_content(self.node);
+        if !(session.flights.claim(self.unique) && session.send_done(self.unique)) {
+            // Nobody knows of this lock. If giving it up fails, the file's close does it.
+            let range = self.lock.first_bytes..=self.lock.last_bytes;
+            let _ = self.file.file.unlock(&self.file.context(WORKER), self.owner, range);
+        }
     }
 }

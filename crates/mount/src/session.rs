@@ -7,7 +7,7 @@ use std::thread;
 use rustix::io::Errno;
 use vfs::{FileSystem, Properties};
 
-use crate::abi::{MAX_DATA_BYTES, NOTIFY_INVAL_INODE, OUT_HEADER_BYTES, REQUEST_HEAD_BYTES};
+use crate::abi::{MAX_DATA_BYTES, NO_PAGES, NOTIFY_INVAL_INODE, OUT_HEADER_BYTES, REQUEST_HEAD_BYTES};
 use crate::arguments::Request;
 use crate::callers::Callers;
 use crate::crew::{Crew, Task};
@@ -154,9 +154,19 @@ impl Session {
     /// Tells the kernel that the attributes of a file which it has are no longer true. Its pages stay: to drop them here could wait for a
     /// request that waits for this thread.
     pub(crate) fn forget_attributes(&self, node: u64) {
-        let words = [node, u64::MAX, 0].map(u64::to_ne_bytes);
+        self.invalidate([node, NO_PAGES, 0]);
+    }
+
+    /// The same with all pages of the file, which waits for what is under way with them: not for threads that carry out reads and writes.
+    pub(crate) fn forget_content(&self, node: u64) {
+        self.invalidate([node, 0, 0]);
+    }
+
+    /// `fuse_notify_inval_inode_out`: a file, and from where on and how much of it, where nothing is everything.
+    fn invalidate(&self, words: [u64; 3]) {
+        let words = words.map(u64::to_ne_bytes);
         let header = output::header(OUT_HEADER_BYTES + words.as_flattened().len(), NOTIFY_INVAL_INODE, 0);
-        // A kernel that does not have the file has no attributes of it.
+        // A kernel that does not have the file has nothing of it.
         let _ = self.device.send(&[IoSlice::new(&header), IoSlice::new(words.as_flattened())]);
     }
 

@@ -78,6 +78,27 @@ for place in sys.argv[1:]:
     while attempt(place, fcntl.LOCK_EX) != 0:
         assert time.monotonic() < deadline
 
+    # Whoever gets a lock sees what was written before it was given up, whatever he has read and asked for by this descriptor before.
+    for number, kind in enumerate((fcntl.lockf, fcntl.flock)):
+        reader = opened(".", f"shared-{number}")
+        os.pwrite(reader, b"first", 0)
+        for text in (b"other", b"a longer text", b"short"):
+            kind(reader, fcntl.LOCK_SH)
+            os.pread(reader, 100, 0), os.fstat(reader)
+            kind(reader, fcntl.LOCK_UN)
+            def writes():
+                writer = opened(place, f"shared-{number}")
+                kind(writer, fcntl.LOCK_EX)
+                os.ftruncate(writer, len(text))
+                os.pwrite(writer, text, 0)
+                kind(writer, fcntl.LOCK_UN)
+            assert result(child(writes)) == 0, place
+            kind(reader, fcntl.LOCK_SH)
+            seen = os.pread(reader, 100, 0), os.fstat(reader).st_size
+            assert seen == (text, len(text)), (place, kind, seen, text)
+            kind(reader, fcntl.LOCK_UN)
+        os.close(reader)
+
     # flock: whole files, by open files and not by processes.
     first = opened(".", "whole")
     fcntl.flock(first, fcntl.LOCK_SH)

@@ -20,10 +20,8 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     if flags & LK_FLOCK == 0 {
         call.session.files.note_locker(opened.handle, owner);
     }
-    let wait = LockWait { unique: call.request.unique, file: opened, owner, lock };
+    let wait = LockWait { unique: call.request.unique, node: call.request.node, file: opened, owner, lock };
     call.output.postpone();
-    if !wait.try_once(call.session, dispatch::waits_for_a_lock(call.request)) {
-        call.session.lock_waits.add(wait);
-    }
+    call.session.lock_waits.begin(call.session, wait, dispatch::waits_for_a_lock(call.request));
     Ok(())
 }
