@@ -65,6 +65,15 @@ async fn wait_for_copy(
     tells: Vec<Res<OffloadStatusOk>>,
     is_hard: bool,
 ) -> (Option<Result<Copied>>, Duration, Arc<Fake>) {
+    wait_for_copy_of(0, tells, is_hard).await
+}
+
+/// The same for so many bytes.
+async fn wait_for_copy_of(
+    count: u64,
+    tells: Vec<Res<OffloadStatusOk>>,
+    is_hard: bool,
+) -> (Option<Result<Copied>>, Duration, Arc<Fake>) {
     let tells = Mutex::new(tells.into_iter().rev().collect::<Vec<_>>());
     let special = move |operation: &ArgOp<'_>, _: &[u8]| match operation {
         ArgOp::Copy(_) => Some(copied(0, Some(Stateid { seqid: 1, other: *b"the copy one" }))),
@@ -84,7 +93,7 @@ async fn wait_for_copy(
     let from = mount.open(&root, b"from", &OpenOptions::read()).await.unwrap();
     let to = mount.open(&root, b"to", &OpenOptions::both()).await.unwrap();
     let began = Instant::now();
-    let copying = to.begin_copy(&from, 0, 0, 0).await.unwrap();
+    let copying = to.begin_copy(&from, 0, 0, count).await.unwrap();
     assert!(copying.goes_on());
     let ended = timeout(LONG, copying.end(|_| ())).await.ok();
     let took = began.elapsed();
@@ -122,6 +131,30 @@ async fn copy_that_comes_no_further_ends_with_an_error_that_says_so_and_is_cance
     let Reason::CopyStalled { copied, waited } = error.reason() else { panic!("{error}") };
     assert!(*copied == 4 && *waited >= patience && took < patience * 2, "{error} after {took:?}");
     assert!(error.to_string().contains("no further than byte 4"), "{error}");
+    assert_eq!(fake.count("OffloadCancel"), 1);
+}
+
+/// How many bytes are copied where a server tells no number, and how long that may take: a second for each 64 KiB.
+const UNCOUNTED: u64 = 64 << 20;
+const TIME_FOR_UNCOUNTED: Duration = Duration::from_secs(1024);
+
+#[tokio::test(start_paused = true)]
+async fn server_that_tells_no_number_of_bytes_before_the_end_has_time_for_all_of_them() {
+    // Asked every other second, it copies for much longer than a silent server is waited for.
+    let tells = (0..400).map(|_| status(0, None)).chain([status(UNCOUNTED, Some(Status::Ok))]);
+    let (ended, took, fake) = wait_for_copy_of(UNCOUNTED, tells.collect(), false).await;
+    assert_eq!(ended.expect("the copy ends").unwrap().count, UNCOUNTED);
+    assert!(took > options().patience().unwrap() * 20, "{took:?}");
+    assert_eq!(fake.count("OffloadCancel"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn server_that_copies_without_a_number_and_without_an_end_is_given_up_and_told_to_end_it() {
+    let (ended, took, fake) = wait_for_copy_of(UNCOUNTED, vec![status(0, None)], false).await;
+    let error = ended.expect("the copy ends").unwrap_err();
+    assert!(matches!(error.reason(), Reason::CopyStalled { copied: 0, .. }), "{error}");
+    let limit = options().patience().unwrap() + TIME_FOR_UNCOUNTED;
+    assert!(took >= limit && took < limit * 2, "{took:?}");
     assert_eq!(fake.count("OffloadCancel"), 1);
 }
 

@@ -14,10 +14,12 @@ pub struct Copying {
 }
 
 impl Copying {
-    /// Waits for its end; `progress` hears now and then how many bytes are copied.
+    /// Waits for its end; `progress` hears now and then how many bytes are copied, as far as the server tells.
     ///
     /// # Errors
-    /// What the server says.
+    /// What the server says; without [`Options::is_hard`](crate::Options::is_hard) [`Reason::CopyStalled`](crate::Reason::CopyStalled)
+    /// when it says that it copies, and for [`Options::patience`](crate::Options::patience) tells the same number of bytes. One that tells
+    /// none before the end has a second more for each 64 KiB of the copy.
     pub async fn end(self, progress: impl FnMut(u64)) -> Result<Copied> {
         let Copying { begun, mut change } = self;
         let copied = match begun {
@@ -88,11 +90,15 @@ impl File {
         self.prepare_transfer(source).await?;
         let _change = self.mount.change([self.handle()]);
         let change = Change { passing: self.passing(), mount: self.mount.clone() };
-        under_stateid!(self, open, stateid => {
+        let mut copying = under_stateid!(self, open, stateid => {
             let transfer = self.transfer(source, (other.stateid()?.0, stateid), (from, to, count));
             v4::begin_copy(open.client(), transfer)
         })
-        .map(|begun| Copying { begun, change })
+        .map(|begun| Copying { begun, change })?;
+        if let (v4::Begun::GoesOn(offload), 0) = (&mut copying.begun, count) {
+            offload.set_length(source.getattr().await?.size_bytes.saturating_sub(from));
+        }
+        Ok(copying)
     }
 
     /// Lets this file share `count` bytes with `source`, or all to its end when that is 0, until one of them is written.

@@ -18,6 +18,9 @@ use crate::{Copied, Handle, Lie, Reason, Result, Status as Neutral, WriteVerifie
 /// How long a server that copies is left alone before it is asked how far it is: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
+/// How many bytes a server copies in a second at the least, when it tells no number before the end: fewer than any disk or network that
+/// files are kept on.
+const SLOWEST_BYTES_PER_SECOND: u64 = 64 * 1024;
 
 /// The copies of a client that go on, and those whose COPY has no reply yet.
 #[derive(Debug, Default)]
@@ -112,13 +115,20 @@ pub(crate) struct Offload {
     began: Began,
     /// How much was asked for; 0 for everything.
     asked: u64,
+    /// How many bytes there are to copy.
+    length: u64,
     is_over: bool,
 }
 
 impl Offload {
     pub(super) fn new(client: &Client, destination: Handle, began: Began, asked: u64) -> Offload {
         client.0.offloads.lock().going_on.insert(began.stateid.other, None);
-        Offload { client: client.clone(), destination, began, asked, is_over: false }
+        Offload { client: client.clone(), destination, began, asked, length: asked, is_over: false }
+    }
+
+    /// Says how many bytes there are to copy, where everything was asked for.
+    pub(crate) fn set_length(&mut self, length: u64) {
+        self.length = length;
     }
 
     /// Waits for its end, and tells how far it is whenever the server says so.
@@ -138,7 +148,7 @@ impl Offload {
 
     async fn wait(&self, mut progress: impl FnMut(u64)) -> Result<Copied> {
         let (mut pause, mut patience) = (FIRST_PAUSE, self.client.patience());
-        let mut pace = Pace::new(self.client.connection().patience());
+        let mut pace = Pace::new(self.client.connection().patience(), self.length);
         loop {
             if let Some(outcome) = self.outcome_within(pause).await {
                 return self.told(outcome);
@@ -205,17 +215,24 @@ fn may_go_on(ended: &Result<Copied>) -> bool {
 }
 
 /// How far a copy is, and since when.
+///
+/// A server that says that it copies is alive. One that told a number of bytes, and tells the same one for as long as silence may last, hangs
+/// all the same; one that told none yet may tell none before the end (`osr_count`, RFC 7862 §15.9), and has time for the whole copy.
 #[derive(Debug)]
 struct Pace {
     /// How long it may stand still. None lets it do so for ever.
     limit: Option<Duration>,
+    /// How much longer it may do so before the first byte is told of.
+    uncounted: Duration,
     count: u64,
     since: Instant,
 }
 
 impl Pace {
-    fn new(limit: Option<Duration>) -> Pace {
-        Pace { limit, count: 0, since: Instant::now() }
+    /// Of a copy of so many bytes.
+    fn new(limit: Option<Duration>, length: u64) -> Pace {
+        let uncounted = Duration::from_secs(length / SLOWEST_BYTES_PER_SECOND);
+        Pace { limit, uncounted, count: 0, since: Instant::now() }
     }
 
     /// Takes what the server says now, unless it said so for too long.
@@ -224,8 +241,9 @@ impl Pace {
             (self.count, self.since) = (count, Instant::now());
         }
         let waited = self.since.elapsed();
+        let more = if self.count == 0 { self.uncounted } else { Duration::ZERO };
         match self.limit {
-            Some(limit) if waited >= limit => Err(Reason::CopyStalled { copied: count, waited }),
+            Some(limit) if waited >= limit.saturating_add(more) => Err(Reason::CopyStalled { copied: count, waited }),
             _ => Ok(()),
         }
     }
