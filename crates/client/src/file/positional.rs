@@ -53,17 +53,40 @@ impl File {
     /// Writes all of `data` at `offset`; how many bytes that are. What lies between the end of the file and `offset` reads as
     /// zeros.
     ///
+    /// The server is sent it later, together with its neighbours, and [`File::sync`] waits for that. With
+    /// [`Caching::is_synchronous`](crate::Caching::is_synchronous) and [`Caching::is_direct`](crate::Caching::is_direct) it is on the
+    /// server's stable storage when this returns.
+    ///
     /// # Errors
     /// What the server says, of this write or of an earlier one that was sent late; [`Status::FileTooBig`] when it would end
     /// behind byte 2⁶³ − 1.
     pub async fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        self.write_as(offset, data, self.is_synchronous()).await
+    }
+
+    /// Writes as [`File::write_at`] does, and brings it to stable storage if that is wanted.
+    pub(crate) async fn write_as(&self, offset: u64, data: &[u8], is_stable: bool) -> Result<usize> {
+        self.take(offset, data, is_stable).await?;
+        self.settle_if(is_stable).await?;
+        Ok(data.len())
+    }
+
+    /// Takes `data`, which may be written later, if not much later.
+    async fn take(&self, offset: u64, data: &[u8], is_urgent: bool) -> Result<()> {
         self.io.check_kept("WRITE")?;
         self.check_end("WRITE", offset.checked_add(data.len() as u64))?;
         match &self.data {
-            Some(cache) => cache.write(offset, data).await?,
-            None => direct::write(&self.io, offset, data).await?,
+            Some(cache) => cache.write(offset, data, is_urgent).await,
+            None => direct::write(&self.io, offset, data).await,
         }
-        Ok(data.len())
+    }
+
+    async fn settle_if(&self, is_stable: bool) -> Result<()> {
+        if is_stable { self.settle().await } else { Ok(()) }
+    }
+
+    fn is_synchronous(&self) -> bool {
+        self.mount.options().caching.is_synchronous
     }
 
     /// Writes several pieces of data one after the other, as [`File::write_at`] writes one.
@@ -73,10 +96,13 @@ impl File {
     pub async fn write_vectored_at(&self, offset: u64, pieces: &[IoSlice<'_>]) -> Result<usize> {
         let count = pieces.iter().map(|piece| piece.len() as u64).sum();
         self.check_end("WRITE", offset.checked_add(count))?;
-        let mut done = 0;
-        for piece in pieces {
-            done += self.write_at(offset + done as u64, piece).await?;
+        let (mut done, last) = (0, pieces.len().saturating_sub(1));
+        for (number, piece) in pieces.iter().enumerate() {
+            let is_urgent = number == last && self.is_synchronous();
+            self.take(offset + done as u64, piece, is_urgent).await?;
+            done += piece.len();
         }
+        self.settle_if(self.is_synchronous()).await?;
         Ok(done)
     }
 

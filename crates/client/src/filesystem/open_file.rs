@@ -114,15 +114,9 @@ impl OpenFile for RemoteFile {
         }
         self.late.tell()?;
         self.shared.locks.check(self.number)?;
-        if stability == Stability::Unstable {
-            let count = self.shared.wait(cx, file.write_at(offset_bytes, data))?;
-            return Ok(Written { count, stability });
-        }
-        let count = self.shared.wait(cx, async {
-            let count = file.write_at(offset_bytes, data).await?;
-            file.sync().await.map(|()| count)
-        })?;
-        Ok(Written { count, stability: Stability::File })
+        let is_stable = stability != Stability::Unstable || file.mount().options().caching.is_synchronous;
+        let count = self.shared.wait(cx, file.write_as(offset_bytes, data, is_stable))?;
+        Ok(Written { count, stability: if is_stable { Stability::File } else { Stability::Unstable } })
     }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {

@@ -38,6 +38,9 @@ pub struct Caching {
     pub names: NameCaching,
     /// Whether data is neither kept nor written late (`direct`): each read and write is the server's.
     pub is_direct: bool,
+    /// Whether what is written to a [`File`](crate::File) is on the server's stable storage when the call returns, with its errors (`sync`).
+    /// It is kept for readers all the same. One WRITE that is stable by itself (FILE_SYNC) carries what one can, and else a COMMIT follows.
+    pub is_synchronous: bool,
     /// The size of a block of data, in bytes: a power of two from 4 KiB to 1 MiB.
     pub block_bytes: u32,
     /// The most bytes of data that are kept for the whole mount, changed ones among them.
@@ -54,8 +57,14 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// With attributes that are never believed (`actimeo=0`). nfs(5)'s `noac` writes at once as well: [`File::flush`](crate::File::flush) behind
-    /// each write does, or [`Caching::is_direct`].
+    /// With attributes that are never believed (`actimeo=0`). nfs(5)'s `noac` means synchronous writes as well:
+    ///
+    /// ```
+    /// use client::Caching;
+    ///
+    /// let noac = Caching { is_synchronous: true, ..Caching::without_attributes() };
+    /// assert!(noac.file_max.is_zero());
+    /// ```
     pub fn without_attributes() -> Caching {
         let never = Duration::ZERO;
         Caching { file_min: never, file_max: never, dir_min: never, dir_max: never, ..Caching::default() }
@@ -72,6 +81,7 @@ impl Default for Caching {
             close_to_open: true,
             names: NameCaching::All,
             is_direct: false,
+            is_synchronous: false,
             block_bytes: 64 * 1024,
             max_bytes: 256 * 1024 * 1024,
             max_kept_read_bytes: u64::MAX,

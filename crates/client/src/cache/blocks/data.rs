@@ -119,8 +119,8 @@ impl FileData {
         }
     }
 
-    /// Takes all of `data`; it is written later.
-    pub(crate) async fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+    /// Takes all of `data`; it is written later, or sent at once to be committed if it is urgent. Nobody waits here for its end.
+    pub(crate) async fn write(&self, offset: u64, data: &[u8], is_urgent: bool) -> Result<()> {
         let mut call = Call::new(self, &self.recorder().block_writes, (offset, data.len()));
         let mut done = 0;
         loop {
@@ -134,6 +134,10 @@ impl FileData {
                     let author = Author { file, io: Some(&self.io), can_read, now };
                     let (taken, step) = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
                     done += taken;
+                    if is_urgent && taken > 0 && done == data.len() {
+                        // The task that writes is to know before it looks: a WRITE that is to be stable needs no COMMIT.
+                        state.want_written(file, true);
+                    }
                     if state.needs_task(self.file) {
                         writer::start(&self.runtime, &self.io.mount, self.file);
                     }
