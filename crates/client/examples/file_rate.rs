@@ -5,8 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use client::{Caching, File, Mount, OpenOptions, Options, Url};
-use vfs::{CreateMode, SetAttributes};
+use client::{Caching, CreateMode, File, Mount, OpenOptions, Options, SetAttributes, Url};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 

@@ -25,15 +25,7 @@ pub use entries::Entries;
 /// forgotten; if it was to change something, it may have done so.
 ///
 /// ```
-/// # use std::{sync::Arc, time::Duration};
-/// # use daemon::{Daemon, export_to_this_machine};
-/// # let files = Arc::new(fs_mem::MemFs::new(fs_mem::MemOptions::default()));
-/// # let listen = vec!["127.0.0.1:0".parse()?];
-/// # let mut export = export_to_this_machine("/files", files);
-/// # export.rules.iter_mut().for_each(|rule| rule.options.squash = server::Squash::None);
-/// # let server = Daemon::start(daemon::Options { listen, loops: 1, ..daemon::Options::default() }, vec![export])?;
-/// # let address = server.addresses()[0];
-/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+#[doc = include_str!("../../doc/server_starts.txt")]
 /// use client::{Detail, Mount, OpenOptions, Options, Version};
 ///
 /// // A server in this process exports `/files`; `address` is its own.
@@ -60,11 +52,7 @@ pub use entries::Entries;
 /// names.sort();
 /// assert_eq!(names, ["letter", "letters", "newest"]);
 /// # mount.unmount().await?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # })?;
-/// # server.shutdown(Duration::from_secs(1));
-/// # server.wait();
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+#[doc = include_str!("../../doc/server_ends.txt")]
 /// ```
 #[derive(Debug, Clone)]
 pub struct Dir {

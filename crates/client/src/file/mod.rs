@@ -30,21 +30,46 @@ pub use open_options::{Access, OpenOptions};
 pub use place::{Piece, place};
 pub use sparse::{Extent, Segment, Segments};
 
-/// A file that was opened by [`Mount::open`].
+/// An open file, as [`Dir::open`](crate::Dir::open) and [`Mount::open`] give it.
 ///
-/// In NFSv4 the server knows that it is open: others may be kept from it, and ranges of it can be locked. All of that outlives a lost connection and a restart of the server. Older versions know no open
-/// files; there reading and writing go by the handle alone, and locks are the lock manager's (NLM).
+/// [`File::read_at`], [`File::write_at`] and their like go through what the mount keeps in memory, as
+/// [`Caching`](crate::Caching) says: a write is sent late, [`File::flush`] sends it, and [`File::sync`] and [`File::close`] bring it to the
+/// server's stable storage. Operations under the names of the RFCs, such as [`File::read`] and [`File::write`], always go to the server.
+/// Any number of calls may be under way at once. One whose future is dropped is forgotten; if it was to change something, it may have
+/// done so.
 ///
-/// ```no_run
-/// # async fn example(mount: client::Mount) -> client::Result<()> {
-/// use client::{LockKind, OpenOptions};
+/// In NFSv4 the server knows that it is open: others may be kept from it, and ranges of it can be locked. All of that outlives a lost
+/// connection and a restart of the server. Older versions know no open files; there reading and writing go by the handle alone, and locks
+/// are the lock manager's (NLM). A file that is dropped is written and closed in the background, and nobody hears of errors.
 ///
-/// let file = mount.open(&mount.root().handle, b"ledger", &OpenOptions::both()).await?;
-/// file.lock(LockKind::Exclusive, 0, 4096).await?;
-/// let page = file.read(0, 4096).await?;
-/// println!("{} bytes", page.bytes.len());
-/// file.close().await
-/// # }
+/// ```
+#[doc = include_str!("../../doc/server_starts.txt")]
+/// use std::io::IoSlice;
+///
+/// use client::{LockKind, Mount, OpenOptions, Options};
+///
+/// // A server in this process exports `/files`; `address` is its own.
+/// let url = format!("nfs://{address}/files").parse()?;
+/// let options = Options { use_privileged_port: false, ..Options::negotiating() };
+/// let mount = Mount::connect(&url, &options).await?;
+///
+/// let ledger = mount.root_dir().open("ledger", &OpenOptions::both().making(0o600)).await?;
+/// ledger.lock(LockKind::Exclusive, 0, 4096).await?;
+/// ledger.write_vectored_at(0, &[IoSlice::new(b"12 of"), IoSlice::new(b" 90")]).await?;
+/// // What was written under the lock is at the server before others get it.
+/// ledger.unlock(0, 4096).await?;
+///
+/// // Any number at once, each into memory of the caller's.
+/// let (mut first, mut last) = ([0; 2], [0; 10]);
+/// let (_, count) = tokio::try_join!(ledger.read_at(0, &mut first), ledger.read_at(6, &mut last))?;
+/// assert_eq!((&first, &last[..count]), (b"12", &b"90"[..]), "the file ends before the buffer");
+///
+/// // Whoever waits no longer leaves nothing behind.
+/// let in_time = tokio::time::timeout(Duration::from_secs(60), ledger.sync()).await;
+/// assert!(in_time.is_ok_and(|synced| synced.is_ok()));
+/// ledger.close().await?;
+/// # mount.unmount().await?;
+#[doc = include_str!("../../doc/server_ends.txt")]
 /// ```
 #[derive(Debug)]
 pub struct File {

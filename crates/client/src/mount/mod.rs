@@ -31,23 +31,34 @@ pub(crate) use path::{Source, Walk};
 pub use sizes::Sizes;
 pub(crate) use users::{User, Users};
 
-/// A mounted export, and who makes calls of it. Clones share its connections.
+/// A mounted export, and who makes calls of it. Clones share its connections and what it keeps in memory.
 ///
-/// Operations are named as in the RFCs and take handles; [`Mount::walk`] makes a handle of a path. Any number of them may
-/// run at once, and one whose future is dropped is forgotten.
+/// Most applications go on with a [`Dir`](crate::Dir): [`Mount::root_dir`] and [`Mount::open_dir`] give one. The operations here are named as
+/// in the RFCs, take handles and always ask the server; [`Mount::walk`] makes a handle of a path. Any number of them may run at once, and
+/// one whose future is dropped is forgotten; if it was to change something, it may have done so.
 ///
-/// ```no_run
-/// # async fn example() -> client::Result<()> {
-/// use client::{Follow, Mount, Options};
+/// ```
+#[doc = include_str!("../../doc/server_starts.txt")]
+/// use client::{Bytes, CreateMode, Follow, Mount, Options, SetAttributes, Stability};
 ///
-/// let url = "nfs://localhost:2049/export/dir/file".parse().unwrap();
-/// let mount = Mount::connect(&url, &Options::default()).await?;
-/// let file = mount.walk(mount.path_below(), Follow::Links).await?;
-/// let mut buffer = vec![0; 4096];
-/// let read = mount.read_into(&file.handle, 0, &mut buffer).await?;
-/// println!("{} of {} bytes", read.count, file.attributes.size_bytes);
-/// # Ok(())
-/// # }
+/// // A server in this process exports `/files`; `address` is its own. The newest version is taken that it speaks.
+/// let url = format!("nfs://{address}/files").parse()?;
+/// let options = Options { use_privileged_port: false, ..Options::negotiating() };
+/// let mount = Mount::connect(&url, &options).await?;
+///
+/// let root = mount.root().handle;
+/// let set = SetAttributes { mode: Some(0o640), ..SetAttributes::default() };
+/// let made = mount.create(&root, b"file", CreateMode::Guarded, &set).await?;
+/// let written = mount.write(&made.handle, 0, Bytes::from_static(b"0123456789"), Stability::File).await?;
+/// assert_eq!(written.count, 10);
+///
+/// let file = mount.walk(b"file", Follow::Links).await?;
+/// assert_eq!((file.handle, file.attributes.size_bytes), (made.handle, 10));
+/// let mut buffer = [0; 4];
+/// let read = mount.read_into(&file.handle, 7, &mut buffer).await?;
+/// assert_eq!((&buffer[..read.count], read.is_eof), (&b"789"[..], true));
+/// mount.unmount().await?;
+#[doc = include_str!("../../doc/server_ends.txt")]
 /// ```
 #[derive(Debug, Clone)]
 pub struct Mount(pub(crate) Arc<Mounted>, Arc<User>);
