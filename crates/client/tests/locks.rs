@@ -199,6 +199,8 @@ async fn lost_lock_stops_reading_and_writing_until_it_is_given_up() {
         };
         tokio::time::timeout(PATIENCE, finding).await.unwrap();
         assert!(is_lost(&file.read_at(0, &mut byte).await.unwrap_err()), "{version}");
+        let buffers = &mut [std::io::IoSliceMut::new(&mut byte)];
+        assert!(is_lost(&file.read_vectored_at(0, buffers).await.unwrap_err()), "{version}");
         assert!(is_lost(&file.write_at(0, b"x").await.unwrap_err()), "{version}");
         assert!(is_lost(&file.read(0, 1).await.unwrap_err()), "{version}");
         assert!(is_lost(&file.write(0, "x".into(), Stability::File).await.unwrap_err()), "{version}");

@@ -30,6 +30,7 @@ impl File {
     /// Reads up to `count` bytes in the memory that their reply arrived in, if one READ brings them and nothing of them is kept here; `None`
     /// has read nothing, and leaves it to [`File::read_at`].
     pub(crate) async fn read_brought(&self, offset: u64, count: usize) -> Result<Option<Bytes>> {
+        self.io.check_kept("READ")?;
         self.check_place(offset)?;
         let passes = self.data.as_ref().is_none_or(|data| data.passes(offset, count as u64));
         if !passes || count > self.io.mount.sizes().read as usize {
@@ -43,6 +44,7 @@ impl File {
     /// # Errors
     /// As those of [`File::read_at`].
     pub async fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
+        self.io.check_kept("READ")?;
         self.check_place(offset)?;
         match &self.data {
             Some(data) => data.read_vectored(offset, buffers).await,

@@ -103,6 +103,7 @@ impl OpenFile for RemoteFile {
     }
 
     fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
+        self.shared.locks.check(self.number)?;
         let bytes = self.shared.wait(cx, self.file()?.read_brought(offset_bytes, count_bytes))?;
         Ok(bytes.map(|bytes| Box::new(bytes) as LentBytes))
     }
