@@ -41,18 +41,18 @@ pub struct Caching {
     /// Whether what is written to a [`File`](crate::File) is on the server's stable storage when the call returns, with its errors (`sync`).
     /// It is kept for readers all the same. One WRITE that is stable by itself (FILE_SYNC) carries what one can, and else a COMMIT follows.
     pub is_synchronous: bool,
-    /// The size of a block of data, in bytes: a power of two from 4 KiB to 1 MiB.
+    /// The size of a block of data, in bytes: a power of two from 4 KiB to 1 MiB, to which other numbers are brought.
     pub block_bytes: u32,
-    /// The most bytes of data that are kept for the whole mount, changed ones among them.
+    /// The most bytes of data that are kept for the whole mount, changed ones among them; eight blocks at the least.
     pub max_bytes: u64,
     /// The most bytes of a single read that are kept. Those of a larger one are brought to whoever asks for so much at once, who keeps them, as the
     /// kernel does for `wharf mount`; what was changed or is kept already is read from here all the same.
     pub max_kept_read_bytes: u64,
-    /// The most changed bytes that wait to be written; whoever writes more waits.
+    /// The most changed bytes that wait to be written, from one block to half of [`Caching::max_bytes`]; whoever writes more waits.
     pub max_dirty_bytes: u64,
-    /// How far ahead of a sequential reader data is asked for, in bytes; 0 turns it off.
+    /// How far ahead of a sequential reader data is asked for, in bytes, up to a quarter of [`Caching::max_bytes`]; 0 turns it off.
     pub read_ahead_bytes: u64,
-    /// The most attributes, names, rights, targets and directories that are kept, of each.
+    /// The most attributes, names, rights, targets and directories that are kept, of each; 1 at the least.
     pub max_entries: usize,
 }
 

@@ -89,9 +89,9 @@ pub struct Options {
     pub read_bytes: Option<u32>,
     /// The most bytes of a WRITE, instead of what the server prefers; clamped to what it allows.
     pub write_bytes: Option<u32>,
-    /// The size of a READDIR's reply, in bytes.
+    /// The size of a READDIR's reply, in bytes: 1 KiB to 1 MiB, and 32 KiB over UDP.
     pub readdir_bytes: u32,
-    /// How long a call waits before it is sent again: 1.1 s over UDP and 10 s over TCP when not named, and 60 s over TCP
+    /// How long a call waits before it is sent again, 10 ms to 600 s: 1.1 s over UDP and 10 s over TCP when not named, and 60 s over TCP
     /// when [`Options::is_hard`]. Each further wait is twice as long over UDP, and longer by the first one over TCP.
     pub timeout: Option<Duration>,
     /// How often a call is sent again before it fails: 4 times over UDP and once over TCP when not named. With the
