@@ -132,3 +132,52 @@ async fn file_has_one_name_less_when_another_one_of_its_names_is_removed_or_move
         assert_eq!(mine.metadata(name("first")).await.unwrap().links, 1, "{version}");
     }
 }
+
+#[tokio::test]
+async fn file_is_made_new_or_replaced_as_its_options_say() {
+    let export = Export::start();
+    for version in VERSIONS {
+        let mount = export.mount(version).await;
+        let (root, name) = (mount.root_dir(), format!("new-{version}"));
+        let file = root.open(&name, &OpenOptions::write().making_new(0o640)).await.unwrap();
+        assert_eq!(file.attributes().mode, 0o640, "{version}");
+        file.write_at(0, b"something").await.unwrap();
+        // What was written here is in the attributes, and they are asked for once.
+        assert_eq!(file.metadata().await.unwrap().size_bytes, 9, "{version}");
+        let before = mount.counters().calls;
+        assert_eq!(file.metadata().await.unwrap().size_bytes, 9, "{version}");
+        assert_eq!(mount.counters().calls, before, "{version}");
+        file.close().await.unwrap();
+        let there = root.open(&name, &OpenOptions::write().making_new(0o640)).await.unwrap_err();
+        assert_eq!(there.status(), Some(Status::Exists), "{version}");
+        assert_eq!(root.metadata(&name).await.unwrap().size_bytes, 9, "{version}");
+        root.open(&name, &OpenOptions::write().replacing(0o600)).await.unwrap().close().await.unwrap();
+        assert_eq!(root.metadata(&name).await.unwrap().size_bytes, 0, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn what_only_nfsv4_2_has_is_refused_by_older_versions_before_anything_is_asked() {
+    let export = Export::start();
+    for version in [Version::V2, Version::V3, Version::V4_0, Version::V4_1] {
+        let mount = export.mount(version).await;
+        let file = mount.root_dir().open("file", &OpenOptions::both().making(0o644)).await.unwrap();
+        let before = mount.counters().calls;
+        let refusals = [
+            file.read_plus(0, 10).await.map(drop).unwrap_err(),
+            file.seek(0, client::Extent::Data).await.map(drop).unwrap_err(),
+            file.allocate(0, 10).await.unwrap_err(),
+            file.deallocate(0, 10).await.unwrap_err(),
+            file.copy_from(&file, 0, 10, 5).await.map(drop).unwrap_err(),
+            file.begin_copy(&file, 0, 10, 5).await.map(drop).unwrap_err(),
+            file.clone_from(&file, 0, 10, 5).await.unwrap_err(),
+        ];
+        assert_eq!(mount.counters().calls, before, "{version}");
+        for refusal in refusals {
+            assert!(
+                matches!(refusal.reason(), Reason::NotInVersion(found) if *found == version),
+                "{version}: {refusal}"
+            );
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Whole files at once, and questions that need no file.
 
-use vfs::{CreateMode, SetAttributes, Space};
+use vfs::Space;
 
 use super::Dir;
 use crate::{Error, OpenOptions, Result, Status};
@@ -41,8 +41,7 @@ impl Dir {
     /// As those of [`Dir::open`], [`File::write_at`](crate::File::write_at) and [`File::close`](crate::File::close).
     pub async fn write(&self, path: impl AsRef<[u8]>, data: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
-        let set = SetAttributes { mode: Some(NEW_FILE_MODE), size_bytes: Some(0), ..SetAttributes::default() };
-        let file = self.open(path, &OpenOptions::write().creating(CreateMode::Unchecked, set)).await?;
+        let file = self.open(path, &OpenOptions::write().replacing(NEW_FILE_MODE)).await?;
         let about = |error: Error| error.about(path);
         file.write_at(0, data.as_ref()).await.map_err(about)?;
         file.sync().await.map_err(about)?;

@@ -69,9 +69,10 @@ impl File {
     /// what is less safe than [`vfs::Stability::File`] must be committed.
     ///
     /// # Errors
-    /// [`crate::Status::NotSupported`] where the server cannot; what else it says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server cannot;
+    /// [`crate::Status::Invalid`] for a range that reaches behind the source's end; what else it says.
     pub async fn copy_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copied> {
-        let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
+        let (open, other) = (self.opened_4_2("COPY")?, source.opened_4_2("COPY")?);
         self.prepare_transfer(source).await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => {
@@ -86,7 +87,7 @@ impl File {
     /// # Errors
     /// As those of [`File::copy_from`].
     pub async fn begin_copy(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copying> {
-        let (open, other) = (self.opened("COPY")?, source.opened("COPY")?);
+        let (open, other) = (self.opened_4_2("COPY")?, source.opened_4_2("COPY")?);
         self.prepare_transfer(source).await?;
         let _change = self.mount.change([self.handle()]);
         let change = Change { passing: self.passing(), mount: self.mount.clone() };
@@ -104,9 +105,10 @@ impl File {
     /// Lets this file share `count` bytes with `source`, or all to its end when that is 0, until one of them is written.
     ///
     /// # Errors
-    /// [`crate::Status::NotSupported`] where the file system cannot; what else the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the file system cannot; what else the
+    /// server says, which may ask for whole blocks.
     pub async fn clone_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<()> {
-        let (open, other) = (self.opened("CLONE")?, source.opened("CLONE")?);
+        let (open, other) = (self.opened_4_2("CLONE")?, source.opened_4_2("CLONE")?);
         self.prepare_transfer(source).await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => {

@@ -21,7 +21,7 @@ use vfs::{Attributes, CreateMode, SetAttributes, SetTime, Stability};
 use crate::cache::{FileData, HoldAll, Passing};
 use crate::nlm::FileLocks;
 use crate::v4::{OpenFile, Opening, Target};
-use crate::{Credentials, Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
+use crate::{Credentials, Entry, Handle, Mount, Reason, Result, Version, WriteVerifier, Written, v4};
 pub use copies::Copying;
 pub use cursor::Cursor;
 pub(crate) use io::Io;
@@ -277,7 +277,19 @@ impl File {
         self.mount.commit(self.handle(), offset, count).await
     }
 
-    /// The file's attributes as they are now, with all that was written here.
+    /// The file's attributes with all that was written here, from memory while they are believed, as
+    /// [`Dir::metadata`](crate::Dir::metadata) has them.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn metadata(&self) -> Result<Attributes> {
+        if let Some(data) = &self.data {
+            data.written(false).await;
+        }
+        self.mount.attributes(self.handle()).await
+    }
+
+    /// The file's attributes with all that was written here, as the server tells them now.
     ///
     /// # Errors
     /// What the server says.
@@ -304,6 +316,14 @@ impl File {
             }
         }
         self.io.setattr(&rest).await
+    }
+
+    /// As [`File::opened`], for operations that only NFSv4.2 has.
+    fn opened_4_2(&self, operation: &'static str) -> Result<&Arc<OpenFile>> {
+        match self.mount.version() {
+            Version::V4_2 => self.opened(operation),
+            older => Err(self.mount.error(operation, Reason::NotInVersion(older))),
+        }
     }
 
     /// What the server has given, which only NFSv4 does.

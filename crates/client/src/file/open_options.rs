@@ -35,6 +35,9 @@ impl Access {
 ///
 /// let alone = OpenOptions { denies_writes: true, ..OpenOptions::both() };
 /// assert_eq!(alone.access, Access::Both);
+/// // A file that nobody has made yet.
+/// let new = OpenOptions::write().making_new(0o640);
+/// assert!(new.create.is_some());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -74,6 +77,19 @@ impl OpenOptions {
     #[must_use]
     pub fn making(self, mode: u32) -> OpenOptions {
         self.creating(CreateMode::Unchecked, SetAttributes { mode: Some(mode), ..SetAttributes::default() })
+    }
+
+    /// The same, and the file is made with these permission bits, and must not be there before.
+    #[must_use]
+    pub fn making_new(self, mode: u32) -> OpenOptions {
+        self.creating(CreateMode::Guarded, SetAttributes { mode: Some(mode), ..SetAttributes::default() })
+    }
+
+    /// The same, and the file is made with these permission bits if it is not there, and is empty if it is.
+    #[must_use]
+    pub fn replacing(self, mode: u32) -> OpenOptions {
+        let set = SetAttributes { mode: Some(mode), size_bytes: Some(0), ..SetAttributes::default() };
+        self.creating(CreateMode::Unchecked, set)
     }
 
     /// Whether a file that is there gets another length.

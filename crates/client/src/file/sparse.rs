@@ -50,9 +50,9 @@ impl File {
     /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, of which holes are only told.
     ///
     /// # Errors
-    /// [`crate::Status::NotSupported`] where the server has no READ_PLUS; what else it says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server has no READ_PLUS; what else it says.
     pub async fn read_plus(&self, offset: u64, count: u32) -> Result<Segments> {
-        let open = self.opened("READ_PLUS")?;
+        let open = self.opened_4_2("READ_PLUS")?;
         self.settle_for_reading().await;
         self.io.read_plus(open, offset, count).await
     }
@@ -61,9 +61,11 @@ impl File {
     /// behind the end.
     ///
     /// # Errors
-    /// [`crate::Status::NoDevice`] when `offset` is behind the end; what else the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server has no SEEK;
+    /// [`crate::Status::NoDevice`] when `offset` is behind the end; what else the server says. [`File::seek_data`] and [`File::seek_hole`]
+    /// make lseek(2)'s answers of all of them.
     pub async fn seek(&self, offset: u64, extent: Extent) -> Result<Option<u64>> {
-        let open = self.opened("SEEK")?;
+        let open = self.opened_4_2("SEEK")?;
         let what = match extent {
             Extent::Data => DataContent::Data,
             Extent::Hole => DataContent::Hole,
@@ -114,9 +116,9 @@ impl File {
     /// if they are behind its end.
     ///
     /// # Errors
-    /// What the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; what the server says.
     pub async fn allocate(&self, offset: u64, length: u64) -> Result<()> {
-        let open = self.opened("ALLOCATE")?;
+        let open = self.opened_4_2("ALLOCATE")?;
         self.settle().await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
@@ -125,9 +127,9 @@ impl File {
     /// Makes a hole of `length` bytes from `offset` on; the file stays as long as it is.
     ///
     /// # Errors
-    /// What the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; what the server says.
     pub async fn deallocate(&self, offset: u64, length: u64) -> Result<()> {
-        let open = self.opened("DEALLOCATE")?;
+        let open = self.opened_4_2("DEALLOCATE")?;
         self.settle().await?;
         let _change = (self.mount.change([self.handle()]), self.passing());
         under_stateid!(self, open, stateid => v4::deallocate(open.client(), self.handle(), stateid, (offset, length)))
