@@ -12,7 +12,9 @@ pub mod nfs4;
 pub mod nlm;
 pub mod nsm;
 mod operation;
+mod res;
 pub mod rpcbind;
 
 pub use file_handle::FileHandle;
 pub use operation::Operation;
+pub use res::{Outcome, Res};

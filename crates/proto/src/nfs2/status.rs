@@ -1,4 +1,6 @@
-use xdr::{Decode, Decoder, Encode, Encoder};
+use xdr::{Decode, Encode};
+
+use crate::Outcome;
 
 /// What came of a call (RFC 1094 §2.3.1, `stat`). A few numbers are not in the RFC, but servers do send them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
@@ -51,32 +53,9 @@ pub enum Status {
     WFlush = 99,
 }
 
+impl Outcome for Status {
+    const OK: Status = Status::Ok;
+}
+
 /// A reply: a status, and what goes with success. Nothing goes with failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Res<T> {
-    /// It was carried out.
-    Ok(T),
-    /// It was not; the status is never [`Status::Ok`].
-    Fail(Status),
-}
-
-impl<T: Encode> Encode for Res<T> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        match self {
-            Res::Ok(ok) => {
-                Status::Ok.encode(to);
-                ok.encode(to);
-            }
-            Res::Fail(status) => status.encode(to),
-        }
-    }
-}
-
-impl<'a, T: Decode<'a>> Decode<'a> for Res<T> {
-    fn decode(from: &mut Decoder<'a>) -> xdr::Result<Self> {
-        Ok(match Status::decode(from)? {
-            Status::Ok => Res::Ok(T::decode(from)?),
-            status => Res::Fail(status),
-        })
-    }
-}
+pub type Res<T> = crate::Res<T, Status>;

@@ -1,15 +1,14 @@
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::Status;
+use crate::Outcome;
+
+impl Outcome for Status {
+    const OK: Status = Status::Ok;
+}
 
 /// An operation's reply: a status, and what goes with success.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Res<T> {
-    /// It was carried out.
-    Ok(T),
-    /// It was not; the status is never [`Status::Ok`].
-    Fail(Status),
-}
+pub type Res<T> = crate::Res<T, Status>;
 
 /// A reply in which one failure, the status of number `STATUS`, is explained by a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,27 +19,6 @@ pub enum ResOr<T, F, const STATUS: u32> {
     Explained(F),
     /// It failed with any other status.
     Fail(Status),
-}
-
-impl<T: Encode> Encode for Res<T> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        match self {
-            Res::Ok(ok) => {
-                Status::Ok.encode(to);
-                ok.encode(to);
-            }
-            Res::Fail(status) => status.encode(to),
-        }
-    }
-}
-
-impl<'a, T: Decode<'a>> Decode<'a> for Res<T> {
-    fn decode(from: &mut Decoder<'a>) -> xdr::Result<Self> {
-        Ok(match Status::decode(from)? {
-            Status::Ok => Res::Ok(T::decode(from)?),
-            status => Res::Fail(status),
-        })
-    }
 }
 
 impl<T: Encode, F: Encode, const STATUS: u32> Encode for ResOr<T, F, STATUS> {

@@ -1,0 +1,35 @@
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+/// The statuses of a protocol, one of which is success.
+pub trait Outcome: Copy + Eq + Encode + for<'a> Decode<'a> {
+    /// It was carried out.
+    const OK: Self;
+}
+
+/// A reply in which something goes with success and nothing with failure (RFC 1094 §2.3; RFC 7531 §2, RFC 5662 §2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Res<T, S> {
+    /// It was carried out.
+    Ok(T),
+    /// It was not; the status is never [`Outcome::OK`].
+    Fail(S),
+}
+
+impl<T: Encode, S: Outcome> Encode for Res<T, S> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Res::Ok(ok) => {
+                S::OK.encode(to);
+                ok.encode(to);
+            }
+            Res::Fail(status) => status.encode(to),
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>, S: Outcome> Decode<'a> for Res<T, S> {
+    fn decode(from: &mut Decoder<'a>) -> xdr::Result<Self> {
+        let status = S::decode(from)?;
+        Ok(if status == S::OK { Res::Ok(T::decode(from)?) } else { Res::Fail(status) })
+    }
+}
