@@ -52,8 +52,7 @@ impl Turns {
         };
         for round in 0..rounds {
             let mut figures = vec![Figures::new(); contenders.len()];
-            for place in 0..contenders.len() {
-                let turn = (round + place) % contenders.len();
+            for turn in measure::rotation(round, contenders.len()) {
                 figures[turn] = (contenders[turn].run)()?;
                 eprintln!("round {}, {}: {:?}", round + 1, contenders[turn].name, figures[turn]);
             }

@@ -1,18 +1,18 @@
 //! In which order servers meet the loads of an experiment.
 
-/// Measures each load with each of `servers` servers in each round, and collects what `measure` finds for a load, a server's number and
+/// Measures each load with each of `servers` servers in each round, and collects what `measure_one` finds for a load, a server's number and
 /// a round. The server that is first changes from round to round, so that what else the machine does meets all of them.
 pub(crate) fn take_turns<L: Copy, S, E>(
     rounds: u32,
     loads: &[L],
     servers: usize,
-    mut measure: impl FnMut(L, usize, u32) -> Result<S, E>,
+    mut measure_one: impl FnMut(L, usize, u32) -> Result<S, E>,
 ) -> Result<Vec<S>, E> {
     let mut samples = Vec::new();
     for round in 1..=rounds {
         for &load in loads {
-            for index in 0..servers {
-                samples.push(measure(load, (index + round as usize - 1) % servers, round)?);
+            for server in measure::rotation(round as usize - 1, servers) {
+                samples.push(measure_one(load, server, round)?);
             }
         }
     }

@@ -5,6 +5,7 @@
 //! - [`Interval`] says how well a mean or a median is known.
 //! - [`Comparison`] says whether two ways to do something differ: only when the interval of their ratio clears 1.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
+//! - [`rotation`] says in which order those that are compared take turns.
 //! - [`Work`] and [`CpuUse`] turn counts into rates and costs.
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ mod histogram;
 mod interval;
 mod outlier;
 mod random;
+mod rotation;
 mod samples;
 mod special;
 mod student;
@@ -26,6 +28,7 @@ pub use error::Error;
 pub use histogram::Histogram;
 pub use interval::{Interval, Level, MedianInterval};
 pub use outlier::{Outlier, Severity};
+pub use rotation::rotation;
 pub use samples::Samples;
 pub use student::t_quantile;
 pub use work::Work;

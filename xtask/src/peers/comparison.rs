@@ -23,6 +23,7 @@ pub struct Comparison {
 }
 
 /// What is measured next.
+#[derive(Clone, Copy)]
 enum Turn<'a> {
     Server(&'a Server),
     Ceiling(Way),
@@ -86,10 +87,8 @@ impl Comparison {
         let has_ceiling = load.has_ceiling() && generator.is_independent();
         let ceilings = Way::ALL.into_iter().filter(|_| has_ceiling).map(Turn::Ceiling);
         let system_calls = (load.operation == Operation::ReadDirPlus).then_some(Turn::SystemCalls);
-        let mut turns: Vec<Turn<'_>> = servers.chain(ceilings).chain(system_calls).collect();
-        let first = round as usize % turns.len().max(1);
-        turns.rotate_left(first);
-        turns
+        let turns: Vec<Turn<'_>> = servers.chain(ceilings).chain(system_calls).collect();
+        measure::rotation(round as usize, turns.len()).map(|turn| turns[turn]).collect()
     }
 
     /// A responder for this load alone: it knows one size only.
