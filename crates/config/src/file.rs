@@ -48,7 +48,7 @@ use toml::Spanned;
 use crate::clients::parse_clients;
 use crate::command_line::path_of_url;
 use crate::defaults::IdentityWords;
-use crate::settings::Size;
+use crate::size::Size;
 use crate::spec::rules_for;
 use crate::{
     ConfigError, Defaults, ExportSpec, LimitSettings, LogSettings, Origin, PathReason, Position, Reason, ReplySettings,

@@ -49,6 +49,6 @@ pub use reply::{ReplyError, ReplyMethod, ReplySettings, parse_fragment, parse_se
 pub use settings::{
     LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, parse_listen, parse_threshold,
 };
-pub use size::{SizeError, parse_size};
+pub use size::{SizeError, SizeOrWordError, parse_size};
 pub use spec::{ExportSpec, Source};
 pub use storage::{ReadAhead, StorageSettings, parse_read_ahead};

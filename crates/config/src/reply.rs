@@ -1,7 +1,7 @@
 use serde::{Deserialize, Deserializer, de};
 
-use crate::settings::Size;
-use crate::{SizeError, parse_size};
+use crate::size::Size;
+use crate::{SizeOrWordError, parse_size};
 
 /// The smallest fragment that can be asked for, in bytes: 1 MiB, the largest READ, is then as many of them as the kernel takes at once.
 const MIN_FRAGMENT_BYTES: u64 = 1 << 10;
@@ -40,9 +40,9 @@ pub enum ReplyMethod {
 /// Why a text is no way to build replies.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
-    /// It is no size.
+    /// It is neither a size nor the word for none.
     #[error(transparent)]
-    Size(#[from] SizeError),
+    Size(#[from] SizeOrWordError),
     /// The fragments would be too small or too large.
     #[error("a fragment of {0} bytes is out of range; write \"whole\", or 1K and more")]
     Fragment(u64),
@@ -68,7 +68,10 @@ impl ReplySettings {
 /// # Errors
 /// When it is neither, or not 1 KiB to 4 GiB.
 pub fn parse_fragment(text: &str) -> Result<Option<u32>, ReplyError> {
-    if text == "whole" { Ok(None) } else { fragment_of(parse_size(text)?) }
+    if text == "whole" {
+        return Ok(None);
+    }
+    fragment_of(parse_size(text).map_err(|error| error.or("`whole`"))?)
 }
 
 /// Reads a number of segments, or `none`.

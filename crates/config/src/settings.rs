@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::size::Size;
 use crate::{
-    CopySource, ReplySettings, SizeError, StorageSettings, parse_busy_poll, parse_domain, parse_lease, parse_size,
-    parse_time, parse_timeout,
+    CopySource, ReplySettings, SizeError, SizeOrWordError, StorageSettings, parse_busy_poll, parse_domain, parse_lease,
+    parse_size, parse_time, parse_timeout,
 };
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
@@ -221,23 +222,6 @@ fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::
     usize::try_from(bytes).map(Some).map_err(de::Error::custom)
 }
 
-/// A size as TOML has it: a number of bytes, or a text with a suffix.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a number of bytes, or a text such as \"8M\"")]
-pub(crate) enum Size {
-    Bytes(u64),
-    Text(String),
-}
-
-impl Size {
-    pub(crate) fn bytes(&self) -> Result<u64, SizeError> {
-        match self {
-            Size::Bytes(bytes) => Ok(*bytes),
-            Size::Text(text) => parse_size(text),
-        }
-    }
-}
-
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Duration>>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_timeout(&text).map(Some).map_err(de::Error::custom)
@@ -252,11 +236,13 @@ fn busy_poll<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option
 ///
 /// # Errors
 /// When it is neither, or 4 GiB or more.
-pub fn parse_threshold(text: &str) -> Result<Option<u32>, SizeError> {
+pub fn parse_threshold(text: &str) -> Result<Option<u32>, SizeOrWordError> {
     if text == "never" {
         return Ok(None);
     }
-    u32::try_from(parse_size(text)?).map(Some).map_err(|_| SizeError::TooLarge(text.to_owned()))
+    let bytes =
+        parse_size(text).and_then(|bytes| u32::try_from(bytes).map_err(|_| SizeError::TooLarge(text.to_owned())));
+    bytes.map(Some).map_err(|error| error.or("`never`"))
 }
 
 fn threshold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u32>>, D::Error> {

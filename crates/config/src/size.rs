@@ -1,3 +1,5 @@
+use serde::Deserialize;
+
 /// Why a text is no size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
@@ -7,6 +9,38 @@ pub enum SizeError {
     /// It does not fit.
     #[error("{0:?} is too large")]
     TooLarge(String),
+}
+
+/// Why a text is neither a size nor one of the words that can stand in its place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{source}; {words} can stand in place of a size")]
+pub struct SizeOrWordError {
+    source: SizeError,
+    words: &'static str,
+}
+
+impl SizeError {
+    /// The same where `words`, as they are shown, can stand in place of a size.
+    pub(crate) fn or(self, words: &'static str) -> SizeOrWordError {
+        SizeOrWordError { source: self, words }
+    }
+}
+
+/// A size as TOML has it: a number of bytes, or a text with a suffix.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a number of bytes, or a text such as \"8M\"")]
+pub(crate) enum Size {
+    Bytes(u64),
+    Text(String),
+}
+
+impl Size {
+    pub(crate) fn bytes(&self) -> Result<u64, SizeError> {
+        match self {
+            Size::Bytes(bytes) => Ok(*bytes),
+            Size::Text(text) => parse_size(text),
+        }
+    }
 }
 
 /// Reads a number of bytes such as `4096`, `64K`, `4G` or `1T`; the suffixes are powers of 1024, and `KiB` or `kb` say

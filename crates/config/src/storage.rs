@@ -1,7 +1,7 @@
 use serde::{Deserialize, Deserializer, de};
 
-use crate::settings::Size;
-use crate::{SizeError, parse_size};
+use crate::size::Size;
+use crate::{SizeOrWordError, parse_size};
 
 /// How files are read and written; `None` means that the source does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -39,11 +39,11 @@ impl StorageSettings {
 ///
 /// # Errors
 /// When it is none of them.
-pub fn parse_read_ahead(text: &str) -> Result<ReadAhead, SizeError> {
+pub fn parse_read_ahead(text: &str) -> Result<ReadAhead, SizeOrWordError> {
     match text {
         "kernel" => Ok(ReadAhead::Kernel),
         "off" => Ok(ReadAhead::Off),
-        size => Ok(of_bytes(parse_size(size)?)),
+        size => parse_size(size).map(of_bytes).map_err(|error| error.or("`kernel` and `off`")),
     }
 }
 

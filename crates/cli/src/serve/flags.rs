@@ -153,7 +153,7 @@ struct Pause(Option<Duration>);
 #[derive(Debug, Clone, Copy)]
 struct Sendfile(Option<u32>);
 
-fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeError> {
+fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeOrWordError> {
     config::parse_threshold(text).map(Sendfile)
 }
 

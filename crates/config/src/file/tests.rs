@@ -112,7 +112,8 @@ fn every_key_of_storage_has_its_effect() {
     ] {
         assert_eq!(settings(&format!("read_ahead = {text}")).read_ahead, Some(read_ahead), "{text}");
     }
-    assert!(refusal("[storage]\nread_ahead = \"far\"\n").contains("far"));
+    let refused = refusal("[storage]\nread_ahead = \"far\"\n");
+    assert!(refused.contains("far") && refused.contains("`kernel` and `off`"), "{refused}");
 }
 
 #[test]
