@@ -8,6 +8,8 @@ use vfs::{
     Access, Attributes, Blocking, Error, FileKind, HostFile, OpenFile, OpenMode, Stability, Written, permission,
 };
 
+use xdr::Encoder;
+
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
 use crate::request::Transport;
@@ -61,6 +63,47 @@ fn require_readable(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<()>
     if granted == Access::NONE { Err(Error::AccessDenied) } else { Ok(()) }
 }
 
+/// What was read to behind the place where the head of a reply will stand.
+pub(crate) struct InPlace {
+    /// How many bytes.
+    pub(crate) count: usize,
+    /// The file's, which do not belie the count.
+    pub(crate) attributes: Attributes,
+    /// Whether the file ends with them.
+    pub(crate) is_last: bool,
+}
+
+/// Reads `wanted` bytes to where they will stand in a reply, behind a head of `head_bytes` that ends with their length.
+pub(crate) fn read_in_place(
+    node: &Node<'_>,
+    open: &Readable,
+    (offset_bytes, wanted): (u64, usize),
+    head_bytes: usize,
+    output: &mut Output,
+) -> vfs::Result<InPlace> {
+    let space = output.bytes.space(head_bytes + xdr::padded(wanted));
+    let into = &mut space[head_bytes..head_bytes + wanted];
+    let count = read_at(node, &*open.file, offset_bytes, into)?;
+    let attributes = attributes_after_read(node, open, offset_bytes, (count, wanted))?;
+    let is_last = count < wanted || offset_bytes.saturating_add(count as u64) >= attributes.size_bytes;
+    Ok(InPlace { count, attributes, is_last })
+}
+
+/// Ends a reply, the rest of whose head was just written, with `count` bytes that were read to behind it.
+pub(crate) fn put_in_place(count: usize, output: &mut Output) {
+    let mut to = Encoder::new(&mut output.bytes);
+    to.count(count);
+    to.buffer().advance(count);
+    to.pad(count);
+}
+
+/// Ends a reply with bytes that are left in the file and sent from there.
+pub(crate) fn put_piece(piece: Piece, output: &mut Output) {
+    Encoder::new(&mut output.bytes).count(piece.count);
+    output.put_file(piece.file, piece.offset_bytes, piece.count);
+    Encoder::new(&mut output.bytes).pad(piece.count);
+}
+
 /// Reads from an open file. Past the largest offset that a file can have there are no bytes.
 pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, into: &mut [u8]) -> vfs::Result<usize> {
     if i64::try_from(offset_bytes.saturating_add(into.len() as u64)).is_err() {
@@ -107,7 +150,7 @@ fn min_piece_bytes(setting: u32, output: &Output) -> usize {
 
 /// The attributes for the reply: those from before the read, unless the file was cut or grew meanwhile so that they would
 /// belie the count.
-pub(crate) fn attributes_after_read(
+fn attributes_after_read(
     node: &Node<'_>,
     open: &Readable,
     offset_bytes: u64,

@@ -26,16 +26,10 @@ fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<(
     node.require_unreserved(AccessKind::Read)?;
     let open = transfer::open_for_read(&node)?;
     let wanted = (args.count as usize).min(MAX_DATA_BYTES);
-    let offset_bytes = u64::from(args.offset);
-    let space = output.bytes.space(HEAD_BYTES + xdr::padded(wanted));
-    let into = &mut space[HEAD_BYTES..HEAD_BYTES + wanted];
-    let count = transfer::read_at(&node, &*open.file, offset_bytes, into)?;
-    let attributes = transfer::attributes_after_read(&node, &open, offset_bytes, (count, wanted))?;
+    let read = transfer::read_in_place(&node, &open, (u64::from(args.offset), wanted), HEAD_BYTES, output)?;
     let mut to = Encoder::new(&mut output.bytes);
     Status::Ok.encode(&mut to);
-    ReadHead { attributes: convert::fattr(&node, &attributes) }.encode(&mut to);
-    to.count(count);
-    to.buffer().advance(count);
-    to.pad(count);
+    ReadHead { attributes: convert::fattr(&node, &read.attributes) }.encode(&mut to);
+    transfer::put_in_place(read.count, output);
     Ok(())
 }

@@ -168,11 +168,8 @@ impl Reply<'_> {
             let bytes = into[..count].to_vec();
             self.put_data_without_zeros(data.start, &bytes);
         } else if count > 0 {
-            let mut to = Encoder::new(&mut self.output.bytes);
-            ReadPlusDataHead { offset: data.start }.encode(&mut to);
-            to.count(count);
-            to.buffer().advance(count);
-            to.pad(count);
+            ReadPlusDataHead { offset: data.start }.encode(&mut Encoder::new(&mut self.output.bytes));
+            transfer::put_in_place(count, self.output);
             self.segments += 1;
         }
         Ok(data.start + count as u64)
