@@ -139,17 +139,3 @@ pub enum StateError {
     #[error("the store of client records failed: {0}")]
     Records(#[from] crate::RecordsError),
 }
-
-impl StateError {
-    /// Whether an NFSv4.0 owner's seqid advances although this error is answered (RFC 7530 §9.1.7).
-    pub fn advances_seqid(&self) -> bool {
-        !matches!(
-            self,
-            StateError::StaleClientid
-                | StateError::StaleStateid
-                | StateError::BadStateid
-                | StateError::BadSeqid
-                | StateError::Resource
-        )
-    }
-}

@@ -75,8 +75,8 @@ impl State {
         self.core().seqid_begin(now, owner, seqid)
     }
 
-    /// Ends a request with the encoded reply of its operation. `advances` is false for the errors that leave the
-    /// sequence where it was (RFC 7530 §9.1.7); see [`StateError::advances_seqid`].
+    /// Ends a request with the encoded reply of its operation. `advances` is false when it ended with one of the
+    /// statuses that leave the sequence where it was (RFC 7530 §9.1.7).
     pub fn seqid_finish(&self, now: Duration, turn: OwnerTurn, advances: bool, reply: &[u8]) {
         let mut core = self.core();
         let Some(owner) = core.owners.get_mut(turn.owner) else { return };

@@ -153,7 +153,7 @@ fn owner_repeats_its_last_reply_and_takes_only_the_next_number() {
     assert_eq!(begin(&world, owner, 3).unwrap_err(), StateError::Delay);
     drop(busy);
     let failed = turn(&world, owner, 3);
-    world.state.seqid_finish(world.now, failed, StateError::BadStateid.advances_seqid(), b"error");
+    world.state.seqid_finish(world.now, failed, false, b"error");
     finish(&world, turn(&world, owner, 3), b"third");
 }
 

@@ -245,7 +245,7 @@ impl Actor {
             Ok(SeqidTurn::Replay(bytes)) => Some(self.recall_reply(number, &bytes)),
             Ok(SeqidTurn::Execute(turn)) => {
                 let reply = self.execute40(world, op)?;
-                let advances = !matches!(&reply, Reply::Failed(error) if !error.advances_seqid());
+                let advances = !matches!(&reply, Reply::Failed(error) if !advances_seqid(error));
                 if !advances {
                     return Some(reply);
                 }
@@ -348,7 +348,7 @@ impl Actor {
         self.contact = world.now;
         let unnumbered = match &reply {
             Reply::Refused(_) => true,
-            Reply::Failed(error) => !error.advances_seqid(),
+            Reply::Failed(error) => !advances_seqid(error),
             _ => false,
         };
         match *op {
@@ -559,4 +559,10 @@ fn forget_lost(belief: &mut Belief, check: impl Fn(&Stateid) -> bool) {
         belief.close();
     }
     belief.deleg = belief.deleg.filter(|deleg| check(&deleg.stateid));
+}
+
+/// Whether the number of an owner's request is used up although it failed so (RFC 7530 §9.1.7), as clients and servers of NFSv4.0 see it.
+fn advances_seqid(error: &StateError) -> bool {
+    use StateError as E;
+    !matches!(error, E::StaleClientid | E::StaleStateid | E::BadStateid | E::BadSeqid | E::Resource)
 }
