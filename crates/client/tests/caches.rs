@@ -13,7 +13,7 @@ use client::{
     Caching, Detail, Dir, Follow, Handle, HitsMisses, Mount, NameCaching, OpenOptions, Options, Rights, SpecialFile,
     Status, Version,
 };
-use real::Export;
+use real::{Export, until};
 use vfs::{CreateMode, SetAttributes};
 
 const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
@@ -44,17 +44,6 @@ fn patient() -> Caching {
 fn restless() -> Caching {
     let short = Duration::from_millis(20);
     Caching { file_min: short, file_max: short, dir_min: short, dir_max: short, ..Caching::default() }
-}
-
-/// Waits until something is so, for half a minute at most.
-async fn until(mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..3000 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it is still not so");
 }
 
 /// A file of that name, which this mount knows nothing of yet.
@@ -120,7 +109,7 @@ async fn change_by_somebody_else_is_seen_when_the_time_is_up_and_at_once_by_whoe
         yours.setattr(&file, &mode(0o640)).await.unwrap();
         assert_eq!(mine.attributes(&file).await.unwrap().mode, 0o644, "{version}: still believed");
         assert_eq!(mine.attributes_at_open(&file).await.unwrap().mode, 0o640, "{version}");
-        until(async || restless.attributes(&file).await.unwrap().mode == 0o640).await;
+        until("the new mode", async || restless.attributes(&file).await.unwrap().mode == 0o640).await;
     }
 }
 
@@ -175,9 +164,9 @@ async fn name_that_somebody_else_made_or_removed_is_seen_when_the_directory_was_
         let (here, there) = (mine.root_dir(), yours.root_dir());
         assert!(here.metadata("shared").await.is_err(), "{version}");
         there.create_dir("shared", 0o755).await.unwrap();
-        until(async || here.metadata("shared").await.is_ok()).await;
+        until("the name", async || here.metadata("shared").await.is_ok()).await;
         there.remove_dir("shared").await.unwrap();
-        until(async || here.metadata("shared").await.is_err()).await;
+        until("the end of the name", async || here.metadata("shared").await.is_err()).await;
     }
 }
 

@@ -7,8 +7,8 @@ mod dropped;
 mod real;
 
 use client::{Caching, Detail, LockKind, Mount, OpenOptions, Options};
-use dropped::{at_every_wait, dropped_after, is_there, making, mount, open, until};
-use real::{Export, VERSIONS};
+use dropped::{at_every_wait, dropped_after, is_there, making, mount, open};
+use real::{Export, VERSIONS, until};
 
 #[tokio::test]
 async fn open_that_is_dropped_leaves_nothing_open() {

@@ -10,9 +10,9 @@ mod real;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use client::{Caching, Detail, Dir, File, Mount, OpenOptions, Options, Status, Version};
-use dropped::{at_every_wait, dropped_after, is_there, is_there_in_the_end, making, mount, open, until};
+use dropped::{at_every_wait, dropped_after, is_there, is_there_in_the_end, making, mount, open};
 use proto::nfs4::{ArgOp, Res, ResOp};
-use real::{Export, VERSIONS};
+use real::{Export, VERSIONS, until};
 use vfs::{CreateMode, SetAttributes};
 
 /// What the server has of a file, as another client reads it.

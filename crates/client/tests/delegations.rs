@@ -227,7 +227,7 @@ async fn server_that_wants_some_back_gets_those_used_longest_ago() {
     }
     open(&mount, b"one", OpenOptions::read()).await.close().await.unwrap();
     assert_eq!(recall_any(&proxy, 1).await, Wire::Ok);
-    until(|| proxy.count(OpNumber::Delegreturn as u32) == 2).await;
+    until("both delegations' return", async || proxy.count(OpNumber::Delegreturn as u32) == 2).await;
     let (kept, asked) = calls(&mount, open(&mount, b"one", OpenOptions::read())).await;
     assert_eq!(asked, 0);
     let (_two, asked) = calls(&mount, open(&mount, b"two", OpenOptions::read())).await;
@@ -246,7 +246,7 @@ async fn delegation_is_recalled_over_the_connection_that_took_the_place_of_a_los
     let local = open(&mine, b"file", OpenOptions::read()).await;
     let bound = proxy.count(OpNumber::BindConnToSession as u32);
     proxy.cut(0);
-    until(|| proxy.count(OpNumber::BindConnToSession as u32) > bound).await;
+    until("a bound connection", async || proxy.count(OpNumber::BindConnToSession as u32) > bound).await;
     let writer = open(&yours, b"file", OpenOptions::write()).await;
     writer.write(0, "other".into(), Stability::File).await.unwrap();
     assert_eq!((text(&file).await, text(&local).await), ("other".to_owned(), "other".to_owned()));
@@ -286,11 +286,11 @@ async fn delegation_that_is_recalled_as_it_is_given_is_returned_once_though_the_
     let read = ReadDelegation { stateid: DELEGATED, recall: true, permissions: everybody() };
     let (mount, fake) = giving(Delegation::Read(read)).await;
     let first = mount.open(&mount.root().handle, b"file", &OpenOptions::read()).await.unwrap();
-    until(|| fake.count("Delegreturn") == 1).await;
+    until("the first delegation's return", async || fake.count("Delegreturn") == 1).await;
     mount.open(&mount.root().handle, b"file", &OpenOptions::read()).await.unwrap();
     assert_eq!(fake.count("Open"), 2, "it is not relied on");
     drop(first);
-    until(|| fake.count("Delegreturn") == 2).await;
+    until("the second delegation's return", async || fake.count("Delegreturn") == 2).await;
 }
 
 #[tokio::test]
@@ -327,10 +327,10 @@ async fn delegation_that_nobody_uses_is_returned_unasked() {
     let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
     let mount = Mount::connect(&url, &export.options(Version::V4_1)).await.unwrap();
     let file = delegated(&mount, b"file").await;
-    until(|| proxy.count(OpNumber::Sequence as u32) > 12).await;
+    until("twelve requests", async || proxy.count(OpNumber::Sequence as u32) > 12).await;
     assert_eq!(proxy.count(OpNumber::Delegreturn as u32), 0, "an open file keeps it");
     file.close().await.unwrap();
-    until(|| proxy.count(OpNumber::Delegreturn as u32) == 1).await;
+    until("the delegation's return", async || proxy.count(OpNumber::Delegreturn as u32) == 1).await;
 }
 
 #[tokio::test]
@@ -353,5 +353,5 @@ async fn delegation_that_the_server_took_away_is_believed_no_more_and_its_files_
     assert_eq!(fake.count("Open"), 1);
     fake.flags.store(SEQ_STATUS_RECALLABLE_STATE_REVOKED, std::sync::atomic::Ordering::Relaxed);
     mount.getattr(&root).await.unwrap();
-    until(|| fake.count("Open") == 2 && fake.count("FreeStateid") >= 1).await;
+    until("the new open", async || fake.count("Open") == 2 && fake.count("FreeStateid") >= 1).await;
 }

@@ -20,8 +20,8 @@ use proto::nfs4::{
     ResOr, SetclientidArgs, SetclientidOk, StateOwner, Stateid, Status, Verifier,
 };
 use proto::rpcbind::UniversalAddress;
-use real::Export;
 use real::proxy::Proxy;
+use real::{Export, until};
 use rpc::{AuthStat, Credential, Outcome, Procedure, Rejection, Reply, Xid};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -54,15 +54,6 @@ async fn write(mount: &Mount, name: &[u8], data: &'static str) {
 
 fn delegations(mount: &Mount) -> u64 {
     mount.statistics().held.delegations
-}
-
-async fn until(mut is_so: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.expect("it never came");
 }
 
 /// A file that is delegated to this mount, once the server has found out that it can call.
@@ -132,7 +123,8 @@ async fn delegation_of_nfs40_is_had_back_after_a_restart_and_recalled_then() {
     let file = delegated(&mine, b"file").await;
     export.restart();
     assert_eq!(read(&mine, &file).await.0, "first");
-    until(async || read(&mine, &file).await == ("first".to_owned(), 0) && delegations(&mine) == 1).await;
+    until("a delegation", async || read(&mine, &file).await == ("first".to_owned(), 0) && delegations(&mine) == 1)
+        .await;
     let yours = Mount::connect(&export.url(), &Options { callback_address: None, ..options }).await.unwrap();
     tokio::time::timeout(PATIENCE, write(&yours, b"file", "after")).await.unwrap();
     assert_eq!(read(&mine, &file).await.0, "after");
@@ -264,7 +256,7 @@ async fn recall_is_obeyed_when_it_names_the_delegation_and_the_number_that_the_s
     let message = call(&mut server, &arguments(ident, 0, recall(DELEGATED)), program).await.unwrap();
     assert_eq!(status(&message), Ok(Status::Ok));
     assert_eq!(delegations(&mount), 0, "nobody relies on it from now on");
-    until(async || fake.count("Delegreturn") == 1).await;
+    until("the delegation's return", async || fake.count("Delegreturn") == 1).await;
     let message = call(&mut server, &arguments(ident, 0, recall(DELEGATED)), program).await.unwrap();
     assert_eq!(status(&message), Ok(Status::BadStateid));
 }
@@ -300,7 +292,10 @@ async fn delegations_go_back_when_the_server_cannot_call_and_it_is_told_the_plac
     let _file = open(&mount, b"file", OpenOptions::read()).await;
     assert_eq!((delegations(&mount), fake.count("Setclientid")), (1, 1));
     is_path_down.store(true, Ordering::Relaxed);
-    until(async || fake.count("Delegreturn") == 1 && fake.count("SetclientidConfirm") > 1).await;
+    until("the return and the new place", async || {
+        fake.count("Delegreturn") == 1 && fake.count("SetclientidConfirm") > 1
+    })
+    .await;
     is_path_down.store(false, Ordering::Relaxed);
     assert_eq!(delegations(&mount), 0);
     let _again = open(&mount, b"file", OpenOptions::read()).await;
@@ -312,7 +307,7 @@ async fn port_for_callbacks_is_closed_when_the_mount_is_gone() {
     let Giving { mount, place, .. } = giving(90).await;
     drop(TcpStream::connect(place.address).await.unwrap());
     mount.unmount().await.unwrap();
-    until(async || TcpStream::connect(place.address).await.is_err()).await;
+    until("a closed port", async || TcpStream::connect(place.address).await.is_err()).await;
 }
 
 #[tokio::test]

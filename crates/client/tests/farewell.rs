@@ -40,7 +40,7 @@ async fn mount_that_is_dropped_gives_back_what_it_holds_when_its_last_file_is_dr
         assert_eq!(file.read(0, 5).await.unwrap().bytes.as_ref(), b"first");
         assert_eq!(proxy.count(OpNumber::DestroySession as u32), 0, "{version}: a file uses it");
         drop(file);
-        until(|| proxy.count(OpNumber::DestroyClientid as u32) == 1).await;
+        until("the end of the client id", async || proxy.count(OpNumber::DestroyClientid as u32) == 1).await;
         assert_eq!(proxy.count(OpNumber::Delegreturn as u32), 2, "{version}");
         let yours = export.mount(version).await;
         let before = yours.counters().calls;

@@ -331,7 +331,7 @@ async fn each_flag_of_sequence_is_seen_to_once() {
         (SEQ_STATUS_BACKCHANNEL_FAULT, "CreateSession"),
     ] {
         let (_mount, file, fake) = flagged(flag).await;
-        until(|| fake.count(answer) == 1).await;
+        until(answer, async || fake.count(answer) == 1).await;
         for _ in 0..20 {
             read(&file).await;
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use client::{Caching, Dir, File, Mount, OpenOptions, Options, Status, Version};
 
-use super::real::Export;
+use super::real::{Export, until};
 
 /// The most often that one operation may have to wait.
 const MOST_WAITS: u32 = 200;
@@ -36,17 +36,6 @@ pub async fn at_every_wait(what: &str, mut once: impl AsyncFnMut(u32) -> bool) {
         }
     }
     panic!("{what} has no end");
-}
-
-/// Waits until something is so, for half a minute at most.
-pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..3000 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{what}: it is still not so");
 }
 
 /// What was known when a test began is believed to its end: nothing heals by itself.

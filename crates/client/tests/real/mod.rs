@@ -19,7 +19,7 @@ use fs_mem::{MemFs, MemOptions};
 use server::Squash;
 
 /// For how long something is waited for that must come.
-const MAX_WAIT: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 pub const VERSIONS: [Version; 5] = [Version::V2, Version::V3, Version::V4_0, Version::V4_1, Version::V4_2];
 
@@ -134,12 +134,12 @@ impl Drop for Export {
     }
 }
 
-/// Waits until something is so that comes soon.
-pub async fn until(mut is_so: impl FnMut() -> bool) {
+/// Waits for `what`, which comes soon: until something is so.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let waiting = async {
-        while !is_so() {
+        while !is_so().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(MAX_WAIT, waiting).await.expect("it never came");
+    tokio::time::timeout(MAX_WAIT, waiting).await.unwrap_or_else(|_| panic!("{what} never came"));
 }
