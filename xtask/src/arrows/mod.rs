@@ -1,4 +1,4 @@
-//! `cargo xtask arrows`: dependencies between Wharf's crates point the way that the table says, and no other.
+//! `cargo xtask arrows`: dependencies between Wharf's crates are those that the table says, no more and no fewer.
 
 mod metadata;
 mod table;
@@ -9,7 +9,7 @@ use crate::{Failure, Outcome};
 use metadata::{Arrow, Kind};
 use table::{Row, TABLE};
 
-/// Prints every arrow that the table does not allow.
+/// Prints every arrow that the table does not allow, and those that it allows and nobody needs.
 pub fn run(root: &Path) -> Outcome {
     let workspace = metadata::read(root)?;
     let unknown =
@@ -20,7 +20,9 @@ pub fn run(root: &Path) -> Outcome {
         .iter()
         .filter(|row| !workspace.crates.iter().any(|name| name == row.name))
         .map(|row| format!("row `{}` of xtask/src/arrows/table.rs is of no crate", row.name));
-    let complaints: Vec<String> = unknown.chain(gone).chain(workspace.arrows.iter().filter_map(complaint)).collect();
+    let forbidden = workspace.arrows.iter().filter_map(complaint);
+    let idle = TABLE.iter().flat_map(|row| idle(row, &workspace.arrows));
+    let complaints: Vec<String> = unknown.chain(gone).chain(forbidden).chain(idle).collect();
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     match complaints.len() {
         0 => Ok(()),
@@ -43,6 +45,19 @@ fn complaint(arrow: &Arrow) -> Option<String> {
     })
 }
 
+/// What the table allows a crate and the crate does not do.
+fn idle(row: &Row, arrows: &[Arrow]) -> Vec<String> {
+    let programs = row.needs.iter().map(|to| (to, Kind::Program));
+    let tests = row.tests.iter().map(|to| (to, Kind::Tests));
+    let is_idle = |(to, kind): &(&&str, Kind)| {
+        !arrows.iter().any(|arrow| arrow.from == row.name && arrow.to == **to && arrow.kind == *kind)
+    };
+    let told = |(to, _)| {
+        format!("crate `{}` does not depend on `{to}`: take it out of its row in xtask/src/arrows/table.rs", row.name)
+    };
+    programs.chain(tests).filter(is_idle).map(told).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +77,14 @@ mod tests {
     fn arrow_of_the_tests_is_no_arrow_of_the_program() {
         assert_eq!(complaint(&arrow("fs-fault", "fs-mem", Kind::Tests)), None);
         assert!(complaint(&arrow("fs-fault", "fs-mem", Kind::Program)).is_some());
+    }
+
+    #[test]
+    fn arrow_that_nobody_needs_is_named() {
+        let row = Row { name: "a", needs: &["b", "c"], tests: &["d"] };
+        let arrows = [arrow("a", "b", Kind::Program), arrow("a", "c", Kind::Tests), arrow("b", "d", Kind::Tests)];
+        let idle = idle(&row, &arrows);
+        assert!(idle.len() == 2 && idle[0].contains("`c`") && idle[1].contains("`d`"), "{idle:?}");
     }
 
     #[test]
