@@ -4,6 +4,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tokio::sync::oneshot;
 
+use crate::ending::end_by;
 use crate::failure::Failure;
 
 /// What hears of the first Ctrl-C or request to end, and of which of the two it was. From here on neither ends the process
@@ -24,11 +25,4 @@ pub fn listen() -> Result<oneshot::Receiver<i32>, Failure> {
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
     Ok(receiver)
-}
-
-/// Ends this process as the signal would have done: a shell that runs a script ends it too then, and does not go on with
-/// the next command.
-pub fn end_by(signal: i32) {
-    // It fails for unknown signals only; then the process ends with a status.
-    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

@@ -11,6 +11,7 @@ mod cat;
 mod commands;
 mod cp;
 mod demo;
+mod ending;
 mod experiments;
 mod failure;
 mod interruption;

@@ -10,9 +10,9 @@ use tokio::runtime::{Builder, Handle};
 use vfs::FileKind;
 
 use super::options::Settings;
+use super::place;
 use super::source::Source;
-use super::{MountFailure, place};
-use crate::failure::Failure;
+use crate::failure::{Failure, MountFailure};
 use crate::remote::about;
 
 /// How long to wait before a server that did not answer is asked again.

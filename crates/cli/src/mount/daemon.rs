@@ -7,9 +7,9 @@ use std::{env, fs};
 
 use rustix::process::setsid;
 
+use super::helper;
 use super::log::Log;
-use super::{MountFailure, helper};
-use crate::failure::Failure;
+use crate::failure::{Failure, MountFailure};
 
 /// What the process that stays says when it has mounted.
 const READY: &str = "mounted";

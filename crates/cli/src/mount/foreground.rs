@@ -13,9 +13,10 @@ use tokio::runtime::Handle;
 use super::connect::Target;
 use super::log::Log;
 use super::options::Settings;
-use super::{Flags, MountFailure, connect, daemon, log};
-use crate::failure::{Failure, explain};
-use crate::{interruption, nfsstat};
+use super::{Flags, connect, daemon, log};
+use crate::ending::end_by;
+use crate::failure::{Failure, MountFailure, explain};
+use crate::nfsstat;
 
 /// How long a mount in the background tries to reach its server when `retry` does not say: a week, as nfs(5) has it.
 const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -90,11 +91,11 @@ fn end_when_told(mounted: &Arc<Mounted>) -> Result<(), Failure> {
         if let Some(signal) = ends.next() {
             tracing::warn!("told a second time: what is open there stays usable until it is closed");
             if mounted.detach().is_err() {
-                interruption::end_by(signal);
+                end_by(signal);
             }
         }
         // Whoever asks a third time does not care.
-        ends.next().map(interruption::end_by)
+        ends.next().map(end_by)
     };
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
     Ok(())
@@ -108,7 +109,7 @@ fn unmount(mounted: &Mounted, signal: i32) {
         }
         Err(error) => {
             tracing::error!("{error}");
-            interruption::end_by(signal);
+            end_by(signal);
         }
     }
 }

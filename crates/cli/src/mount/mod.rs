@@ -2,11 +2,10 @@
 
 mod connect;
 mod daemon;
-mod failure;
 mod foreground;
 mod helper;
 mod log;
-mod options;
+pub mod options;
 mod place;
 mod source;
 
@@ -14,8 +13,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::Failure;
-pub use failure::MountFailure;
+use crate::failure::{Failure, MountFailure};
 pub use helper::command_line;
 use options::{OptionList, Settings};
 use source::Source;

@@ -7,8 +7,7 @@ use std::{fs, io};
 
 use rustix::io::Errno;
 
-use super::MountFailure;
-use crate::failure::Failure;
+use crate::failure::{Failure, MountFailure};
 
 /// What is mounted on this machine, as this process sees it.
 const MOUNTS: &str = "/proc/self/mounts";

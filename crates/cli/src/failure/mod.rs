@@ -1,3 +1,11 @@
+//! What commands end with that could not do what they were asked, and what the user is told then.
+//!
+//! Commands know of this, and it knows nothing of how they work.
+
+mod bench;
+mod export;
+mod mount;
+
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
@@ -5,8 +13,10 @@ use std::process::ExitCode;
 
 use client::copy::CopyError;
 
-use crate::interruption;
-use crate::mount::MountFailure;
+pub use self::mount::MountFailure;
+use crate::ending;
+pub use bench::BenchError;
+pub use export::ExportError;
 
 /// Why a command did not do all of what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -155,68 +165,6 @@ pub enum Failure {
     },
 }
 
-/// Why a benchmark has no figures, or some that cannot be trusted.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// It could not be done.
-    #[error(transparent)]
-    Lab(#[from] lab::bench::Error),
-    /// The experiment with ways to send replies could not be done.
-    #[error(transparent)]
-    ReplyPath(lab::reply_path::Error),
-    /// The experiment with ways to read ahead could not be done.
-    #[error(transparent)]
-    ReadAhead(lab::read_ahead::Error),
-    /// Operations failed; this is the first.
-    #[error("operations failed: {0}")]
-    Operation(#[source] client::Error),
-    /// The figures cannot be written as JSON.
-    #[error("cannot write the figures: {0}")]
-    Json(#[source] serde_json::Error),
-}
-
-/// Why an export cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// The directory is of no use.
-    #[error(transparent)]
-    Open(fs_host::OpenError),
-    /// Clients could read and change the server's state, as when somebody exports their home.
-    #[error(
-        "the server's own state is kept in {}, inside of the export; keep it elsewhere with --state-dir DIR, or with \
-         state_dir in the configuration file",
-        state_dir.display()
-    )]
-    StateInside {
-        /// The state directory.
-        state_dir: PathBuf,
-    },
-    /// The URL of another server's directory is none.
-    #[error(transparent)]
-    BadUrl(#[from] client::UrlError),
-    /// The directory of another server cannot be had.
-    #[error(transparent)]
-    Remote(#[from] client::Error),
-    /// The URL names something else.
-    #[error("not a directory: only directories can be exported")]
-    NotDirectory,
-    /// What speaks to other servers cannot be started.
-    #[error("cannot start the client's runtime: {0}")]
-    Runtime(#[source] io::Error),
-    /// The plan of faults cannot be read.
-    #[error("the faults make no sense: {0}")]
-    Faults(#[from] fs_fault::ParseError),
-}
-
-impl From<fs_host::OpenError> for ExportError {
-    fn from(error: fs_host::OpenError) -> ExportError {
-        match error {
-            fs_host::OpenError::StateInside { state_dir, .. } => ExportError::StateInside { state_dir },
-            error => ExportError::Open(error),
-        }
-    }
-}
-
 /// What the user may do about a copy that ended early.
 fn advice(source: &CopyError) -> &'static str {
     match source {
@@ -243,7 +191,7 @@ impl Failure {
             _ => eprintln!("wharf: {}", explain(self)),
         }
         if let Failure::Interrupted { signal, .. } = self {
-            interruption::end_by(*signal);
+            ending::end_by(*signal);
         }
         ExitCode::FAILURE
     }

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::options::OptionError;
+use crate::mount::options::OptionError;
 
 /// Why a mount did not come about, or did not end well.
 #[derive(Debug, thiserror::Error)]

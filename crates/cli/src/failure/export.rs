@@ -1,0 +1,44 @@
+use std::io;
+use std::path::PathBuf;
+
+/// Why an export cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The directory is of no use.
+    #[error(transparent)]
+    Open(fs_host::OpenError),
+    /// Clients could read and change the server's state, as when somebody exports their home.
+    #[error(
+        "the server's own state is kept in {}, inside of the export; keep it elsewhere with --state-dir DIR, or with \
+         state_dir in the configuration file",
+        state_dir.display()
+    )]
+    StateInside {
+        /// The state directory.
+        state_dir: PathBuf,
+    },
+    /// The URL of another server's directory is none.
+    #[error(transparent)]
+    BadUrl(#[from] client::UrlError),
+    /// The directory of another server cannot be had.
+    #[error(transparent)]
+    Remote(#[from] client::Error),
+    /// The URL names something else.
+    #[error("not a directory: only directories can be exported")]
+    NotDirectory,
+    /// What speaks to other servers cannot be started.
+    #[error("cannot start the client's runtime: {0}")]
+    Runtime(#[source] io::Error),
+    /// The plan of faults cannot be read.
+    #[error("the faults make no sense: {0}")]
+    Faults(#[from] fs_fault::ParseError),
+}
+
+impl From<fs_host::OpenError> for ExportError {
+    fn from(error: fs_host::OpenError) -> ExportError {
+        match error {
+            fs_host::OpenError::StateInside { state_dir, .. } => ExportError::StateInside { state_dir },
+            error => ExportError::Open(error),
+        }
+    }
+}
