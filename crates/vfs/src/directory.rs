@@ -1,4 +1,6 @@
-use crate::Entry;
+use std::ops::ControlFlow;
+
+use crate::{Entry, Handle};
 
 /// How much to say of each entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,4 +33,18 @@ pub enum Listing {
     Stopped,
     /// Every entry was given.
     Complete,
+}
+
+/// What takes the entries of a listing, one by one.
+pub type EachEntry<'a> = &'a mut dyn FnMut(DirEntry<'_>) -> ControlFlow<()>;
+
+/// Which part of which directory to list.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadDir<'a> {
+    /// The directory.
+    pub dir: &'a Handle,
+    /// The cookie of the last entry that is not wanted again, or 0.
+    pub after: u64,
+    /// How much to say of each entry.
+    pub detail: Detail,
 }

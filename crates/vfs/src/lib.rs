@@ -12,29 +12,37 @@
 //!   answers [`Error::WouldBlock`] and is asked again from a thread that may wait.
 #![forbid(unsafe_code)]
 
+mod access;
 mod acl;
 mod attributes;
 mod context;
 mod directory;
+mod entry;
 mod error;
 mod filesystem;
 mod handle;
 mod lock_file;
 mod name;
+mod new_node;
 mod open_file;
 pub mod permission;
+mod properties;
+mod space;
 mod xattr;
 
+pub use access::Access;
 pub use acl::{AclEntry, AclError, AclTag, Acls, PosixAcl};
 pub use attributes::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 pub use context::{Caller, Context};
-pub use directory::{Detail, DirEntry, Listing};
+pub use directory::{Detail, DirEntry, EachEntry, Listing, ReadDir};
+pub use entry::{Entry, Found, Place};
 pub use error::{Error, Result};
-pub use filesystem::{
-    Access, Blocking, CreateMode, EachEntry, Entry, FileSystem, Found, NewNode, Place, Properties, ReadDir, Space,
-};
+pub use filesystem::FileSystem;
 pub use handle::Handle;
 pub use lock_file::{FileLock, LockFile, LockOutcome, LockOwner};
 pub use name::{Name, NameError};
+pub use new_node::{CreateMode, NewNode};
 pub use open_file::{CopyRange, HostFile, LentBytes, OpenFile, OpenMode, Seek, Stability, Written};
+pub use properties::{Blocking, Properties};
+pub use space::Space;
 pub use xattr::{SetXattr, XattrMode, XattrName, XattrNameError};
