@@ -10,9 +10,11 @@ use crate::directory::Directory;
 use crate::lock;
 use crate::options::MemOptions;
 use crate::pages::Pages;
-use crate::set::MODE_BITS;
 use crate::volume::Volume;
 use crate::xattrs::Xattrs;
+
+/// All bits of a mode that can be set.
+pub(crate) const MODE_BITS: u32 = 0o7777;
 
 /// What a file holds.
 pub(crate) enum Content {

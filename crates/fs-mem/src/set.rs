@@ -2,14 +2,13 @@
 
 use vfs::{Attributes, Caller, Error, FileKind, Result, SetAttributes, SetTime, Timestamp};
 
-use crate::node::{Content, Node, State};
+use crate::node::{Content, MODE_BITS, Node, State};
 use crate::space::Supply;
 
 /// The bits that lend a file's owner and group to whoever runs it.
 const SET_UID: u32 = 0o4000;
 pub(crate) const SET_GID: u32 = 0o2000;
 const GROUP_EXECUTE: u32 = 0o010;
-pub(crate) const MODE_BITS: u32 = 0o7777;
 
 impl Node {
     /// Sets what `set` names, all of it or nothing.

@@ -4,6 +4,7 @@
 //! restarted is found out by looking whether it still has a lock that is held here; then all are reclaimed. See
 //! decision 14.
 
+mod ask;
 mod call;
 mod link;
 mod owner;
@@ -14,8 +15,8 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::connection::random;
+pub(crate) use ask::has_lock_manager;
 use link::Link;
-pub(crate) use link::has_lock_manager;
 pub(crate) use owner::FileLocks;
 use owner::LockOwner;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proto::nlm::Status as Wire;
 use tokio::time::Instant;
 
+use super::ask::LOST_PAUSE;
 use super::call::{Answer, Verb};
-use super::link::LOST_PAUSE;
 use super::owner::LockOwner;
 use crate::mount::Mounted;
 use crate::v4::HeldLock;

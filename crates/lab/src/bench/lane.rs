@@ -10,10 +10,10 @@ use report::Direction;
 use tokio::task::JoinSet;
 use vfs::Stability;
 
+use super::leave::leave;
 use super::metadata::Metadata;
 use super::pattern::Pattern;
 use super::plan::{Plan, Step};
-use super::run::leave;
 use super::tally::{Done, Tally};
 use super::target::{Mismatches, Target, write_all};
 use super::{End, Job, Operation};

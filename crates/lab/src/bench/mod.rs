@@ -19,6 +19,7 @@
 mod error;
 mod job;
 mod lane;
+mod leave;
 mod metadata;
 pub(crate) mod pattern;
 mod plan;

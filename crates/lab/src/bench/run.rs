@@ -5,13 +5,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
-use client::{Mount, Options, Version};
+use client::{Mount, Options};
 use measure::CpuUse;
 use report::JobSummary;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 
 use super::lane::{Found, Lane, Schedule};
+use super::leave::leave;
 use super::target::{self, Target};
 use super::{Error, Job};
 use crate::process::{Memory, Process};
@@ -62,14 +63,6 @@ async fn finish(job: &Job, targets: &[Target], measured: &Result<(Found, Reading
     }
     leave(&mount).await;
     checked
-}
-
-/// Lets a server of NFSv4 forget the client, which older ones do not remember.
-pub(super) async fn leave(mount: &Mount) {
-    if matches!(mount.version(), Version::V4(_)) {
-        // It forgets a silent client by itself.
-        let _ = mount.clone().unmount().await;
-    }
 }
 
 /// A mount with one connection. A block must fit into one transfer.
