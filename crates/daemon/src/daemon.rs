@@ -1,20 +1,16 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use server::{AccessRule, ClientPattern, Export, ExportOptions, Server, Settings};
+use server::{AccessRule, ClientPattern, Export, ExportOptions, Server};
 use vfs::FileSystem;
 
 use crate::copiers::Copiers;
 use crate::error::{ReloadError, StartError};
-use crate::names::MachineNames;
+use crate::make_server::make_server;
 use crate::options::{Options, RpcbindMode};
 use crate::portmap;
-use crate::records::StoredRecords;
-use crate::reply_log::FileReplyLog;
 use crate::service::Programs;
-use crate::state_dir::{self, StateError};
 use crate::upkeep::Upkeep;
 
 /// A server that runs on threads of its own until it is shut down.
@@ -36,40 +32,9 @@ impl Daemon {
     /// refuses; nothing runs then.
     pub fn start(options: Options, exports: Vec<Export>) -> Result<Daemon, StartError> {
         let began = Instant::now();
-        let mut sockets = net::Server::new(options.limits.clone())
-            .loops(options.loops.max(1))
-            .pinned(options.pin)
-            .fair(options.fair)
-            .busy_poll(options.busy_poll)
-            .send_path(options.send_path);
+        let mut sockets = sockets(&options);
         let first_copier = sockets.workers();
-        let key = state_dir::handle_key(options.state_dir.as_deref())?;
-        let records = client_records(options.state_dir.as_deref(), options.lease)?;
-        let mut settings = Settings::new(sockets.workers() + Copiers::THREADS, instance(records.as_ref()), key);
-        settings.lease = options.lease;
-        // Clients count by the lease that they were told (RFC 8881 §8.4.2.1).
-        settings.grace =
-            options.grace.max(records.as_ref().map_or(Duration::ZERO, |records| records.start().earlier_lease));
-        settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
-        settings.read_plus = options.read_plus;
-        settings.sendfile_bytes = options.sendfile_bytes;
-        settings.gather_writes = options.gather_writes;
-        settings.open_files_per_worker = options.open_files_per_worker;
-        settings.open_file_idle = options.open_file_idle;
-        settings.replay_entries = options.replay_entries;
-        let replay_age = settings.replay_age;
-        let mut server = Server::new(settings, exports)?;
-        if let Some(domain) = options.domain {
-            server.name_owners(domain, Box::new(MachineNames));
-        }
-        if let Some(records) = records {
-            server.keep_clients(Box::new(records))?;
-        }
-        if let Some(dir) = &options.state_dir {
-            let (log, records) =
-                FileReplyLog::open(dir, replay_age).map_err(StateError::in_dir("read the replies in", dir))?;
-            server.keep_replies(Arc::new(log), &records);
-        }
+        let server = make_server(&options, first_copier + Copiers::THREADS, exports)?;
         if let Some(remote_files) = options.remote_files {
             server.set_remote_files(remote_files);
         }
@@ -132,9 +97,6 @@ impl Daemon {
     }
 }
 
-/// The smallest transfer size that can be set, in bytes: that of NFSv2.
-const MIN_TRANSFER_BYTES: u32 = 8192;
-
 /// An export of `file_system` under `name` to every client on this machine, with default options.
 pub fn export_to_this_machine(name: &str, file_system: Arc<dyn FileSystem>) -> Export {
     let loopback = [
@@ -145,17 +107,13 @@ pub fn export_to_this_machine(name: &str, file_system: Arc<dyn FileSystem>) -> E
     Export { name: name.to_owned(), file_system, rules: loopback.map(rule).to_vec(), fsid: None }
 }
 
-/// A number that is another one each time a server starts: the number of the start, or the time without records.
-fn instance(records: Option<&StoredRecords>) -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let boot = records.map_or(since.as_secs() as u32, |records| records.start().boot);
-    u64::from(boot) << 32 | u64::from(since.subsec_nanos())
-}
-
-fn client_records(dir: Option<&Path>, lease: Duration) -> Result<Option<StoredRecords>, StateError> {
-    let Some(dir) = dir else { return Ok(None) };
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Some(StoredRecords::open(dir, since.as_secs() as u32, lease)?))
+fn sockets(options: &Options) -> net::Server {
+    net::Server::new(options.limits.clone())
+        .loops(options.loops.max(1))
+        .pinned(options.pin)
+        .fair(options.fair)
+        .busy_poll(options.busy_poll)
+        .send_path(options.send_path)
 }
 
 fn listen(

@@ -20,6 +20,7 @@ mod copiers;
 mod courier;
 mod daemon;
 mod error;
+mod make_server;
 mod names;
 mod options;
 mod portmap;

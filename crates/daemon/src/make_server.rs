@@ -1,0 +1,65 @@
+//! The programs as the options want them, with what the state directory keeps of the time before.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use server::{Export, Server, Settings};
+
+use crate::error::StartError;
+use crate::names::MachineNames;
+use crate::options::Options;
+use crate::records::StoredRecords;
+use crate::reply_log::FileReplyLog;
+use crate::state_dir::{self, StateError};
+
+/// The smallest transfer size that can be set, in bytes: that of NFSv2.
+const MIN_TRANSFER_BYTES: u32 = 8192;
+
+/// Makes a server that so many threads call.
+pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export>) -> Result<Server, StartError> {
+    let key = state_dir::handle_key(options.state_dir.as_deref())?;
+    let records = client_records(options.state_dir.as_deref(), options.lease)?;
+    let settings = with_options(Settings::new(workers, instance(records.as_ref()), key), options, records.as_ref());
+    let replay_age = settings.replay_age;
+    let mut server = Server::new(settings, exports)?;
+    if let Some(domain) = &options.domain {
+        server.name_owners(domain.clone(), Box::new(MachineNames));
+    }
+    if let Some(records) = records {
+        server.keep_clients(Box::new(records))?;
+    }
+    if let Some(dir) = &options.state_dir {
+        let (log, records) =
+            FileReplyLog::open(dir, replay_age).map_err(StateError::in_dir("read the replies in", dir))?;
+        server.keep_replies(Arc::new(log), &records);
+    }
+    Ok(server)
+}
+
+fn with_options(mut settings: Settings, options: &Options, records: Option<&StoredRecords>) -> Settings {
+    settings.lease = options.lease;
+    // Clients count by the lease that they were told (RFC 8881 §8.4.2.1).
+    settings.grace = options.grace.max(records.map_or(Duration::ZERO, |records| records.start().earlier_lease));
+    settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);
+    settings.read_plus = options.read_plus;
+    settings.sendfile_bytes = options.sendfile_bytes;
+    settings.gather_writes = options.gather_writes;
+    settings.open_files_per_worker = options.open_files_per_worker;
+    settings.open_file_idle = options.open_file_idle;
+    settings.replay_entries = options.replay_entries;
+    settings
+}
+
+/// A number that is another one each time a server starts: the number of the start, or the time without records.
+fn instance(records: Option<&StoredRecords>) -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let boot = records.map_or(since.as_secs() as u32, |records| records.start().boot);
+    u64::from(boot) << 32 | u64::from(since.subsec_nanos())
+}
+
+fn client_records(dir: Option<&Path>, lease: Duration) -> Result<Option<StoredRecords>, StateError> {
+    let Some(dir) = dir else { return Ok(None) };
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Some(StoredRecords::open(dir, since.as_secs() as u32, lease)?))
+}
