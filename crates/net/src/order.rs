@@ -117,7 +117,7 @@ impl Quantum {
 pub(crate) struct Turns<T> {
     /// Clients with a connection that waits, each once; the first one is next.
     ring: VecDeque<ClientKey>,
-    /// What waits, by client.
+    /// What waits, by client: found by the key's number and kept when empty, since every turn of a loop looks here.
     waiting: Vec<VecDeque<T>>,
     len: usize,
 }

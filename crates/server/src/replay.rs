@@ -208,7 +208,8 @@ impl ReplayCache {
         }
     }
 
-    /// Holds the note that a call is under way, until it has a reply; in the log too, if that `outlives_process`.
+    /// Holds the note that a call is under way, until it has a reply; in the log too, if that `outlives_process`. A call that is put off
+    /// is begun once more when it runs again; two records of that say no more than one.
     pub(crate) fn begun(&self, key: ReplayKey, outlives_process: bool) -> Begun<'_> {
         let log = self.log.as_deref().filter(|_| outlives_process);
         if let Some(log) = log {
