@@ -38,6 +38,7 @@ mod url;
 mod v2;
 mod v3;
 pub mod v4;
+mod write_reply;
 
 pub use bytes::Bytes;
 pub use connection::{Connection, Response, Tunnel};

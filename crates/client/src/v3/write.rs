@@ -6,7 +6,8 @@ use xdr::Encode;
 use super::{attributes, handle, success};
 use crate::connection::Connection;
 use crate::types::FileChange;
-use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
+use crate::write_reply::WriteReply;
+use crate::{Handle, Reason, Result, Written};
 
 /// The arguments of WRITE up to the data, which is not copied.
 #[derive(Encode)]
@@ -30,14 +31,8 @@ pub(crate) async fn write(
     let head = WriteHead { file: handle::<Write>(connection, file)?, offset, count, stable: wire(stability) };
     let response = connection.call_with_data::<Write>(&head, Some(data)).await?;
     let ok = success(&response, response.decode()?)?;
-    if ok.count > count || (ok.count == 0 && count > 0) {
-        return Err(response.error(Reason::Lie(Lie::WrongWrite { said: ok.count, given })));
-    }
-    let done = neutral(ok.committed);
-    if done < stability {
-        return Err(response.error(Reason::Lie(Lie::LessStable)));
-    }
-    let written = Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) };
+    let said = WriteReply { count: ok.count, stability: neutral(ok.committed), verifier: ok.verifier };
+    let written = said.check(given, stability).map_err(|lie| response.error(Reason::Lie(lie)))?;
     Ok((written, attributes::file_change(&ok.file_wcc)))
 }
 

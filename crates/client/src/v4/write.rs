@@ -6,7 +6,8 @@ use super::client::Client;
 use super::request::{Request, WriteTail};
 use super::{attributes, putfh};
 use crate::types::FileChange;
-use crate::{Handle, Lie, Reason, Result, WriteVerifier, Written};
+use crate::write_reply::WriteReply;
+use crate::{Handle, Reason, Result, Written};
 
 /// Writes `data` without opening the file.
 pub(crate) async fn write(
@@ -25,7 +26,6 @@ pub(crate) async fn write(
 /// before, as far as the reply does. Unlike the operations that change directories WRITE tells neither itself.
 pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -> Result<(Written, FileChange)> {
     let (given, stable, is_compared) = (write.data.len(), write.stable, write.is_compared);
-    let count = u32::try_from(given).unwrap_or(u32::MAX);
     let operations = [putfh(file), ArgOp::Getattr(GetattrArgs { request: attributes::VERSION })];
     let operations = &operations[..1 + usize::from(is_compared)];
     // The same bytes may be written twice, but a reply of before a restart must not be taken for one of after it.
@@ -35,16 +35,10 @@ pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -
     results.ok::<Putfh, _>()?;
     let before = if is_compared { attributes::version(&results.ok::<Getattr, _>()?) } else { None };
     let ok = results.ok::<Write, _>()?;
-    if ok.count > count || (ok.count == 0 && count > 0) {
-        return Err(reply.error(Reason::Lie(Lie::WrongWrite { said: ok.count, given })));
-    }
-    let done = neutral(ok.committed);
-    if done < neutral(stable) {
-        return Err(reply.error(Reason::Lie(Lie::LessStable)));
-    }
+    let said = WriteReply { count: ok.count, stability: neutral(ok.committed), verifier: ok.verifier };
+    let written = said.check(given, neutral(stable)).map_err(|lie| reply.error(Reason::Lie(lie)))?;
     // The data was written whether or not the server tells of the file.
     let after = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
-    let written = Written { count: ok.count, stability: done, verifier: WriteVerifier(ok.verifier) };
     Ok((written, FileChange { before, after }))
 }
 

@@ -1,0 +1,25 @@
+use vfs::Stability;
+
+use crate::{Lie, WriteVerifier, Written};
+
+/// What the reply to a WRITE says, before it is believed (RFC 1813 §3.3.7, RFC 8881 §18.32).
+pub(crate) struct WriteReply {
+    pub(crate) count: u32,
+    pub(crate) stability: Stability,
+    pub(crate) verifier: [u8; 8],
+}
+
+impl WriteReply {
+    /// What was done with `given` bytes that were to be at least as safe as `wanted`: some of them if there were any, and no more than
+    /// that.
+    pub(crate) fn check(&self, given: usize, wanted: Stability) -> Result<Written, Lie> {
+        let said = self.count;
+        if said as usize > given || (said == 0 && given > 0) {
+            return Err(Lie::WrongWrite { said, given });
+        }
+        if self.stability < wanted {
+            return Err(Lie::LessStable);
+        }
+        Ok(Written { count: said, stability: self.stability, verifier: WriteVerifier(self.verifier) })
+    }
+}
