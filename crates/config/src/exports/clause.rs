@@ -3,9 +3,9 @@
 use server::ClientPattern;
 
 use super::offer::Offer;
+use super::reader::{Located, Reader};
 use super::vocabulary::{self, Fate};
 use super::word::Word;
-use super::{Located, Reader};
 use crate::clients::parse_clients;
 use crate::{Position, Reason, RemarkKind, suggestion};
 

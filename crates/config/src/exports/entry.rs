@@ -6,8 +6,9 @@ use server::{AccessRule, ClientPattern};
 
 use super::clause::{Clause, read_options, read_parenthesis};
 use super::lexer::Line;
+use super::offer::Offer;
+use super::reader::{Located, Reader};
 use super::word::Word;
-use super::{Located, Offer, Reader};
 use crate::spec::rules_for;
 use crate::{ConfigError, Defaults, ExportSpec, Position, Reason, RemarkKind, Source, path};
 

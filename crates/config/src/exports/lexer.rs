@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::Located;
+use super::reader::Located;
 use super::word::{Glyph, Word};
 use crate::{Position, Reason};
 

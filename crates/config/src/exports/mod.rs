@@ -12,16 +12,17 @@ mod clause;
 mod entry;
 mod lexer;
 mod offer;
+mod reader;
 mod vocabulary;
 mod word;
 
 use std::path::Path;
 
-use crate::{ConfigError, Defaults, ExportSpec, Origin, Position, Reason, Remark, RemarkKind};
+use crate::{ConfigError, Defaults, ExportSpec, Remark};
 
 use entry::Entry;
 use lexer::Lexer;
-use offer::Offer;
+use reader::Reader;
 
 /// Reads the text of a file in exports(5) syntax that is called `path` in messages.
 ///
@@ -32,7 +33,7 @@ pub fn parse_exports(
     path: &Path,
     defaults: &Defaults,
 ) -> Result<(Vec<ExportSpec>, Vec<Remark>), ConfigError> {
-    let mut reader = Reader { path, remarks: Vec::new() };
+    let mut reader = Reader::new(path);
     let mut entries: Vec<Entry> = Vec::new();
     let mut lexer = Lexer::new(text);
     while let Some(words) = lexer.next_line().map_err(|located| reader.error(located))? {
@@ -44,29 +45,6 @@ pub fn parse_exports(
     }
     let exports = entries.into_iter().map(|entry| entry.finish(&mut reader, defaults)).collect();
     Ok((exports, reader.remarks))
-}
-
-/// A reason and its place.
-type Located = (Position, Reason);
-
-/// What goes along while a file is read.
-struct Reader<'a> {
-    path: &'a Path,
-    remarks: Vec<Remark>,
-}
-
-impl Reader<'_> {
-    fn origin(&self, position: Position) -> Origin {
-        Origin::file(self.path, position)
-    }
-
-    fn error(&self, (position, reason): Located) -> ConfigError {
-        ConfigError::at(self.origin(position), reason)
-    }
-
-    fn remark(&mut self, position: Position, kind: RemarkKind) {
-        self.remarks.push(Remark { origin: self.origin(position), kind });
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use server::ExportOptions;
 
-use super::Located;
+use super::reader::Located;
 use crate::defaults::IdentityWords;
 use crate::{Defaults, Position, Reason};
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::RemarkKind;
 use crate::Source;
 use server::{ExportOptions, Squash};
 use std::path::PathBuf;

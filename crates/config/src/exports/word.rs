@@ -1,4 +1,4 @@
-use super::Located;
+use super::reader::Located;
 use crate::{Position, Reason};
 
 /// One byte of a word. Bytes of one character share its place.
