@@ -14,6 +14,11 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The program that runs now.
+pub fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "xtask".into())
+}
+
 /// Where cargo builds.
 pub fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use rustix::net::SendFlags;
 
 use super::canned::READ_HEADER_BYTES;
-use super::responder::{Source, Way};
+use super::source::{Source, Way};
 
 /// The most bytes of data that are read before they are sent: they should still be near the processor then.
 const MAX_DATA_BYTES: usize = 512 << 10;

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
 use super::batch::{Batch, Place};
-use super::responder::Source;
+use super::source::Source;
 
 /// What one receive takes at most; no call that is answered here is longer.
 const INPUT_BYTES: usize = 64 << 10;

@@ -8,11 +8,13 @@ mod canned;
 mod connection;
 mod list;
 mod responder;
+mod source;
 
 use std::str::FromStr;
 
 use crate::{Failure, Outcome};
-pub use responder::{Responder, Way};
+pub use responder::Responder;
+pub use source::Way;
 
 /// Runs one of the two until it is done, or for ever.
 pub fn run(arguments: &[String]) -> Outcome {

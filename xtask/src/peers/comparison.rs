@@ -5,10 +5,11 @@ use std::path::Path;
 use super::generator::Generator;
 use super::loads::{self, Load, Operation};
 use super::machine;
+use super::names::{SYSTEM_CALLS, WHARF, WHARF_UNCACHED, ceiling_name};
 use super::options::Options;
 use super::results::{Key, Results};
 use super::sample::Sample;
-use super::servers::{SYSTEM_CALLS, Server, WHARF, WHARF_UNCACHED, ceiling_name, this_program};
+use super::servers::Server;
 use super::site::{LARGE_DIRECTORY, Site};
 use crate::ceiling::Way;
 use crate::{Failure, Outcome, command};
@@ -99,7 +100,7 @@ impl Comparison {
 
     /// How fast the directory can be listed without a server, on the servers' processor.
     fn system_calls(&self) -> Outcome<Sample> {
-        let mut list = self.site.server_command(&this_program());
+        let mut list = self.site.server_command(&command::this_program());
         list.args(["ceiling", "list"]).arg(self.site.export.join(LARGE_DIRECTORY)).arg(self.seconds.to_string());
         let text = String::from_utf8_lossy(&command::output(list)?).into_owned();
         let number = |name: &str| text.trim().split('\t').find_map(|field| field.strip_prefix(name)?.parse().ok());

@@ -3,8 +3,8 @@
 use measure::Estimate;
 
 use super::loads::{self, OWN_FILE_BYTES, OWN_FILE_CONNECTIONS, Operation};
+use super::names::{CEILING_COPY, CEILING_MEMORY, CEILING_SENDFILE, GANESHA, SYSTEM_CALLS, WHARF_UNCACHED};
 use super::sample::Sample;
-use super::servers::{CEILING_COPY, CEILING_MEMORY, CEILING_SENDFILE, GANESHA, SYSTEM_CALLS, WHARF_UNCACHED};
 
 /// What a figure of Wharf has to be.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,6 +9,7 @@ mod generator;
 mod loads;
 pub mod machine;
 mod marks;
+mod names;
 mod options;
 mod results;
 mod sample;

@@ -6,24 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::names::{GANESHA, WHARF, WHARF_UNCACHED, ceiling_name};
 use super::options::Peer;
 use super::site::{READ_FILE, Site};
 use crate::ceiling::Way;
 use crate::{Failure, Outcome, command};
-
-/// The server of this checkout.
-pub const WHARF: &str = "Wharf";
-/// The same, which opens and closes the file for each READ.
-pub const WHARF_UNCACHED: &str = "Wharf without open files";
-/// NFS-Ganesha with the VFS backend.
-pub const GANESHA: &str = "NFS-Ganesha";
-
-/// Responders that do nothing but move data: from memory, copied from the file, or sent from it.
-pub const CEILING_MEMORY: &str = "ceiling: from memory";
-pub const CEILING_COPY: &str = "ceiling: copied from the file";
-pub const CEILING_SENDFILE: &str = "ceiling: sendfile";
-/// No server, but the system calls that one has to make.
-pub const SYSTEM_CALLS: &str = "system calls";
 
 /// How long a server may take until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -99,7 +86,7 @@ impl Server {
     /// A responder that answers with blocks of this size.
     pub fn ceiling(site: &Site, way: Way, block_bytes: u32) -> Outcome<Server> {
         const PORT: u16 = 20_600;
-        let mut server = site.server_command(&this_program());
+        let mut server = site.server_command(&command::this_program());
         server.args(["ceiling", "respond", way.name(), &PORT.to_string()]).arg(site.export.join(READ_FILE));
         server.arg(block_bytes.to_string());
         let name = ceiling_name(way);
@@ -141,20 +128,6 @@ struct Ports {
     nfs: u16,
     mount: u16,
     log: PathBuf,
-}
-
-/// What a responder is called in tables.
-pub fn ceiling_name(way: Way) -> &'static str {
-    match way {
-        Way::Memory => CEILING_MEMORY,
-        Way::Copy => CEILING_COPY,
-        Way::Sendfile => CEILING_SENDFILE,
-    }
-}
-
-/// The program that runs now.
-pub fn this_program() -> PathBuf {
-    std::env::current_exe().unwrap_or_else(|_| "xtask".into())
 }
 
 fn ganesha_config(export: &Path, port: u16, mount_port: u16) -> String {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::options::{Export, INSIDE};
-use super::servers::this_program;
 use crate::{Failure, Outcome, command};
 
 /// The file that is read, and its size: it fits into memory with ease.
@@ -42,7 +41,7 @@ pub struct Site {
 pub fn enter(arguments: &[String]) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]);
-    command.arg(this_program()).args(["peers", INSIDE]).args(arguments);
+    command.arg(command::this_program()).args(["peers", INSIDE]).args(arguments);
     command
 }
 

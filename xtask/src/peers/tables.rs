@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::loads;
 use super::marks::{self, Against, Mark};
+use super::names::{SYSTEM_CALLS, WHARF};
 use super::options::Export;
 use super::results::{Key, Results, Series};
 use super::sample::Sample;
-use super::servers::{SYSTEM_CALLS, WHARF};
 use crate::Outcome;
 
 /// All of it as Markdown.
@@ -181,7 +181,7 @@ fn claim(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::servers::{CEILING_COPY, CEILING_MEMORY, CEILING_SENDFILE, GANESHA};
+    use super::super::names::{CEILING_COPY, CEILING_MEMORY, CEILING_SENDFILE, GANESHA};
     use super::*;
 
     fn sample(operations_per_second: f64) -> Sample {
