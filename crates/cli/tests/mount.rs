@@ -7,43 +7,10 @@ mod support;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
-use support::{PATIENCE, Scratch, Server, wharf_fails, wharf_ok};
-
-/// Whether mounts can be made here; says so where not.
-fn can_mount() -> bool {
-    let can = geteuid().is_root() && fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok();
-    if !can {
-        println!("skipped: this is not root with a /dev/fuse that can be opened");
-    }
-    can
-}
-
-fn is_mounted(dir: &Path) -> bool {
-    fs::read_to_string("/proc/mounts").unwrap().contains(&format!(" {} fuse.wharf ", dir.display()))
-}
-
-fn wait_until(is_true: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_true() {
-        assert!(Instant::now() < end, "waited in vain");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Takes a mount away whatever comes of its test.
-struct Unmount<'a>(&'a Path);
-
-impl Drop for Unmount<'_> {
-    fn drop(&mut self) {
-        if is_mounted(self.0) {
-            let _ = Command::new("umount").arg("-l").arg(self.0).status();
-        }
-    }
-}
+use rustix::process::{Pid, Signal, kill_process};
+use support::mounting::{Unmount, can_mount, is_mounted};
+use support::{Scratch, Server, wait_until, wharf_fails, wharf_ok};
 
 #[test]
 fn wrong_arguments_are_named_with_what_to_do() {

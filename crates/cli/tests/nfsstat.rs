@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use support::{PATIENCE, Scratch, Server, wharf, wharf_ok};
+use support::mounting::{Unmount, can_mount};
+use support::{PATIENCE, Scratch, Server, wait_until, wharf, wharf_ok};
 
 const FILE_BYTES: usize = 40_000;
 
@@ -215,16 +216,10 @@ fn folder_that_others_can_enter_is_not_used() {
 }
 
 /// Waits until something is so.
-fn wait_until(is_true: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_true() {
-        assert!(began.elapsed() < PATIENCE, "waited in vain");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// A mount whose daemon tells what it counts in a folder of its own.
 struct Mounted {
+    /// Goes first, before the directory does.
+    _unmount: Unmount<PathBuf>,
     dir: PathBuf,
     session: Scratch,
 }
@@ -232,12 +227,12 @@ struct Mounted {
 impl Mounted {
     /// Mounts, or says why that cannot be done here.
     fn new(server: &Server) -> Option<Mounted> {
-        if !geteuid().is_root() || fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_err() {
-            println!("skipped: this is not root with a /dev/fuse that can be opened");
+        if !can_mount() {
             return None;
         }
         let session = Scratch::new();
-        let mounted = Mounted { dir: session.dir("mnt"), session };
+        let dir = session.dir("mnt");
+        let mounted = Mounted { _unmount: Unmount(dir.clone()), dir, session };
         let mut mount = mounted.wharf("mount");
         mount.arg(server.url("/mem")).arg(&mounted.dir).arg("-o").arg(format!("vers=4.1,mountport={}", server.port()));
         said(&mount.output().unwrap());
@@ -258,13 +253,6 @@ impl Mounted {
     fn pid(&self) -> Pid {
         let told: serde_json::Value = serde_json::from_slice(&self.ask(&["--json"]).stdout).unwrap();
         Pid::from_raw(i32::try_from(told[0]["pid"].as_u64().unwrap()).unwrap()).unwrap()
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // It may be gone already.
-        let _ = Command::new("umount").arg("-l").arg(&self.dir).stderr(Stdio::null()).status();
     }
 }
 

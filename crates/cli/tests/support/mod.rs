@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+pub mod mounting;
 pub mod namespace;
 pub mod wire;
 
@@ -23,6 +24,15 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// How long anything may take before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until something is so that has to be so before long.
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
 
 /// A temporary directory.
 pub struct Scratch(PathBuf);

@@ -1,6 +1,5 @@
 use super::*;
-use crate::RemarkKind;
-use crate::Source;
+use crate::{RemarkKind, Source};
 use server::{ExportOptions, Squash};
 use std::path::PathBuf;
 
