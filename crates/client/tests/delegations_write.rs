@@ -165,6 +165,37 @@ async fn others_are_told_how_long_the_file_is_and_that_it_changed_without_a_reca
 }
 
 #[tokio::test]
+async fn writes_under_a_delegation_ask_for_no_attributes_and_the_commit_behind_them_does() {
+    let export = Export::start();
+    for (version, is_delegated) in VERSIONS.into_iter().flat_map(|version| [(version, true), (version, false)]) {
+        let proxy = Proxy::start(export.address()).await;
+        let url = format!("nfs://{}/files", proxy.address).parse().unwrap();
+        let options = Options { uses_write_delegations: is_delegated, ..export.options(version) };
+        let mount = Mount::connect(&url, &options).await.unwrap();
+        let file = delegated(&mount).await;
+        let counts =
+            || [OpNumber::Write, OpNumber::Commit, OpNumber::Getattr].map(|operation| proxy.count(operation as u32));
+        let before = counts();
+        let bytes = vec![7; 5 << 20];
+        file.write_at(0, &bytes).await.unwrap();
+        file.sync().await.unwrap();
+        let [writes, commits, getattrs] = counts();
+        let (writes, commits, getattrs) = (writes - before[0], commits - before[1], getattrs - before[2]);
+        assert!(writes > 1 && commits > 0, "{version}: {writes} WRITEs, {commits} COMMITs");
+        let around_writes = if is_delegated { 0 } else { 2 * writes };
+        assert_eq!(getattrs, around_writes + commits, "{version}: delegated: {is_delegated}");
+        let (now, asked) = calls(&mount, mount.attributes(file.handle())).await;
+        assert_eq!((now.unwrap().size_bytes, asked), (5 << 20, 0), "{version}: the COMMIT has told");
+        let mut first = [0; 10];
+        let (_, asked) = calls(&mount, file.read_at(0, &mut first)).await;
+        assert_eq!((first, asked), ([7; 10], 0), "{version}: what was written is known");
+        file.close().await.unwrap();
+        mount.remove(&mount.root().handle, b"file").await.unwrap();
+        mount.unmount().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn lock_of_a_file_that_is_open_for_writing_by_its_delegation_alone_is_the_servers() {
     let export = Export::start();
     let (mine, _proxy, yours) = two(&export, Version::V4_2).await;

@@ -21,7 +21,7 @@ use crate::{Caching, Sizes};
 pub(crate) use access::AccessCache;
 pub(crate) use answers::FileState;
 pub(crate) use attributes::{Asked, AttributeCache};
-pub(crate) use blocks::{BlockCache, FileData, HoldAll, Passing};
+pub(crate) use blocks::{BlockCache, FileData, HoldAll, Passing, Promise};
 pub(crate) use directories::{DirectoryCache, KeptPart, Part};
 pub(crate) use names::{NameCache, Place};
 pub(crate) use order::Order;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use vfs::{Attributes, SetAttributes, Stability};
 
 use super::retry::under_stateid;
+use crate::cache::Promise;
 use crate::nlm::FileLocks;
 use crate::types::FileChange;
 use crate::v4::OpenFile;
@@ -41,25 +42,22 @@ impl Io {
 
     /// One WRITE.
     pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
-        self.write_looking(offset, data, stability, false).await.map(|(written, _)| written)
+        self.write_looking(offset, data, stability, v4::Told::After).await.map(|(written, _)| written)
     }
 
-    /// One WRITE, and what the file was like before and is like then, as far as the server tells.
-    pub(crate) async fn write_and_compare(
+    /// What the server has promised, if it is that nobody else changes the file.
+    pub(crate) fn promise(&self) -> Option<Arc<dyn Promise>> {
+        self.open.as_ref()?.client().promise(&self.handle)
+    }
+
+    /// One WRITE, and what the file was like before and is like then, as far as that is wanted and the server tells. Servers of
+    /// versions before 4 tell without being asked.
+    pub(crate) async fn write_looking(
         &self,
         offset: u64,
         data: Bytes,
         stability: Stability,
-    ) -> Result<(Written, FileChange)> {
-        self.write_looking(offset, data, stability, true).await
-    }
-
-    async fn write_looking(
-        &self,
-        offset: u64,
-        data: Bytes,
-        stability: Stability,
-        is_compared: bool,
+        told: v4::Told,
     ) -> Result<(Written, FileChange)> {
         self.check_kept("WRITE")?;
         let (bytes, max) = (data.len(), self.mount.sizes().write as usize);
@@ -72,7 +70,7 @@ impl Io {
         let stable = v4::wire_stability(stability);
         let mut change = self.mount.change([&self.handle]);
         let (written, told) = under_stateid!(self, open, stateid => {
-            let write = v4::WriteTail { stateid, offset, stable, data: data.clone(), is_compared };
+            let write = v4::WriteTail { stateid, offset, stable, data: data.clone(), told };
             v4::write_as(open.client(), &self.handle, write)
         })?;
         told.after.iter().for_each(|now| change.learn(&Entry { handle: self.handle, attributes: *now }));

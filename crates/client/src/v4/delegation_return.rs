@@ -12,7 +12,22 @@ use super::open_file::is_session_lost;
 use super::session::Session;
 use super::setclientid::setclientid;
 use super::test_stateid::test_stateid;
+use crate::cache::Promise;
 use crate::{Handle, Result};
+
+/// A delegation for writing: while it is held nobody else reads or writes the file.
+#[derive(Debug)]
+struct Exclusive {
+    client: Client,
+    delegation: Arc<Delegation>,
+}
+
+impl Promise for Exclusive {
+    fn holds(&self) -> bool {
+        let held = self.client.0.delegations.held(&self.delegation.handle);
+        held.is_some_and(|held| Arc::ptr_eq(&held, &self.delegation))
+    }
+}
 
 /// How often one delegation is returned because the session was lost meanwhile.
 const MAX_TRIES: u32 = 4;
@@ -21,6 +36,12 @@ impl Client {
     /// What the server has promised of a file, if it did and the lease lasts.
     pub fn has_delegation(&self, file: &Handle) -> Option<Kind> {
         self.0.delegations.held(file).map(|delegation| delegation.kind)
+    }
+
+    /// What a delegation for writing promises of a file, if there is one and the lease lasts.
+    pub(crate) fn promise(&self, file: &Handle) -> Option<Arc<dyn Promise>> {
+        let delegation = self.0.delegations.held(file).filter(|delegation| delegation.kind == Kind::Write)?;
+        Some(Arc::new(Exclusive { client: self.clone(), delegation }))
     }
 
     /// Takes a recall (RFC 8881 §20.2), and says whether there is such a delegation. It is returned in the background.

@@ -102,7 +102,7 @@ pub(crate) use readlink::readlink;
 pub(crate) use remove::{remove, rmdir};
 pub(crate) use removexattr::removexattr;
 pub(crate) use rename::rename;
-pub(crate) use request::WriteTail;
+pub(crate) use request::{Told, WriteTail};
 pub(crate) use seek::seek;
 pub(crate) use setattr::{setattr, setattr_as};
 pub(crate) use setxattr::setxattr;

@@ -14,7 +14,7 @@ pub(crate) struct Request<'a> {
     /// The operation that it is about, as errors call it.
     pub(crate) name: &'static str,
     pub(crate) operations: &'a [ArgOp<'a>],
-    /// A WRITE behind the operations, whose data is sent from where it lies, and a GETATTR behind that.
+    /// A WRITE behind the operations, whose data is sent from where it lies, and a GETATTR behind that if it is wanted.
     pub(crate) write: Option<WriteTail>,
     /// Whether the server must keep the reply: what is carried out twice would do another thing, or tell another one.
     pub(crate) is_kept: bool,
@@ -27,12 +27,34 @@ pub(crate) struct WriteTail {
     pub(crate) offset: u64,
     pub(crate) stable: StableHow,
     pub(crate) data: Bytes,
-    /// Whether the file's version is asked for before the data is written.
-    pub(crate) is_compared: bool,
+    pub(crate) told: Told,
+}
+
+/// What the reply to a WRITE is to tell of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Nothing.
+    Nothing,
+    /// What it is like after.
+    After,
+    /// Its version before, and what it is like after.
+    Both,
+}
+
+impl WriteTail {
+    /// How many operations it is made of.
+    fn operations(&self) -> usize {
+        if self.told == Told::Nothing { 1 } else { 2 }
+    }
+
+    /// What stands behind the data.
+    pub(super) fn behind(&self) -> &'static [u8] {
+        if self.told == Told::Nothing { &[] } else { BEHIND_WRITE }
+    }
 }
 
 /// What stands behind the data of a WRITE: a GETATTR of what neutral attributes are made of.
-pub(super) const BEHIND_WRITE: &[u8] = &{
+const BEHIND_WRITE: &[u8] = &{
     let words = [OpNumber::Getattr as u32, 2, attributes::ALL.word(0), attributes::ALL.word(1)];
     let (mut bytes, mut at) = ([0; 16], 0);
     while at < bytes.len() {
@@ -65,7 +87,8 @@ impl Sent<'_> {
     /// How many operations the COMPOUND has.
     pub(super) fn count(&self) -> u32 {
         let Request { operations, write, .. } = self.request;
-        let count = operations.len() + 2 * usize::from(write.is_some()) + usize::from(self.sequence.is_some());
+        let behind = write.as_ref().map_or(0, WriteTail::operations);
+        let count = operations.len() + behind + usize::from(self.sequence.is_some());
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
@@ -89,14 +112,16 @@ impl Sent<'_> {
             label.push(number);
         }
         if let Some(write) = write {
-            // The length and the data come behind, from the connection, and then `BEHIND_WRITE`.
+            // The length and the data come behind, from the connection, and then what `WriteTail::behind` says.
             let mut to = Encoder::new(head);
             to.u32(Write::NUMBER as u32);
             write.stateid.encode(&mut to);
             to.u64(write.offset);
             write.stable.encode(&mut to);
             label.push(Write::NUMBER as u32);
-            label.push(OpNumber::Getattr as u32);
+            if write.told != Told::Nothing {
+                label.push(OpNumber::Getattr as u32);
+            }
         }
         label.finish(name)
     }

@@ -3,7 +3,7 @@ use std::time::Instant;
 use proto::nfs4::{Compound, MinorVersion, SequenceArgs};
 
 use super::reply::Reply;
-use super::request::{BEHIND_WRITE, Request, Sent};
+use super::request::{Request, Sent};
 use crate::Result;
 use crate::connection::Connection;
 use crate::core::Tail;
@@ -30,7 +30,7 @@ impl Wire<'_> {
         asked: Option<Instant>,
     ) -> Result<Reply> {
         let sent = Sent { request, minor: self.minor, sequence };
-        let tail = request.write.as_ref().map(|write| Tail { data: write.data.clone(), behind: BEHIND_WRITE });
+        let tail = request.write.as_ref().map(|write| Tail { data: write.data.clone(), behind: write.behind() });
         let response = self.connection.call_labelled::<Compound>(asked, tail, |head| sent.write(head)).await;
         let response = response.map_err(|error| error.during(request.name))?;
         Reply::parse(response, (request.name, sent.count()), self.connection.server())

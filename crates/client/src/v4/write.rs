@@ -3,7 +3,7 @@ use proto::nfs4::{ArgOp, Getattr, GetattrArgs, Putfh, StableHow, Stateid, Write}
 use vfs::Stability;
 
 use super::client::Client;
-use super::request::{Request, WriteTail};
+use super::request::{Request, Told, WriteTail};
 use super::{attributes, putfh};
 use crate::types::FileChange;
 use crate::write_reply::WriteReply;
@@ -18,14 +18,15 @@ pub(crate) async fn write(
     stability: Stability,
 ) -> Result<(Written, FileChange)> {
     let stable = wire(stability);
-    let write = WriteTail { stateid: Stateid::ANONYMOUS, offset, stable, data, is_compared: false };
+    let write = WriteTail { stateid: Stateid::ANONYMOUS, offset, stable, data, told: Told::After };
     write_as(client, file, write).await
 }
 
-/// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32), and tells what the file is like then and, if it is wanted, what it was like
-/// before, as far as the reply does. Unlike the operations that change directories WRITE tells neither itself.
+/// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32), and tells what the file is like then and what it was like before, where
+/// that is wanted, as far as the reply does. Unlike the operations that change directories WRITE tells neither itself.
 pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -> Result<(Written, FileChange)> {
-    let (given, stable, is_compared) = (write.data.len(), write.stable, write.is_compared);
+    let (given, stable, told) = (write.data.len(), write.stable, write.told);
+    let is_compared = told == Told::Both;
     let operations = [putfh(file), ArgOp::Getattr(GetattrArgs { request: attributes::VERSION })];
     let operations = &operations[..1 + usize::from(is_compared)];
     // The same bytes may be written twice, but a reply of before a restart must not be taken for one of after it.
@@ -38,7 +39,8 @@ pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -
     let said = WriteReply { count: ok.count, stability: neutral(ok.committed), verifier: ok.verifier };
     let written = said.check(given, neutral(stable)).map_err(|lie| reply.error(Reason::Lie(lie)))?;
     // The data was written whether or not the server tells of the file.
-    let after = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
+    let found = if told == Told::Nothing { None } else { results.ok::<Getattr, _>().ok() };
+    let after = found.and_then(|found| attributes::neutral(&found).ok());
     Ok((written, FileChange { before, after }))
 }
 

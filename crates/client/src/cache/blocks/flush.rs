@@ -197,12 +197,12 @@ impl State {
     fn end_series(&mut self, file: u32) {
         let state = self.file(file);
         let Some(series) = state.late.series.take_if(|_| state.late.writes == 0) else { return };
-        let mut is_other = series.found_another();
+        let mut is_other = series.found_another() || state.is_promise_broken();
         match series.end() {
             // A reply that came late may tell of a shorter file than the last one did; and if somebody cut it, its attributes say so next.
             Some(now) if now.size_bytes >= state.server_size => {
                 is_other |= now.size_bytes > state.server_size;
-                (state.version, state.is_explained) = (Some(now), false);
+                (state.version, state.is_explained, state.promise) = (Some(now), false, None);
                 state.server_size = now.size_bytes;
             }
             Some(_) => state.checked_until = None,

@@ -15,6 +15,7 @@ mod fill;
 mod flush;
 mod lens;
 mod past;
+mod promise;
 mod ranges;
 mod read;
 mod series;
@@ -30,6 +31,7 @@ use crate::{Caching, Handle, Sizes};
 use config::Config;
 pub(crate) use data::FileData;
 pub(crate) use past::{HoldAll, Passing};
+pub(crate) use promise::Promise;
 use state::State;
 
 /// The data of all files of a mount.

@@ -21,6 +21,7 @@ use super::block::Block;
 use super::config::Config;
 use super::failures::Failures;
 use super::lens::{Lens, View};
+use super::promise::Promise;
 use super::read::Reader;
 use super::series::Series;
 use crate::cache::order::Order;
@@ -52,6 +53,8 @@ pub(super) struct FileState {
     pub(super) version: Option<FileVersion>,
     /// Whether own writes, whose replies did not tell of it, explain that the server has another version.
     pub(super) is_explained: bool,
+    /// What those who wrote since the version was known relied on.
+    pub(super) promise: Option<Arc<dyn Promise>>,
     /// Counts own changes at the server: attributes that were asked for before one may tell of the time before.
     pub(super) changes: u64,
     pub(super) checked_until: Option<Instant>,
@@ -178,6 +181,7 @@ impl State {
             passing: 0,
             version: None,
             is_explained: false,
+            promise: None,
             changes: 0,
             checked_until: None,
             late: LateWrites::default(),
@@ -214,12 +218,15 @@ impl State {
             return;
         }
         let version = FileVersion::of(attributes);
-        let is_own = state.is_explained || state.late.writes > 0;
+        let is_own = (state.is_explained || state.late.writes > 0) && !state.is_promise_broken();
         // Own writes make a file no shorter, and no longer than they reach.
         let has_own_size = (state.server_size..=state.size).contains(&version.size_bytes);
         let is_other = state.version != Some(version) && !(is_own && has_own_size);
         state.version = Some(version);
         state.is_explained = state.late.writes > 0;
+        if !state.is_explained {
+            state.promise = None;
+        }
         state.server_size = attributes.size_bytes;
         if is_other {
             self.forget_clean(file);

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::runtime::Handle as Runtime;
 use tokio::time::{Instant, timeout_at};
+use vfs::Stability;
 
 use super::data::closed;
 use super::flush::{Action, Batch};
 use crate::file::Io;
 use crate::types::FileChange;
+use crate::v4::Told;
 use crate::{Mount, Result, Written};
 
 /// Starts the task for a file.
@@ -76,8 +78,21 @@ struct Writing {
 impl Writing {
     async fn run(mut self) {
         let Some(batch) = &self.batch else { return };
-        let result = self.io.write_and_compare(batch.offset, Bytes::clone(&batch.data), batch.stability).await;
+        let told = self.wanted(batch.stability);
+        let result = self.io.write_looking(batch.offset, Bytes::clone(&batch.data), batch.stability, told).await;
         self.end(result);
+    }
+
+    /// What the reply has to tell of the file. While nobody else can change it, what it was like is known; what it is like then tells the
+    /// COMMIT that unstable bytes need (RFC 8881 §10.4).
+    fn wanted(&self, stability: Stability) -> Told {
+        let promise = self.io.promise();
+        let is_promised = promise.is_some_and(|promise| self.io.mount.blocks().lock().rely_on(self.file, promise));
+        match (is_promised, stability) {
+            (false, _) => Told::Both,
+            (true, Stability::Unstable) => Told::Nothing,
+            (true, _) => Told::After,
+        }
     }
 
     fn end(&mut self, result: Result<(Written, FileChange)>) {

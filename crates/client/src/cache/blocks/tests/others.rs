@@ -1,5 +1,9 @@
 //! What somebody else writes to a file that this client writes, too.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::super::promise::Promise;
 use super::*;
 
 /// A file of three blocks that are known, at a server whose replies to WRITEs tell of the file.
@@ -31,6 +35,53 @@ fn what_was_there_before_an_own_write_is_seen_behind_it() {
     world.sync();
     assert_eq!(world.read(0, 6), b"theirs");
     assert_eq!(world.read(2 * BLOCK, 4), b"mine");
+}
+
+/// A promise that is kept until somebody breaks it.
+#[derive(Debug)]
+struct Given(AtomicBool);
+
+impl Promise for Given {
+    fn holds(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn what_somebody_else_writes_after_a_promise_was_broken_is_seen_although_replies_tell_nothing() {
+    for is_kept in [true, false] {
+        let mut world = world();
+        world.is_telling = false;
+        let promise = Arc::new(Given(AtomicBool::new(true)));
+        assert!(world.state.rely_on(world.file, promise.clone()));
+        world.write(2 * BLOCK, b"mine");
+        world.sync();
+        let reads = world.reads;
+        if !is_kept {
+            promise.0.store(false, Ordering::Relaxed);
+            world.change_elsewhere(0, b"theirs");
+            let later = Arc::new(Given(AtomicBool::new(true)));
+            assert!(!world.state.rely_on(world.file, later), "it says nothing of the time before");
+        }
+        learn(&mut world);
+        assert_eq!(world.read(0, 6) == b"theirs", !is_kept);
+        assert_eq!(world.reads > reads, !is_kept);
+    }
+}
+
+#[test]
+fn promise_that_is_broken_while_a_write_is_under_way_explains_nothing() {
+    let mut world = world();
+    world.is_telling = false;
+    let promise = Arc::new(Given(AtomicBool::new(true)));
+    send_two(&mut world);
+    assert!(world.state.rely_on(world.file, promise.clone()));
+    promise.0.store(false, Ordering::Relaxed);
+    world.change_elsewhere(0, b"theirs");
+    let batches = std::mem::take(&mut world.batches);
+    let done: Vec<_> = batches.into_iter().map(|batch| world.carry_out(batch)).collect();
+    world.end_writes(done);
+    assert_eq!(world.read(0, 6), b"theirs");
 }
 
 #[test]
