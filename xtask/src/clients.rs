@@ -2,7 +2,8 @@
 //!
 //! `wharf serve` has the first processor and serves one file in memory; libnfs's raw interface
 //! (`crates/client/benches/libnfs/read_rate.c`) and Wharf's library (`crates/client/examples/read_rate.rs`) take turns on the second
-//! one: NFSv3, one connection, random reads of 4 KiB with 64 of them in flight.
+//! one: NFSv3, one connection, random reads of 4 KiB with 64 of them in flight, or as many as `--depth` says, or with `--rw write` unstable
+//! writes.
 
 use std::fs;
 use std::net::TcpStream;
@@ -19,12 +20,12 @@ const PORT: u16 = 31_051;
 const EXPORT: &str = "export";
 const FILE: &str = "big";
 const FILE_BYTES: u64 = 64 << 20;
-const DEPTH: &str = "64";
+const DEPTH: u32 = 64;
 const BLOCK: &str = "4096";
 const SOURCE: &str = "crates/client/benches/libnfs/read_rate.c";
 const COLUMNS: [Column; 2] = [
-    Column { figure: "ops/s", title: "reads/s" },
-    Column { figure: "cpu_us/op", title: "client's processor time per read, µs" },
+    Column { figure: "ops/s", title: "operations/s" },
+    Column { figure: "cpu_us/op", title: "client's processor time per operation, µs" },
 ];
 const LIBNFS: Program = Program { name: "nfs-ls", packages: &["libnfs-utils", "libnfs-dev", "gcc", "libc6-dev"] };
 
@@ -35,11 +36,15 @@ pub struct Options {
     /// A server that is built already, if it is not to be that of this checkout.
     pub wharf: Option<PathBuf>,
     pub samples: Option<PathBuf>,
+    /// How many calls are in flight, and whether they write, where clients are compared.
+    depth: u32,
+    is_writing: bool,
 }
 
 impl Options {
     pub fn parse(command: &str, arguments: &[String]) -> Outcome<Options> {
-        let mut options = Options { rounds: 6, seconds: 2.0, wharf: None, samples: None };
+        let mut options =
+            Options { rounds: 6, seconds: 2.0, wharf: None, samples: None, depth: DEPTH, is_writing: false };
         let mut words = arguments.iter();
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| Failure::Usage(format!("{name} wants a value")))?;
@@ -50,6 +55,13 @@ impl Options {
                     options.seconds = value.parse().ok().filter(|seconds| *seconds > 0.0).ok_or_else(wrong)?;
                 }
                 "--wharf" => options.wharf = Some(value.into()),
+                "--depth" if command == "clients" => {
+                    options.depth = value.parse().ok().filter(|depth| *depth > 0).ok_or_else(wrong)?;
+                }
+                "--rw" if command == "clients" => match value.as_str() {
+                    "read" | "write" => options.is_writing = value == "write",
+                    _ => return Err(Failure::Usage(format!("--rw {value}: read or write is wanted"))),
+                },
                 "--samples" => options.samples = Some(value.into()),
                 _ => return Err(Failure::Usage(format!("{command} has no option {name}"))),
             }
@@ -129,10 +141,11 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     let ours = example(root, "read_rate")?;
     let scene = Scene::set_up(&wharf, PORT, FILE_BYTES)?;
     let theirs = compile(root, &scene.folder.join("read_rate"))?;
-    let milliseconds = format!("{:.0}", options.seconds * 1e3);
+    let (milliseconds, depth) = (format!("{:.0}", options.seconds * 1e3), options.depth.to_string());
+    let rw = if options.is_writing { "write" } else { "read" };
     let run = |program: &Path, place: &[&str]| {
         let mut command = Command::new(program);
-        command.args(place).args([DEPTH, BLOCK, &milliseconds]);
+        command.args(place).args([&depth, BLOCK, &milliseconds, rw]);
         turns::figures("1", &command, &COLUMNS.map(|column| column.figure))
     };
     let (port, export, url) = (PORT.to_string(), scene.export(), scene.url(PORT));

@@ -11,8 +11,8 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const MIB: usize = 1 << 20;
 const PAGE: usize = 4096;
-/// How often everything is read again from memory.
-const ROUNDS: usize = 8;
+/// How often everything is read again from memory, and copied within memory, by turns.
+const ROUNDS: usize = 25;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
@@ -47,14 +47,16 @@ async fn main() -> Outcome {
 
     let file = open(&url, &options).await?;
     read_all(&file, bytes, MIB).await?;
+    let memory = Memory::new(bytes);
     for (what, size) in [("read 1 MiB again", MIB), ("read 4 KiB again", PAGE)] {
-        let start = Instant::now();
+        let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
+            let start = Instant::now();
             read_all(&file, bytes, size).await?;
+            let read = rate(bytes, start);
+            rounds.push((read, memory.copy_all(size)));
         }
-        let read = tell(what, ROUNDS * bytes, start);
-        let copied = copy_all(bytes, size);
-        println!("{:>34} {:>9.0} MB/s, of which reading is {:.0} %", "memory", copied, 100.0 * read / copied);
+        tell_beside_memory(what, &rounds);
     }
     println!("{:?}", file.attributes().size_bytes);
     Ok(())
@@ -83,29 +85,47 @@ async fn read_all(file: &File, bytes: usize, size: usize) -> Outcome {
     Ok(())
 }
 
-/// The rate of copying as much within memory, in MB/s: from boxes of 64 KiB, as the cache has them.
-fn copy_all(bytes: usize, size: usize) -> f64 {
-    let source: Vec<Box<[u8]>> = (0..bytes / 65_536).map(|block| vec![block as u8; 65_536].into()).collect();
-    let mut buffer = vec![0; size];
-    let start = Instant::now();
-    for _ in 0..ROUNDS {
+/// As many bytes as the file has, in boxes of 64 KiB as the cache has them.
+struct Memory(Vec<Box<[u8]>>);
+
+impl Memory {
+    const BOX_BYTES: usize = 65_536;
+
+    fn new(bytes: usize) -> Memory {
+        Memory((0..bytes / Self::BOX_BYTES).map(|block| vec![block as u8; Self::BOX_BYTES].into()).collect())
+    }
+
+    /// The rate of copying all of it, in MB/s: what reading would be if there were nothing to do but that.
+    fn copy_all(&self, size: usize) -> f64 {
+        let (mut buffer, bytes) = (vec![0; size], self.0.len() * Self::BOX_BYTES);
+        let start = Instant::now();
         for offset in (0..bytes).step_by(size) {
-            for (number, part) in buffer.chunks_mut(65_536).enumerate() {
-                let within = offset % 65_536;
-                part.copy_from_slice(&source[offset / 65_536 + number][within..within + part.len()]);
+            for (number, part) in buffer.chunks_mut(Self::BOX_BYTES).enumerate() {
+                let within = offset % Self::BOX_BYTES;
+                part.copy_from_slice(&self.0[offset / Self::BOX_BYTES + number][within..within + part.len()]);
             }
             black_box(&buffer);
         }
+        rate(bytes, start)
     }
-    rate(ROUNDS * bytes, start)
+}
+
+/// Tells the medians of rounds in which the file was read and as much was copied, and that of what reading was of copying in each.
+fn tell_beside_memory(what: &str, rounds: &[(f64, f64)]) {
+    let median = |of: fn(&(f64, f64)) -> f64| {
+        let mut all: Vec<f64> = rounds.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let (read, copied, share) = (median(|round| round.0), median(|round| round.1), median(|round| round.0 / round.1));
+    println!("{what:>34} {read:>9.0} MB/s");
+    println!("{:>34} {copied:>9.0} MB/s, of which reading is {:.0} %", "memory", 100.0 * share);
 }
 
 fn rate(bytes: usize, start: Instant) -> f64 {
     bytes as f64 / 1e6 / start.elapsed().as_secs_f64()
 }
 
-fn tell(what: &str, bytes: usize, start: Instant) -> f64 {
-    let rate = rate(bytes, start);
-    println!("{what:>34} {rate:>9.0} MB/s");
-    rate
+fn tell(what: &str, bytes: usize, start: Instant) {
+    println!("{what:>34} {:>9.0} MB/s", rate(bytes, start));
 }

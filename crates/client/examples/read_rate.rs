@@ -1,12 +1,14 @@
-//! Reads blocks of one file at random with many calls in flight, and tells how many there were in a second and what each
+//! Reads or writes blocks of one file at random with many calls in flight, and tells how many there were in a second and what each
 //! cost this process, which `cargo xtask clients` holds against libnfs:
-//! `cargo run --release -p wharf-client --example read_rate -- nfs://localhost/export/file [depth] [block] [milliseconds]`.
+//! `cargo run --release -p wharf-client --example read_rate -- nfs://localhost/export/file [depth] [block] [milliseconds] [read|write]`.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use client::{Follow, Mount, Options, Url};
+use vfs::Stability;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,6 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url: Url = arguments.next().ok_or("a URL is wanted")?.parse()?;
     let mut number = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
     let (depth, block, milliseconds) = (number(64)?, number(4096)?, number(3000)?);
+    let is_writing = arguments.next().is_some_and(|word| word == "write");
     let mount = Mount::connect(&url, &Options::default()).await?;
     let file = mount.walk(mount.path_below(), Follow::Links).await?;
     let blocks = (file.attributes.size_bytes / block).max(1);
@@ -24,11 +27,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mount, done) = (mount.clone(), Rc::clone(&done));
         tasks.spawn_local(async move {
             let (mut buffer, mut place) = (vec![0; block as usize], reader + 1);
+            let data = Bytes::from(buffer.clone());
             while Instant::now() < end {
                 place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let offset = (place >> 33) % blocks * block;
-                match mount.read_into(&file.handle, offset, &mut buffer).await {
-                    Ok(_) => done.set(done.get() + 1),
+                let result = match is_writing {
+                    true => mount.write(&file.handle, offset, data.clone(), Stability::Unstable).await.map(drop),
+                    false => mount.read_into(&file.handle, offset, &mut buffer).await.map(drop),
+                };
+                match result {
+                    Ok(()) => done.set(done.get() + 1),
                     Err(error) => return eprintln!("{error}"),
                 }
             }

@@ -1,8 +1,8 @@
-/* Reads blocks of one file at random over NFSv3 with many calls in flight, through libnfs's raw interface, and prints what
- * examples/read_rate.rs prints, so that the two can be held against each other (`cargo xtask clients`).
+/* Reads or writes blocks of one file at random over NFSv3 with many calls in flight, through libnfs's raw interface, and prints
+ * what examples/read_rate.rs prints, so that the two can be held against each other (`cargo xtask clients`).
  *
  *     cc -O2 -o read_rate read_rate.c -lnfs
- *     ./read_rate HOST PORT EXPORT FILE [DEPTH] [BLOCK] [MILLISECONDS]
+ *     ./read_rate HOST PORT EXPORT FILE [DEPTH] [BLOCK] [MILLISECONDS] [read|write]
  *
  * NFS and MOUNT are expected on one port. */
 #include <errno.h>
@@ -27,7 +27,8 @@ static char handle[64];
 static unsigned handle_bytes;
 static uint64_t file_bytes, block_bytes = 4096, blocks, done;
 static double end_s;
-static int waiting, in_flight;
+static int waiting, in_flight, is_writing;
+static char *block_of_data;
 
 static void fail(const char *what)
 {
@@ -87,28 +88,62 @@ static void found(struct rpc_context *context, int status, void *data, void *unu
 
 static void ask(struct reader *reader);
 
+static void go_on(struct reader *reader)
+{
+	in_flight--;
+	done++;
+	if (now_s(CLOCK_MONOTONIC) < end_s)
+		ask(reader);
+}
+
 static void came(struct rpc_context *context, int status, void *data, void *private)
 {
 	READ3res *res = data;
 	(void)context;
-	in_flight--;
 	if (status != RPC_STATUS_SUCCESS || res->status != NFS3_OK || res->READ3res_u.resok.count != block_bytes)
 		fail("READ");
-	done++;
-	if (now_s(CLOCK_MONOTONIC) < end_s)
-		ask(private);
+	go_on(private);
+}
+
+static void written(struct rpc_context *context, int status, void *data, void *private)
+{
+	WRITE3res *res = data;
+	(void)context;
+	if (status != RPC_STATUS_SUCCESS || res->status != NFS3_OK || res->WRITE3res_u.resok.count != block_bytes)
+		fail("WRITE");
+	go_on(private);
+}
+
+static void ask_to_read(struct reader *reader, uint64_t offset)
+{
+	READ3args args = { .offset = offset, .count = block_bytes };
+	args.file.data.data_len = handle_bytes;
+	args.file.data.data_val = handle;
+	if (rpc_nfs3_read_async(rpc, came, &args, reader) != 0)
+		fail("READ");
+}
+
+static void ask_to_write(struct reader *reader, uint64_t offset)
+{
+	WRITE3args args = { .offset = offset, .count = block_bytes, .stable = UNSTABLE };
+	args.file.data.data_len = handle_bytes;
+	args.file.data.data_val = handle;
+	args.data.data_len = block_bytes;
+	args.data.data_val = block_of_data;
+	if (rpc_nfs3_write_async(rpc, written, &args, reader) != 0)
+		fail("WRITE");
 }
 
 static void ask(struct reader *reader)
 {
-	READ3args args = { .count = block_bytes };
+	uint64_t offset;
 	reader->place = reader->place * 6364136223846793005ULL + 1442695040888963407ULL;
-	args.file.data.data_len = handle_bytes;
-	args.file.data.data_val = handle;
-	args.offset = (reader->place >> 33) % blocks * block_bytes;
-	if (rpc_nfs3_read_async(rpc, came, &args, reader) != 0)
-		fail("READ");
+	offset = (reader->place >> 33) % blocks * block_bytes;
 	in_flight++;
+	if (is_writing)
+		ask_to_write(reader, offset);
+	else
+		ask_to_read(reader, offset);
 }
 
 int main(int argc, char **argv)
@@ -116,11 +151,13 @@ int main(int argc, char **argv)
 	unsigned depth = argc > 5 ? atoi(argv[5]) : 64;
 	double seconds = argc > 7 ? atof(argv[7]) / 1e3 : 3;
 	if (argc < 5) {
-		fprintf(stderr, "usage: %s HOST PORT EXPORT FILE [DEPTH] [BLOCK] [MILLISECONDS]\n", argv[0]);
+		fprintf(stderr, "usage: %s HOST PORT EXPORT FILE [DEPTH] [BLOCK] [MILLISECONDS] [read|write]\n", argv[0]);
 		return 2;
 	}
 	if (argc > 6)
 		block_bytes = strtoull(argv[6], NULL, 10);
+	is_writing = argc > 8 && strcmp(argv[8], "write") == 0;
+	block_of_data = calloc(1, block_bytes);
 	rpc = rpc_init_context();
 	if (rpc == NULL || (waiting = 1, rpc_connect_async(rpc, argv[1], atoi(argv[2]), connected, NULL)) != 0)
 		fail("connect");
