@@ -44,22 +44,26 @@ impl Label {
 pub(crate) struct CompoundLabel {
     label: Label,
     main: u8,
+    /// The weight of the main operation.
+    weight: u8,
 }
 
 impl CompoundLabel {
     pub(crate) fn new() -> CompoundLabel {
-        CompoundLabel { label: Label::OTHER, main: 0 }
+        CompoundLabel { label: Label::OTHER, main: 0, weight: 0 }
     }
 
     /// Adds the next operation.
+    #[inline]
     pub(crate) fn push(&mut self, number: u32) {
         let number = u8::try_from(number).unwrap_or(0);
         if let Some(place) = self.label.operations.get_mut(usize::from(self.label.count)) {
             *place = number;
             self.label.count += 1;
         }
-        if weight(number) >= weight(self.main) {
-            self.main = number;
+        let weight = WEIGHTS[usize::from(number)];
+        if weight >= self.weight {
+            (self.main, self.weight) = (number, weight);
         }
     }
 
@@ -70,9 +74,19 @@ impl CompoundLabel {
     }
 }
 
+/// The weight of every number: it is looked up for each operation of each call.
+const WEIGHTS: [u8; 256] = {
+    let (mut weights, mut number) = ([0; 256], 0);
+    while number < weights.len() {
+        weights[number] = weight(number as u8);
+        number += 1;
+    }
+    weights
+};
+
 /// How likely a COMPOUND is about this operation, as against others in it: some only say of which file. Of two that weigh
 /// the same it is the last.
-fn weight(number: u8) -> u8 {
+const fn weight(number: u8) -> u8 {
     const SEQUENCE: u8 = OpNumber::Sequence as u8;
     const PUTFH: u8 = OpNumber::Putfh as u8;
     const SAVEFH: u8 = OpNumber::Savefh as u8;
