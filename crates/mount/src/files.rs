@@ -1,6 +1,6 @@
 //! Open files, by the numbers that the kernel has for them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -18,11 +18,14 @@ pub(crate) struct Opened {
     pub(crate) identity: Identity,
     /// Whether anything was written since it was last brought to the storage.
     is_dirty: AtomicBool,
+    /// Whether a lock of `fcntl` was ever asked for by it.
+    has_locked: AtomicBool,
 }
 
 impl Opened {
     pub(crate) fn new(file: Arc<dyn OpenFile>, handle: Handle, identity: Identity) -> Opened {
-        Opened { file, handle, identity, is_dirty: AtomicBool::new(false) }
+        let no = || AtomicBool::new(false);
+        Opened { file, handle, identity, is_dirty: no(), has_locked: no() }
     }
 
     /// What goes with a call on this file.
@@ -48,8 +51,9 @@ impl Opened {
 pub(crate) struct Files {
     open: Mutex<HashMap<u64, Arc<Opened>>>,
     last: AtomicU64,
-    /// Processes with locks of `fcntl` on files: they lose them all when they close the file by any descriptor (POSIX.1-2017, `fcntl`).
-    lockers: Mutex<HashSet<(Handle, LockOwner)>>,
+    /// Who has locks of `fcntl` on which file, and the open file by which he asked last. A process loses them all when it closes the file by any
+    /// descriptor (POSIX.1-2017, `fcntl`); those of an open file itself (`F_OFD_SETLK`) go with it, of which the kernel says nothing more.
+    lockers: Mutex<HashMap<(Handle, LockOwner), u64>>,
 }
 
 impl Files {
@@ -70,12 +74,21 @@ impl Files {
         hold(&self.open).remove(&number)
     }
 
-    pub(crate) fn note_locker(&self, handle: Handle, owner: LockOwner) {
-        hold(&self.lockers).insert((handle, owner));
+    pub(crate) fn note_locker(&self, number: u64, opened: &Opened, owner: LockOwner) {
+        opened.has_locked.store(true, Ordering::Release);
+        hold(&self.lockers).insert((opened.handle, owner), number);
     }
 
     /// Whether this one has locks of the file; from now on not.
     pub(crate) fn take_locker(&self, handle: Handle, owner: LockOwner) -> bool {
-        hold(&self.lockers).remove(&(handle, owner))
+        hold(&self.lockers).remove(&(handle, owner)).is_some()
+    }
+
+    /// Who has locks by an open file that is closed for good; from now on nobody. Processes have given theirs up before.
+    pub(crate) fn take_lockers_by(&self, number: u64, opened: &Opened) -> Vec<LockOwner> {
+        if !opened.has_locked.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        hold(&self.lockers).extract_if(|_, by| *by == number).map(|((_, owner), _)| owner).collect()
     }
 }

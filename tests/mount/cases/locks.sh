@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import signal
+import struct
 import sys
 import time
 
@@ -98,6 +99,19 @@ for place in sys.argv[1:]:
             assert seen == (text, len(text)), (place, kind, seen, text)
             kind(reader, fcntl.LOCK_UN)
         os.close(reader)
+
+    # Locks of open files: a copy of the descriptor that is closed does not give them up, the last one does.
+    F_OFD_SETLK = 37
+    def locks_open_file(fd):
+        fcntl.fcntl(fd, F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 10, 0))
+    first = opened(".", "open-file")
+    locks_open_file(first)
+    os.close(os.dup(first))
+    refused = child(lambda: locks_open_file(opened(place, "open-file")))
+    assert result(refused) == errno.EAGAIN, place
+    os.close(first)
+    while result(child(lambda: locks_open_file(opened(place, "open-file")))) != 0:
+        assert time.monotonic() < deadline, "a lock outlives its open file"
 
     # flock: whole files, by open files and not by processes.
     first = opened(".", "whole")

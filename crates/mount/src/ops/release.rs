@@ -13,7 +13,11 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     let owner = LockOwner(arguments.u64()?);
     let Some(opened) = call.session.files.remove(number) else { return Ok(()) };
     let cx = opened.context(call.worker);
+    let mut lockers = call.session.files.take_lockers_by(number, &opened);
     if release_flags & RELEASE_FLOCK_UNLOCK != 0 {
+        lockers.push(owner);
+    }
+    for owner in lockers {
         match opened.file.unlock(&cx, owner, 0..=u64::MAX) {
             Ok(()) => call.session.lock_waits.hurry(),
             Err(error) => tracing::warn!(%error, "a lock of a file that is closed could not be given up"),

@@ -18,7 +18,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     }
     // Noted before it is there, so that a close in between misses nothing.
     if flags & LK_FLOCK == 0 {
-        call.session.files.note_locker(opened.handle, owner);
+        call.session.files.note_locker(file, &opened, owner);
     }
     let wait = LockWait { unique: call.request.unique, node: call.request.node, file: opened, owner, lock };
     call.output.postpone();
