@@ -1,21 +1,15 @@
 # A server whose file system shares blocks between files clones for `wharf cp`, and copies where it cannot; a mount's copies keep holes.
 . "$NOT"
+. "$OWN_SERVER"
 command -v mkfs.xfs filefrag >/dev/null || { echo "there is no mkfs.xfs or no filefrag"; exit 77; }
-mkdir /tmp/xfs /tmp/other /tmp/state /tmp/mnt
+mkdir /tmp/xfs /tmp/other
 truncate -s 400M /tmp/image
 mkfs.xfs -q -m reflink=1 /tmp/image >/tmp/mkfs.log 2>&1 || { echo "mkfs.xfs makes nothing with reflink"; exit 77; }
 mount -o loop /tmp/image /tmp/xfs 2>/tmp/loop.log || { echo "nothing can be mounted with a loop device"; exit 77; }
-port=$((PORT + 2))
-"$WHARF_PROGRAM" serve /tmp/xfs /tmp/other --no-root-squash --listen "127.0.0.1:$port" --state-dir /tmp/state >/tmp/server.log 2>&1 &
-server=$!
-trap 'cd /; umount -l /tmp/mnt 2>/dev/null; kill "$server"; wait "$server"; umount /tmp/xfs' EXIT
-url=nfs://127.0.0.1:$port/tmp
-tries=0
-until "$WHARF_PROGRAM" mount "$url/xfs" /tmp/mnt -o "vers=$VERSION,mountport=$port,retry=0" 2>/tmp/mount.log; do
-  tries=$((tries + 1))
-  [ "$tries" -lt 100 ] || { cat /tmp/mount.log /tmp/server.log; exit 1; }
-  sleep 0.1
-done
+trap 'end_own; umount /tmp/xfs' EXIT
+serve_own /tmp/xfs /tmp/other --no-root-squash
+mount_own /tmp/xfs
+url=nfs://127.0.0.1:$OWN_PORT/tmp
 
 # The server's own files. What is written late has no blocks that could be shared yet.
 cd /tmp/xfs
@@ -35,7 +29,7 @@ P
 python3 /tmp/sparse.py
 sync -f .
 
-copy() { "$WHARF_PROGRAM" cp --version "$VERSION" --mountport "$port" "$@"; }
+copy() { "$WHARF_PROGRAM" cp --version "$VERSION" --mountport "$OWN_PORT" "$@"; }
 free() { sync -f /tmp/xfs; stat -f -c %f /tmp/xfs; }
 is_shared() { filefrag -v "$1" | grep -q shared; }
 before=$(free)

@@ -1,18 +1,9 @@
 # What the server refuses of what was written is told at fsync or close, with the server's reason, and once.
-mkdir /tmp/export /tmp/mnt
-server=
-trap 'umount -l /tmp/mnt 2>/dev/null || true; kill "$server" 2>/dev/null || true' EXIT
-port=$((PORT + 2))
+. "$OWN_SERVER"
+mkdir /tmp/export
 for reason in quota nospace; do
-  "$WHARF_PROGRAM" serve /tmp/export --no-root-squash --listen "127.0.0.1:$port" --state-dir "/tmp/state-$reason" \
-    --fault "write:error=$reason" >/tmp/server.log 2>&1 &
-  server=$!
-  tries=0
-  until "$WHARF_PROGRAM" mount "nfs://127.0.0.1:$port/tmp/export" /tmp/mnt -o "vers=$VERSION,mountport=$port,retry=0" 2>/tmp/mount.log; do
-    tries=$((tries + 1))
-    [ "$tries" -lt 100 ] || { cat /tmp/mount.log; exit 1; }
-    sleep 0.1
-  done
+  serve_own /tmp/export --no-root-squash --fault "write:error=$reason"
+  mount_own /tmp/export
   cat >/tmp/case.py <<X
 import errno
 import os
@@ -36,7 +27,5 @@ os.close(fd)
 assert os.stat("/tmp/mnt/$reason-sync").st_size == 0
 X
   python3 /tmp/case.py
-  umount /tmp/mnt
-  kill "$server"
-  wait "$server" || true
+  end_own
 done

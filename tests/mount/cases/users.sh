@@ -1,18 +1,10 @@
 # Root mounts what takes root for nobody: there each user is himself, with his groups.
 . "$NOT"
+. "$OWN_SERVER"
 command -v setpriv >/dev/null || { echo "there is no setpriv"; exit 77; }
 mkdir -m 1777 /tmp/export
-mkdir /tmp/state /tmp/mnt
-port=$((PORT + 1))
-"$WHARF_PROGRAM" serve /tmp/export --listen "127.0.0.1:$port" --state-dir /tmp/state >/tmp/server.log 2>&1 &
-server=$!
-trap 'umount -l /tmp/mnt; kill "$server"' EXIT
-tries=0
-until "$WHARF_PROGRAM" mount "nfs://127.0.0.1:$port/tmp/export" /tmp/mnt -o "vers=$VERSION,mountport=$port,retry=0" 2>/tmp/mount.log; do
-  tries=$((tries + 1))
-  [ "$tries" -lt 100 ] || { cat /tmp/mount.log; exit 1; }
-  sleep 0.1
-done
+serve_own /tmp/export
+mount_own /tmp/export
 cd /tmp/mnt
 
 # User 1000 is in group 50, as user 1002 is, and 1001 is not.
