@@ -181,6 +181,57 @@ fn server_registers_with_the_machines_rpcbind_and_takes_itself_off() {
     assert_eq!(registered(&namespace, 2049), 0);
 }
 
+/// Gives the name `both` the addresses of both kinds in the namespace.
+fn name_both_addresses(namespace: &Namespace) {
+    let script = "printf '::1 both\\n127.0.0.1 both\\n' > /run/hosts && mount --bind /run/hosts /etc/hosts";
+    succeeds(&namespace.command("sh").args(["-c", script]).output().unwrap());
+}
+
+#[test]
+fn host_is_reached_at_that_of_its_addresses_which_is_served() {
+    let Some(namespace) = Namespace::new() else { return };
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    name_both_addresses(&namespace);
+    let mut command = namespace.command(WHARF);
+    command.args(["serve", "--rpcbind", "register", "--listen", "127.0.0.1:2049", "mem:1M"]);
+    let _server = Server::spawn(1, command);
+    // At ::1 there is an rpcbind that knows nothing of it.
+    assert_eq!(wharf(&namespace, &["ls", "nfs://both/mem"]), "");
+    assert!(wharf(&namespace, &["showmount", "-e", "both"]).contains("/mem"));
+    let output = namespace.command(WHARF).args(["mount", "both:/mem", "/mnt", "-o", "proto=tcp6"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("[::1]:2049"), "{said}");
+}
+
+#[test]
+fn version_is_chosen_by_what_rpcbind_knows_where_nobody_is_at_the_port_of_nfsv4() {
+    let Some(namespace) = Namespace::new() else { return };
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    if std::fs::File::open("/dev/fuse").is_err() {
+        println!("skipped: there is no /dev/fuse");
+        return;
+    }
+    let mut command = namespace.command(WHARF);
+    command.args(["serve", "--rpcbind", "register", "--listen", "127.0.0.1:3049", "mem:1M"]);
+    let _server = Server::spawn(1, command);
+    let version = |options: &str| {
+        let mut command = namespace.command(WHARF);
+        let output = command.args(["mount", "127.0.0.1:/mem", "/mnt", "-o", options]).output().unwrap();
+        if !output.status.success() {
+            return String::from_utf8_lossy(&output.stderr).into_owned();
+        }
+        let mounts = wharf(&namespace, &["nfsstat", "-m"]);
+        succeeds(&namespace.command("umount").arg("/mnt").output().unwrap());
+        mounts.lines().nth(1).unwrap().split(',').next().unwrap().to_owned()
+    };
+    // NFSv4 is registered, so that the server may only be starting.
+    assert!(version("soft").contains("127.0.0.1:2049"));
+    assert_eq!((version("port=0"), version("port=0,vers=3")), ("vers=4.2".to_owned(), "vers=3".to_owned()));
+    succeeds(&namespace.command("rpcinfo").args(["-d", "100003", "4"]).output().unwrap());
+    assert_eq!(version("soft"), "vers=3");
+    assert!(version("vers=4").contains("127.0.0.1:2049"), "no other version was wanted");
+}
+
 #[test]
 fn registration_of_a_server_that_was_killed_is_replaced() {
     let Some(namespace) = Namespace::new() else { return };

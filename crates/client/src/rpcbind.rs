@@ -148,12 +148,13 @@ impl Service {
     }
 }
 
-/// The address of a host by its name.
-pub(crate) async fn resolve(host: &str, server: &Arc<str>) -> Result<Vec<IpAddr>> {
+/// The addresses of a host by its name, as far as the options want them.
+pub(crate) async fn resolve(host: &str, server: &Arc<str>, options: &Options) -> Result<Vec<IpAddr>> {
     let failed = |source| Error::new(server, "resolve", Reason::Resolve(source));
-    let addresses: Vec<IpAddr> =
-        tokio::net::lookup_host((host, 0)).await.map_err(failed)?.map(|address| address.ip()).collect();
+    let found = tokio::net::lookup_host((host, 0)).await.map_err(failed)?.map(|address| address.ip());
+    let addresses: Vec<IpAddr> = found.filter(|address| address.is_ipv6() || !options.needs_ipv6).collect();
     match addresses.is_empty() {
+        true if options.needs_ipv6 => Err(failed(std::io::Error::other("it has none of IPv6"))),
         true => Err(failed(std::io::ErrorKind::NotFound.into())),
         false => Ok(addresses),
     }

@@ -29,11 +29,10 @@ impl Mount {
         let options = url.over(options);
         let server: Arc<str> = url.host.as_str().into();
         let mut last = None;
-        for address in rpcbind::resolve(&url.host, &server).await? {
+        for address in rpcbind::resolve(&url.host, &server, &options).await? {
             let dialer = Dialer { address, server: &server, options: &options, others: &Arc::default() };
             match dialer.negotiate(&url.path).await {
-                // A host may have several addresses of which only some are served.
-                Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
+                Err(error) if may_be_elsewhere(&error) => last = Some(error),
                 other => return other,
             }
         }
@@ -72,7 +71,7 @@ impl Mount {
         if let Some(port) = options.lock_port {
             return dialer.dial_other(port).await;
         }
-        if let Some(port) = options.nfs_port {
+        if let Some(port) = options.known_nfs_port() {
             let connection = dialer.dial_other(port).await?;
             if has_lock_manager(&connection, options.version).await? {
                 return Ok(connection);
@@ -90,15 +89,20 @@ pub(crate) async fn connect_mountd(url: &Url, options: &Options) -> Result<Conne
     let options = url.over(options);
     let server: Arc<str> = url.host.as_str().into();
     let mut last = None;
-    for address in rpcbind::resolve(&url.host, &server).await? {
+    for address in rpcbind::resolve(&url.host, &server, &options).await? {
         let dialer = Dialer { address, server: &server, options: &options, others: &Arc::default() };
         match dialer.mountd().await {
-            Err(error) if matches!(error.reason(), Reason::Connect { .. }) => last = Some(error),
+            Err(error) if may_be_elsewhere(&error) => last = Some(error),
             other => return other,
         }
     }
     let unknown = || Reason::Resolve(std::io::ErrorKind::NotFound.into());
     Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
+}
+
+/// Whether another address of the host may do better: it may have several, of which only some are served.
+fn may_be_elsewhere(error: &Error) -> bool {
+    matches!(error.reason(), Reason::Connect { .. } | Reason::NotRegistered { .. } | Reason::NoReply(_))
 }
 
 /// An address of a server, and how to talk to it.
@@ -164,7 +168,7 @@ impl Dialer<'_> {
         }
         let mountd = self.mountd().await?;
         let (root, export, below) = self.find_export(&mountd, path).await?;
-        let port = match self.options.nfs_port {
+        let port = match self.options.known_nfs_port() {
             Some(port) => port,
             None => self.ask_rpcbind(proto::nfs3::PROGRAM, self.options.version.number()).await?,
         };
@@ -198,7 +202,7 @@ impl Dialer<'_> {
         Ok(connection)
     }
 
-    async fn ask_rpcbind(&self, program: u32, version: u32) -> Result<u16> {
+    pub(super) async fn ask_rpcbind(&self, program: u32, version: u32) -> Result<u16> {
         let connection = rpcbind::connect(self.address, self.server, self.options).await?;
         self.others.add(&connection);
         rpcbind::getport(&connection, Query { program, version, transport: self.options.transport }).await
@@ -234,7 +238,7 @@ impl Dialer<'_> {
         if let Some(port) = self.options.mount_port {
             return self.dial_other(port).await;
         }
-        if let Some(port) = self.options.nfs_port {
+        if let Some(port) = self.options.known_nfs_port() {
             let connection = self.dial_other(port).await?;
             if self.has_mount(&connection).await? {
                 return Ok(connection);

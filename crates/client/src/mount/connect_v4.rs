@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use proto::nfs3;
 use proto::nfs4::{MinorVersion, PORT};
 use vfs::FileKind;
 
@@ -16,7 +17,11 @@ const MAX_COMPONENTS: usize = 256;
 impl Dialer<'_> {
     /// Mounts over NFSv4: the root is that of the file system which the path is in, as it is in older versions.
     pub(super) async fn mount_v4(&self, minor: MinorVersion, path: &[u8]) -> Result<Mount> {
-        let address = SocketAddr::new(self.address, self.options.nfs_port.unwrap_or(PORT));
+        let port = match self.options.nfs_port {
+            Some(0) => self.ask_rpcbind(nfs3::PROGRAM, self.options.version.number()).await?,
+            named => named.unwrap_or(PORT),
+        };
+        let address = SocketAddr::new(self.address, port);
         let client = v4::Client::connect(address, self.server, minor, self.options).await?;
         let (root, export, below) = find_file_system(&client, path).await?;
         let info = v4::fsinfo(&client, &root.handle).await?;

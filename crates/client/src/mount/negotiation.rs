@@ -1,31 +1,74 @@
 //! Which version of NFS is spoken: the newest that both sides know, where the options leave a choice.
 
+use std::io::ErrorKind;
+
 use rpc::Rejection;
 
 use super::Mount;
 use super::connect::Dialer;
+use crate::rpcbind::{self, Service};
 use crate::{Error, Options, Reason, Result, Status, Version};
 
 impl Dialer<'_> {
-    /// Mounts in the version of the options, or in the newest before it that the server speaks and the options allow.
+    /// Mounts in the version of the options, or in the newest before it that the server speaks and the options allow. Where it speaks none,
+    /// the error is that of the newest.
     pub(super) async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
-        let mut options = self.options.clone();
+        let (mut options, mut first) = (self.options.clone(), None);
         loop {
             let dialer = Dialer { options: &options, ..*self };
             let error = match dialer.mount(path).await {
                 Ok(mount) => return Ok(mount),
                 Err(error) => error,
             };
-            let next = step_down(options.version, &error).filter(|next| may_be(&options, *next));
-            let Some(next) = next else { return Err(error) };
+            let next = match dialer.is_without_v4(&error).await {
+                true => Some(Version::V3),
+                false => step_down(options.version, &error),
+            };
+            let Some(next) = next.filter(|next| may_be(&options, *next)) else {
+                return Err(if is_of_version(&error) { first.unwrap_or(error) } else { error });
+            };
             tracing::debug!(server = %self.server, refused = %options.version, %next, "another version of NFS");
             options.version = next;
+            // Of a transport that some versions do not have nobody need be told.
+            first = first.or(Some(error).filter(|error| !matches!(error.reason(), Reason::NeedsStream(_))));
         }
+    }
+}
+
+impl Dialer<'_> {
+    /// Whether `error` tells that nobody is at the port of NFSv4, and the server's rpcbind that nobody should be: such a server has older
+    /// versions at most. One that is only starting has registered NFSv4, or has no rpcbind yet.
+    async fn is_without_v4(&self, error: &Error) -> bool {
+        let Reason::Connect { source, .. } = error.reason() else { return false };
+        let is_usual_port = self.options.version >= Version::V4_0 && self.options.nfs_port.is_none();
+        if !is_usual_port || source.kind() != ErrorKind::ConnectionRefused {
+            return false;
+        }
+        // GETPORT is no help: for a version that it does not know, rpcbind tells the port of another one.
+        let is_v4 = |service: &Service| (service.program, service.version) == (proto::nfs3::PROGRAM, 4);
+        self.registered().await.is_ok_and(|services| !services.iter().any(is_v4))
+    }
+
+    /// What the server's rpcbind knows.
+    async fn registered(&self) -> Result<Vec<Service>> {
+        let connection = rpcbind::connect(self.address, self.server, self.options).await?;
+        self.others.add(&connection);
+        rpcbind::dump(&connection).await
     }
 }
 
 fn may_be(options: &Options, version: Version) -> bool {
     options.lowest_version.is_some_and(|lowest| version >= lowest)
+}
+
+/// Whether the server only says that it does not speak a version.
+fn is_of_version(error: &Error) -> bool {
+    matches!(
+        error.reason(),
+        Reason::Status(Status::OtherMinor)
+            | Reason::Rejected(Rejection::ProgramMismatch { .. } | Rejection::ProgramUnavailable)
+            | Reason::NotRegistered { .. }
+    )
 }
 
 /// The version to try after `error`, if it says that the server does not speak this one. That nobody answers, or that the
@@ -65,7 +108,7 @@ mod tests {
 
     #[test]
     fn silence_and_refusals_of_other_kinds_are_no_reason_for_an_older_version() {
-        let refused = std::io::ErrorKind::ConnectionRefused.into();
+        let refused = ErrorKind::ConnectionRefused.into();
         let connect = error(Reason::Connect { address: "[::1]:2049".parse().unwrap(), source: refused });
         assert_eq!(step_down(Version::V4_2, &connect), None);
         assert_eq!(step_down(Version::V4_2, &error(Reason::Status(Status::AccessDenied))), None);

@@ -77,7 +77,9 @@ pub struct Options {
     pub lowest_version: Option<Version>,
     /// What carries the calls.
     pub transport: Transport,
-    /// The port of NFS, instead of asking rpcbind.
+    /// Whether the server is reached at its addresses of IPv6 alone.
+    pub needs_ipv6: bool,
+    /// The port of NFS, instead of asking rpcbind; 0 asks it in NFSv4 too, whose port is 2049 otherwise.
     pub nfs_port: Option<u16>,
     /// The port of MOUNT, instead of asking rpcbind.
     pub mount_port: Option<u16>,
@@ -153,6 +155,11 @@ impl Options {
         self.core_config().retry.patience(self.transport)
     }
 
+    /// The port of NFS where nobody has to be asked for it.
+    pub(crate) fn known_nfs_port(&self) -> Option<u16> {
+        self.nfs_port.filter(|port| *port != 0)
+    }
+
     /// How a connection of these options behaves.
     pub(crate) fn core_config(&self) -> Config {
         let (timeout, retransmissions) = match self.transport {
@@ -178,6 +185,7 @@ impl Default for Options {
             version: Version::V3,
             lowest_version: None,
             transport: Transport::Stream,
+            needs_ipv6: false,
             nfs_port: None,
             mount_port: None,
             lock_port: None,

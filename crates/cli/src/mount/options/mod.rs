@@ -7,7 +7,7 @@ mod value;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use client::{NameCaching, Version};
+use client::{NameCaching, Transport, Version};
 use mount::Validity;
 
 pub use error::{OptionError, OptionList};
@@ -131,6 +131,10 @@ impl Settings {
         self.client.uses_write_delegations = are_used;
     }
 
+    fn set_transport(&mut self, transport: Transport, needs_ipv6: bool) {
+        (self.client.transport, self.client.needs_ipv6) = (transport, needs_ipv6);
+    }
+
     fn set_locks(&mut self, posix: bool, flock: bool) {
         (self.mount.passes_locks, self.mount.passes_flocks) = (posix, flock);
     }
@@ -230,6 +234,18 @@ mod tests {
         assert_eq!(trusted("users,exec"), (false, false, true));
         assert_eq!(trusted("owner"), (false, false, true));
         assert_eq!(trusted("exec,group,nouser"), (false, false, true));
+    }
+
+    #[test]
+    fn netids_with_a_6_want_ipv6_and_port_0_wants_rpcbind() {
+        let wanted = |list| (settings(list).client.transport, settings(list).client.needs_ipv6);
+        assert_eq!(wanted("proto=tcp"), (Transport::Stream, false));
+        assert_eq!(wanted("proto=udp6"), (Transport::Datagram, true));
+        assert_eq!(
+            (wanted("proto=tcp6"), wanted("proto=tcp6,udp")),
+            ((Transport::Stream, true), (Transport::Datagram, false))
+        );
+        assert_eq!((settings("port=0").client.nfs_port, settings("").client.nfs_port), (Some(0), None));
     }
 
     #[test]

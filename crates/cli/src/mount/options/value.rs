@@ -39,6 +39,16 @@ impl Value<'_> {
         if tenths == 0 { Err(self.wrong(expected)) } else { Ok(Duration::from_millis(100) * tenths) }
     }
 
+    /// Whether the transport is wanted over IPv6 alone, by its netid (nfs(5), `proto`).
+    pub(super) fn is_of_ipv6(&self) -> bool {
+        self.text.ends_with('6')
+    }
+
+    /// The port of NFS; nfs(5) has 0 for asking rpcbind in NFSv4 too.
+    pub(super) fn nfs_port(&self) -> Result<u16, OptionError> {
+        self.number("ports are 1 to 65535, and 0 asks rpcbind")
+    }
+
     /// A port; nfs(5) has 0 for asking rpcbind.
     pub(super) fn port(&self) -> Result<Option<u16>, OptionError> {
         self.number("ports are 1 to 65535, and 0 asks rpcbind").map(|port| Some(port).filter(|port| *port != 0))
@@ -72,7 +82,7 @@ impl Value<'_> {
         match self.text {
             "tcp" | "tcp6" => Ok(Transport::Stream),
             "udp" | "udp6" => Ok(Transport::Datagram),
-            _ => Err(self.wrong("tcp and udp are there")),
+            _ => Err(self.wrong("tcp and udp are there, and tcp6 and udp6 for IPv6")),
         }
     }
 
