@@ -46,7 +46,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 
 /// Writes one file out. It ends where the server says so, so that a file that grows is read to its new end.
 async fn write_out(session: &Session, file: &Entry, output: &mut Output) -> Result<(), Failure> {
-    let mut ahead = ReadAhead::new(session.mount.clone(), file.handle);
+    let mut ahead = ReadAhead::new(session.mount.clone(), file);
     loop {
         let data = ahead.next().await.map_err(about(session.name()))?;
         output.write_all(&data.bytes)?;
@@ -60,6 +60,8 @@ async fn write_out(session: &Session, file: &Entry, output: &mut Output) -> Resu
 struct ReadAhead {
     mount: Mount,
     file: Handle,
+    /// How long the file was when it was found. Behind that one READ at a time looks whether it has grown.
+    size_bytes: u64,
     /// Where the next READ begins.
     offset: u64,
     /// READs under way, each with its offset.
@@ -67,13 +69,14 @@ struct ReadAhead {
 }
 
 impl ReadAhead {
-    fn new(mount: Mount, file: Handle) -> ReadAhead {
-        ReadAhead { mount, file, offset: 0, reads: VecDeque::new() }
+    fn new(mount: Mount, file: &Entry) -> ReadAhead {
+        let size_bytes = file.attributes.size_bytes;
+        ReadAhead { mount, file: file.handle, size_bytes, offset: 0, reads: VecDeque::new() }
     }
 
     async fn next(&mut self) -> client::Result<Data> {
         let count = self.mount.sizes().read;
-        while self.reads.len() < READ_AHEAD {
+        while self.reads.is_empty() || (self.reads.len() < READ_AHEAD && self.offset < self.size_bytes) {
             let (mount, file, offset) = (self.mount.clone(), self.file, self.offset);
             let read = tokio::spawn(async move { mount.read(&file, offset, count).await });
             self.reads.push_back((offset, read));
