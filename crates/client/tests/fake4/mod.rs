@@ -100,7 +100,8 @@ pub async fn connect(address: SocketAddr, path: &str) -> Result<Mount> {
     Mount::connect(&format!("nfs://{address}{path}").parse().unwrap(), &options()).await
 }
 
-fn answer(question: &Question, fake: &Fake, special: &Special) -> Answer {
+/// The answer to a call.
+pub fn answer(question: &Question, fake: &Fake, special: &Special) -> Answer {
     if !question.is::<Compound>() {
         return Answer::Results(Vec::new());
     }
