@@ -3,7 +3,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use clap::Args;
 use client::{Follow, Url};
-use vfs::SetAttributes;
+use vfs::{FileKind, SetAttributes};
 
 use crate::failure::Failure;
 use crate::remote::{self, ConnectFlags, Session, about};
@@ -45,6 +45,10 @@ async fn hard(flags: &Flags) -> Result<(), Failure> {
     let target: Url = target.parse().map_err(|source| Failure::BadUrl { text: target.clone().into_owned(), source })?;
     let (target, link) = Session::open_both(&target, &flags.link, &flags.connect).await?;
     let file = target.find(Follow::Nothing).await?;
+    // Servers that refuse it do not say which of the two names they mean.
+    if file.attributes.kind == FileKind::Directory {
+        return Err(Failure::OneName { file: target.name() });
+    }
     let (dir, name) = link.find_parent().await?;
     link.mount.link(&file.handle, &dir.handle, &name).await.map_err(about(link.name()))
 }

@@ -204,6 +204,21 @@ fn host_is_reached_at_that_of_its_addresses_which_is_served() {
 }
 
 #[test]
+fn mount_is_asked_over_the_transport_that_rpcbind_knows_it_by() {
+    let Some(namespace) = Namespace::new() else { return };
+    let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };
+    let _server = serve(&namespace, "register", &["mem:1M"]);
+    for version in ["1", "2", "3"] {
+        succeeds(&namespace.command("rpcinfo").args(["-T", "tcp", "-d", "100005", version]).output().unwrap());
+    }
+    assert_eq!(wharf(&namespace, &["ls", "nfs://127.0.0.1/mem"]), "");
+    let options = "vers=3,mountproto=tcp";
+    let output = namespace.command(WHARF).args(["mount", "127.0.0.1:/mem", "/mnt", "-o", options]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no program 100005 version 3"), "{said}");
+}
+
+#[test]
 fn version_is_chosen_by_what_rpcbind_knows_where_nobody_is_at_the_port_of_nfsv4() {
     let Some(namespace) = Namespace::new() else { return };
     let Some(_rpcbind) = Rpcbind::start(&namespace) else { return };

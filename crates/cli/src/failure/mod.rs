@@ -85,6 +85,12 @@ pub enum Failure {
         /// The directory.
         file: String,
     },
+    /// A directory has one name.
+    #[error("{file}: is a directory, which has one name only; -s makes a symbolic link to it")]
+    OneName {
+        /// The directory.
+        file: String,
+    },
     /// Several files cannot become one.
     #[error("{file}: is no directory; several files are copied into one that is there already")]
     NoDirectory {

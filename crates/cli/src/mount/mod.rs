@@ -21,7 +21,7 @@ use source::Source;
 const OPTIONS_HELP: &str = "\
 Options of -o, with the names of nfs(5) and mount(8):
   vers=, nfsvers=, minorversion=     2, 3, 4, 4.0, 4.1 or 4.2 [default: the newest that the server speaks]
-  proto=, tcp, udp, port=, mountport=, nconnect=, resvport, noresvport, sec=sys
+  proto=, tcp, udp, port=, mountport=, mountproto=, nconnect=, resvport, noresvport, sec=sys
   rsize=, wsize=, timeo= (tenths of a second), retrans=, hard [default], soft, retry= (minutes), bg, fg
   acregmin=, acregmax=, acdirmin=, acdirmax=, actimeo= (seconds), ac, noac, cto, nocto,
   lookupcache=all|pos|none, rdirplus, nordirplus, readplus, noreadplus, delegations, nodelegations,

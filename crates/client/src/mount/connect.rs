@@ -232,9 +232,25 @@ impl Dialer<'_> {
         Err(first.unwrap_or_else(|| Error::new(self.server, "GETPORT", missing())))
     }
 
+    /// A connection to MOUNT over the transport of the options. Where they name none, it is that of NFS, and the other one where rpcbind knows
+    /// MOUNT by that alone.
+    async fn mountd(&self) -> Result<Connection> {
+        let over = |transport| Options { transport, ..self.options.clone() };
+        if let Some(transport) = self.options.mount_transport {
+            return Dialer { options: &over(transport), ..*self }.mountd_here().await;
+        }
+        match self.mountd_here().await {
+            Err(error) if matches!(error.reason(), Reason::NotRegistered { .. }) => {
+                let other = over(self.options.transport.other());
+                Dialer { options: &other, ..*self }.mountd_here().await.map_err(|_| error)
+            }
+            found => found,
+        }
+    }
+
     /// A connection to MOUNT: at its own port if that is named; else at NFS's port if that is named, where servers with
     /// one port answer it; else where rpcbind says.
-    async fn mountd(&self) -> Result<Connection> {
+    async fn mountd_here(&self) -> Result<Connection> {
         if let Some(port) = self.options.mount_port {
             return self.dial_other(port).await;
         }

@@ -83,6 +83,8 @@ pub struct Options {
     pub nfs_port: Option<u16>,
     /// The port of MOUNT, instead of asking rpcbind.
     pub mount_port: Option<u16>,
+    /// What carries the calls of MOUNT, instead of what carries those of NFS.
+    pub mount_transport: Option<Transport>,
     /// The port of the lock manager of NFSv2 and NFSv3, instead of asking rpcbind.
     pub lock_port: Option<u16>,
     /// Who the client says it is.
@@ -188,6 +190,7 @@ impl Default for Options {
             needs_ipv6: false,
             nfs_port: None,
             mount_port: None,
+            mount_transport: None,
             lock_port: None,
             credentials: Credentials::Process,
             read_bytes: None,

@@ -245,6 +245,7 @@ mod tests {
             (wanted("proto=tcp6"), wanted("proto=tcp6,udp")),
             ((Transport::Stream, true), (Transport::Datagram, false))
         );
+        assert_eq!(settings("mountproto=udp").client.mount_transport, Some(Transport::Datagram));
         assert_eq!((settings("port=0").client.nfs_port, settings("").client.nfs_port), (Some(0), None));
     }
 
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn options_for_others_are_passed_over() {
         let others = "defaults,_netdev,nofail,noauto,x-systemd.automount,X-mount.mkdir=755,comment=x,fsc,namlen=255,\
-                      mountproto=tcp,mountvers=3,softreval,migration,max_connect=4,xprtsec=none,write=eager";
+                      mountvers=3,softreval,migration,max_connect=4,xprtsec=none,write=eager";
         assert_eq!(settings(others), settings(""));
         assert!(settings("write=wait").mount.is_synchronous);
         assert_eq!(settings("sec=krb5:sys"), settings(""));
