@@ -187,6 +187,16 @@ impl Connection {
         self.0.runtime.spawn(work);
     }
 
+    /// Runs something that must not be left half done, even if nobody waits for it any more.
+    pub(crate) async fn to_the_end<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let closed = |_| self.error(name, Reason::NoReply(Failure::Closed));
+        self.0.runtime.spawn(work).await.map_err(closed)?
+    }
+
     /// The address of the server.
     pub fn address(&self) -> SocketAddr {
         self.0.address

@@ -1,3 +1,5 @@
+use proto::nfs4;
+
 use crate::patience::Patience;
 use crate::v4::{OpenFile, is_about_state};
 use crate::{Error, Result};
@@ -20,7 +22,12 @@ impl Retry {
     pub(super) async fn after(&mut self, error: Error, open: &OpenFile, era: u32) -> Result<()> {
         if is_about_state(&error) && self.repairs < MAX_REPAIRS {
             self.repairs += 1;
-            return open.repair(era, error).await;
+            if error.v4_status() == Some(nfs4::Status::OldStateid) {
+                // In 4.0 each LOCK and LOCKU makes the stateid of before old (RFC 7530 §9.1.4): with the reply there is another one.
+                open.settled().await;
+                return Ok(());
+            }
+            return open.repair(era).await;
         }
         if !self.patience.allows(&error) {
             return Err(error);

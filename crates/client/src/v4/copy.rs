@@ -41,7 +41,7 @@ pub(crate) async fn copy(client: &Client, transfer: Transfer) -> Result<Copied> 
 /// Lets the server copy a range, behind its reply if it likes. A copy whose reply nobody waits for any more is cancelled.
 pub(crate) async fn begin_copy(client: &Client, transfer: Transfer) -> Result<Begun> {
     let own = client.clone();
-    client.to_the_end("COPY", async move { copy_once(&own, transfer, false).await }).await
+    client.connection().to_the_end("COPY", async move { copy_once(&own, transfer, false).await }).await
 }
 
 async fn copy_once(client: &Client, transfer: Transfer, synchronous: bool) -> Result<Begun> {

@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use proto::nfs4::{ArgOp, Lock, LockArgs, LockType, Locker, Putfh, ResOr, StateOwner, Stateid, Status};
 
-use super::client::{Attempts, Client};
+use super::client::Attempts;
 use super::held_locks::{HeldLock, HeldLocks};
 use super::locku::unlock;
-use super::open_file::{OpenFile, decides_nothing, is_about_state};
+use super::open_file::{Held, OpenFile, decides_nothing, is_about_state};
+use super::owner::Name;
 use super::putfh;
 use super::reply::Reply;
 use super::request::Request;
@@ -13,7 +14,7 @@ use super::session::Session;
 use crate::grant::{self, Grant, LockHolder};
 use crate::{Connection, Reason, Result};
 
-/// How often one lock is asked for because the state was lost and had back.
+/// How often one after the other a lock is asked for because the state was lost and had back.
 const MAX_REPAIRS: u32 = 4;
 
 impl OpenFile {
@@ -52,9 +53,13 @@ impl LockHolder for OpenFile {
                 Ok(()) => return Ok(before),
                 Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
                     repairs += 1;
-                    self.repair(era, error).await?;
+                    self.repair(era).await?;
                 }
-                Err(error) if patience.allows(&error) && !is_over() => patience.wait().await,
+                Err(error) if patience.allows(&error) && !is_over() => {
+                    // The state was of use, and may be lost again while a grace period is waited for.
+                    repairs = 0;
+                    patience.wait().await;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -113,100 +118,107 @@ async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> 
     }
 }
 
-/// Sends one LOCK, in the session that is there now or in this one.
+/// Locks a range in the session that is there now, or in this one. A lock of a state that was given anew meanwhile is not held any more
+/// and is asked for once more.
 async fn lock_once(file: &OpenFile, session: Option<&Arc<Session>>, wanted: HeldLock, reclaim: bool) -> Result<()> {
-    let client = &file.client;
     let mut attempts = Attempts::default();
-    let reply = loop {
+    loop {
+        let (asker, reply) = ask(file, session, (wanted, reclaim), &mut attempts).await?;
+        let mut results = reply.results();
+        results.ok::<Putfh, _>()?;
+        match results.next::<Lock>()? {
+            ResOr::Ok(ok) if granted(file, &asker, ok.stateid, wanted) => return Ok(()),
+            ResOr::Ok(_) => {}
+            ResOr::Explained(denied) => {
+                used_seqids(&mut file.held(), &asker, Status::Denied);
+                return Err(reply.error(Reason::Locked { offset: denied.offset, length: denied.length }));
+            }
+            ResOr::Fail(status) => {
+                used_seqids(&mut file.held(), &asker, status);
+                return Err(reply.refusal(status));
+            }
+        }
+    }
+}
+
+/// Sends one LOCK.
+async fn ask(
+    file: &OpenFile,
+    session: Option<&Arc<Session>>,
+    (wanted, reclaim): (HeldLock, bool),
+    attempts: &mut Attempts,
+) -> Result<(Asker, Reply)> {
+    let client = &file.client;
+    loop {
         let now = session.map_or_else(|| client.session(), Arc::clone);
-        let Some((locker, name)) = locker(file) else { return Err(client.error("LOCK", Reason::StateLost)) };
-        let owner = StateOwner { client: now.client, owner: name.as_bytes() };
+        let Some(asker) = Asker::of(file) else { return Err(client.error("LOCK", Reason::StateLost)) };
+        let owner = StateOwner { client: now.client, owner: asker.name.as_bytes() };
         let (offset, length) = (wanted.offset, wanted.length());
-        let arguments = LockArgs { lock_type: wanted.kind, reclaim, offset, length, locker: locker.with_owner(owner) };
+        let locker = asker.locker(owner);
+        let arguments = LockArgs { lock_type: wanted.kind, reclaim, offset, length, locker };
         let operations = [putfh(&file.handle), ArgOp::Lock(arguments)];
         match client.attempt(&now, &Request::changing("LOCK", &operations)).await? {
-            Ok(reply) => break reply,
+            Ok(reply) => return Ok((asker, reply)),
             Err(trouble) if session.is_some() => attempts.mend_in(client, &now, trouble).await?,
             Err(trouble) => attempts.mend(client, &now, trouble).await?,
         }
-    };
-    let mut results = reply.results();
-    results.ok::<Putfh, _>()?;
-    match results.next::<Lock>()? {
-        ResOr::Ok(ok) => granted(file, ok.stateid, wanted),
-        ResOr::Explained(denied) => {
-            used_seqids(file, Status::Denied);
-            return Err(reply.error(Reason::Locked { offset: denied.offset, length: denied.length }));
-        }
-        ResOr::Fail(status) => return refused(file, &reply, status),
-    }
-    Ok(())
-}
-
-/// Who locks, without the name that only a first lock needs.
-enum Who {
-    First { open_seqid: u32, open_stateid: Stateid, lock_seqid: u32 },
-    Known { lock_stateid: Stateid, lock_seqid: u32 },
-}
-
-impl Who {
-    fn with_owner(self, owner: StateOwner<'_>) -> Locker<'_> {
-        match self {
-            Who::First { open_seqid, open_stateid, lock_seqid } => {
-                Locker::New { open_seqid, open_stateid, lock_seqid, owner }
-            }
-            Who::Known { lock_stateid, lock_seqid } => Locker::Existing { lock_stateid, lock_seqid },
-        }
     }
 }
 
-fn locker(file: &OpenFile) -> Option<(Who, String)> {
-    let held = file.held();
-    let owner = held.owner.as_ref()?;
-    let (open_seqid, lock_seqid, name) = (owner.open_seqid, owner.lock_seqid, owner.lock_name());
-    Some(match &held.locks {
-        Some((stateid, _)) => (Who::Known { lock_stateid: file.newest(*stateid), lock_seqid }, name),
-        None => {
-            let open_stateid = file.newest(held.stateid);
-            (Who::First { open_seqid, open_stateid, lock_seqid }, name)
-        }
-    })
+/// Who asked for a lock, and under which state.
+struct Asker {
+    /// The era of the state: of a later one nothing that was asked in this one says anything.
+    era: u32,
+    name: Name,
+    stateid: Stateid,
+    /// The number of the owner of the open, where its stateid is the one of the open.
+    open_seqid: Option<u32>,
+    lock_seqid: u32,
 }
 
-fn granted(file: &OpenFile, stateid: Stateid, lock: HeldLock) {
-    used_seqids(file, Status::Ok);
-    let mut held = file.held();
+impl Asker {
+    /// `None` when the file is closed.
+    fn of(file: &OpenFile) -> Option<Asker> {
+        let held = file.held();
+        let owner = held.owner.as_ref()?;
+        let (stateid, open_seqid) = match &held.locks {
+            Some((stateid, _)) => (*stateid, None),
+            None => (held.stateid, Some(owner.open_seqid)),
+        };
+        let (name, lock_seqid) = (owner.lock_name(), owner.lock_seqid);
+        Some(Asker { era: held.era, name, stateid: file.newest(stateid), open_seqid, lock_seqid })
+    }
+
+    fn locker<'a>(&self, owner: StateOwner<'a>) -> Locker<'a> {
+        let (stateid, lock_seqid) = (self.stateid, self.lock_seqid);
+        match self.open_seqid {
+            Some(open_seqid) => Locker::New { open_seqid, open_stateid: stateid, lock_seqid, owner },
+            None => Locker::Existing { lock_stateid: stateid, lock_seqid },
+        }
+    }
+}
+
+/// Notes a lock, if it was given under the state that the file still has.
+fn granted(file: &OpenFile, asker: &Asker, stateid: Stateid, lock: HeldLock) -> bool {
+    let held = &mut *file.held();
+    if held.era != asker.era {
+        return false;
+    }
+    used_seqids(held, asker, Status::Ok);
     let locks = held.locks.get_or_insert_with(|| (stateid, HeldLocks::default()));
     locks.0 = stateid;
     locks.1.insert(lock);
+    true
 }
 
-fn refused(file: &OpenFile, reply: &Reply, status: Status) -> Result<()> {
-    used_seqids(file, status);
-    Err(reply.refusal(status))
-}
-
-/// Counts the sequence numbers that a LOCK used up: a first one also that of the owner of the open (RFC 7530 §16.10.5).
-fn used_seqids(file: &OpenFile, status: Status) {
-    if !status.uses_seqid() {
+/// Counts the sequence numbers that a LOCK used up: a first one also that of the owner of the open (RFC 7530 §16.10.5). Those of an
+/// earlier era are not the ones that the server counts now: it may have let the lease run out, and know the owner by what came later.
+fn used_seqids(held: &mut Held, asker: &Asker, status: Status) {
+    if held.era != asker.era || !status.uses_seqid() {
         return;
     }
-    let mut held = file.held();
-    let is_first = held.locks.is_none();
     if let Some(owner) = &mut held.owner {
-        owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(is_first));
+        owner.open_seqid = owner.open_seqid.wrapping_add(u32::from(asker.open_seqid.is_some()));
         owner.lock_seqid = owner.lock_seqid.wrapping_add(1);
-    }
-}
-
-impl Client {
-    /// Runs something that must not be left half done, even if nobody waits for it any more.
-    pub(super) async fn to_the_end<T: Send + 'static>(
-        &self,
-        name: &'static str,
-        work: impl Future<Output = Result<T>> + Send + 'static,
-    ) -> Result<T> {
-        let closed = |_| self.error(name, Reason::NoReply(crate::core::Failure::Closed));
-        tokio::spawn(work).await.map_err(closed)?
     }
 }

@@ -4,43 +4,60 @@ use proto::nfs4::{ArgOp, LockType, Lockt, LocktArgs, Putfh, ResOr, StateOwner};
 
 use super::client::Attempts;
 use super::held_locks::HeldLock;
+use super::open::is_forgotten;
 use super::open_file::OpenFile;
 use super::putfh;
 use super::request::Request;
 use crate::{Reason, Result};
 
+/// How often one lock is asked about because the server forgot the client.
+const MAX_REPAIRS: u32 = 4;
+
 impl OpenFile {
     /// Asks whether a range could be locked (RFC 7530 §16.11, RFC 8881 §18.11); fails with whose lock is in the way.
     pub(crate) async fn test_lock(self: &Arc<OpenFile>, kind: LockType, offset: u64, length: u64) -> Result<()> {
+        let range = HeldLock::new(kind, offset, length);
+        let (mut patience, mut repairs) = (self.client.patience(), 0);
+        loop {
+            let session = self.client.session();
+            match self.test_once(range).await {
+                Err(error) if patience.allows(&error) => patience.wait().await,
+                // It names the client itself and no state, so that a lease of 4.0 that ran out is told here first (RFC 7530 §9.6.3).
+                Err(error) if is_forgotten(&error) && repairs < MAX_REPAIRS => {
+                    repairs += 1;
+                    self.client.renew_session(&session).await?;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    async fn test_once(&self, range: HeldLock) -> Result<()> {
         let client = &self.client;
         let name = self.held().owner.as_ref().map(super::owner::Owner::lock_name).unwrap_or_default();
-        let range = HeldLock::new(kind, offset, length);
         let mut attempts = Attempts::default();
-        loop {
+        let reply = loop {
             let session = client.session();
             let arguments = LocktArgs {
-                lock_type: kind,
+                lock_type: range.kind,
                 offset: range.offset,
                 length: range.length(),
                 owner: StateOwner { client: session.client, owner: name.as_bytes() },
             };
             let operations = [putfh(&self.handle), ArgOp::Lockt(arguments)];
-            let reply = match client.attempt(&session, &Request::reading("LOCKT", &operations)).await? {
-                Ok(reply) => reply,
-                Err(trouble) => {
-                    attempts.mend(client, &session, trouble).await?;
-                    continue;
-                }
-            };
-            let mut results = reply.results();
-            results.ok::<Putfh, _>()?;
-            return match results.next::<Lockt>()? {
-                ResOr::Ok(()) => Ok(()),
-                ResOr::Explained(denied) => {
-                    Err(reply.error(Reason::Locked { offset: denied.offset, length: denied.length }))
-                }
-                ResOr::Fail(status) => Err(reply.refusal(status)),
-            };
+            match client.attempt(&session, &Request::reading("LOCKT", &operations)).await? {
+                Ok(reply) => break reply,
+                Err(trouble) => attempts.mend(client, &session, trouble).await?,
+            }
+        };
+        let mut results = reply.results();
+        results.ok::<Putfh, _>()?;
+        match results.next::<Lockt>()? {
+            ResOr::Ok(()) => Ok(()),
+            ResOr::Explained(denied) => {
+                Err(reply.error(Reason::Locked { offset: denied.offset, length: denied.length }))
+            }
+            ResOr::Fail(status) => Err(reply.refusal(status)),
         }
     }
 }

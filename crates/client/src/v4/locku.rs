@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use proto::nfs4::{ArgOp, LockType, Locku, LockuArgs, Putfh, Res};
+use proto::nfs4::{ArgOp, LockType, Locku, LockuArgs, Putfh, Res, Stateid};
 
 use super::held_locks::HeldLock;
-use super::open_file::{OpenFile, is_about_state};
+use super::open_file::{Held, OpenFile, is_about_state};
 use super::putfh;
 use super::request::Request;
 use crate::Result;
@@ -18,7 +18,7 @@ impl OpenFile {
         let file = Arc::clone(self);
         let range = HeldLock::new(LockType::Write, offset, length);
         let work = async move { file.release(range).await };
-        self.client.to_the_end("LOCKU", work).await
+        self.client.connection().to_the_end("LOCKU", work).await
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
         match unlock_once(file, range).await {
             Err(error) if is_about_state(&error) && repairs < MAX_REPAIRS => {
                 repairs += 1;
-                if file.repair(era, error).await.is_err() {
+                if file.repair(era).await.is_err() {
                     file.held().locks = None;
                     return Ok(());
                 }
@@ -48,39 +48,48 @@ pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     }
 }
 
+/// Unlocks once. Under a state that was given anew meanwhile the range may be locked again, so that it is unlocked there too.
 async fn unlock_once(file: &OpenFile, range: HeldLock) -> Result<()> {
-    let arguments = {
-        let held = file.held();
-        let (Some(owner), Some((stateid, _))) = (&held.owner, &held.locks) else { return Ok(()) };
-        LockuArgs {
-            lock_type: range.kind,
-            seqid: owner.lock_seqid,
-            stateid: file.newest(*stateid),
-            offset: range.offset,
-            length: range.length(),
+    loop {
+        let Some((arguments, era)) = arguments(file, range) else { return Ok(()) };
+        let operations = [putfh(&file.handle), ArgOp::Locku(arguments)];
+        let reply = file.client.call(&Request::changing("LOCKU", &operations)).await?;
+        let mut results = reply.results();
+        results.ok::<Putfh, _>()?;
+        let result = results.next::<Locku>()?;
+        let is_over = unlocked(&mut file.held(), era, range, &result);
+        match result {
+            Res::Ok(_) if !is_over => {}
+            Res::Ok(_) => return Ok(()),
+            Res::Fail(status) => return Err(reply.refusal(status)),
         }
-    };
-    let operations = [putfh(&file.handle), ArgOp::Locku(arguments)];
-    let reply = file.client.call(&Request::changing("LOCKU", &operations)).await?;
-    let mut results = reply.results();
-    results.ok::<Putfh, _>()?;
-    let result = results.next::<Locku>()?;
-    let mut held = file.held();
-    let is_used = match &result {
+    }
+}
+
+/// What to ask for, and the era of the state; `None` when nothing is locked.
+fn arguments(file: &OpenFile, range: HeldLock) -> Option<(LockuArgs, u32)> {
+    let held = file.held();
+    let (Some(owner), Some((stateid, _))) = (&held.owner, &held.locks) else { return None };
+    let (stateid, seqid) = (file.newest(*stateid), owner.lock_seqid);
+    let (offset, length) = (range.offset, range.length());
+    Some((LockuArgs { lock_type: range.kind, seqid, stateid, offset, length }, held.era))
+}
+
+/// Notes what came of unlocking a range; `false` when the state is another one by now, of which that says nothing.
+fn unlocked(held: &mut Held, era: u32, range: HeldLock, result: &Res<Stateid>) -> bool {
+    if held.era != era {
+        return false;
+    }
+    let is_used = match result {
         Res::Ok(_) => true,
         Res::Fail(status) => status.uses_seqid(),
     };
     if let Some(owner) = &mut held.owner {
         owner.lock_seqid = owner.lock_seqid.wrapping_add(u32::from(is_used));
     }
-    match result {
-        Res::Ok(stateid) => {
-            if let Some(locks) = &mut held.locks {
-                locks.0 = stateid;
-                locks.1.remove(&range);
-            }
-            Ok(())
-        }
-        Res::Fail(status) => Err(reply.refusal(status)),
+    if let (Res::Ok(stateid), Some(locks)) = (result, &mut held.locks) {
+        locks.0 = *stateid;
+        locks.1.remove(&range);
     }
+    true
 }

@@ -122,7 +122,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
 }
 
 /// Whether the client has to make itself known again (RFC 7530 §9.6.2, §9.6.3).
-fn is_forgotten(error: &Error) -> bool {
+pub(super) fn is_forgotten(error: &Error) -> bool {
     matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid | Status::Expired))
 }
 

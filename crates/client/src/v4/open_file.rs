@@ -75,7 +75,7 @@ pub(super) struct Held {
     /// Locks that were lost for good and that nobody has given up so far.
     pub(super) lost: HeldLocks,
     /// How often all of it was given anew.
-    era: u32,
+    pub(super) era: u32,
     /// Whether the open was lost for good.
     is_lost: bool,
     /// Whether the server has forgotten it, so that it is opened anew and never reclaimed.
@@ -170,16 +170,13 @@ impl OpenFile {
         if self.client.minor_version().has_sessions() { Stateid { seqid: 0, ..stateid } } else { stateid }
     }
 
-    /// Gets the state of `era` anew after `error`, unless somebody did already.
-    pub(crate) async fn repair(&self, era: u32, error: Error) -> Result<()> {
-        if !self.client.minor_version().has_sessions() {
-            return self.repair_v4_0(era, error).await;
-        }
+    /// Gets the state of `era` anew, unless somebody did already.
+    pub(crate) async fn repair(&self, era: u32) -> Result<()> {
         let mut losses = 0;
         loop {
             let session = self.client.session();
             match self.repair_once(era).await {
-                Err(lost) if is_session_lost(&lost) && losses < MAX_LOSSES => losses += 1,
+                Err(lost) if is_lost_again(&lost) && losses < MAX_LOSSES => losses += 1,
                 other => return other,
             }
             // Whoever made the call can do nothing about a session.
@@ -200,6 +197,10 @@ impl OpenFile {
         if self.era() != era {
             return Ok(());
         }
+        if session.channel.is_none() {
+            // A stateid of before a restart is what tells of the restart; but it may also be the only thing that is old.
+            self.client.check_known(&session).await?;
+        }
         let stateid = self.held().stateid;
         if self.is_open_by(stateid) {
             // The server took the delegation away.
@@ -208,31 +209,19 @@ impl OpenFile {
         self.open_again(&session, Again::Anew).await
     }
 
-    /// In 4.0 there is no session that tells of a restart: a stateid of before it does (RFC 7530 §9.6.2).
-    async fn repair_v4_0(&self, era: u32, error: Error) -> Result<()> {
-        let is_restart = [Status::StaleStateid, Status::StaleClientid, Status::Expired]
-            .iter()
-            .any(|status| error.v4_status() == Some(*status));
-        // Whoever is about it makes an era of it; only then it is known whose turn it is.
-        let session = {
-            let _recovery = self.client.0.recovery.lock().await;
-            self.client.session()
-        };
-        match self.era() == era {
-            true if is_restart => self.client.renew_session(&session).await,
-            true => Err(error),
-            false => Ok(()),
-        }
-    }
-
     pub(super) fn era(&self) -> u32 {
         self.held().era
+    }
+
+    /// Waits until nobody is about to change the state.
+    pub(crate) async fn settled(&self) {
+        drop(self.order.lock().await);
     }
 
     /// Closes the file. What was closed already stays so.
     pub(crate) async fn close(self: &Arc<OpenFile>) -> Result<()> {
         let file = Arc::clone(self);
-        self.client.to_the_end("CLOSE", async move { close(&file).await }).await
+        self.client.connection().to_the_end("CLOSE", async move { close(&file).await }).await
     }
 
     /// Takes what is needed to close it, if the server has to be told; from then on it is closed.
@@ -420,7 +409,13 @@ impl OpenFile {
         let reply = client.call_in(session, &Request::changing("OPEN", &operations)).await?;
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
-        let ok = opened(results.next::<Open>()?, owner, &reply)?;
+        let ok = match opened(results.next::<Open>()?, owner, &reply) {
+            // The lease ran out meanwhile: the client id is as good as forgotten (RFC 7530 §9.6.3).
+            Err(error) if !has_handles && error.v4_status() == Some(Status::Expired) => {
+                return Err(reply.refusal(Status::StaleClientid));
+            }
+            other => other?,
+        };
         let found = Handle::from(results.ok::<Getfh, _>()?);
         let found_now = results.ok::<Getattr, _>().ok().and_then(|found| attributes::neutral(&found).ok());
         let change = found_now.map(|found| found.change);
@@ -497,12 +492,18 @@ pub(crate) fn is_about_state(error: &Error) -> bool {
 /// Whether nobody knows what the server would have said: it does not answer, or the session is lost again.
 pub(super) fn decides_nothing(error: &Error) -> bool {
     let no_answer = matches!(error.reason(), Reason::NoReply(_) | Reason::Connect { .. });
-    no_answer || is_session_lost(error)
+    no_answer || is_lost_again(error)
 }
 
 /// Whether the session, or the client id of 4.0, is gone.
 pub(super) fn is_session_lost(error: &Error) -> bool {
     matches!(error.v4_status(), Some(Status::BadSession | Status::DeadSession | Status::StaleClientid))
+}
+
+/// Whether what a recovery has just been given is gone with its session already: 4.0 has a word of its own for state of before a restart
+/// (RFC 7530 §9.6.2), which later versions do not use.
+pub(super) fn is_lost_again(error: &Error) -> bool {
+    is_session_lost(error) || error.v4_status() == Some(Status::StaleStateid)
 }
 
 /// Whether there is nothing to reclaim, as the server sees it.

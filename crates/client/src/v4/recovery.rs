@@ -17,7 +17,7 @@ use super::destroy_clientid::destroy_clientid;
 use super::destroy_session::destroy_session;
 use super::exchange_id::{Known, exchange_id};
 use super::identity::Identity;
-use super::open_file::is_session_lost;
+use super::open_file::{is_lost_again, is_session_lost};
 use super::renewal;
 use super::request::Request;
 use super::session::Session;
@@ -220,7 +220,7 @@ impl Client {
             let session = self.next_session(&mut recovery).await?;
             let result = if recovery.must_reclaim { self.reclaim(&mut recovery, &session).await } else { Ok(()) };
             match result {
-                Err(error) if is_session_lost(&error) && attempt < MAX_TRIES => {}
+                Err(error) if is_lost_again(&error) && attempt < MAX_TRIES => {}
                 Err(error) => return Err(error),
                 Ok(()) => break,
             }

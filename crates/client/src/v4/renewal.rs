@@ -1,10 +1,11 @@
 //! The lease is renewed before it ends (RFC 7530 §9.5, RFC 8881 §8.3).
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::client::{Client, Inner};
 use super::request::Request;
+use super::session::Session;
 use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Renew, RenewArgs, Status};
 
 use crate::{Lie, Reason, Result};
@@ -45,8 +46,8 @@ impl Client {
             return self.call(&Request::reading("SEQUENCE", &[])).await.map(drop);
         }
         // The client id is another one after the server restarted, which the first answer tells.
-        let operations = [ArgOp::Renew(RenewArgs { client: self.session().client })];
         let session = self.session();
+        let operations = [ArgOp::Renew(RenewArgs { client: session.client })];
         match self.attempt(&session, &Request::reading("RENEW", &operations)).await? {
             // The lease ran out, and the client id is as good as forgotten (RFC 7530 §9.6.3).
             Ok(reply) if reply.status() == Status::Expired => self.renew_session(&session).await,
@@ -54,6 +55,21 @@ impl Client {
             Ok(reply) if reply.status() == Status::CbPathDown => self.restore_callback_path(&session).await,
             Ok(reply) => reply.results().ok::<Renew, _>(),
             Err(trouble) => self.mend(&session, trouble).await,
+        }
+    }
+
+    /// Makes sure that a server of 4.0 knows the client: otherwise not one stateid is old, but everything that is open is to be had back.
+    ///
+    /// # Errors
+    /// STALE_CLIENTID when it does not.
+    pub(super) async fn check_known(&self, session: &Arc<Session>) -> Result<()> {
+        let operations = [ArgOp::Renew(RenewArgs { client: session.client })];
+        let reply = self.own().call_in(session, &Request::reading("RENEW", &operations)).await?;
+        match reply.status() {
+            // The lease ran out, and the client id is as good as forgotten (RFC 7530 §9.6.3).
+            Status::Expired => Err(reply.refusal(Status::StaleClientid)),
+            Status::CbPathDown => Ok(()),
+            _ => reply.results().ok::<Renew, _>(),
         }
     }
 

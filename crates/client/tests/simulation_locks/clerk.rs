@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use client::{File, LockKind, Mount, OpenOptions, Reason};
+use client::{Error, File, LockKind, Mount, OpenOptions, Reason};
 use vfs::{CreateMode, SetAttributes, Stability};
 
 use crate::beliefs::Beliefs;
@@ -20,8 +20,13 @@ pub struct Clerk {
     number: u64,
     random: Random,
     beliefs: Arc<Beliefs>,
+    /// Whether locks may be lost, and have to be told so.
+    may_lose: bool,
     /// The counters that this one has locked for himself alone.
     locked: Vec<u64>,
+    /// How many writes may have happened or not.
+    pub uncertain: u64,
+    pub losses: u64,
     log: Vec<String>,
 }
 
@@ -31,15 +36,19 @@ pub async fn open(mount: &Mount) -> File {
     mount.open(&mount.root().handle, b"counters", &options).await.unwrap()
 }
 
+fn is_loss(error: &Error) -> bool {
+    matches!(error.reason(), Reason::StateLost)
+}
+
 fn range(counter: u64) -> std::ops::Range<u64> {
     counter * COUNTER_BYTES..(counter + 1) * COUNTER_BYTES
 }
 
 impl Clerk {
-    pub fn new(mount: &Mount, (number, seed): (u64, u64), beliefs: &Arc<Beliefs>) -> Clerk {
+    pub fn new(mount: &Mount, (number, seed): (u64, u64), beliefs: &Arc<Beliefs>, may_lose: bool) -> Clerk {
         let (mount, random, beliefs) = (mount.clone(), Random(seed ^ number << 32), Arc::clone(beliefs));
         let (locked, log) = (Vec::new(), Vec::new());
-        Clerk { mount, file: None, number, random, beliefs, locked, log }
+        Clerk { mount, file: None, number, random, beliefs, may_lose, locked, uncertain: 0, losses: 0, log }
     }
 
     pub async fn run(&mut self, turns: u32) {
@@ -55,19 +64,29 @@ impl Clerk {
                 8 => self.unlock(counter).await,
                 _ => self.unlock_all().await,
             };
-            self.settle(done);
+            self.settle(done).await;
         }
         let done = self.close().await;
-        self.settle(done);
+        self.settle(done).await;
     }
 
-    /// Nobody is away for so long that a lock could be lost.
-    fn settle(&self, done: client::Result<()>) {
-        done.unwrap_or_else(|error| panic!("{}: {error}: {:?}", self.number, self.log));
+    /// Deals with what a turn ended in: whoever loses a lock opens the file anew.
+    async fn settle(&mut self, done: client::Result<()>) {
+        let Err(error) = done else { return };
+        assert!(self.may_lose && is_loss(&error), "{}: {error}: {:?}", self.number, self.log);
+        self.losses += 1;
+        self.log.push(format!("lost: {error}"));
+        self.forget(0..ALL_BYTES);
+        if let Some(file) = self.file.take() {
+            // What is said of what is lost is known already.
+            let _ = file.close().await;
+        }
     }
 
     fn forget(&mut self, bytes: std::ops::Range<u64>) {
-        self.beliefs.unlock(self.number, bytes.clone());
+        if !self.may_lose {
+            self.beliefs.unlock(self.number, bytes.clone());
+        }
         self.locked.retain(|counter| !bytes.contains(&range(*counter).start));
     }
 
@@ -96,8 +115,11 @@ impl Clerk {
     }
 
     fn believe(&self, kind: LockKind, bytes: std::ops::Range<u64>) {
-        let believed = self.beliefs.lock(self.number, kind, bytes);
-        believed.unwrap_or_else(|why| panic!("{}: {why}: {:?}", self.number, self.log));
+        // Whoever may lose locks learns of it later than others get them.
+        if !self.may_lose {
+            let believed = self.beliefs.lock(self.number, kind, bytes);
+            believed.unwrap_or_else(|why| panic!("{}: {why}: {:?}", self.number, self.log));
+        }
     }
 
     /// Counts one further under a lock: no two write the same number.
@@ -123,6 +145,9 @@ impl Clerk {
             },
         };
         self.log.push(format!("{next} to {counter}: {written:?}"));
+        if written.is_err() {
+            self.uncertain += 1;
+        }
         written?;
         let counted = self.beliefs.count(counter, next);
         counted.unwrap_or_else(|why| panic!("{}: {why}: {:?}", self.number, self.log));
