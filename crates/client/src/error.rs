@@ -70,6 +70,19 @@ pub enum Reason {
         /// What the other one calls itself.
         found: String,
     },
+    /// The server's sessions have less room than the client's requests and their replies take.
+    #[error(
+        "the server's sessions have room for {offered} {limit}, and {needed} are needed: raise the server's limit, or mount with vers=4.0 \
+         or vers=3"
+    )]
+    SessionTooSmall {
+        /// What there is too little room for.
+        limit: SessionLimit,
+        /// How much the server allows.
+        offered: u32,
+        /// How much it must allow at the least.
+        needed: u32,
+    },
     /// The port cannot be opened at which the server is to call the client.
     #[error(
         "cannot listen for the server's calls at {address}: {source}; name an address of this machine and a free port"
@@ -168,6 +181,28 @@ fn connect_advice(address: SocketAddr) -> &'static str {
     }
 }
 
+/// What a session limits (RFC 8881 §18.36.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionLimit {
+    /// How many operations a request may have (`ca_maxoperations`).
+    Operations,
+    /// How long a request may be (`ca_maxrequestsize`).
+    RequestBytes,
+    /// How long a reply may be (`ca_maxresponsesize`).
+    ReplyBytes,
+}
+
+impl fmt::Display for SessionLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SessionLimit::Operations => "operations in a request",
+            SessionLimit::RequestBytes => "bytes in a request",
+            SessionLimit::ReplyBytes => "bytes in a reply",
+        })
+    }
+}
+
 /// What a server says that cannot be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -220,7 +255,7 @@ pub enum Lie {
     /// An attribute that every server has is not there (RFC 8881 §5.6).
     #[error("the attribute {0} is missing")]
     NoAttribute(&'static str),
-    /// A session without slots, or with requests too small to hold anything.
+    /// A session without slots.
     #[error("the session is of no use: {0}")]
     UselessSession(&'static str),
     /// The reply to a request of a session has another place in it than the request.

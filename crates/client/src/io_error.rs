@@ -27,7 +27,9 @@ fn kind(reason: &Reason) -> ErrorKind {
         Reason::Status(status) => kind_of_status(*status),
         Reason::Mount(refusal) => kind_of_refusal(*refusal),
         Reason::Rejected(rpc::Rejection::AuthError(_)) => ErrorKind::PermissionDenied,
-        Reason::Rejected(_) | Reason::NotInVersion(_) | Reason::NeedsStream(_) => ErrorKind::Unsupported,
+        Reason::Rejected(_) | Reason::NotInVersion(_) | Reason::NeedsStream(_) | Reason::SessionTooSmall { .. } => {
+            ErrorKind::Unsupported
+        }
         Reason::NoReply(Failure::TimedOut { .. }) => ErrorKind::TimedOut,
         Reason::NoReply(Failure::Closed) => ErrorKind::NotConnected,
         Reason::NoReply(Failure::BrokenStream(_)) | Reason::NotAReply(_) | Reason::BadReply(_) | Reason::Lie(_) => {

@@ -46,7 +46,7 @@ pub use core::{Counters, Transport};
 pub use credentials::Credentials;
 pub use dir::{Dir, Entries};
 pub use directory::Listing;
-pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result};
+pub use error::{Error, Lie, MountRefusal, PathError, Reason, Result, SessionLimit};
 pub use file::{Access, Copying, Cursor, Extent, File, LockKind, OpenOptions, Piece, Segment, Segments, place};
 pub use filesystem::RemoteFs;
 pub use handle::Handle;

@@ -22,13 +22,23 @@ impl Dialer<'_> {
             named => named.unwrap_or(PORT),
         };
         let address = SocketAddr::new(self.address, port);
-        let client = v4::Client::connect(address, self.server, minor, self.options).await?;
-        let (root, export, below) = find_file_system(&client, path).await?;
-        let info = v4::fsinfo(&client, &root.handle).await?;
+        let unused = v4::Unused::new(v4::Client::connect(address, self.server, minor, self.options).await?);
+        match self.mount_with(unused.client(), path).await {
+            Ok(mount) => {
+                unused.keep();
+                Ok(mount)
+            }
+            Err(error) => Err(unused.leave_after(error).await),
+        }
+    }
+
+    async fn mount_with(&self, client: &v4::Client, path: &[u8]) -> Result<Mount> {
+        let (root, export, below) = find_file_system(client, path).await?;
+        let info = v4::fsinfo(client, &root.handle).await?;
         let connections = client.connections().into();
         let options = self.options.clone();
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
-        Mount::new(self.server, found, Some(client))
+        Mount::new(self.server, found, Some(client.clone()))
     }
 }
 

@@ -17,6 +17,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::session::{Channel, Session};
 use super::slots::Taken;
+use super::unused::Unused;
 use super::watch::Watch;
 use super::wire::Wire;
 use crate::connection::Connection;
@@ -148,8 +149,11 @@ impl Client {
             // Nobody else sets it.
             let _ = client.0.listening.set(listener.serve(Arc::downgrade(&client.0)));
         }
-        client.begin().await?;
-        Ok(client)
+        let unused = Unused::new(client);
+        match unused.client().begin().await {
+            Ok(()) => Ok(unused.keep()),
+            Err(error) => Err(unused.leave_after(error).await),
+        }
     }
 
     /// The client, on which nobody else acts.
@@ -242,15 +246,17 @@ impl Client {
         if self.0.is_leaving.load(Ordering::Relaxed) {
             return;
         }
-        let client = self.own();
-        self.connection().spawn(async move {
-            let server = Arc::clone(&client.0.server);
-            match tokio::time::timeout(FAREWELL, client.close()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(%server, %error, "cannot take leave of the server"),
-                Err(_) => tracing::debug!(%server, "the server does not answer a client that goes"),
-            }
-        });
+        self.connection().spawn(self.own().leave());
+    }
+
+    /// Takes leave of the server, as far as it gets within some seconds.
+    pub(super) async fn leave(self) {
+        let server = Arc::clone(&self.0.server);
+        match tokio::time::timeout(FAREWELL, self.close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%server, %error, "cannot take leave of the server"),
+            Err(_) => tracing::debug!(%server, "the server does not answer a client that goes"),
+        }
     }
 
     /// Sends a request and waits until it was carried out, over as many sessions as that takes.
@@ -368,9 +374,9 @@ async fn listen(
 }
 
 /// What a READ's reply and a WRITE's request take besides the data, in bytes: headers, credential, SEQUENCE and PUTFH.
-const DATA_OVERHEAD_BYTES: u32 = 1024;
+pub(super) const DATA_OVERHEAD_BYTES: u32 = 1024;
 /// Transfers are a multiple of this, in bytes, so that they meet pages.
-const DATA_UNIT_BYTES: u32 = 4096;
+pub(super) const DATA_UNIT_BYTES: u32 = 4096;
 
 /// Counts how often a request was sent anew.
 #[derive(Debug, Default)]

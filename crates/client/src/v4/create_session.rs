@@ -7,12 +7,14 @@ use proto::nfs4::{
 };
 
 use super::callback::BACK_CHANNEL;
+use super::client::{DATA_OVERHEAD_BYTES, DATA_UNIT_BYTES, FAREWELL};
+use super::destroy_session::destroy_session;
 use super::exchange_id::Known;
 use super::request::Request;
 use super::session::{Channel, Session};
 use super::slots::MAX_SLOTS;
 use super::wire::Wire;
-use crate::{Lie, Reason, Result};
+use crate::{Lie, Reason, Result, SessionLimit};
 
 /// What a request or a reply takes besides the largest data, in bytes: names, attributes and headers.
 pub(super) const OVERHEAD_BYTES: u32 = 64 * 1024;
@@ -20,8 +22,12 @@ pub(super) const OVERHEAD_BYTES: u32 = 64 * 1024;
 const MAX_KEPT_BYTES: u32 = 8 * 1024;
 /// The most operations of one request: what a walk of several components takes.
 const MAX_OPERATIONS: u32 = 32;
-/// The least request and reply that a session is of use with, in bytes: a handle, a long name and attributes.
-const MIN_USEFUL_BYTES: u32 = 4 * 1024;
+/// The most operations that a request has which cannot be made of several ones: RENAME with both directories' attributes, and REMOVE that
+/// looks at what it removes.
+pub(super) const NEEDED_OPERATIONS: u32 = 8;
+/// The least request and reply that a session is of use with, in bytes: the least data of a READ and a WRITE, which a handle, a long name
+/// and attributes fit in too.
+const NEEDED_BYTES: u32 = DATA_OVERHEAD_BYTES + DATA_UNIT_BYTES;
 
 /// Makes a session (RFC 8881 §18.36) with up to `slots` requests at once, whose connection carries callbacks too.
 pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -> Result<Session> {
@@ -46,14 +52,26 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -
     let operations = [ArgOp::CreateSession(arguments)];
     let reply = wire.call(&Request::changing("CREATE_SESSION", &operations)).await?;
     let ok = reply.results().ok::<CreateSession, _>()?;
-    let useless = |what| reply.error(Reason::Lie(Lie::UselessSession(what)));
-    if ok.fore.max_requests == 0 {
-        return Err(useless("it has no slots"));
-    }
-    if ok.fore.max_request_size.min(ok.fore.max_response_size) < MIN_USEFUL_BYTES {
-        return Err(useless("its requests or replies are too small"));
+    if let Some(reason) = uselessness(&ok.fore) {
+        // Nobody else knows of it.
+        let _ = tokio::time::timeout(FAREWELL, destroy_session(wire, ok.session)).await;
+        return Err(reply.error(reason));
     }
     let has_back_channel = ok.flags & CREATE_SESSION_CONN_BACK_CHAN != 0;
     let channel = Channel::new(ok.session, ok.fore, has_back_channel, Arc::clone(&known.server));
     Ok(Session::new(known.client, Some(channel), asked))
+}
+
+/// Why a session cannot be used, if so.
+fn uselessness(fore: &ChannelAttrs) -> Option<Reason> {
+    if fore.max_requests == 0 {
+        return Some(Reason::Lie(Lie::UselessSession("it has no slots")));
+    }
+    let limits = [
+        (SessionLimit::Operations, fore.max_operations, NEEDED_OPERATIONS),
+        (SessionLimit::RequestBytes, fore.max_request_size, NEEDED_BYTES),
+        (SessionLimit::ReplyBytes, fore.max_response_size, NEEDED_BYTES),
+    ];
+    let (limit, offered, needed) = limits.into_iter().find(|(_, offered, needed)| offered < needed)?;
+    Some(Reason::SessionTooSmall { limit, offered, needed })
 }

@@ -69,6 +69,7 @@ mod setclientid;
 mod setxattr;
 mod slots;
 mod test_stateid;
+mod unused;
 mod watch;
 mod wire;
 mod write;
@@ -76,6 +77,7 @@ mod write;
 pub use client::Client;
 pub use delegations::Kind;
 pub use proto::nfs4::{MinorVersion, Stateid};
+pub(crate) use unused::Unused;
 
 pub(crate) use access::access;
 pub(crate) use allocate::allocate;

@@ -17,14 +17,14 @@ use super::destroy_clientid::destroy_clientid;
 use super::destroy_session::destroy_session;
 use super::exchange_id::{Known, exchange_id};
 use super::identity::Identity;
-use super::open_file::{is_lost_again, is_session_lost};
+use super::open_file::{decides_nothing, is_lost_again, is_session_lost};
 use super::renewal;
 use super::request::Request;
 use super::session::Session;
 use super::setclientid::setclientid;
 use super::wire::Wire;
 use crate::core::Failure;
-use crate::{Handle, Reason, Result};
+use crate::{Error, Handle, Reason, Result};
 
 /// How often a step of making a session is tried while the server says "not now".
 const MAX_TRIES: u32 = 20;
@@ -51,8 +51,21 @@ impl Recovery {
     pub(super) async fn start(wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<(Session, Recovery)> {
         let mut recovery =
             Recovery { known: None, scope: None, must_reclaim: false, is_same_server: true, claims: HashMap::new() };
-        let session = recovery.new_client(wire, identity, slots).await?;
-        Ok((session, recovery))
+        match recovery.new_client(wire, identity, slots).await {
+            Ok(session) => Ok((session, recovery)),
+            Err(error) => Err(recovery.leave_after(wire, error).await),
+        }
+    }
+
+    /// Lets the server forget a client that has got no session because of `error`, unless the server is not there to listen.
+    async fn leave_after(self, wire: &Wire<'_>, error: Error) -> Error {
+        if !decides_nothing(&error)
+            && let Some(known) = self.known
+        {
+            // It forgets it by itself, but later.
+            let _ = tokio::time::timeout(FAREWELL, destroy_clientid(wire, known.client)).await;
+        }
+        error
     }
 
     async fn new_client(&mut self, wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<Session> {

@@ -6,6 +6,7 @@ use proto::nfs4::{
 use xdr::{Encode, Encoder};
 
 use super::attributes;
+use super::create_session::NEEDED_OPERATIONS;
 use crate::statistics::{CompoundLabel, Label};
 
 /// The operations of a COMPOUND, without the SEQUENCE that goes before them.
@@ -89,6 +90,7 @@ impl Sent<'_> {
         let Request { operations, write, .. } = self.request;
         let behind = write.as_ref().map_or(0, WriteTail::operations);
         let count = operations.len() + behind + usize::from(self.sequence.is_some());
+        debug_assert!(count <= NEEDED_OPERATIONS as usize, "sessions may have room for less than {count} operations");
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 

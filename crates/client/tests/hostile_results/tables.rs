@@ -82,18 +82,9 @@ pub fn told_when_mounting() -> &'static [Told] {
             told(id, "an owner that is too long", &[&known, &words(&[0, 0, 0]), &opaque(&[7; 1028])], is_bad),
             told(id, "two implementations", &[&known, &words(&[0, 0, 0, 0, 0, 2])], is_bad),
             told(session, "no slots", &[&made(|fore| fore.max_requests = 0)], lie!(Lie::UselessSession(_))),
-            told(
-                session,
-                "no room for requests",
-                &[&made(|fore| fore.max_request_size = 0)],
-                lie!(Lie::UselessSession(_)),
-            ),
-            told(
-                session,
-                "no room for replies",
-                &[&made(|fore| fore.max_response_size = 9)],
-                lie!(Lie::UselessSession(_)),
-            ),
+            told(session, "no room for requests", &[&made(|fore| fore.max_request_size = 0)], is_too_small),
+            told(session, "no room for replies", &[&made(|fore| fore.max_response_size = 9)], is_too_small),
+            told(session, "room for one operation", &[&made(|fore| fore.max_operations = 1)], is_too_small),
             told(session, "room for everything", &[&made(|fore| *fore = all(MANY))], is_fine),
             told((Setclientid, Version::V4_0, None), "nothing", &[], is_bad),
             answering(
@@ -107,6 +98,10 @@ pub fn told_when_mounting() -> &'static [Told] {
         ]
     });
     &ALL
+}
+
+fn is_too_small(reason: Option<&Reason>) -> bool {
+    matches!(reason, Some(Reason::SessionTooSmall { .. }))
 }
 
 /// What is told of the lease; everything else as ever.
