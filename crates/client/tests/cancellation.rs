@@ -6,8 +6,8 @@
 mod dropped;
 mod real;
 
-use client::{Caching, Detail, LockKind, Mount, OpenOptions, Options};
-use dropped::{at_every_wait, dropped_after, is_there, making, mount, open};
+use client::{Caching, Detail, Dir, LockKind, Mount, OpenOptions, Options};
+use dropped::{at_every_wait, dropped_after, is_at_server, is_there, making, mount, open};
 use real::{Export, VERSIONS, until};
 
 #[tokio::test]
@@ -33,6 +33,26 @@ async fn open_that_is_dropped_leaves_nothing_open() {
     }
 }
 
+/// Which of two names are there, in the end of what is still under way: the server, the memory of names and the listing agree.
+async fn agreed(root: &Dir, names: [&str; 2]) -> [bool; 2] {
+    let mut now = [false; 2];
+    until("an agreement of server and memory", async || {
+        now = [is_at_server(root, names[0]).await, is_at_server(root, names[1]).await];
+        let mut known = [false; 2];
+        for (known, name) in known.iter_mut().zip(names) {
+            *known = root.symlink_metadata(name).await.is_ok();
+        }
+        let (mut entries, mut listed) = (root.read_dir(Detail::Names), [false; 2]);
+        while let Some(entry) = entries.next().await.unwrap() {
+            listed.iter_mut().zip(names).for_each(|(listed, name)| *listed |= *entry.name == *name.as_bytes());
+        }
+        let still = [is_at_server(root, names[0]).await, is_at_server(root, names[1]).await];
+        [known, listed, still] == [now; 3]
+    })
+    .await;
+    now
+}
+
 #[tokio::test]
 async fn changes_of_names_that_are_dropped_leave_nothing_false_behind() {
     let export = Export::start();
@@ -51,17 +71,11 @@ async fn changes_of_names_that_are_dropped_leave_nothing_false_behind() {
                     "move" => dropped_after(waits, root.rename(&name, &root, &other)).await.is_some(),
                     _ => dropped_after(waits, root.remove_dir(&name)).await.is_some(),
                 };
-                let now = (is_there(&root, &name).await, is_there(&root, &other).await);
+                let now = agreed(&root, [&name, &other]).await;
                 match what {
-                    "move" => assert_ne!(now.0, now.1, "{version}: it has one name"),
-                    _ => assert!(!now.1, "{version}"),
+                    "move" => assert_ne!(now[0], now[1], "{version}: it has one name"),
+                    _ => assert!(!now[1], "{version}"),
                 }
-                let (mut entries, mut listed) = (root.read_dir(Detail::Names), Vec::new());
-                while let Some(entry) = entries.next().await.unwrap() {
-                    listed.push(entry.name);
-                }
-                let is_listed = |name: &str| listed.iter().any(|entry| **entry == *name.as_bytes());
-                assert_eq!((is_listed(&name), is_listed(&other)), now, "{version} {what}");
                 done
             })
             .await;

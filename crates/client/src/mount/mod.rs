@@ -5,6 +5,7 @@ mod change;
 mod connect;
 mod connect_v4;
 mod meter;
+mod name_changes;
 mod negotiation;
 mod operations;
 mod other_programs;

@@ -1,16 +1,29 @@
 //! The operations, each handed to the version that is mounted.
 
 use bytes::Bytes;
-use vfs::{Attributes, CreateMode, SetAttributes, Space, Stability};
+use vfs::{Attributes, SetAttributes, Space, Stability};
 
 use super::Mount;
 use crate::cache::Place;
 use crate::directory::Listing;
 use crate::types::{DirPosition, FileChange, Page};
 use crate::{
-    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, SpecialFile, Status,
-    Version, WriteVerifier, Written, v2, v3, v4,
+    Data, Detail, Entry, FsInfo, Handle, Lie, PathLimits, ReadInto, Reason, Result, Rights, Status, Version,
+    WriteVerifier, Written, v2, v3, v4,
 };
+
+/// Calls an operation of the mounted version once.
+macro_rules! call_once {
+    ($mount:expr, $operation:ident($($argument:expr),*)) => {{
+        let mount: &Mount = $mount;
+        match mount.version() {
+            Version::V2 => v2::$operation(mount.connection(), $($argument),*).await,
+            Version::V3 => v3::$operation(mount.connection(), $($argument),*).await,
+            Version::V4(_) => v4::$operation(mount.v4()?, $($argument),*).await,
+        }
+    }};
+}
+pub(super) use call_once;
 
 /// Calls an operation of the mounted version, again while the server asks to try later.
 macro_rules! call {
@@ -18,12 +31,7 @@ macro_rules! call {
         let mount: &Mount = $mount;
         let mut patience = mount.patience();
         loop {
-            let result = match mount.version() {
-                Version::V2 => v2::$operation(mount.connection(), $($argument),*).await,
-                Version::V3 => v3::$operation(mount.connection(), $($argument),*).await,
-                Version::V4(_) => v4::$operation(mount.v4()?, $($argument),*).await,
-            };
-            match result {
+            match call_once!(mount, $operation($($argument),*)) {
                 Err(error) if patience.allows(&error) => patience.wait().await,
                 result => break result,
             }
@@ -221,103 +229,6 @@ impl Mount {
         let (verifier, attributes) = call!(self, commit(file, offset, count))?;
         attributes.iter().for_each(|attributes| self.learn(asked, file, attributes));
         Ok(verifier)
-    }
-
-    /// Makes a regular file. Version 2 has no exclusive creation: there it is an error.
-    ///
-    /// # Errors
-    /// [`Status::Exists`](crate::Status::Exists) as `mode` says; whatever else the server says.
-    pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
-        self.check_name("CREATE", name)?;
-        let mut change = self.change_names([(dir, name)]);
-        let (made, dir_change) = call!(self, create(dir, name, mode, set)).map_err(|error| error.about(name))?;
-        change.made(&made, &dir_change);
-        Ok(made)
-    }
-
-    /// Makes a directory.
-    ///
-    /// # Errors
-    /// What the server says.
-    pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
-        self.check_name("MKDIR", name)?;
-        let mut change = self.change_names([(dir, name)]);
-        let (made, dir_change) = call!(self, mkdir(dir, name, set)).map_err(|error| error.about(name))?;
-        change.made(&made, &dir_change);
-        Ok(made)
-    }
-
-    /// Makes a symbolic link to `target`.
-    ///
-    /// # Errors
-    /// What the server says.
-    pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
-        self.check_name("SYMLINK", name)?;
-        let mut change = self.change_names([(dir, name)]);
-        let (made, dir_change) = call!(self, symlink(dir, name, target, set)).map_err(|error| error.about(name))?;
-        change.made(&made, &dir_change);
-        Ok(made)
-    }
-
-    /// Makes a device, a socket or a FIFO.
-    ///
-    /// # Errors
-    /// What the server says.
-    pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
-        self.check_name("MKNOD", name)?;
-        let mut change = self.change_names([(dir, name)]);
-        let (made, dir_change) = call!(self, mknod(dir, name, node, set)).map_err(|error| error.about(name))?;
-        change.made(&made, &dir_change);
-        Ok(made)
-    }
-
-    /// Removes a name that is not a directory's.
-    ///
-    /// # Errors
-    /// What the server says.
-    pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
-        self.check_name("REMOVE", name)?;
-        let mut change = self.change_names([(dir, name)]);
-        let dir_change = call!(self, remove(dir, name)).map_err(|error| error.about(name))?;
-        change.removed(&dir_change);
-        Ok(())
-    }
-
-    /// Removes an empty directory.
-    ///
-    /// # Errors
-    /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
-    pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
-        self.check_name("RMDIR", name)?;
-        let mut change = self.change_names([(dir, name)]);
-        let dir_change = call!(self, rmdir(dir, name)).map_err(|error| error.about(name))?;
-        change.removed(&dir_change);
-        Ok(())
-    }
-
-    /// Moves a file to another name, over what is there if that is of the same kind.
-    ///
-    /// # Errors
-    /// What the server says.
-    pub async fn rename(&self, from_dir: &Handle, from: &[u8], to_dir: &Handle, to: &[u8]) -> Result<()> {
-        self.check_name("RENAME", from)?;
-        self.check_name("RENAME", to)?;
-        let mut change = self.change_names([(from_dir, from), (to_dir, to)]);
-        let dir_changes = call!(self, rename(from_dir, from, to_dir, to)).map_err(|error| error.about(from))?;
-        change.renamed(&dir_changes);
-        Ok(())
-    }
-
-    /// Gives `file` a further name.
-    ///
-    /// # Errors
-    /// What the server says.
-    pub async fn link(&self, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
-        self.check_name("LINK", name)?;
-        let (_file, mut change) = (self.change([file]), self.change_names([(dir, name)]));
-        let dir_change = call!(self, link(file, dir, name)).map_err(|error| error.about(name))?;
-        change.linked(file, &dir_change);
-        Ok(())
     }
 
     pub(crate) fn check_name(&self, operation: &'static str, name: &[u8]) -> Result<()> {

@@ -72,7 +72,8 @@ pub async fn is_there(dir: &Dir, name: &str) -> bool {
     asked
 }
 
-async fn is_at_server(dir: &Dir, name: &str) -> bool {
+/// What the server says of a name.
+pub async fn is_at_server(dir: &Dir, name: &str) -> bool {
     match dir.mount().lookup(dir.handle(), name.as_bytes()).await {
         Ok(_) => true,
         Err(error) if error.status() == Some(Status::NoEntry) => false,
