@@ -73,6 +73,36 @@ async fn opens_and_locks_are_reclaimed_when_the_server_restarts() {
     }
 }
 
+#[tokio::test]
+async fn lock_that_the_server_may_have_given_to_others_before_it_restarted_is_not_reclaimed() {
+    for version in VERSIONS {
+        let mut export = Export::restartable(LEASE);
+        let proxies = [Proxy::start(export.address()).await, Proxy::start(export.address()).await];
+        let [mine, yours] = [mount(proxies[0].address, version).await, mount(proxies[1].address, version).await];
+        let (unlocking, locking) =
+            (open(&mine, b"file", OpenOptions::both()).await, open(&yours, b"file", OpenOptions::both()).await);
+        unlocking.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+        // The server unlocks it, and nobody hears of that.
+        proxies[0].block_from_reply_to(OpNumber::Locku as u32);
+        let unlocking = tokio::spawn(async move { unlocking.unlock(0, 10).await.map(|()| unlocking) });
+        locking.lock(LockKind::Exclusive, 0, 10).await.unwrap();
+        proxies[1].block(true);
+        export.restart();
+        // If it were reclaimed, it would stay so for a while.
+        proxies[0].block_from_reply_to(OpNumber::Lock as u32);
+        proxies[0].block(false);
+        until("word of the restart", async || unlocking.is_finished() || proxies[0].seen() > 0).await;
+        proxies[1].block(false);
+        // Whoever has lost a lock may not write.
+        locking.write(0, "mine".into(), Stability::File).await.unwrap();
+        proxies[0].block(false);
+        unlocking.await.unwrap().unwrap().close().await.unwrap();
+        let others = open(&mount(export.address(), version).await, b"file", OpenOptions::both()).await;
+        let refused = others.try_lock(LockKind::Shared, 5, 1).await.unwrap_err();
+        assert!(matches!(refused.reason(), Reason::Locked { .. }), "{version}: {refused}");
+    }
+}
+
 /// A client that the server heard nothing of for longer than its lease, while another one took what it had.
 async fn forget(export: &Export, proxy: &Proxy, version: Version) {
     proxy.block(true);

@@ -58,31 +58,45 @@ impl HeldLock {
 
 /// The locks that one owner has in one file, so that they can be reclaimed.
 #[derive(Debug, Default)]
-pub(crate) struct HeldLocks(Vec<HeldLock>);
+pub(crate) struct HeldLocks {
+    held: Vec<HeldLock>,
+    /// Ranges that the server was or is to be asked to unlock, and has not said that it did: it may have, and others may have locked
+    /// them since, so that they are not reclaimed.
+    leaving: Vec<HeldLock>,
+}
 
 impl HeldLocks {
     /// Notes a lock, which replaces what the owner had there.
     pub(crate) fn insert(&mut self, lock: HeldLock) {
         self.remove(&lock);
-        self.0.push(lock);
+        self.held.push(lock);
+    }
+
+    /// Notes that the server is about to be asked to unlock a range.
+    pub(crate) fn begin_to_remove(&mut self, range: HeldLock) {
+        self.remove(&range);
+        self.leaving.push(range);
     }
 
     /// Notes that a range is unlocked.
     pub(crate) fn remove(&mut self, range: &HeldLock) {
-        self.0 = self.0.drain(..).flat_map(|held| held.without(range)).collect();
+        for ranges in [&mut self.held, &mut self.leaving] {
+            *ranges = ranges.drain(..).flat_map(|held| held.without(range)).collect();
+        }
     }
 
     /// What is held of a range.
     pub(crate) fn within(&self, range: &HeldLock) -> Vec<HeldLock> {
-        self.0.iter().filter_map(|held| held.within(range)).collect()
+        self.held.iter().filter_map(|held| held.within(range)).collect()
     }
 
     pub(crate) fn to_vec(&self) -> Vec<HeldLock> {
-        self.0.clone()
+        self.held.clone()
     }
 
+    /// Whether the server certainly has nothing locked.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.held.is_empty() && self.leaving.is_empty()
     }
 }
 
@@ -91,7 +105,7 @@ mod tests {
     use super::*;
 
     fn ranges(locks: &HeldLocks) -> Vec<(u64, u64)> {
-        let mut ranges: Vec<_> = locks.0.iter().map(|lock| (lock.offset, lock.length())).collect();
+        let mut ranges: Vec<_> = locks.held.iter().map(|lock| (lock.offset, lock.length())).collect();
         ranges.sort_unstable();
         ranges
     }
@@ -132,6 +146,18 @@ mod tests {
         assert_eq!(told(&range.gaps_between(&within)), [(20, 10)]);
         assert_eq!(told(&locks.within(&lock(20, 10))), []);
         assert_eq!(told(&HeldLock::everything().gaps_between(&[])), [(0, u64::MAX)]);
+    }
+
+    #[test]
+    fn what_is_about_to_be_unlocked_is_not_held_and_may_be_locked() {
+        let mut locks = HeldLocks::default();
+        locks.insert(lock(10, 10));
+        locks.begin_to_remove(lock(0, 15));
+        assert_eq!(ranges(&locks), [(15, 5)]);
+        locks.remove(&lock(15, 5));
+        assert!(!locks.is_empty());
+        locks.remove(&lock(0, 15));
+        assert!(locks.is_empty());
     }
 
     #[test]

@@ -29,7 +29,17 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
 }
 
 /// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
+///
+/// What the server may have unlocked already is not reclaimed when it restarts before it says so: others may have locked it by then, and
+/// would lose that.
 pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
+    {
+        // While locks are reclaimed they are in nobody's list.
+        let _recovery = file.client.0.recovery.lock().await;
+        if let Some((_, locks)) = &mut file.held().locks {
+            locks.begin_to_remove(range);
+        }
+    }
     let mut repairs = 0;
     let mut patience = file.client.patience();
     loop {

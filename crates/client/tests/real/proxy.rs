@@ -38,6 +38,8 @@ struct Plan {
     session: SessionId,
     /// How often a message with the operation that is watched came.
     seen: usize,
+    /// Whether nobody gets through any more when it is lost.
+    blocks_when_lost: bool,
     to_client: Weak<AsyncMutex<OwnedWriteHalf>>,
 }
 
@@ -84,6 +86,12 @@ impl Proxy {
     pub fn lose_reply_to(&self, operation: u32) {
         let mut plan = self.plan.lock().unwrap();
         (plan.lost, plan.seen) = (Some(operation), 0);
+    }
+
+    /// Lets nothing through any more once the next request with this operation was carried out: its reply is lost, too.
+    pub fn block_from_reply_to(&self, operation: u32) {
+        self.lose_reply_to(operation);
+        self.plan.lock().unwrap().blocks_when_lost = true;
     }
 
     /// How many requests with that operation came since.
@@ -177,6 +185,8 @@ async fn carry(
     }));
     while let Some(message) = read_message(&mut from_server).await {
         if *losing.lock().unwrap() == message.first_chunk().copied() {
+            let mut plan = lossy.lock().unwrap();
+            plan.is_blocked |= std::mem::take(&mut plan.blocks_when_lost);
             break;
         }
         if message[4..8] == [0; 4] && lossy.lock().unwrap().loses_callbacks {
