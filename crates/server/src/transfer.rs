@@ -74,6 +74,7 @@ pub(crate) struct InPlace {
 }
 
 /// Reads `wanted` bytes to where they will stand in a reply, behind a head of `head_bytes` that ends with their length.
+#[inline(always)]
 pub(crate) fn read_in_place(
     node: &Node<'_>,
     open: &Readable,
@@ -90,6 +91,7 @@ pub(crate) fn read_in_place(
 }
 
 /// Ends a reply, the rest of whose head was just written, with `count` bytes that were read to behind it.
+#[inline(always)]
 pub(crate) fn put_in_place(count: usize, output: &mut Output) {
     let mut to = Encoder::new(&mut output.bytes);
     to.count(count);

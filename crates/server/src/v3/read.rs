@@ -39,6 +39,7 @@ fn read_open(node: &Node<'_>, open: &transfer::Readable, part: (u64, usize), out
     Ok(())
 }
 
+#[inline(always)]
 fn put_head(node: &Node<'_>, attributes: &Attributes, (count, eof): (usize, bool), output: &mut Output) {
     let attributes = Some(convert::fattr(node, attributes));
     let mut to = Encoder::new(&mut output.bytes);
