@@ -15,7 +15,7 @@ use super::here::Here;
 use super::job::Job;
 use super::place::Place;
 use super::there::There;
-use crate::{Entry, Error, Handle, Status, XattrMode};
+use crate::{Entry, Handle, Status, XattrMode};
 
 /// What Linux puts in front of the names of such attributes.
 const PREFIX: &[u8] = b"user.";
@@ -97,7 +97,7 @@ impl Xattrs for There {
     }
 
     async fn value(&self, file: &Handle, path: &[u8], name: &[u8]) -> Result<Option<Vec<u8>>, CopyError> {
-        unless_gone(self.0.getxattr(file, name).await).map_err(|error| failed(path, Some(name), error))
+        self.0.getxattr_if_there(file, name).await.map_err(|error| failed(path, Some(name), error))
     }
 
     async fn set(&self, file: &Handle, path: &[u8], (name, value): (&[u8], Vec<u8>)) -> Result<(), CopyError> {
@@ -106,15 +106,10 @@ impl Xattrs for There {
     }
 
     async fn remove(&self, file: &Handle, path: &[u8], name: &[u8]) -> Result<(), CopyError> {
-        let removed = unless_gone(self.0.removexattr(file, name).await);
-        removed.map(drop).map_err(|error| failed(path, Some(name), error))
-    }
-}
-
-fn unless_gone<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
-    match result {
-        Err(error) if error.status() == Some(Status::NoXattr) => Ok(None),
-        other => other.map(Some),
+        match self.0.removexattr(file, name).await {
+            Err(error) if error.status() == Some(Status::NoXattr) => Ok(()),
+            removed => removed.map_err(|error| failed(path, Some(name), error)),
+        }
     }
 }
 

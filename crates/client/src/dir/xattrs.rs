@@ -1,7 +1,7 @@
 //! Extended attributes of files by their paths.
 
 use super::Dir;
-use crate::{Follow, Result, Status, XattrMode};
+use crate::{Follow, Result, XattrMode};
 
 /// Extended attributes of the user's, by their names without the `user.` that Linux puts in front (RFC 8276). Only NFSv4.2 has them, of
 /// regular files and directories; the empty path names this directory.
@@ -20,21 +20,18 @@ impl Dir {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`Status::NotSupported`] where the server keeps none; as those of
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server keeps none; as those of
     /// [`Dir::lookup`]; what else the server says.
     pub async fn get_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let path = path.as_ref();
         let file = self.lookup(path, Follow::Links).await?;
-        match self.mount.getxattr(&file.handle, name.as_ref()).await {
-            Err(error) if error.status() == Some(Status::NoXattr) => Ok(None),
-            found => found.map(Some).map_err(|error| error.about(path)),
-        }
+        self.mount.getxattr_if_there(&file.handle, name.as_ref()).await.map_err(|error| error.about(path))
     }
 
     /// Gives an extended attribute of a file a value.
     ///
     /// # Errors
-    /// [`Status::Exists`] and [`Status::NoXattr`] as `mode` says; as those of [`Dir::get_xattr`].
+    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`] as `mode` says; as those of [`Dir::get_xattr`].
     pub async fn set_xattr(
         &self,
         path: impl AsRef<[u8]>,
@@ -61,7 +58,7 @@ impl Dir {
     /// Removes an extended attribute of a file.
     ///
     /// # Errors
-    /// [`Status::NoXattr`] when there is none of that name; as those of [`Dir::get_xattr`].
+    /// [`crate::Status::NoXattr`] when there is none of that name; as those of [`Dir::get_xattr`].
     pub async fn remove_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         let file = self.lookup(path, Follow::Links).await?;

@@ -1,25 +1,22 @@
 //! Extended attributes of an open file.
 
 use super::File;
-use crate::{Result, Status, XattrMode};
+use crate::{Result, XattrMode};
 
 /// Extended attributes of the user's, by their names without the `user.` that Linux puts in front (RFC 8276). Only NFSv4.2 has them.
 impl File {
     /// The value of an extended attribute, or `None` when there is none of that name.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`Status::NotSupported`] where the server keeps none; what else it says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server keeps none; what else it says.
     pub async fn get_xattr(&self, name: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        match self.mount.getxattr(self.handle(), name.as_ref()).await {
-            Err(error) if error.status() == Some(Status::NoXattr) => Ok(None),
-            found => found.map(Some),
-        }
+        self.mount.getxattr_if_there(self.handle(), name.as_ref()).await
     }
 
     /// Gives an extended attribute a value.
     ///
     /// # Errors
-    /// [`Status::Exists`] and [`Status::NoXattr`] as `mode` says; as those of [`File::get_xattr`].
+    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`] as `mode` says; as those of [`File::get_xattr`].
     pub async fn set_xattr(&self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>, mode: XattrMode) -> Result<()> {
         self.mount.setxattr(self.handle(), name.as_ref(), value.as_ref(), mode).await
     }
@@ -35,7 +32,7 @@ impl File {
     /// Removes an extended attribute.
     ///
     /// # Errors
-    /// [`Status::NoXattr`] when there is none of that name; as those of [`File::get_xattr`].
+    /// [`crate::Status::NoXattr`] when there is none of that name; as those of [`File::get_xattr`].
     pub async fn remove_xattr(&self, name: impl AsRef<[u8]>) -> Result<()> {
         self.mount.removexattr(self.handle(), name.as_ref()).await
     }

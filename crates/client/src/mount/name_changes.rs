@@ -3,10 +3,12 @@
 //! A call goes on to its end when nobody waits for it any more: the server may carry it out later, and what is learned of the names
 //! meanwhile is true only until it has. The end of the call, or of its connection, is the end of what is believed of them.
 
+use bytes::Bytes;
 use vfs::{CreateMode, SetAttributes};
 
 use super::Mount;
 use super::operations::call_once;
+use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile, Version, v2, v3, v4};
 
 impl Mount {
@@ -15,18 +17,9 @@ impl Mount {
     /// # Errors
     /// [`Status::Exists`](crate::Status::Exists) as `mode` says; whatever else the server says.
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
-        self.check_name("CREATE", name)?;
-        self.carry_out("CREATE", |mount| {
-            let (dir, name, set) = (*dir, name.to_vec(), *set);
-            async move {
-                let mut change = mount.change_names([(&dir, name.as_slice())]);
-                let (made, dir_change) =
-                    call_once!(&mount, create(&dir, &name, mode, &set)).map_err(|error| error.about(&name))?;
-                change.made(&made, &dir_change);
-                Ok(made)
-            }
-        })
-        .await
+        let set = *set;
+        let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, create(&dir, &name, mode, &set)) };
+        self.make("CREATE", (dir, name), call).await
     }
 
     /// Makes a directory.
@@ -34,18 +27,9 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
-        self.check_name("MKDIR", name)?;
-        self.carry_out("MKDIR", |mount| {
-            let (dir, name, set) = (*dir, name.to_vec(), *set);
-            async move {
-                let mut change = mount.change_names([(&dir, name.as_slice())]);
-                let (made, dir_change) =
-                    call_once!(&mount, mkdir(&dir, &name, &set)).map_err(|error| error.about(&name))?;
-                change.made(&made, &dir_change);
-                Ok(made)
-            }
-        })
-        .await
+        let set = *set;
+        let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, mkdir(&dir, &name, &set)) };
+        self.make("MKDIR", (dir, name), call).await
     }
 
     /// Makes a symbolic link to `target`.
@@ -53,16 +37,10 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
-        self.check_name("SYMLINK", name)?;
-        self.carry_out("SYMLINK", |mount| {
-            let (dir, name, target, set) = (*dir, name.to_vec(), target.to_vec(), *set);
-            async move {
-                let mut change = mount.change_names([(&dir, name.as_slice())]);
-                let (made, dir_change) =
-                    call_once!(&mount, symlink(&dir, &name, &target, &set)).map_err(|error| error.about(&name))?;
-                change.made(&made, &dir_change);
-                Ok(made)
-            }
+        let (target, set) = (Bytes::copy_from_slice(target), *set);
+        self.make("SYMLINK", (dir, name), move |mount, dir, name| {
+            let target = target.clone();
+            async move { call_once!(&mount, symlink(&dir, &name, &target, &set)) }
         })
         .await
     }
@@ -72,18 +50,9 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
-        self.check_name("MKNOD", name)?;
-        self.carry_out("MKNOD", |mount| {
-            let (dir, name, set) = (*dir, name.to_vec(), *set);
-            async move {
-                let mut change = mount.change_names([(&dir, name.as_slice())]);
-                let (made, dir_change) =
-                    call_once!(&mount, mknod(&dir, &name, node, &set)).map_err(|error| error.about(&name))?;
-                change.made(&made, &dir_change);
-                Ok(made)
-            }
-        })
-        .await
+        let set = *set;
+        let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, mknod(&dir, &name, node, &set)) };
+        self.make("MKNOD", (dir, name), call).await
     }
 
     /// Removes a name that is not a directory's.
@@ -91,17 +60,8 @@ impl Mount {
     /// # Errors
     /// What the server says.
     pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
-        self.check_name("REMOVE", name)?;
-        self.carry_out("REMOVE", |mount| {
-            let (dir, name) = (*dir, name.to_vec());
-            async move {
-                let mut change = mount.change_names([(&dir, name.as_slice())]);
-                let dir_change = call_once!(&mount, remove(&dir, &name)).map_err(|error| error.about(&name))?;
-                change.removed(&dir_change);
-                Ok(())
-            }
-        })
-        .await
+        let call = |mount, dir, name: Vec<u8>| async move { call_once!(&mount, remove(&dir, &name)) };
+        self.unlink("REMOVE", (dir, name), call).await
     }
 
     /// Removes an empty directory.
@@ -109,17 +69,8 @@ impl Mount {
     /// # Errors
     /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
-        self.check_name("RMDIR", name)?;
-        self.carry_out("RMDIR", |mount| {
-            let (dir, name) = (*dir, name.to_vec());
-            async move {
-                let mut change = mount.change_names([(&dir, name.as_slice())]);
-                let dir_change = call_once!(&mount, rmdir(&dir, &name)).map_err(|error| error.about(&name))?;
-                change.removed(&dir_change);
-                Ok(())
-            }
-        })
-        .await
+        let call = |mount, dir, name: Vec<u8>| async move { call_once!(&mount, rmdir(&dir, &name)) };
+        self.unlink("RMDIR", (dir, name), call).await
     }
 
     /// Moves a file to another name, over what is there if that is of the same kind.
@@ -154,6 +105,54 @@ impl Mount {
                 let (_file, mut change) = (mount.change([&file]), mount.change_names([(&dir, name.as_slice())]));
                 let dir_change = call_once!(&mount, link(&file, &dir, &name)).map_err(|error| error.about(&name))?;
                 change.linked(&file, &dir_change);
+                Ok(())
+            }
+        })
+        .await
+    }
+
+    /// Makes a name and what it leads to.
+    async fn make<F>(
+        &self,
+        operation: &'static str,
+        (dir, name): (&Handle, &[u8]),
+        call: impl Fn(Mount, Handle, Vec<u8>) -> F,
+    ) -> Result<Entry>
+    where
+        F: Future<Output = Result<(Entry, DirChange)>> + Send + 'static,
+    {
+        self.check_name(operation, name)?;
+        self.carry_out(operation, |mount| {
+            let (dir, name) = (*dir, name.to_vec());
+            let making = call(mount.clone(), dir, name.clone());
+            async move {
+                let mut change = mount.change_names([(&dir, name.as_slice())]);
+                let (made, dir_change) = making.await.map_err(|error| error.about(&name))?;
+                change.made(&made, &dir_change);
+                Ok(made)
+            }
+        })
+        .await
+    }
+
+    /// Removes a name.
+    async fn unlink<F>(
+        &self,
+        operation: &'static str,
+        (dir, name): (&Handle, &[u8]),
+        call: impl Fn(Mount, Handle, Vec<u8>) -> F,
+    ) -> Result<()>
+    where
+        F: Future<Output = Result<DirChange>> + Send + 'static,
+    {
+        self.check_name(operation, name)?;
+        self.carry_out(operation, |mount| {
+            let (dir, name) = (*dir, name.to_vec());
+            let removing = call(mount.clone(), dir, name.clone());
+            async move {
+                let mut change = mount.change_names([(&dir, name.as_slice())]);
+                let dir_change = removing.await.map_err(|error| error.about(&name))?;
+                change.removed(&dir_change);
                 Ok(())
             }
         })

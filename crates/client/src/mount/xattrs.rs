@@ -1,7 +1,7 @@
 //! Extended attributes of the user's, by their names without `user.` in front (RFC 8276). Only NFSv4.2 has them.
 
 use super::Mount;
-use crate::{Handle, Reason, Result, Version, XattrMode, v4};
+use crate::{Handle, Reason, Result, Status, Version, XattrMode, v4};
 
 /// Calls again while the server asks to try later.
 macro_rules! patiently {
@@ -23,6 +23,14 @@ impl Mount {
     /// [`crate::Status::NoXattr`] when there is none of that name; [`Reason::NotInVersion`] before NFSv4.2; what else the server says.
     pub async fn getxattr(&self, file: &Handle, name: &[u8]) -> Result<Vec<u8>> {
         patiently!(self, v4::getxattr(self.with_xattrs("GETXATTR")?, file, name))
+    }
+
+    /// The value of an extended attribute, or `None` when there is none of that name.
+    pub(crate) async fn getxattr_if_there(&self, file: &Handle, name: &[u8]) -> Result<Option<Vec<u8>>> {
+        match self.getxattr(file, name).await {
+            Err(error) if error.status() == Some(Status::NoXattr) => Ok(None),
+            found => found.map(Some),
+        }
     }
 
     /// Sets an extended attribute.
