@@ -113,6 +113,16 @@ pub enum Reason {
     /// The protocol's version has no such operation.
     #[error("NFS version {0} cannot do this")]
     NotInVersion(Version),
+    /// The protocol's version has no such time: NFSv2 and NFSv3 have those from 1970 to 2106 (RFC 1813 §2.5).
+    #[error(
+        "NFS version {version} stores times from 1970 to 2106, and this one is {seconds} s after 1970: use NFSv4, or set another time"
+    )]
+    TimeOutOfRange {
+        /// The version.
+        version: Version,
+        /// The time, in seconds since 1970.
+        seconds: i64,
+    },
     /// This version of NFS has no such transport.
     #[error("NFS version {0} needs TCP")]
     NeedsStream(Version),

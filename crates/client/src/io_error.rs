@@ -41,7 +41,9 @@ fn kind(reason: &Reason) -> ErrorKind {
         Reason::Locked { .. } => ErrorKind::WouldBlock,
         Reason::Name(_) => ErrorKind::InvalidFilename,
         Reason::CopyStalled { .. } => ErrorKind::TimedOut,
-        Reason::Path(_) | Reason::TooLarge { .. } | Reason::Url(_) => ErrorKind::InvalidInput,
+        Reason::Path(_) | Reason::TooLarge { .. } | Reason::TimeOutOfRange { .. } | Reason::Url(_) => {
+            ErrorKind::InvalidInput
+        }
     }
 }
 

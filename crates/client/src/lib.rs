@@ -28,6 +28,7 @@ mod losses;
 mod mount;
 pub mod mountd;
 mod nlm;
+mod old_times;
 mod options;
 mod patience;
 pub mod rpcbind;

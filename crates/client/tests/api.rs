@@ -14,7 +14,7 @@ use std::task::Poll;
 use client::copy::{CopyError, CopyOptions, Summary};
 use client::{
     Caching, Connection, Copying, Cursor, Detail, Dir, Entries, Error, File, Follow, Handle, LockKind, Meter, Mount,
-    OpenOptions, Options, RemoteFs, Segments, Statistics, Url, Version,
+    OpenOptions, Options, Reason, RemoteFs, Segments, SetAttributes, SetTime, Statistics, Timestamp, Url, Version,
 };
 use futures_util::TryStreamExt;
 use real::Export;
@@ -139,4 +139,22 @@ async fn errors_are_those_of_the_standard_library_where_they_are_wanted() {
     let error = size(&root, "no/such").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(error.to_string().starts_with("no/such: "), "{error}");
+}
+
+#[tokio::test]
+async fn time_that_a_version_does_not_have_is_refused_and_nothing_is_changed() {
+    let export = Export::start();
+    for version in [Version::V2, Version::V3] {
+        let root = export.mount(version).await.root_dir();
+        open(&root, "file").await;
+        let before = root.metadata("file").await.unwrap();
+        for seconds in [-1, i64::from(u32::MAX) + 1] {
+            let modified = Some(SetTime::To(Timestamp { seconds, nanoseconds: 0 }));
+            let set = SetAttributes { mode: Some(0o600), modified, ..SetAttributes::default() };
+            let refused = root.set_attributes("file", &set).await.unwrap_err();
+            assert!(matches!(refused.reason(), Reason::TimeOutOfRange { .. }), "{version}: {refused}");
+            assert_eq!(io::Error::from(refused).kind(), ErrorKind::InvalidInput);
+        }
+        assert_eq!(root.metadata("file").await.unwrap(), before, "{version}");
+    }
 }

@@ -5,11 +5,13 @@
 mod real;
 mod remote;
 
+use client::Version;
 use fs_mem::{MemFs, MemOptions};
 use remote::script::{Script, list};
 use remote::{Remote, VERSIONS};
 use vfs::{
-    Context, CreateMode, Detail, Entry, Error, FileSystem, Handle, Name, OpenMode, Place, SetAttributes, Stability,
+    Context, CreateMode, Detail, Entry, Error, FileSystem, Handle, Name, OpenMode, Place, SetAttributes, SetTime,
+    Stability, Timestamp,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -111,4 +113,28 @@ fn call_on_a_thread_of_the_runtime_is_refused_instead_of_waiting_for_ever() {
     let files = remote.files.clone();
     let refused = remote.runtime.block_on(async move { files.attributes(&CX, &files.root()) });
     assert!(refused.unwrap_err().to_string().contains("call it on a thread that may wait"));
+}
+
+/// 1960, 2040, the last second of NFSv2 and NFSv3, and 2300.
+const YEARS: [i64; 4] = [-315_619_200, 2_208_988_800, u32::MAX as i64, 10_413_792_000];
+
+#[test]
+fn times_are_stored_as_they_are_or_as_the_nearest_that_the_version_has() {
+    for version in VERSIONS {
+        let remote = Remote::start(version);
+        let file = create(&remote.files, "file", 0o644).handle;
+        for seconds in YEARS {
+            let time = Some(SetTime::To(Timestamp { seconds, nanoseconds: 0 }));
+            let set = SetAttributes { accessed: time, modified: time, ..SetAttributes::default() };
+            remote.files.set_attributes(&CX, &file, &set).unwrap();
+            let nearest = match version {
+                // All ones mean "leave it" (RFC 1094 §2.3.6).
+                Version::V2 => seconds.clamp(0, i64::from(u32::MAX) - 1),
+                Version::V3 => seconds.clamp(0, u32::MAX.into()),
+                _ => seconds,
+            };
+            let found = remote.files.attributes(&CX, &file).unwrap();
+            assert_eq!((found.modified.seconds, found.accessed.seconds), (nearest, nearest), "{version}");
+        }
+    }
 }

@@ -2,6 +2,7 @@ use vfs::{Attributes, Context, Handle, OpenFile, OpenMode, Result, SetAttributes
 
 use super::Shared;
 use super::handles::Number;
+use crate::{Version, old_times};
 
 pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
     let known = shared.handles.find(node)?;
@@ -12,6 +13,14 @@ pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<At
 }
 
 impl Shared {
+    /// What is set of `set`: NFSv2 and NFSv3 get the nearest time that they have.
+    pub(super) fn storable(&self, set: &SetAttributes) -> SetAttributes {
+        match self.mount.version() {
+            version @ (Version::V2 | Version::V3) => old_times::clamped(version, set),
+            Version::V4(_) => *set,
+        }
+    }
+
     /// The attributes of a file as those see it who do not know of its hidden name.
     pub(super) fn visible(&self, number: Number, attributes: Result<Attributes>) -> Result<Attributes> {
         let hidden = u32::from(self.opens.is_hidden(number));

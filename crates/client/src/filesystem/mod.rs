@@ -128,7 +128,7 @@ impl FileSystem for RemoteFs {
     }
 
     fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
-        attributes::set(&self.0, cx, node, set)
+        attributes::set(&self.0, cx, node, &self.0.storable(set))
     }
 
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
@@ -156,11 +156,11 @@ impl FileSystem for RemoteFs {
     }
 
     fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
-        create::create(&self.0, cx, place, (mode, set))
+        create::create(&self.0, cx, place, (mode, &self.0.storable(set)))
     }
 
     fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
-        create::make_node(&self.0, cx, place, (node, set))
+        create::make_node(&self.0, cx, place, (node, &self.0.storable(set)))
     }
 
     fn link(&self, cx: &Context<'_>, node: &Handle, place: Place<'_>) -> Result<Attributes> {

@@ -2,8 +2,11 @@
 
 use std::time::SystemTime;
 
-use proto::nfs2;
+use proto::{Operation, nfs2};
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
+
+use crate::connection::Connection;
+use crate::{Result, Version, old_times};
 
 /// The permission bits of a mode, and the kind of file above them (POSIX's S_IFMT and its values).
 const MODE_BITS: u32 = 0o7777;
@@ -52,9 +55,9 @@ fn kind(fattr: &nfs2::Fattr) -> FileKind {
     }
 }
 
+/// A time: its seconds have no sign (RFC 1094 §2.3.4).
 fn time(time: nfs2::Time) -> Timestamp {
-    let seconds = i64::from(time.seconds.cast_signed());
-    Timestamp { seconds, nanoseconds: time.microseconds.min(999_999) * 1000 }
+    Timestamp { seconds: i64::from(time.seconds), nanoseconds: time.microseconds.min(999_999) * 1000 }
 }
 
 /// A device as Linux puts it into 32 bits: minor bits 0 to 7, major 12 bits, minor bits 8 to 19.
@@ -67,26 +70,34 @@ pub(super) fn wire_device(device: Device) -> u32 {
 }
 
 /// What to set, with the length as this version has it.
-pub(super) fn wire_set(set: &SetAttributes, size: Option<u32>) -> nfs2::Sattr {
-    nfs2::Sattr {
+///
+/// # Errors
+/// [`Reason::TimeOutOfRange`](crate::Reason::TimeOutOfRange).
+pub(super) fn wire_set<O: Operation>(
+    connection: &Connection,
+    set: &SetAttributes,
+    size: Option<u32>,
+) -> Result<nfs2::Sattr> {
+    let time = |time| wire_set_time::<O>(connection, time);
+    Ok(nfs2::Sattr {
         mode: set.mode,
         uid: set.uid,
         gid: set.gid,
         size,
-        accessed: wire_set_time(set.accessed),
-        modified: wire_set_time(set.modified),
-    }
+        accessed: time(set.accessed)?,
+        modified: time(set.modified)?,
+    })
 }
 
-fn wire_set_time(set: Option<SetTime>) -> nfs2::SetTime {
-    match set {
+fn wire_set_time<O: Operation>(connection: &Connection, set: Option<SetTime>) -> Result<nfs2::SetTime> {
+    Ok(match set {
         None => nfs2::SetTime::DontChange,
         Some(SetTime::Now) => nfs2::SetTime::ServerTime { seconds: Timestamp::from(SystemTime::now()).seconds as u32 },
         Some(SetTime::To(time)) => {
-            let (seconds, microseconds) = (time.seconds as u32, time.nanoseconds / 1000);
-            nfs2::SetTime::ClientTime(nfs2::Time { seconds, microseconds })
+            let seconds = old_times::wire_seconds::<O>(connection, Version::V2, time)?;
+            nfs2::SetTime::ClientTime(nfs2::Time { seconds, microseconds: time.nanoseconds / 1000 })
         }
-    }
+    })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub(crate) async fn create(
     }
     let size = set.size_bytes.map(|size| word::<Create>(connection, size)).transpose()?;
     let place = dir_op::<Create>(connection, dir, name)?;
-    let arguments = CreateArgs { place, attributes: attributes::wire_set(set, size) };
+    let arguments = CreateArgs { place, attributes: attributes::wire_set::<Create>(connection, set, size)? };
     let response = connection.call::<Create>(&arguments).await?;
     Ok((entry(&success(&response, response.decode()?)?), DirChange::default()))
 }

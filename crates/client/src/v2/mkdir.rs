@@ -18,7 +18,7 @@ pub(crate) async fn mkdir(
 ) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Mkdir>(connection, dir, name)?;
     let set = SetAttributes { mode: set.mode.or(Some(DEFAULT_MODE)), ..*set };
-    let arguments = CreateArgs { place, attributes: attributes::wire_set(&set, None) };
+    let arguments = CreateArgs { place, attributes: attributes::wire_set::<Mkdir>(connection, &set, None)? };
     let response = connection.call::<Mkdir>(&arguments).await?;
     Ok((entry(&success(&response, response.decode()?)?), DirChange::default()))
 }

@@ -29,7 +29,7 @@ pub(crate) async fn mknod(
     };
     let set = SetAttributes { mode: Some(kind | set.mode.unwrap_or(DEFAULT_MODE)), ..*set };
     let place = dir_op::<Create>(connection, dir, name)?;
-    let arguments = CreateArgs { place, attributes: attributes::wire_set(&set, Some(size)) };
+    let arguments = CreateArgs { place, attributes: attributes::wire_set::<Create>(connection, &set, Some(size))? };
     let response = connection.call::<Create>(&arguments).await?;
     Ok((entry(&success(&response, response.decode()?)?), DirChange::default()))
 }

@@ -9,7 +9,7 @@ use crate::{Handle, Result};
 pub(crate) async fn setattr(connection: &Connection, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
     let size = set.size_bytes.map(|size| word::<Setattr>(connection, size)).transpose()?;
     let file = handle::<Setattr>(connection, file)?;
-    let arguments = SetattrArgs { file, attributes: attributes::wire_set(set, size) };
+    let arguments = SetattrArgs { file, attributes: attributes::wire_set::<Setattr>(connection, set, size)? };
     let response = connection.call::<Setattr>(&arguments).await?;
     Ok(attributes::neutral(&success(&response, response.decode()?)?))
 }

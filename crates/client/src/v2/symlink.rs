@@ -15,7 +15,7 @@ pub(crate) async fn symlink(
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Symlink>(connection, dir, name)?;
-    let arguments = SymlinkArgs { place, target, attributes: attributes::wire_set(set, None) };
+    let arguments = SymlinkArgs { place, target, attributes: attributes::wire_set::<Symlink>(connection, set, None)? };
     let response = connection.call::<Symlink>(&arguments).await?;
     success(&response, response.decode()?)?;
     Ok((lookup(connection, dir, name).await?, DirChange::default()))

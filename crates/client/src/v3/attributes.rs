@@ -1,9 +1,11 @@
 //! Attributes on the wire and in neutral form.
 
-use proto::nfs3;
+use proto::{Operation, nfs3};
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
+use crate::connection::Connection;
 use crate::types::{DirChange, FileChange, FileVersion};
+use crate::{Result, Version, old_times};
 
 /// The permission bits of a mode.
 const MODE_BITS: u32 = 0o7777;
@@ -60,31 +62,34 @@ fn kind(file_type: nfs3::FileType) -> FileKind {
     }
 }
 
-/// A time. Servers keep times before 1970 and after 2106 modulo 2³² seconds; the range here is that of Linux's client.
+/// A time: its seconds have no sign (RFC 1813 §2.5).
 fn time(time: nfs3::Time) -> Timestamp {
-    Timestamp { seconds: i64::from(time.seconds.cast_signed()), nanoseconds: time.nanoseconds.min(999_999_999) }
+    Timestamp { seconds: i64::from(time.seconds), nanoseconds: time.nanoseconds.min(999_999_999) }
 }
 
-/// The time as the wire has it: seconds modulo 2³².
-pub(super) fn wire_time(time: Timestamp) -> nfs3::Time {
-    nfs3::Time { seconds: time.seconds as u32, nanoseconds: time.nanoseconds }
-}
-
-pub(super) fn wire_set(set: &SetAttributes) -> nfs3::Sattr {
-    nfs3::Sattr {
+/// What to set.
+///
+/// # Errors
+/// [`Reason::TimeOutOfRange`](crate::Reason::TimeOutOfRange).
+pub(super) fn wire_set<O: Operation>(connection: &Connection, set: &SetAttributes) -> Result<nfs3::Sattr> {
+    let time = |time| wire_set_time::<O>(connection, time);
+    Ok(nfs3::Sattr {
         mode: set.mode,
         uid: set.uid,
         gid: set.gid,
         size: set.size_bytes,
-        accessed: wire_set_time(set.accessed),
-        modified: wire_set_time(set.modified),
-    }
+        accessed: time(set.accessed)?,
+        modified: time(set.modified)?,
+    })
 }
 
-fn wire_set_time(set: Option<SetTime>) -> nfs3::SetTime {
-    match set {
+fn wire_set_time<O: Operation>(connection: &Connection, set: Option<SetTime>) -> Result<nfs3::SetTime> {
+    Ok(match set {
         None => nfs3::SetTime::DontChange,
         Some(SetTime::Now) => nfs3::SetTime::ServerTime,
-        Some(SetTime::To(time)) => nfs3::SetTime::ClientTime(wire_time(time)),
-    }
+        Some(SetTime::To(time)) => {
+            let seconds = old_times::wire_seconds::<O>(connection, Version::V3, time)?;
+            nfs3::SetTime::ClientTime(nfs3::Time { seconds, nanoseconds: time.nanoseconds })
+        }
+    })
 }

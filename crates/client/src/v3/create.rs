@@ -15,9 +15,10 @@ pub(crate) async fn create(
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Create>(connection, dir, name)?;
+    let wire_set = attributes::wire_set::<Create>(connection, set)?;
     let how = match mode {
-        CreateMode::Unchecked => CreateHow::Unchecked(attributes::wire_set(set)),
-        CreateMode::Guarded => CreateHow::Guarded(attributes::wire_set(set)),
+        CreateMode::Unchecked => CreateHow::Unchecked(wire_set),
+        CreateMode::Guarded => CreateHow::Guarded(wire_set),
         CreateMode::Exclusive(verifier) => CreateHow::Exclusive(verifier),
     };
     let response = connection.call::<Create>(&CreateArgs { place, how }).await?;

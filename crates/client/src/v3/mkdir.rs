@@ -14,7 +14,7 @@ pub(crate) async fn mkdir(
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Mkdir>(connection, dir, name)?;
-    let arguments = MkdirArgs { place, attributes: attributes::wire_set(set) };
+    let arguments = MkdirArgs { place, attributes: attributes::wire_set::<Mkdir>(connection, set)? };
     let response = connection.call::<Mkdir>(&arguments).await?;
     let ok = success(&response, response.decode()?)?;
     made(connection, dir, name, ok).await

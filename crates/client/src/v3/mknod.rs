@@ -15,7 +15,7 @@ pub(crate) async fn mknod(
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Mknod>(connection, dir, name)?;
-    let set = attributes::wire_set(set);
+    let set = attributes::wire_set::<Mknod>(connection, set)?;
     let what = match node {
         SpecialFile::BlockDevice(device) => MknodData::BlockDevice(set, wire(device)),
         SpecialFile::CharDevice(device) => MknodData::CharDevice(set, wire(device)),

@@ -8,7 +8,7 @@ use crate::{Handle, Result};
 /// Sets attributes and tells what they are then (RFC 1813 §3.3.2).
 pub(crate) async fn setattr(connection: &Connection, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
     let object = handle::<Setattr>(connection, file)?;
-    let arguments = SetattrArgs { object, attributes: attributes::wire_set(set), guard: None };
+    let arguments = SetattrArgs { object, attributes: attributes::wire_set::<Setattr>(connection, set)?, guard: None };
     let response = connection.call::<Setattr>(&arguments).await?;
     match success(&response, response.decode()?)?.after {
         Some(after) => Ok(attributes::neutral(&after)),

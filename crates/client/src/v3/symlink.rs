@@ -15,7 +15,7 @@ pub(crate) async fn symlink(
     set: &SetAttributes,
 ) -> Result<(Entry, DirChange)> {
     let place = dir_op::<Symlink>(connection, dir, name)?;
-    let arguments = SymlinkArgs { place, attributes: attributes::wire_set(set), target };
+    let arguments = SymlinkArgs { place, attributes: attributes::wire_set::<Symlink>(connection, set)?, target };
     let response = connection.call::<Symlink>(&arguments).await?;
     let ok = success(&response, response.decode()?)?;
     made(connection, dir, name, ok).await
