@@ -64,6 +64,8 @@ pub enum Status {
     Grace,
     /// Somebody else's lock is in the way.
     Locked,
+    /// The server has no room for another lock.
+    NoLocks,
     /// Somebody else has the file open in a way that excludes this.
     ShareDenied,
     /// The file is not open for this.
@@ -121,6 +123,7 @@ impl Status {
             Status::WriteFlush => "the server lost its write cache",
             Status::Grace => "the server has restarted and waits for its clients to reclaim their locks",
             Status::Locked => "locked by somebody else",
+            Status::NoLocks => "no locks available on the server",
             Status::ShareDenied => "opened by somebody else in a way that excludes this",
             Status::OpenMode => "not open for this",
             Status::BadName => "the server does not take the characters of the name",

@@ -287,3 +287,19 @@ async fn lock_whose_answer_never_comes_is_unlocked_when_the_file_is_closed() {
     file.close().await.unwrap();
     assert_ne!(unlocked.load(Ordering::Relaxed), 0);
 }
+
+#[tokio::test]
+async fn server_without_room_for_a_lock_is_asked_once() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let file = lying(move |question| {
+        (question.procedure == 2).then(|| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            status(question, Wire::DeniedNoLocks)
+        })
+    })
+    .await;
+    let refused = tokio::time::timeout(PATIENCE, file.try_lock(LockKind::Shared, 0, 10)).await.unwrap().unwrap_err();
+    assert_eq!(refused.status(), Some(Status::NoLocks), "{refused}");
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+}

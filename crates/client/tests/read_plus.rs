@@ -129,17 +129,20 @@ async fn short_reply_is_asked_again_from_where_it_ended() {
 
 #[tokio::test]
 async fn file_that_is_cut_while_it_is_read_ends_where_the_last_reply_says() {
-    let (_export, _forger, _mount, file) = behind(Box::new(|number, _| match number {
+    let (_export, _forger, mount, file) = behind(Box::new(|number, _| match number {
         0 | 2 => says(false, vec![data(0, b"ab"), hole(2, 2)]),
         _ => says(true, vec![]),
     }))
     .await;
+    let cut = SetAttributes { size_bytes: Some(4), ..SetAttributes::default() };
+    mount.setattr(file.handle(), &cut).await.unwrap();
     let mut buffer = [0xff; 8];
     assert_eq!(file.read_into(0, &mut buffer).await.unwrap(), ReadInto { count: 4, is_eof: true });
     assert_eq!(&buffer, b"ab\0\0\xff\xff\xff\xff");
     let filled = file.fill(0, 8).await.unwrap();
     let wanted = [Segment::Data { offset: 0, bytes: "ab".into() }, Segment::Hole { offset: 2, length: 2 }];
     assert_eq!((&filled.segments[..], filled.is_eof), (&wanted[..], true));
+    assert!(mount.uses_read_plus());
 }
 
 #[tokio::test]
@@ -193,7 +196,7 @@ async fn other_refusals_are_the_readers_business() {
 }
 
 #[tokio::test]
-async fn segments_that_cannot_be_are_errors_and_never_bytes() {
+async fn segments_that_cannot_be_are_errors_and_read_takes_over() {
     type Check = fn(&Lie) -> bool;
     let cases: [(Vec<ReadPlusSegment<'static>>, Check); 6] = [
         (vec![data(0, b"abc"), data(2, b"def")], |lie| matches!(lie, Lie::Segment { expected: 3, got: 2 })),
@@ -205,10 +208,18 @@ async fn segments_that_cannot_be_are_errors_and_never_bytes() {
     ];
     for (segments, is_it) in cases {
         let told = segments.clone();
-        let (_export, _forger, _mount, file) = behind(Box::new(move |_, _| says(false, told.clone()))).await;
-        let error = file.read_into(0, &mut [0; 100]).await.unwrap_err();
+        let (_export, _forger, mount, file) = behind(Box::new(move |_, _| says(false, told.clone()))).await;
+        let error = file.read_plus(0, 100).await.unwrap_err();
         assert!(matches!(error.reason(), Reason::Lie(lie) if is_it(lie)), "{segments:?}: {error}");
+        assert_read_takes_over(&mount, &file).await;
     }
+}
+
+/// Reads what is in the file, and no READ_PLUS of the mount is sent from then on.
+async fn assert_read_takes_over(mount: &Mount, file: &File) {
+    let mut buffer = vec![0xff; LENGTH];
+    assert_eq!(file.read_into(0, &mut buffer).await.unwrap().count, LENGTH);
+    assert!(buffer == content() && !mount.uses_read_plus());
 }
 
 #[tokio::test]
@@ -229,7 +240,8 @@ async fn data_beyond_what_was_asked_for_is_cut_off() {
 #[tokio::test]
 async fn more_segments_than_any_reply_has_are_refused() {
     let many = (0..4097).map(|offset| hole(offset, 1)).collect::<Vec<_>>();
-    let (_export, _forger, _mount, file) = behind(Box::new(move |_, _| says(false, many.clone()))).await;
-    let error = file.read(0, 5000).await.unwrap_err();
+    let (_export, _forger, mount, file) = behind(Box::new(move |_, _| says(false, many.clone()))).await;
+    let error = file.read_plus(0, 5000).await.unwrap_err();
     assert!(matches!(error.reason(), Reason::Lie(Lie::TooManySegments(4097))), "{error}");
+    assert_read_takes_over(&mount, &file).await;
 }

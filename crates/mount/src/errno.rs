@@ -25,6 +25,7 @@ pub(crate) fn errno(error: Error) -> Errno {
         Error::Busy => Errno::BUSY,
         Error::Stale | Error::BadHandle => Errno::STALE,
         Error::NotSupported => Errno::OPNOTSUPP,
+        Error::NoLocks => Errno::NOLCK,
         Error::WouldBlock => Errno::AGAIN,
         Error::TryLater(source) | Error::Io(source) => named(&source),
     }

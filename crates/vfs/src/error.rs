@@ -72,6 +72,9 @@ pub enum Error {
     /// The file system cannot do this at all (EOPNOTSUPP, ENOSYS).
     #[error("operation not supported")]
     NotSupported,
+    /// There is no room for another lock (ENOLCK).
+    #[error("no locks available")]
+    NoLocks,
     /// The call would have to wait and was told not to; nothing has changed.
     #[error("the call would block")]
     WouldBlock,
@@ -105,6 +108,7 @@ impl From<io::Error> for Error {
             Some(30) => Error::ReadOnly,
             Some(31) => Error::TooManyLinks,
             Some(36) => Error::NameTooLong,
+            Some(37) => Error::NoLocks,
             Some(39) => Error::NotEmpty,
             Some(38 | 95) => Error::NotSupported,
             Some(40) => Error::WrongKind,

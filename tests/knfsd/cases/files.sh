@@ -19,3 +19,10 @@ in_guest 'cksum <new/moved' | cmp - there
 "$WHARF" rm $FLAGS "$URL/again"
 not "$WHARF" cat $FLAGS "$URL/again" 2>error
 grep -qi "no such file" error
+# Data and holes by turns: servers tell them by READ_PLUS in ways of their own.
+in_guest 'truncate -s 800K holes
+  for at in 0 2 5; do dd if=/dev/urandom of=holes bs=64K count=1 seek=$at conv=notrunc status=none; done
+  cksum <holes' >there
+"$WHARF" cp $FLAGS "$URL/holes" holes
+cksum <holes | cmp - there
+"$WHARF" cat $FLAGS "$URL/holes" | cksum | cmp - there

@@ -8,7 +8,7 @@ use proto::nfs4;
 use super::retry::under_stateid;
 use super::{File, Io, Piece, Segment, Segments, place};
 use crate::v4::OpenFile;
-use crate::{Data, Error, Mount, ReadInto, Result, Status, v4};
+use crate::{Data, Error, Mount, ReadInto, Reason, Result, Status, v4};
 
 /// What holes are made of. It is never written, so that it takes no memory of its own.
 static ZEROS: [u8; proto::nfs3::MAX_DATA_BYTES] = [0; proto::nfs3::MAX_DATA_BYTES];
@@ -81,29 +81,24 @@ impl Io {
         Ok(all)
     }
 
-    /// Makes one READ_PLUS, or one READ where the server cannot do that. Each reply may say so: others that are under way
+    /// Makes one READ_PLUS, or one READ where the server has none that works. Each reply may show it: others that are under way
     /// were sent before it was known.
     async fn segments(&self, offset: u64, count: u32) -> Result<Segments> {
-        if let Some(open) = self.open.as_ref().filter(|_| self.mount.uses_read_plus()) {
-            match self.read_plus(open, offset, count).await {
-                Err(error) if is_without_read_plus(&error) => self.mount.forgo_read_plus(),
-                // NFS-Ganesha 4.3 tells the end of every file and no data at all. Until a server has told of some, a READ shows
-                // whether that is the end.
-                Ok(none) if none.segments.is_empty() && count > 0 && !self.mount.is_read_plus_proven() => {
-                    let data = self.read_data(offset, count).await?;
-                    if !data.bytes.is_empty() {
-                        self.mount.forgo_read_plus();
-                    }
-                    return Ok(Segments::from_data(offset, data));
-                }
-                Ok(found) => {
-                    self.mount.prove_read_plus(&found);
-                    return Ok(found);
-                }
-                other => return other,
-            }
+        let Some(open) = self.open.as_ref().filter(|_| self.mount.uses_read_plus()) else {
+            return Ok(Segments::from_data(offset, self.read_data(offset, count).await?));
+        };
+        let is_end = match self.read_plus(open, offset, count).await {
+            // Some servers tell the end of a file where it goes on: a READ shows whether this is the end.
+            Ok(none) if none.segments.is_empty() && count > 0 => true,
+            // NFS-Ganesha 4.3 has an empty segment for files with data and holes.
+            Err(error) if is_without_read_plus(&error) => false,
+            other => return other,
+        };
+        let data = self.read_data(offset, count).await?;
+        if !is_end || !data.bytes.is_empty() {
+            self.mount.forgo_read_plus();
         }
-        Ok(Segments::from_data(offset, self.read_data(offset, count).await?))
+        Ok(Segments::from_data(offset, data))
     }
 
     /// One READ_PLUS.
@@ -127,32 +122,26 @@ impl Io {
 }
 
 impl Mount {
-    /// Whether files are read with READ_PLUS: the version has it, the options want it, and the server never refused it.
+    /// Whether files are read with READ_PLUS: the version has it, the options want it, and every reply of the server made sense.
     pub fn uses_read_plus(&self) -> bool {
         self.0.has_read_plus.load(Ordering::Relaxed)
     }
 
-    /// Whether a READ_PLUS told of data or holes before.
-    fn is_read_plus_proven(&self) -> bool {
-        self.0.is_read_plus_proven.load(Ordering::Relaxed)
-    }
-
-    fn prove_read_plus(&self, found: &Segments) {
-        if !found.segments.is_empty() && !self.is_read_plus_proven() {
-            self.0.is_read_plus_proven.store(true, Ordering::Relaxed);
-        }
-    }
-
     fn forgo_read_plus(&self) {
         if self.0.has_read_plus.swap(false, Ordering::Relaxed) {
-            tracing::debug!(server = %self.server(), "no READ_PLUS; READ is used instead");
+            tracing::debug!(server = %self.server(), "the server has no READ_PLUS that works: reading with READ");
         }
     }
 }
 
-/// Whether the server has no READ_PLUS, or none for holes (RFC 7862 §15.10.4).
+/// Whether the server has no READ_PLUS, none for holes (RFC 7862 §15.10.4), or one whose replies make no sense.
 fn is_without_read_plus(error: &Error) -> bool {
-    matches!(error.status(), Some(Status::NotSupported | Status::V4(nfs4::Status::UnionNotSupp)))
+    matches!(
+        error.reason(),
+        Reason::Status(Status::NotSupported | Status::V4(nfs4::Status::UnionNotSupp))
+            | Reason::Lie(_)
+            | Reason::BadReply(_)
+    )
 }
 
 impl Segments {

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use proto::nfs4;
 use vfs::{Context, Error, FileLock, LockOutcome, LockOwner, OpenMode, Result};
 
 use super::handles::{Known, Number};
 use super::{Shared, open, status};
-use crate::{File, LockKind, Reason};
+use crate::{File, LockKind, Reason, Status};
 
 /// Everybody who has locks.
 #[derive(Debug, Default)]
@@ -156,6 +157,8 @@ fn judge(outcome: crate::Result<()>) -> Result<LockOutcome> {
                 let last_bytes = offset.saturating_add(length.saturating_sub(1));
                 Ok(LockOutcome::Taken(FileLock { first_bytes: offset, last_bytes, exclusive: true }))
             }
+            // "The server is out of resources" says of a LOCK what NLM4_DENIED_NOLOCKS says (RFC 7530 §13.1.3.4).
+            Reason::Status(Status::V4(nfs4::Status::Resource)) => Err(Error::NoLocks),
             _ => Err(status::neutral(error)),
         },
     }

@@ -44,6 +44,7 @@ fn of_status(status: Status, error: crate::Error) -> Error {
         Status::Stale | Status::BadHandle => Error::Stale,
         Status::NotSync | Status::Locked | Status::ShareDenied => Error::Busy,
         Status::BadCookie => Error::BadCookie,
+        Status::NoLocks => Error::NoLocks,
         Status::NotSupported | Status::BadType | Status::OtherMinor => Error::NotSupported,
         Status::TryLater | Status::Grace => Error::TryLater(io::Error::other(error)),
         Status::WrongType | Status::V4(nfs4::Status::Symlink) => Error::WrongKind,

@@ -151,7 +151,6 @@ impl Mount {
             cache_recorder,
             other_programs,
             has_read_plus,
-            is_read_plus_proven: AtomicBool::new(false),
             nlm: Nlm::default(),
             is_without_seek: AtomicBool::new(false),
         });

@@ -82,8 +82,6 @@ pub(crate) struct Mounted {
     other_programs: Arc<OtherPrograms>,
     /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
     pub(crate) has_read_plus: AtomicBool,
-    /// Whether the server told of data or holes by READ_PLUS before.
-    pub(crate) is_read_plus_proven: AtomicBool,
     /// The locks of older versions.
     pub(crate) nlm: Nlm,
     /// Whether a reply said that the server has no SEEK.

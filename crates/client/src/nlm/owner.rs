@@ -160,7 +160,7 @@ impl LockOwner {
             }
             Answer::Status(Wire::Denied | Wire::Deadlock | Wire::Blocked) => return self.denied(wanted),
             Answer::Status(Wire::Granted) => Status::Ok,
-            Answer::Status(Wire::DeniedNoLocks) => Status::TryLater,
+            Answer::Status(Wire::DeniedNoLocks) => Status::NoLocks,
             Answer::Status(Wire::DeniedGracePeriod) => Status::Grace,
             Answer::Status(Wire::RoFs) => Status::ReadOnly,
             Answer::Status(Wire::StaleFh) => Status::Stale,

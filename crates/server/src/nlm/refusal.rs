@@ -42,11 +42,16 @@ impl From<StateError> for Refusal {
     }
 }
 
+/// The protocol has no status for "later". Clients that are told of a grace period ask again after some seconds, which is about
+/// what a recalled delegation takes.
+const LATER: Status = Status::DeniedGracePeriod;
+
 fn of_file_system(error: &Error) -> Status {
     match error {
         Error::Stale | Error::BadHandle => Status::StaleFh,
         Error::ReadOnly => Status::RoFs,
-        Error::Busy | Error::TryLater(_) => Status::DeniedNoLocks,
+        Error::Busy | Error::NoLocks => Status::DeniedNoLocks,
+        Error::TryLater(_) => LATER,
         _ => Status::Failed,
     }
 }
@@ -57,9 +62,8 @@ fn of_state(error: &StateError) -> Status {
         StateError::Denied(_) | StateError::ShareDenied | StateError::NoGrace | StateError::ReclaimBad => {
             Status::Denied
         }
-        // There is no status for "later". Clients that are told of a grace period ask again after some seconds, which is about
-        // what a recalled delegation takes.
-        StateError::Grace | StateError::Delay => Status::DeniedGracePeriod,
+        StateError::Grace => Status::DeniedGracePeriod,
+        StateError::Delay => LATER,
         StateError::Deadlock => Status::Deadlock,
         _ => Status::DeniedNoLocks,
     }

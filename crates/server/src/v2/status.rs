@@ -39,6 +39,8 @@ fn of_file_system(error: &Error) -> Status {
         Error::NotEmpty => Status::NotEmpty,
         Error::Stale | Error::BadHandle => Status::Stale,
         Error::NotSupported => Status::OpNotSupp,
-        Error::BadCookie | Error::Busy | Error::WouldBlock | Error::TryLater(_) | Error::Io(_) => Status::Io,
+        Error::BadCookie | Error::NoLocks | Error::Busy | Error::WouldBlock | Error::TryLater(_) | Error::Io(_) => {
+            Status::Io
+        }
     }
 }

@@ -43,6 +43,6 @@ fn of_file_system(error: &Error) -> Status {
         Error::BadCookie => Status::BadCookie,
         Error::NotSupported => Status::NotSupp,
         Error::Busy | Error::WouldBlock | Error::TryLater(_) => Status::Jukebox,
-        Error::Io(_) => Status::Io,
+        Error::NoLocks | Error::Io(_) => Status::Io,
     }
 }

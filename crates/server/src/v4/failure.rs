@@ -105,6 +105,7 @@ fn of_file_system(error: &vfs::Error) -> Status {
         Error::BadCookie => Status::BadCookie,
         Error::NotSupported => Status::NotSupp,
         Error::Busy => Status::FileOpen,
+        Error::NoLocks => Status::Resource,
         Error::WouldBlock | Error::TryLater(_) => Status::Delay,
         Error::Io(_) => Status::Io,
     }
