@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -182,11 +183,17 @@ fn interval_tells_what_happened_in_it() {
     assert!(procedures.iter().all(|procedure| procedure["name"] == "GETATTR"), "{json}");
 }
 
+/// The name of a process's socket (docs/nfsstat.md).
+fn socket_name(pid: u32) -> String {
+    let pid_namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
+    format!("nfsstat-{pid}-{pid_namespace}.sock")
+}
+
 #[test]
 fn socket_of_a_client_that_was_killed_is_skipped_and_removed_by_the_next_one() {
     let (_server, url) = server();
     let mut client = Client::start(&url);
-    let socket = client.session.path(&format!("wharf/nfsstat-{}.sock", client.child.id()));
+    let socket = client.session.path(&format!("wharf/{}", socket_name(client.child.id())));
     client.child.kill().unwrap();
     client.child.wait().unwrap();
     assert!(socket.exists());
@@ -194,7 +201,7 @@ fn socket_of_a_client_that_was_killed_is_skipped_and_removed_by_the_next_one() {
     assert!(!left.status.success() && String::from_utf8_lossy(&left.stderr).contains("no client that you may look at"));
     // One with the number of a process that runs, behind which is nobody.
     let number = std::process::id();
-    let silent = client.session.path(&format!("wharf/nfsstat-{number}.sock"));
+    let silent = client.session.path(&format!("wharf/{}", socket_name(number)));
     drop(UnixListener::bind(&silent).unwrap());
     assert!(!client.ask(&[]).status.success());
     let mut list = Command::new(env!("CARGO_BIN_EXE_wharf"));
@@ -320,7 +327,7 @@ fn root_is_shown_the_clients_of_other_users_and_believes_no_others_in_their_fold
     assert_eq!((&told[0]["user"], &told[0]["on"]), (&user.0.into(), &"bench".into()));
     // A socket of somebody else's process, with the number of a process that runs.
     let own = std::process::id();
-    let _listener = UnixListener::bind(user.folder().join(format!("nfsstat-{own}.sock"))).unwrap();
+    let _listener = UnixListener::bind(user.folder().join(socket_name(own))).unwrap();
     assert!(!ask(&[&own.to_string()]).status.success());
     bench.kill().unwrap();
     bench.wait().unwrap();

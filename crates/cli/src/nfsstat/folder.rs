@@ -3,17 +3,23 @@
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::{Pid, geteuid, test_kill_process};
 
-/// What the names of sockets begin and end with; the id of the process stands between.
+/// What the names of sockets begin and end with. Between stand the id of the process and the number of its pid namespace:
+/// containers that share the folder have processes of the same id.
 const PREFIX: &str = "nfsstat-";
 const SUFFIX: &str = ".sock";
 /// The environment variable that names the only folder to use.
 const ONLY_FOLDER: &str = "WHARF_RUNTIME_DIR";
 /// The most sockets that are looked at in one folder.
 const MAX_SOCKETS: usize = 4096;
+/// How long a socket of another pid namespace has to be there before it counts as left behind: one that is being made does not
+/// answer yet.
+const MIN_STALE_AGE: Duration = Duration::from_secs(60);
 
 /// Where users' folders are that a program of root's finds: the names of the entries end with the user's number, and `WITHIN`
 /// is the folder in the first.
@@ -107,14 +113,15 @@ fn check(folder: &Folder) -> io::Result<()> {
 
 /// The socket of a process in a folder.
 pub fn socket(folder: &Path, pid: u32) -> PathBuf {
-    folder.join(format!("{PREFIX}{pid}{SUFFIX}"))
+    folder.join(format!("{PREFIX}{pid}-{}{SUFFIX}", pid_namespace()))
 }
 
 /// The sockets of all clients that this user may ask, in the order of their processes. Those whose process is gone are left out.
 pub fn sockets() -> Vec<Socket> {
     let folders = visible().into_iter().filter(|folder| check(folder).is_ok());
     let sockets = folders.flat_map(|folder| {
-        in_folder(&folder.path).into_iter().map(move |(pid, path)| Socket { pid, user: folder.user, path })
+        let own = in_folder(&folder.path).into_iter().filter(|entry| entry.is_of_this_namespace());
+        own.map(move |Entry { pid, path, .. }| Socket { pid, user: folder.user, path })
     });
     let mut found: Vec<Socket> = sockets.filter(|socket| is_alive(socket.pid)).collect();
     found.sort();
@@ -123,20 +130,94 @@ pub fn sockets() -> Vec<Socket> {
 
 /// Removes the sockets of processes that ended without doing so.
 pub fn remove_stale(folder: &Path) {
-    for (_, socket) in in_folder(folder).into_iter().filter(|(pid, _)| !is_alive(*pid)) {
+    for stale in in_folder(folder).into_iter().filter(Entry::is_stale) {
         // Another process may have removed it meanwhile.
-        let _ = fs::remove_file(socket);
+        let _ = fs::remove_file(stale.path);
     }
 }
 
-fn in_folder(folder: &Path) -> Vec<(u32, PathBuf)> {
+/// A socket by its name.
+struct Entry {
+    pid: u32,
+    pid_namespace: u64,
+    path: PathBuf,
+}
+
+impl Entry {
+    fn parse(folder: &Path, name: &str) -> Option<Entry> {
+        let (pid, pid_namespace) = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split_once('-')?;
+        Some(Entry { pid: pid.parse().ok()?, pid_namespace: pid_namespace.parse().ok()?, path: folder.join(name) })
+    }
+
+    fn is_of_this_namespace(&self) -> bool {
+        self.pid_namespace == pid_namespace()
+    }
+
+    /// Whether its process has ended. Those of another namespace cannot be seen, but nobody answers behind such a socket.
+    fn is_stale(&self) -> bool {
+        match self.is_of_this_namespace() {
+            true => !is_alive(self.pid),
+            false => self.is_old() && is_refused(&self.path),
+        }
+    }
+
+    fn is_old(&self) -> bool {
+        let age = fs::metadata(&self.path).and_then(|about| about.modified()).map(|made| made.elapsed());
+        matches!(age, Ok(Ok(age)) if age > MIN_STALE_AGE)
+    }
+}
+
+fn in_folder(folder: &Path) -> Vec<Entry> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let pid = |name: &str| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.parse().ok();
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.filter_map(|name| Some((pid(&name)?, folder.join(name)))).take(MAX_SOCKETS).collect()
+    names.filter_map(|name| Entry::parse(folder, &name)).take(MAX_SOCKETS).collect()
+}
+
+/// The number of the namespace in which this process has its id; 0 where the system does not tell.
+fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |about| about.ino())
+}
+
+fn is_refused(socket: &Path) -> bool {
+    matches!(UnixStream::connect(socket), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    const OTHER_NAMESPACE: u64 = 1;
+    /// No process has this id.
+    const ENDED: u32 = i32::MAX as u32;
+
+    #[test]
+    fn sockets_of_ended_processes_go_and_those_of_other_namespaces_stay() {
+        let folder = std::env::temp_dir().join(format!("wharf-sockets-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let other = folder.join(format!("{PREFIX}{ENDED}-{OTHER_NAMESPACE}{SUFFIX}"));
+        let sockets = [socket(&folder, ENDED), socket(&folder, std::process::id()), other];
+        let listeners = sockets.each_ref().map(|path| UnixListener::bind(path).unwrap());
+        remove_stale(&folder);
+        assert_eq!(sockets.each_ref().map(|path| path.exists()), [false, true, true]);
+        drop(listeners);
+        remove_stale(&folder);
+        assert!(sockets[2].exists(), "it may be one that does not listen yet");
+        let old = std::time::SystemTime::now() - 2 * MIN_STALE_AGE;
+        let times = rustix::fs::Timestamps { last_access: timespec(old), last_modification: timespec(old) };
+        rustix::fs::utimensat(rustix::fs::CWD, &sockets[2], &times, rustix::fs::AtFlags::empty()).unwrap();
+        remove_stale(&folder);
+        assert!(!sockets[2].exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    fn timespec(time: std::time::SystemTime) -> rustix::fs::Timespec {
+        let since = time.duration_since(std::time::UNIX_EPOCH).unwrap();
+        rustix::fs::Timespec { tv_sec: since.as_secs().cast_signed(), tv_nsec: 0 }
+    }
 }
