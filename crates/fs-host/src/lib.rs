@@ -38,6 +38,8 @@ mod identity;
 mod kernel_handles;
 mod link;
 mod lock_file;
+mod lock_holder;
+mod lock_ranges;
 mod lookup;
 mod make_node;
 mod node;

@@ -41,19 +41,35 @@ impl HostLocks for ExportedLocks {
         !self.held.is_empty() || self.exports.load().iter().any(|export| export.file_system.has_local_locks())
     }
 
-    fn hold(&mut self, file: &FileKey, ranges: &[HostRange]) -> Result<(), HostRefusal> {
-        if ranges.is_empty() {
-            self.held.remove(file);
-            return Ok(());
-        }
-        let locks: Vec<FileLock> = ranges.iter().map(lock).collect();
-        if let Some(held) = self.held.get_mut(file) {
-            return answer(file, held.hold(&locks));
+    fn take(
+        &mut self,
+        file: &FileKey,
+        wanted: HostRange,
+        held: &dyn Fn() -> Vec<HostRange>,
+    ) -> Result<(), HostRefusal> {
+        if let Some(open) = self.held.get_mut(file) {
+            return answer(file, open.take(lock(&wanted)));
         }
         let Some(mut opened) = self.open(file) else { return Ok(()) };
-        answer(file, opened.hold(&locks))?;
+        answer(file, opened.take(lock(&wanted)))?;
+        // Clients have these already. What local processes have locked before they could be told of them stays theirs.
+        for range in held() {
+            let _ = answer(file, opened.take(lock(&range)));
+        }
         self.held.insert(*file, opened);
         Ok(())
+    }
+
+    fn release(&mut self, file: &FileKey, ranges: &[ByteRange]) {
+        let Some(open) = self.held.get_mut(file) else { return };
+        let ranges: Vec<_> = ranges.iter().map(|range| range.first()..=range.last()).collect();
+        if let Err(error) = open.release(&ranges) {
+            tracing::warn!(file = ?file.node, %error, "local processes wait for a lock that no client has any more");
+        }
+    }
+
+    fn release_all(&mut self, file: &FileKey) {
+        self.held.remove(file);
     }
 
     fn test(&mut self, file: &FileKey, wanted: HostRange) -> Result<(), HostRefusal> {
@@ -119,15 +135,33 @@ mod tests {
         let (mut locks, file) = locks_of(host.clone(), "file");
         let mut local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
         assert!(locks.is_needed());
-        locks.hold(&file, &[range(0, 9)]).unwrap();
+        locks.take(&file, range(0, 9), &Vec::new).unwrap();
         let local_lock = |first_bytes, last_bytes| FileLock { first_bytes, last_bytes, exclusive: true };
-        assert_eq!(local.hold(&[local_lock(5, 14)]).unwrap(), LockOutcome::Taken(local_lock(0, 9)));
-        assert_eq!(local.hold(&[local_lock(10, 14)]).unwrap(), LockOutcome::Free);
+        assert_eq!(local.take(local_lock(5, 14)).unwrap(), LockOutcome::Taken(local_lock(0, 9)));
+        assert_eq!(local.take(local_lock(10, 14)).unwrap(), LockOutcome::Free);
         let refusal = HostRefusal { range: ByteRange::inclusive(10, 14).unwrap(), exclusive: true };
         assert_eq!(locks.test(&file, range(0, 20)), Err(refusal));
-        assert_eq!(locks.hold(&file, &[range(0, 20)]), Err(refusal));
-        locks.hold(&file, &[]).unwrap();
+        assert_eq!(locks.take(&file, range(0, 20), &Vec::new), Err(refusal));
+        locks.release(&file, &[range(3, 9).range]);
+        assert_eq!(local.test(local_lock(0, 9)).unwrap(), LockOutcome::Taken(local_lock(0, 2)));
+        assert_eq!(local.test(local_lock(3, 9)).unwrap(), LockOutcome::Free);
+        locks.release_all(&file);
         assert_eq!(local.test(local_lock(0, 9)).unwrap(), LockOutcome::Free);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn host_that_hears_late_of_a_file_holds_what_was_locked_before() {
+        let dir = std::env::temp_dir().join(format!("wharf-host-locks-late-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("export")).unwrap();
+        let options = HostOptions { state_dir: Some(dir.join("state")), ..HostOptions::default() };
+        let host = Arc::new(HostFs::open(&dir.join("export"), options).unwrap());
+        let (mut locks, file) = locks_of(host.clone(), "file");
+        let local = host.open_for_locks(&Context::ROOT, &file.node).unwrap();
+        locks.take(&file, range(20, 29), &|| vec![range(0, 9)]).unwrap();
+        let lock = FileLock { first_bytes: 5, last_bytes: 5, exclusive: false };
+        let before = FileLock { first_bytes: 0, last_bytes: 9, exclusive: true };
+        assert_eq!(local.test(lock).unwrap(), LockOutcome::Taken(before));
         std::fs::remove_dir_all(dir).unwrap();
     }
 
@@ -135,7 +169,7 @@ mod tests {
     fn files_in_memory_are_locked_for_clients_alone() {
         let (mut locks, file) = locks_of(Arc::new(MemFs::new(MemOptions::default())), "file");
         assert!(!locks.is_needed());
-        locks.hold(&file, &[range(0, 9)]).unwrap();
+        locks.take(&file, range(0, 9), &Vec::new).unwrap();
         assert_eq!(locks.test(&file, range(0, 20)), Ok(()));
         assert!(locks.held.is_empty());
     }

@@ -251,7 +251,7 @@ impl Core {
             change: args.change,
             modified: false,
         });
-        let held = Held { owner: OwnerId(0), file: Arc::clone(&file), seqid: 1, standing: Standing::Valid, body };
+        let held = Held { owner: OwnerId::NOBODY, file: Arc::clone(&file), seqid: 1, standing: Standing::Valid, body };
         self.states.insert(key, held);
         self.counts.delegations += 1;
         if let Some(file) = self.files.get_mut(&file) {

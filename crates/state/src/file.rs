@@ -1,5 +1,6 @@
 //! What is held on files: opens, locks and delegations, and how one is taken away.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub(crate) struct Open {
     pub deny: ShareDeny,
     pub seen: SharesSeen,
     /// Lock stateids that were made from this open.
-    pub locks: Vec<StateKey>,
+    pub locks: BTreeSet<StateKey>,
 }
 
 #[derive(Debug)]
@@ -57,8 +58,11 @@ pub(crate) struct File {
 #[derive(Debug, Default)]
 pub(crate) struct FileLocks {
     pub held: LockSet,
-    pub states: Vec<StateKey>,
+    /// The lock stateid of each owner that has one.
+    pub states: BTreeMap<OwnerId, StateKey>,
     pub waiting: Vec<Waiter>,
+    /// Whether somebody for whom a lock was kept has gone out of `waiting`: those behind may have their turn now.
+    pub has_turn_ended: bool,
     pub shares: Vec<NlmShare>,
 }
 
@@ -181,6 +185,17 @@ impl Core {
         }
     }
 
+    /// [`Core::settle`] after locks have changed, but neither opens, delegations nor shares.
+    pub(crate) fn settle_locks(&mut self, file: &FileKey) {
+        let Some(entry) = self.files.get_mut(file) else { return };
+        if entry.locks.as_ref().is_some_and(|locks| locks.is_empty()) {
+            entry.locks = None;
+        }
+        if entry.opens.is_empty() && entry.delegations.is_empty() && entry.locks.is_none() {
+            self.settle(file);
+        }
+    }
+
     /// Takes a state away without a trace.
     pub(crate) fn remove_state(&mut self, now: Duration, key: StateKey) {
         self.detach(now, key);
@@ -238,18 +253,26 @@ impl Core {
         }
         self.recalls.forget(key);
         if let Some(open) = open {
-            self.drop_locks_of(now, &file, key);
-            if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {
-                open.locks.retain(|lock| *lock != key);
-            }
+            return self.detach_locks(now, &file, (owner, key, open));
         }
         if let Some(entry) = self.files.get_mut(&file) {
             entry.opens.retain(|open| *open != key);
             entry.delegations.retain(|delegation| *delegation != key);
-            if let Some(locks) = &mut entry.locks {
-                locks.states.retain(|lock| *lock != key);
-            }
         }
         self.settle(&file);
+    }
+
+    /// Frees the locks under a lock stateid; its file and its open no longer list it.
+    fn detach_locks(&mut self, now: Duration, file: &FileKey, (owner, key, open): (OwnerId, StateKey, StateKey)) {
+        self.drop_locks_of(now, file, (owner, key));
+        if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {
+            open.locks.remove(&key);
+        }
+        if let Some(locks) = self.files.get_mut(file).and_then(|entry| entry.locks.as_mut())
+            && locks.states.get(&owner) == Some(&key)
+        {
+            locks.states.remove(&owner);
+        }
+        self.settle_locks(file);
     }
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::core::Core;
 use crate::ids::StateKey;
-use crate::lock_set::{HeldLock, HostRange, LockSet};
+use crate::lock_set::{HeldLock, HostRange};
+use crate::owner::OwnerId;
 use crate::{ByteRange, Conflict, FileKey, StateError};
 
 /// A local process holds a lock that conflicts.
@@ -24,12 +25,19 @@ pub trait HostLocks: Send {
         true
     }
 
-    /// Makes exactly `ranges` the locks held on `file`: in order, without overlaps, in place of those of the call
-    /// before. A call that takes nothing new is never refused.
+    /// Makes `wanted` the lock that is held in its range, in place of what was held there. `held` is what clients have
+    /// locked before, for a host that has not been told of the file yet.
     ///
     /// # Errors
-    /// When a local process's lock stands in the way of a new one; then the locks of the call before are still held.
-    fn hold(&mut self, file: &FileKey, ranges: &[HostRange]) -> Result<(), HostRefusal>;
+    /// When a local process's lock stands in the way; then what was held before still is.
+    fn take(&mut self, file: &FileKey, wanted: HostRange, held: &dyn Fn() -> Vec<HostRange>)
+    -> Result<(), HostRefusal>;
+
+    /// Gives up what is held in `ranges`: in order and without overlaps.
+    fn release(&mut self, file: &FileKey, ranges: &[ByteRange]);
+
+    /// Gives up everything that is held on `file`.
+    fn release_all(&mut self, file: &FileKey);
 
     /// Whether a local process's lock would stand in the way of this one, which is not taken.
     ///
@@ -47,9 +55,13 @@ impl HostLocks for NoHostLocks {
         false
     }
 
-    fn hold(&mut self, _: &FileKey, _: &[HostRange]) -> Result<(), HostRefusal> {
+    fn take(&mut self, _: &FileKey, _: HostRange, _: &dyn Fn() -> Vec<HostRange>) -> Result<(), HostRefusal> {
         Ok(())
     }
+
+    fn release(&mut self, _: &FileKey, _: &[ByteRange]) {}
+
+    fn release_all(&mut self, _: &FileKey) {}
 
     fn test(&mut self, _: &FileKey, _: HostRange) -> Result<(), HostRefusal> {
         Ok(())
@@ -64,53 +76,57 @@ impl From<HostRefusal> for StateError {
 }
 
 impl Core {
-    /// Changes the locks of a file here and on the host, or neither.
-    fn change_locks(&mut self, file: &FileKey, change: impl FnOnce(&mut LockSet)) -> Result<(), HostRefusal> {
-        let needed = self.host.is_needed();
-        let Some(locks) = self.locks_mut(file) else { return Ok(()) };
-        let before = locks.held.len();
-        let backup = needed.then(|| locks.held.clone());
-        change(&mut locks.held);
-        let after = locks.held.len();
-        if needed {
-            let ranges = locks.held.coverage();
-            if let Err(refusal) = self.host.hold(file, &ranges) {
-                if let (Some(backup), Some(locks)) = (backup, self.locks_mut(file)) {
-                    locks.held = backup;
-                }
-                return Err(refusal);
-            }
-        }
-        self.counts.locks = self.counts.locks + after - before;
-        Ok(())
-    }
-
-    /// Adds a lock.
+    /// Adds a lock here and on the host, or neither.
     pub(crate) fn hold_lock(&mut self, file: &FileKey, lock: HeldLock) -> Result<(), StateError> {
-        let held = self.locks_of(file).map_or(0, |locks| locks.held.len());
-        if held >= self.limits().locks_per_file || self.counts.locks >= self.limits().locks {
+        let Some(locks) = self.files.get_mut(file).map(|file| file.locks.get_or_insert_default()) else {
+            return Ok(());
+        };
+        let before = locks.held.len();
+        let more = 1 + locks.held.growth_without(lock.owner, lock.range);
+        let limits = &self.shared.limits;
+        if before + more > limits.locks_per_file || self.counts.locks + more > limits.locks {
             return Err(StateError::Resource);
         }
-        self.change_locks(file, |set| set.set(lock))?;
+        if self.host.is_needed() {
+            let wanted = HostRange { range: lock.range, exclusive: lock.exclusive };
+            self.host.take(file, wanted, &|| locks.held.coverage())?;
+        }
+        locks.held.set(lock);
+        self.counts.locks = self.counts.locks + locks.held.len() - before;
         if lock.state.is_none() {
             self.note_nlm_file(lock.owner, file);
         }
         Ok(())
     }
 
-    /// Removes what an owner has locked in a range, and wakes who waited for it.
-    pub(crate) fn release_range(&mut self, now: Duration, file: &FileKey, lock: (crate::owner::OwnerId, ByteRange)) {
-        // Giving up locks is never refused.
-        let _ = self.change_locks(file, |set| set.clear(lock.0, lock.1));
-        self.wake(now, file);
+    /// Refuses an unlock that would leave more locks than there may be: one in the middle of a lock leaves two.
+    pub(crate) fn check_room_without(&self, file: &FileKey, lock: (OwnerId, ByteRange)) -> Result<(), StateError> {
+        let Some(locks) = self.locks_of(file) else { return Ok(()) };
+        let more = locks.held.growth_without(lock.0, lock.1);
+        let limits = self.limits();
+        let fits = locks.held.len() + more <= limits.locks_per_file && self.counts.locks + more <= limits.locks;
+        if more == 0 || fits { Ok(()) } else { Err(StateError::Resource) }
     }
 
-    /// Removes what is locked under a stateid, and wakes who waited for it.
-    pub(crate) fn drop_locks_of(&mut self, now: Duration, file: &FileKey, state: StateKey) {
-        if self.locks_of(file).is_none_or(|locks| !locks.held.has_state(state)) {
-            return;
+    /// Removes what an owner has locked in a range, and wakes who waited for it.
+    pub(crate) fn release_range(&mut self, now: Duration, file: &FileKey, lock: (OwnerId, ByteRange)) {
+        let Some(locks) = self.files.get_mut(file).and_then(|file| file.locks.as_mut()) else { return };
+        let before = locks.held.len();
+        let unlocked = locks.held.clear(lock.0, lock.1);
+        self.counts.locks = self.counts.locks + locks.held.len() - before;
+        if !unlocked.is_empty() && self.host.is_needed() {
+            match locks.held.is_empty() {
+                true => self.host.release_all(file),
+                false => self.host.release(file, &locks.held.freed(&unlocked)),
+            }
         }
-        let _ = self.change_locks(file, |set| set.clear_state(state));
-        self.wake(now, file);
+        self.wake(now, file, lock.1);
+    }
+
+    /// Removes what an owner has locked under a stateid, and wakes who waited for it.
+    pub(crate) fn drop_locks_of(&mut self, now: Duration, file: &FileKey, (owner, state): (OwnerId, StateKey)) {
+        if self.locks_of(file).is_some_and(|locks| locks.held.has_state(owner, state)) {
+            self.release_range(now, file, (owner, ByteRange::WHOLE));
+        }
     }
 }

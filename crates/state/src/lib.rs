@@ -56,6 +56,7 @@ mod nlm_share;
 mod open;
 mod owner;
 mod range;
+mod range_tree;
 mod recall;
 mod records;
 mod seqid;

@@ -77,7 +77,7 @@ impl State {
         if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
             core.drop_unused_locker(now, key);
         }
-        core.settle(&args.file);
+        core.settle_locks(&args.file);
         locked
     }
 
@@ -89,8 +89,8 @@ impl State {
         let mut core = self.core();
         core.live_client(now, args.client)?;
         core.check_grace(now, args.client, false)?;
-        // An owner that is not known conflicts with everybody's locks; number 0 is nobody's.
-        let owner = core.owners.find(OwnerKind::Lock, args.client.number(), args.owner).unwrap_or(OwnerId(0));
+        // An owner that is not known conflicts with everybody's locks.
+        let owner = core.owners.find(OwnerKind::Lock, args.client.number(), args.owner).unwrap_or(OwnerId::NOBODY);
         let wanted = Wanted { owner, range: args.range, exclusive: args.exclusive };
         core.test_lock(now, &args.file, wanted)
     }
@@ -98,7 +98,7 @@ impl State {
     /// LOCKU. A range that is not locked is no error.
     ///
     /// # Errors
-    /// What the stateid deserves.
+    /// `Resource` when one lock would become two and there may be no more, and what the stateid deserves.
     pub fn unlock(
         &self,
         now: Duration,
@@ -109,10 +109,11 @@ impl State {
         let mut core = self.core();
         let key = core.find_lock(now, lock.0, lock.1, file)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
+        core.check_room_without(file, (owner, range))?;
         core.cancel_waits(file, (owner, range));
         core.release_range(now, file, (owner, range));
         let stateid = core.bump(key);
-        core.settle(file);
+        core.settle_locks(file);
         Ok(stateid)
     }
 
@@ -136,8 +137,8 @@ impl State {
 
 impl Core {
     fn has_locks(&self, key: StateKey) -> bool {
-        let locks = self.states.get(&key).and_then(|held| self.locks_of(&held.file));
-        locks.is_some_and(|locks| locks.held.has_state(key))
+        let Some(held) = self.states.get(&key) else { return false };
+        self.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(held.owner, key))
     }
 
     fn find_lock(
@@ -164,7 +165,7 @@ impl Core {
         let open = self.find_open(now, args.door, open, &args.file)?;
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
-        if let Some(key) = self.locks_of(&args.file).and_then(|locks| self.state_of(&locks.states, owner)) {
+        if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {
             // The owner need not have said that it is new; in NFSv4.0 its number was in order all the same.
             return Ok(key);
         }
@@ -178,19 +179,15 @@ impl Core {
         self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 0, standing: Standing::Valid, body });
         self.counts.lock_states += 1;
         if let Some(locks) = self.locks_mut(&file) {
-            locks.states.push(key);
+            locks.states.insert(owner, key);
         }
         if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {
-            open.locks.push(key);
+            open.locks.insert(key);
         }
         if let Some(owner) = self.owners.get_mut(owner) {
             owner.states.insert(key);
         }
         Ok(key)
-    }
-
-    fn state_of(&self, states: &[StateKey], owner: OwnerId) -> Option<StateKey> {
-        states.iter().copied().find(|key| self.states.get(key).is_some_and(|held| held.owner == owner))
     }
 
     /// Takes back the lock state of an owner that got no lock: its stateid was not given out.
@@ -248,7 +245,7 @@ impl Core {
             Ok(()) => {
                 self.cancel_waits(&file, (wanted.owner, wanted.range));
                 // A downgrade may let others in.
-                self.wake(now, &file);
+                self.wake(now, &file, wanted.range);
                 Ok(())
             }
             Err(StateError::Denied(conflict)) => {
@@ -272,9 +269,8 @@ impl Core {
     pub(crate) fn conflict_of(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
         for _ in 0..self.limits().steps {
             let Some(locks) = self.locks_of(file) else { return Ok(()) };
-            let mut conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
-            let Some(&first) = conflicts.next() else { return Ok(()) };
-            drop(conflicts);
+            let found = locks.held.first_conflict(wanted.owner, wanted.range, wanted.exclusive);
+            let Some(first) = found else { return Ok(()) };
             match first.state {
                 Some(state) if self.is_clearable(now, state) => self.clear(now, state)?,
                 _ => return Err(StateError::Denied(Box::new(self.describe(&first)))),

@@ -1,9 +1,15 @@
 //! The byte-range locks of one file, with POSIX rules: an owner's locks of one kind merge, a new one replaces what it
 //! covers (RFC 8881 §9.1, §18.10.3).
+//!
+//! Two indices, so that no request looks at more locks than it changes or names: by owner and first byte, and by the bytes
+//! that locks share.
+
+use std::collections::BTreeMap;
 
 use crate::ByteRange;
 use crate::ids::StateKey;
 use crate::owner::OwnerId;
+use crate::range_tree::RangeTree;
 
 /// One locked range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,106 +37,201 @@ pub struct HostRange {
     pub exclusive: bool,
 }
 
-/// Ordered by first byte.
-#[derive(Debug, Clone, Default)]
+/// What a lock is besides its owner and first byte.
+#[derive(Debug, Clone, Copy)]
+struct Tail {
+    last: u64,
+    exclusive: bool,
+    state: Option<StateKey>,
+}
+
+/// No two locks of one owner overlap, all of them have the same state, and an exclusive lock overlaps with no other at all.
+#[derive(Debug, Default)]
 pub(crate) struct LockSet {
-    locks: Vec<HeldLock>,
+    by_owner: BTreeMap<(OwnerId, u64), Tail>,
+    shared: RangeTree,
+    exclusive: RangeTree,
+    /// How many locks are of the lock protocol.
+    stateless: usize,
 }
 
 impl LockSet {
     pub(crate) fn len(&self) -> usize {
-        self.locks.len()
+        self.by_owner.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.locks.is_empty()
+        self.by_owner.is_empty()
     }
 
-    /// The locks that a lock of `owner` would conflict with.
+    /// The locks that a lock of `owner` would conflict with: first the exclusive ones, then the shared ones.
     pub(crate) fn conflicts(
         &self,
         owner: OwnerId,
         range: ByteRange,
         exclusive: bool,
-    ) -> impl Iterator<Item = &HeldLock> {
-        let may_overlap = self.locks.partition_point(|lock| lock.range.first() <= range.last());
-        self.locks[..may_overlap].iter().filter(move |lock| lock.conflicts(owner, range, exclusive))
+    ) -> impl Iterator<Item = HeldLock> {
+        let shared = exclusive.then(|| self.shared.of_others(owner, range)).into_iter().flatten();
+        self.exclusive.of_others(owner, range).chain(shared).filter_map(|(owner, range)| self.get(owner, range.first()))
     }
 
-    pub(crate) fn has_state(&self, state: StateKey) -> bool {
-        self.locks.iter().any(|lock| lock.state == Some(state))
+    /// The conflict with the lowest first byte.
+    pub(crate) fn first_conflict(&self, owner: OwnerId, range: ByteRange, exclusive: bool) -> Option<HeldLock> {
+        let in_exclusive = self.exclusive.of_others(owner, range).next();
+        let in_shared = exclusive.then(|| self.shared.of_others(owner, range).next()).flatten();
+        let (owner, range) = in_exclusive.into_iter().chain(in_shared).min_by_key(|(_, range)| range.first())?;
+        self.get(owner, range.first())
     }
 
     pub(crate) fn has_owner(&self, owner: OwnerId) -> bool {
-        self.locks.iter().any(|lock| lock.owner == owner)
+        self.state_of(owner).is_some()
+    }
+
+    /// Whether `owner` has locks under `state`.
+    pub(crate) fn has_state(&self, owner: OwnerId, state: StateKey) -> bool {
+        self.state_of(owner) == Some(Some(state))
     }
 
     /// Whether there are locks of the lock protocol.
     pub(crate) fn has_stateless(&self) -> bool {
-        self.locks.iter().any(|lock| lock.state.is_none())
+        self.stateless > 0
+    }
+
+    /// How many more locks there may be once `owner` has unlocked `range`: what is in the middle of a lock leaves two.
+    pub(crate) fn growth_without(&self, owner: OwnerId, range: ByteRange) -> usize {
+        let before = self.by_owner.range((owner, 0)..(owner, range.first())).next_back();
+        usize::from(before.is_some_and(|(_, tail)| tail.last > range.last()))
     }
 
     /// Locks a range, in place of what the owner had there.
     pub(crate) fn set(&mut self, mut lock: HeldLock) {
+        debug_assert!(
+            self.state_of(lock.owner).is_none_or(|state| state == lock.state),
+            "one state of an owner and file"
+        );
         self.clear(lock.owner, lock.range);
-        self.locks.retain(|other| {
-            let merges = other.owner == lock.owner
-                && other.exclusive == lock.exclusive
-                && other.state == lock.state
-                && other.range.touches(lock.range);
-            if merges {
+        for other in self.beside(&lock).into_iter().flatten() {
+            if other.exclusive == lock.exclusive && other.range.touches(lock.range) {
+                self.remove(&other);
                 lock.range = lock.range.span(other.range);
             }
-            !merges
-        });
+        }
         self.insert(lock);
     }
 
-    /// Unlocks a range of an owner's.
-    pub(crate) fn clear(&mut self, owner: OwnerId, range: ByteRange) {
-        let mut pieces = Vec::new();
-        self.locks.retain(|lock| {
-            let hit = lock.owner == owner && lock.range.overlaps(range);
-            if hit {
-                pieces.extend(lock.range.without(range).into_iter().flatten().map(|range| HeldLock { range, ..*lock }));
+    /// Unlocks a range of an owner's; returns what was locked there, in order.
+    pub(crate) fn clear(&mut self, owner: OwnerId, range: ByteRange) -> Vec<HeldLock> {
+        let mut unlocked = self.overlapping(owner, range);
+        for lock in &mut unlocked {
+            self.remove(lock);
+            for range in lock.range.without(range).into_iter().flatten() {
+                self.insert(HeldLock { range, ..*lock });
             }
-            !hit
-        });
-        pieces.into_iter().for_each(|piece| self.insert(piece));
+            lock.range = lock.range.within(range);
+        }
+        unlocked
     }
 
-    /// Unlocks everything under a stateid.
-    pub(crate) fn clear_state(&mut self, state: StateKey) {
-        self.locks.retain(|lock| lock.state != Some(state));
-    }
-
-    fn insert(&mut self, lock: HeldLock) {
-        let at = self.locks.partition_point(|other| other.range.first() <= lock.range.first());
-        self.locks.insert(at, lock);
+    /// The ranges out of what was `unlocked` that nobody has locked any more.
+    pub(crate) fn freed(&self, unlocked: &[HeldLock]) -> Vec<ByteRange> {
+        let mut freed = Vec::new();
+        for lock in unlocked {
+            // Nobody else had anything where a lock was exclusive.
+            let others = (!lock.exclusive).then(|| self.shared.of_others(lock.owner, lock.range));
+            freed.extend(gaps(lock.range, others.into_iter().flatten().map(|(_, range)| range)));
+        }
+        freed
     }
 
     /// What the host must hold for all owners together: ranges in order that do not overlap, exclusive wherever an
     /// exclusive lock is.
     pub(crate) fn coverage(&self) -> Vec<HostRange> {
-        let of = |exclusive: bool| {
-            let mut merged: Vec<ByteRange> = Vec::new();
-            for lock in self.locks.iter().filter(|lock| lock.exclusive == exclusive) {
-                match merged.last_mut() {
-                    Some(last) if last.touches(lock.range) => *last = last.span(lock.range),
-                    _ => merged.push(lock.range),
-                }
-            }
-            merged
-        };
-        // Locks of different owners overlap only where both are shared, and one owner's never do: so the two lists
-        // are disjoint.
-        let mut ranges: Vec<HostRange> =
-            of(true).into_iter().map(|range| HostRange { range, exclusive: true }).collect();
-        ranges.extend(of(false).into_iter().map(|range| HostRange { range, exclusive: false }));
+        let mut ranges = merged(&self.exclusive, true);
+        // The two lists are disjoint, since exclusive locks overlap with nothing.
+        ranges.extend(merged(&self.shared, false));
         ranges.sort_by_key(|host| host.range);
         ranges
     }
+
+    fn get(&self, owner: OwnerId, first: u64) -> Option<HeldLock> {
+        self.by_owner.get(&(owner, first)).and_then(|tail| tail.lock(owner, first))
+    }
+
+    fn state_of(&self, owner: OwnerId) -> Option<Option<StateKey>> {
+        self.by_owner.range((owner, 0)..=(owner, u64::MAX)).next().map(|(_, tail)| tail.state)
+    }
+
+    /// The owner's locks that share a byte with `range`, in order.
+    fn overlapping(&self, owner: OwnerId, range: ByteRange) -> Vec<HeldLock> {
+        let behind = self.by_owner.range((owner, 0)..=(owner, range.last())).rev();
+        let overlapping = behind.take_while(|(_, tail)| tail.last >= range.first());
+        let mut locks: Vec<_> = overlapping.filter_map(|((owner, first), tail)| tail.lock(*owner, *first)).collect();
+        locks.reverse();
+        locks
+    }
+
+    /// The owner's locks before and behind one that overlaps with neither.
+    fn beside(&self, lock: &HeldLock) -> [Option<HeldLock>; 2] {
+        let (first, last) = ((lock.owner, lock.range.first()), (lock.owner, lock.range.last()));
+        let before = self.by_owner.range((lock.owner, 0)..first).next_back();
+        let behind = self.by_owner.range(last..=(lock.owner, u64::MAX)).next();
+        [before, behind].map(|found| found.and_then(|((owner, first), tail)| tail.lock(*owner, *first)))
+    }
+
+    fn insert(&mut self, lock: HeldLock) {
+        let HeldLock { owner, range, exclusive, state } = lock;
+        self.by_owner.insert((owner, range.first()), Tail { last: range.last(), exclusive, state });
+        self.ranges(exclusive).insert(owner, range);
+        self.stateless += usize::from(state.is_none());
+    }
+
+    fn remove(&mut self, lock: &HeldLock) {
+        self.by_owner.remove(&(lock.owner, lock.range.first()));
+        self.ranges(lock.exclusive).remove(lock.owner, lock.range.first());
+        self.stateless -= usize::from(lock.state.is_none());
+    }
+
+    fn ranges(&mut self, exclusive: bool) -> &mut RangeTree {
+        if exclusive { &mut self.exclusive } else { &mut self.shared }
+    }
 }
+
+impl Tail {
+    fn lock(self, owner: OwnerId, first: u64) -> Option<HeldLock> {
+        let range = ByteRange::inclusive(first, self.last)?;
+        Some(HeldLock { owner, range, exclusive: self.exclusive, state: self.state })
+    }
+}
+
+/// The pieces of `range` that none of `others` covers; these are in order of their first bytes.
+fn gaps(range: ByteRange, others: impl Iterator<Item = ByteRange>) -> Vec<ByteRange> {
+    let mut gaps = Vec::new();
+    let mut rest = Some(range);
+    for other in others {
+        let Some(open) = rest else { break };
+        if open.overlaps(other) {
+            let [before, behind] = open.without(other);
+            gaps.extend(before);
+            rest = behind;
+        }
+    }
+    gaps.extend(rest);
+    gaps
+}
+
+fn merged(ranges: &RangeTree, exclusive: bool) -> Vec<HostRange> {
+    let mut merged: Vec<HostRange> = Vec::new();
+    for (_, range) in ranges.of_others(OwnerId::NOBODY, ByteRange::WHOLE) {
+        match merged.last_mut() {
+            Some(last) if last.range.touches(range) => last.range = last.range.span(range),
+            _ => merged.push(HostRange { range, exclusive }),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod model;
 
 #[cfg(test)]
 mod tests {
@@ -145,7 +246,8 @@ mod tests {
     }
 
     fn ranges(set: &LockSet) -> Vec<(u64, u64, u64, bool)> {
-        set.locks.iter().map(|l| (l.owner.0, l.range.first(), l.range.last(), l.exclusive)).collect()
+        let locks = set.by_owner.iter();
+        locks.map(|((owner, first), tail)| (owner.0, *first, tail.last, tail.exclusive)).collect()
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl State {
     pub fn nlm_lock(&self, now: Duration, lock: &NlmLock<'_>, mode: NlmMode<'_>) -> Result<NlmOutcome, StateError> {
         let mut core = self.core();
         let outcome = core.nlm_lock(now, lock, mode);
-        core.settle(&lock.file);
+        core.settle_locks(&lock.file);
         outcome
     }
 
@@ -136,20 +136,29 @@ impl State {
         if core.in_grace(now) {
             return Err(StateError::Grace);
         }
-        let owner = core.nlm_owner(lock).unwrap_or(OwnerId(0));
+        let owner = core.nlm_owner(lock).unwrap_or(OwnerId::NOBODY);
         let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
         core.test_lock(now, &lock.file, wanted)
     }
 
-    /// NLM_UNLOCK; also for a lock that NLM_GRANTED brought and the host did not want. What is not locked is no error.
-    pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) {
+    /// NLM_UNLOCK. What is not locked is no error.
+    ///
+    /// # Errors
+    /// [`StateError::Resource`] when one lock would become two and there may be no more.
+    pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) -> Result<(), StateError> {
         let mut core = self.core();
-        let Some(owner) = core.nlm_owner(lock) else { return };
-        // An owner that unlocks a range does not want it any more; a grant on its way would outlive the unlock.
-        core.cancel_waits(&lock.file, (owner, lock.range));
-        core.release_range(now, &lock.file, (owner, lock.range));
-        core.forget_nlm_file(owner, &lock.file);
-        core.settle(&lock.file);
+        let Some(owner) = core.nlm_owner(lock) else { return Ok(()) };
+        core.check_room_without(&lock.file, (owner, lock.range))?;
+        core.nlm_unlock(now, (owner, lock));
+        Ok(())
+    }
+
+    /// Unlocks what NLM_GRANTED brought and the host did not want.
+    pub fn nlm_give_back(&self, now: Duration, lock: &NlmLock<'_>) {
+        let mut core = self.core();
+        if let Some(owner) = core.nlm_owner(lock) {
+            core.nlm_unlock(now, (owner, lock));
+        }
     }
 
     /// NLM_CANCEL: the host does not wait any more. False when it did not, perhaps because the lock is granted already.
@@ -158,7 +167,7 @@ impl State {
         let Some(owner) = core.nlm_owner(lock) else { return false };
         let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
         let cancelled = core.drop_waiters(&lock.file, |waiter| waiter.wanted == wanted);
-        core.settle(&lock.file);
+        core.settle_locks(&lock.file);
         cancelled
     }
 
@@ -211,6 +220,14 @@ impl Core {
                 Err(refused)
             }
         }
+    }
+
+    fn nlm_unlock(&mut self, now: Duration, (owner, lock): (OwnerId, &NlmLock<'_>)) {
+        // An owner that unlocks a range does not want it any more; a grant on its way would outlive the unlock.
+        self.cancel_waits(&lock.file, (owner, lock.range));
+        self.release_range(now, &lock.file, (owner, lock.range));
+        self.forget_nlm_file(owner, &lock.file);
+        self.settle_locks(&lock.file);
     }
 
     /// The grace period as the lock protocol knows it: any host that was recorded may reclaim.

@@ -1,5 +1,6 @@
 //! OPEN (RFC 8881 §18.16, RFC 7530 §16.16): share reservations, upgrades and reclaims.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,7 +156,7 @@ impl Core {
                 open.seen.add(args.access, args.deny);
                 open.locks.clone()
             }
-            None => Vec::new(),
+            None => BTreeSet::new(),
         };
         self.bump(key);
         locks.into_iter().for_each(|lock| self.publish(lock));
@@ -167,7 +168,7 @@ impl Core {
         let file = self.file_entry(&args.file);
         let mut seen = SharesSeen::default();
         seen.add(args.access, args.deny);
-        let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: Vec::new() });
+        let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: BTreeSet::new() });
         let standing = if confirm { Standing::Unconfirmed } else { Standing::Valid };
         self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 1, standing, body });
         self.counts.opens += 1;

@@ -14,6 +14,11 @@ use crate::{FileKey, StateError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct OwnerId(pub u64);
 
+impl OwnerId {
+    /// No owner has this number.
+    pub(crate) const NOBODY: OwnerId = OwnerId(0);
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OwnerKind {
     Open,

@@ -73,6 +73,11 @@ impl ByteRange {
         ByteRange { first: self.first.min(other.first), last: self.last.max(other.last) }
     }
 
+    /// What two ranges that overlap share.
+    pub(crate) fn within(self, other: ByteRange) -> ByteRange {
+        ByteRange { first: self.first.max(other.first), last: self.last.min(other.last) }
+    }
+
     /// What is left of this range on either side of `hole`.
     pub(crate) fn without(self, hole: ByteRange) -> [Option<ByteRange>; 2] {
         if !self.overlaps(hole) {

@@ -126,7 +126,8 @@ impl State {
         compare_seqid(door, stateid.seqid, held.seqid)?;
         if !held.standing.is_revoked() {
             match &held.body {
-                Body::Lock(_) if !core.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(key)) => {}
+                Body::Lock(_)
+                    if !core.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(held.owner, key)) => {}
                 _ => return Err(StateError::LocksHeld),
             }
         }

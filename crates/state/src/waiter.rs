@@ -132,6 +132,7 @@ impl Core {
             let stays = !gone(waiter);
             if !stays {
                 owners.push(waiter.wanted.owner);
+                locks.has_turn_ended |= waiter.reserved_until.is_some();
             }
             stays
         });
@@ -150,7 +151,8 @@ impl Core {
 
     /// Goes through those who wait in a file, after locks became free. What a round itself sets free, by taking
     /// locks of clients that are overdue, is seen by the next round and not by a call within the call.
-    pub(crate) fn wake(&mut self, now: Duration, file: &FileKey) {
+    /// Only those who want something in `freed` are looked at, unless the turn of others has come.
+    pub(crate) fn wake(&mut self, now: Duration, file: &FileKey, freed: ByteRange) {
         if self.locks_of(file).is_none_or(|locks| locks.waiting.is_empty()) {
             return;
         }
@@ -158,9 +160,11 @@ impl Core {
             self.waking = Waking::Again;
             return;
         }
+        let mut freed = freed;
         for _ in 0..self.limits().steps {
             self.waking = Waking::Once;
-            self.wake_round(now, file);
+            self.wake_round(now, file, freed);
+            freed = ByteRange::WHOLE;
             if self.waking == Waking::Once {
                 break;
             }
@@ -168,11 +172,17 @@ impl Core {
         self.waking = Waking::No;
     }
 
-    fn wake_round(&mut self, now: Duration, file: &FileKey) {
+    fn wake_round(&mut self, now: Duration, file: &FileKey, freed: ByteRange) {
         let memory = self.limits().waiter_memory;
         self.drop_waiters(file, |waiter| waiter.is_stale(now, memory));
+        let has_turn_ended = self.locks_mut(file).is_some_and(|locks| std::mem::take(&mut locks.has_turn_ended));
+        let freed = if has_turn_ended { ByteRange::WHOLE } else { freed };
         let mut at = 0;
         while let Some(waiter) = self.locks_of(file).and_then(|locks| locks.waiting.get(at)) {
+            if !waiter.wanted.range.overlaps(freed) {
+                at += 1;
+                continue;
+            }
             let (wanted, wait) = (waiter.wanted, waiter.wait.clone());
             let free = self.is_free(now, file, wanted) && self.check_turn(now, file, wanted).is_ok();
             let removed = free && self.offer(now, file, wanted, wait);
@@ -239,19 +249,20 @@ impl Core {
         let batch: Vec<_> = self.waiting_files.range((from, Unbounded)).take(self.limits().steps).cloned().collect();
         self.waiting_from = (batch.len() == self.limits().steps).then(|| batch.last().cloned()).flatten();
         for file in batch {
-            self.wake(now, &file);
-            self.settle(&file);
+            self.wake(now, &file, ByteRange::WHOLE);
+            self.settle_locks(&file);
         }
     }
 
     /// Whether waiting for a lock would close a circle: one of its holders waits, over any number of others, for
-    /// `wanted.owner`. The search is bounded, and gives up saying no.
+    /// `wanted.owner`. The search is bounded in owners and in locks that it looks at, and gives up saying no.
     fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
         let memory = self.limits().waiter_memory;
         let mut seen = BTreeSet::new();
-        let mut open = self.holders_against(file, wanted);
+        let mut room = self.limits().locks_per_file;
+        let mut open = self.holders_against(file, wanted, &mut room);
         for _ in 0..self.limits().deadlock_steps {
-            let Some(holder) = open.pop() else { return false };
+            let Some(holder) = open.pop_first() else { return false };
             if holder == wanted.owner {
                 return true;
             }
@@ -261,16 +272,17 @@ impl Core {
             for waits_in in self.owners.get(holder).map(|owner| owner.waits.as_slice()).unwrap_or_default() {
                 let waiting = self.locks_of(waits_in).map(|locks| locks.waiting.as_slice()).unwrap_or_default();
                 for waiter in waiting.iter().filter(|w| w.wanted.owner == holder && !w.is_stale(now, memory)) {
-                    open.extend(self.holders_against(waits_in, waiter.wanted));
+                    open.extend(self.holders_against(waits_in, waiter.wanted, &mut room));
                 }
             }
         }
         false
     }
 
-    fn holders_against(&self, file: &FileKey, wanted: Wanted) -> Vec<OwnerId> {
-        self.locks_of(file).map_or_else(Vec::new, |locks| {
-            locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive).map(|lock| lock.owner).collect()
-        })
+    /// The owners of locks in the way, out of the first `room` of those, which becomes less.
+    fn holders_against(&self, file: &FileKey, wanted: Wanted, room: &mut usize) -> BTreeSet<OwnerId> {
+        let Some(locks) = self.locks_of(file) else { return BTreeSet::new() };
+        let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive).take(*room);
+        conflicts.inspect(|_| *room -= 1).map(|lock| lock.owner).collect()
     }
 }

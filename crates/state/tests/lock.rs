@@ -3,8 +3,6 @@
 
 mod world;
 
-use std::sync::{Arc, Mutex};
-
 use state::*;
 use world::*;
 
@@ -132,39 +130,29 @@ fn range_limit_of_a_file_holds() {
     assert_eq!(world.lock_more(a, &lock, write_lock(1, 20, 1)), Err(StateError::Resource));
 }
 
-/// A host on which a local process holds the bytes 100 to 199 of every file.
-struct Host {
-    held: Arc<Mutex<Vec<HostRange>>>,
-}
-
-impl HostLocks for Host {
-    fn hold(&mut self, _: &FileKey, ranges: &[HostRange]) -> Result<(), HostRefusal> {
-        ranges.iter().try_for_each(|range| self.test(&key(1), *range))?;
-        *self.held.lock().unwrap() = ranges.to_vec();
-        Ok(())
-    }
-
-    fn test(&mut self, _: &FileKey, wanted: HostRange) -> Result<(), HostRefusal> {
-        let range = ByteRange::nfs4(100, 100).unwrap();
-        if wanted.range.overlaps(range) { Err(HostRefusal { range, exclusive: true }) } else { Ok(()) }
-    }
-}
-
 #[test]
-fn host_holds_what_clients_hold_and_may_refuse() {
-    let held = Arc::new(Mutex::new(Vec::new()));
-    let world = World::on_host(Limits::default(), Box::new(Host { held: Arc::clone(&held) }));
-    let ((a, open_a), (b, open_b)) = two(&world);
-    world.lock_new(a, &open_a, "l", read_lock(1, 0, 10)).unwrap();
-    let lock_b = world.lock_new(b, &open_b, "l", read_lock(1, 5, 15)).unwrap();
-    let range = |offset, length| HostRange { range: ByteRange::nfs4(offset, length).unwrap(), exclusive: false };
-    assert_eq!(*held.lock().unwrap(), [range(0, 20)]);
-    assert!(is_denied(world.lock_more(b, &lock_b, read_lock(1, 150, 1))));
-    assert_eq!(world.state.census().locks, 2, "what the host refuses is not held here either");
-    world.state.close(world.now, Door::V41(a), &open_a, &key(1)).unwrap();
-    assert_eq!(*held.lock().unwrap(), [range(5, 15)]);
-    let args = LockTest { client: a, owner: b"l", file: key(1), range: range(190, 20).range, exclusive: true };
-    assert!(is_denied(world.state.lock_test(world.now, &args)));
+fn holes_in_a_lock_count_as_locks() {
+    let world = World::with(Limits { locks_per_file: 3, ..Limits::default() });
+    let ((a, open), _) = two(&world);
+    let lock = world.lock_new(a, &open, "l", write_lock(1, 0, 100)).unwrap();
+    let unlock = |lock: &Stateid, offset, length| {
+        let range = ByteRange::nfs4(offset, length).unwrap();
+        world.state.unlock(world.now, (Door::V41(a), lock), &key(1), range)
+    };
+    let lock = unlock(&lock, 10, 1).unwrap();
+    assert_eq!(world.lock_more(a, &lock, read_lock(1, 20, 1)), Err(StateError::Resource), "it would be four");
+    let lock = unlock(&lock, 20, 1).unwrap();
+    assert_eq!(unlock(&lock, 30, 1), Err(StateError::Resource));
+    assert_eq!(world.state.census().locks, 3);
+    let lock = unlock(&lock, 11, 9).unwrap();
+    assert!(unlock(&lock, 30, 1).is_ok());
+    let nlm = |offset, length| {
+        let range = ByteRange::nlm(offset, length).unwrap();
+        NlmLock { host: b"h", owner: b"p", file: key(2), range, exclusive: true }
+    };
+    world.state.nlm_lock(world.now, &nlm(0, 0), NlmMode::Now).unwrap();
+    (1..3).for_each(|at| world.state.nlm_unlock(world.now, &nlm(10 * at, 1)).unwrap());
+    assert_eq!(world.state.nlm_unlock(world.now, &nlm(30, 1)), Err(StateError::Resource));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn waiting_host_gets_the_lock_when_it_is_free() {
     let wanted = lock("i", "q", 5, 10);
     assert_eq!(world.state.nlm_lock(world.now, &wanted, NlmMode::Wait(b"17")), Ok(NlmOutcome::Blocked));
     assert_eq!(world.state.nlm_lock(world.now, &wanted, NlmMode::Wait(b"18")), Ok(NlmOutcome::Blocked), "repeated");
-    world.state.nlm_unlock(world.now, &lock("h", "p", 0, 0));
+    world.state.nlm_unlock(world.now, &lock("h", "p", 0, 0)).unwrap();
     let granted = NlmGranted {
         host: (*b"i").into(),
         owner: (*b"q").into(),
@@ -49,7 +49,7 @@ fn waiting_host_gets_the_lock_when_it_is_free() {
     assert_eq!(world.events(), [Event::NlmGranted(Box::new(granted))]);
     assert!(is_denied(now(&world, lock("h", "p", 0, 10))), "it is held already");
     assert!(!world.state.nlm_cancel(&wanted));
-    world.state.nlm_unlock(world.now, &wanted);
+    world.state.nlm_unlock(world.now, &wanted).unwrap();
     assert_eq!(world.state.census(), Census::default());
 }
 
@@ -60,7 +60,7 @@ fn cancelled_wait_is_forgotten() {
     let wanted = lock("i", "q", 5, 10);
     world.state.nlm_lock(world.now, &wanted, NlmMode::Wait(b"17")).unwrap();
     assert!(world.state.nlm_cancel(&wanted));
-    world.state.nlm_unlock(world.now, &lock("h", "p", 0, 0));
+    world.state.nlm_unlock(world.now, &lock("h", "p", 0, 0)).unwrap();
     assert_eq!(world.events(), []);
     assert_eq!(world.state.census(), Census::default());
 }
@@ -85,7 +85,7 @@ fn host_that_restarted_has_nothing_left() {
     assert_eq!(world.records.0.lock().unwrap().len(), 2);
     world.state.nlm_free_all(world.now, b"h").unwrap();
     assert_eq!(world.state.census().locks, 1);
-    world.state.nlm_unlock(world.now, &lock("i", "r", 40, 10));
+    world.state.nlm_unlock(world.now, &lock("i", "r", 40, 10)).unwrap();
     assert_eq!(world.events(), [], "nor does it wait");
     assert_eq!(world.records.0.lock().unwrap().len(), 1);
 }
@@ -162,7 +162,7 @@ fn lock_recalls_the_delegation_of_a_client_that_locks_on_its_own() {
 fn host_that_holds_nothing_for_long_is_forgotten() {
     let mut world = World::new();
     now(&world, lock("idle", "p", 0, 10)).unwrap();
-    world.state.nlm_unlock(world.now, &lock("idle", "p", 0, 10));
+    world.state.nlm_unlock(world.now, &lock("idle", "p", 0, 10)).unwrap();
     now(&world, lock("busy", "p", 20, 10)).unwrap();
     world.sleep(599);
     world.tick();

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use crate::Result;
 
 /// A lock on a range of bytes of a file.
@@ -27,13 +29,22 @@ pub enum LockOutcome {
 
 /// A file on which the server holds locks for all its clients together, so that local processes meet them. All locks are
 /// given up when it is dropped.
+///
+/// It may hold more than it was asked for: a wider range, or exclusively instead of shared, where the exact locks would cost
+/// too much. That keeps local processes out for longer than necessary, and never lets them in too early.
 pub trait LockFile: Send {
-    /// Makes exactly `locks` the ones that are held, in place of those of the call before: in order and without overlaps.
-    /// It does not wait. When one is taken, or after an error, those of the call before are still held.
+    /// Makes `lock` the one that is held in its range, in place of what was held there. It does not wait. When another
+    /// one is in the way, or after an error, what was held before still is.
     ///
     /// # Errors
-    /// Whatever the system says; never when the locks only become fewer or weaker.
-    fn hold(&mut self, locks: &[FileLock]) -> Result<LockOutcome>;
+    /// Whatever the system says.
+    fn take(&mut self, lock: FileLock) -> Result<LockOutcome>;
+
+    /// Gives up what is held in `ranges`: in order, without overlaps, both ends included.
+    ///
+    /// # Errors
+    /// Whatever the system says; what it has not given up then is held until it is dropped, or taken and given up again.
+    fn release(&mut self, ranges: &[RangeInclusive<u64>]) -> Result<()>;
 
     /// Whether a lock could be had next to those of local processes.
     ///

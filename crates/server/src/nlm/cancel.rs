@@ -14,7 +14,7 @@ pub(super) fn cancel<V: Version>(cx: &CallContext<'_>, args: &CancelArgs<'_, V::
     let waited = cx.server.state.nlm_cancel(&wanted.lock());
     let ended = wanted.end_waits(cx.server, None);
     if ended && !waited {
-        cx.server.state.nlm_unlock(cx.request.now, &wanted.lock());
+        cx.server.state.nlm_give_back(cx.request.now, &wanted.lock());
     }
     Ok(if ended || waited { Status::Granted } else { Status::Denied })
 }

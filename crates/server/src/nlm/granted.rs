@@ -102,5 +102,5 @@ fn settle(server: &Server, id: WaitId, status: Status, now: Duration) {
 fn give_back(server: &Server, wait: &Wait, now: Duration) {
     let (host, owner) = (wait.host.as_bytes(), &*wait.owner);
     let lock = NlmLock { host, owner, file: wait.file, range: wait.range, exclusive: wait.exclusive };
-    server.state.nlm_unlock(now, &lock);
+    server.state.nlm_give_back(now, &lock);
 }

@@ -10,7 +10,7 @@ use crate::node::CallContext;
 pub(super) fn unlock<V: Version>(cx: &CallContext<'_>, args: &UnlockArgs<'_, V::Offset>) -> Outcome {
     let file = locked(cx, args.lock.file.0)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, false)?;
-    cx.server.state.nlm_unlock(cx.request.now, &wanted.lock());
+    cx.server.state.nlm_unlock(cx.request.now, &wanted.lock())?;
     wanted.end_waits(cx.server, None);
     Ok(Status::Granted)
 }

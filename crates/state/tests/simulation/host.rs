@@ -23,7 +23,7 @@ impl Actor {
             0..=1 => {
                 self.beliefs[file].bytes[first..first + length].fill(Locked::No);
                 // The call may be lost, and is then sent again: here it is sent twice.
-                (0..1 + rng.below(2)).for_each(|_| world.state.nlm_unlock(world.now, &lock));
+                (0..1 + rng.below(2)).for_each(|_| world.state.nlm_unlock(world.now, &lock).unwrap());
             }
             2 => {
                 world.state.nlm_cancel(&lock);

@@ -162,7 +162,7 @@ impl Simulation {
                 true => actor.nlm_granted(file, run),
                 false => {
                     actor.beliefs[file].bytes[run.0..run.0 + run.1].fill(model::Locked::No);
-                    world.state.nlm_unlock(world.now, &lock);
+                    world.state.nlm_unlock(world.now, &lock).unwrap();
                 }
             }
         }

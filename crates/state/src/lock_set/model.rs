@@ -1,0 +1,92 @@
+//! The set against a plain list, over random operations of several owners.
+
+use super::*;
+use naive::{Lock, Locks, Rng};
+
+#[path = "../../tests/naive/mod.rs"]
+mod naive;
+
+const SEEDS: u64 = 60;
+const STEPS: u64 = 250;
+const OWNERS: u64 = 5;
+
+struct Pair {
+    set: LockSet,
+    naive: Locks,
+    /// How often each owner has begun anew: its lock stateid is another one then.
+    lives: [u32; OWNERS as usize + 1],
+}
+
+impl Pair {
+    /// Owners 1 and 2 are of the lock protocol, and have no state.
+    fn state(&self, owner: u64) -> Option<StateKey> {
+        (owner > 2).then(|| StateKey::new(owner as u32, self.lives[owner as usize]))
+    }
+
+    fn held(&self, lock: &Lock) -> HeldLock {
+        let range = ByteRange::inclusive(lock.first, lock.last).unwrap();
+        HeldLock { owner: OwnerId(lock.owner), range, exclusive: lock.exclusive, state: self.state(lock.owner) }
+    }
+
+    fn step(&mut self, rng: &mut Rng) {
+        let lock = rng.lock(OWNERS);
+        match rng.below(10) {
+            0..=5 if !self.naive.0.iter().any(|other| other.conflicts(&lock)) => {
+                self.set.set(self.held(&lock));
+                self.naive.set(lock);
+            }
+            0..=8 => self.clear(lock),
+            _ => {
+                self.clear(Lock { first: 0, last: u64::MAX, ..lock });
+                self.lives[lock.owner as usize] += 1;
+            }
+        }
+        self.compare(rng.lock(OWNERS + 1));
+    }
+
+    fn clear(&mut self, lock: Lock) {
+        let (before, at_most) = (self.naive.coverage(), self.set.len());
+        let range = self.held(&lock).range;
+        let growth = self.set.growth_without(OwnerId(lock.owner), range);
+        let unlocked = self.set.clear(OwnerId(lock.owner), range);
+        self.naive.clear(lock.owner, lock.first, lock.last);
+        assert!(self.set.len() <= at_most + growth);
+        // What was held for somebody is either held still or told to be free.
+        let mut host = Locks(before);
+        self.set.freed(&unlocked).iter().for_each(|range| host.clear(0, range.first(), range.last()));
+        assert_eq!(host.0, self.naive.coverage());
+    }
+
+    fn compare(&self, wanted: Lock) {
+        let (owner, range) = (OwnerId(wanted.owner), self.held(&Lock { owner: 1, ..wanted }).range);
+        let mut all: Vec<HeldLock> = self.naive.0.iter().map(|lock| self.held(lock)).collect();
+        let mut held: Vec<HeldLock> = self.set.conflicts(OwnerId::NOBODY, ByteRange::WHOLE, true).collect();
+        held.sort_by_key(|lock| (lock.owner, lock.range));
+        assert_eq!((held, self.set.len()), (all.clone(), all.len()));
+        assert_eq!(self.set.has_owner(owner), all.iter().any(|lock| lock.owner == owner));
+        assert_eq!(self.set.has_stateless(), all.iter().any(|lock| lock.state.is_none()));
+        let state = StateKey::new(wanted.owner as u32, 0);
+        assert_eq!(self.set.has_state(owner, state), all.iter().any(|lock| lock.state == Some(state)));
+        let coverage = self.naive.coverage();
+        let host = coverage
+            .iter()
+            .map(|lock| HostRange { range: self.held(&Lock { owner: 1, ..*lock }).range, exclusive: lock.exclusive });
+        assert_eq!(self.set.coverage(), host.collect::<Vec<_>>());
+        all.retain(|lock| lock.conflicts(owner, range, wanted.exclusive));
+        let mut found: Vec<_> = self.set.conflicts(owner, range, wanted.exclusive).collect();
+        found.sort_by_key(|lock| (lock.owner, lock.range));
+        assert_eq!(found, all);
+        let first = self.set.first_conflict(owner, range, wanted.exclusive).map(|lock| lock.range.first());
+        assert_eq!(first, all.iter().map(|lock| lock.range.first()).min());
+    }
+}
+
+#[test]
+fn set_agrees_with_a_plain_list() {
+    for seed in 0..SEEDS {
+        println!("seed {seed}");
+        let mut pair = Pair { set: LockSet::default(), naive: Locks::default(), lives: [0; OWNERS as usize + 1] };
+        let mut rng = Rng(seed);
+        (0..STEPS).for_each(|_| pair.step(&mut rng));
+    }
+}
