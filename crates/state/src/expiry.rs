@@ -2,12 +2,15 @@
 //!
 //! The server is courteous (RFC 8881 §8.3 lets it be): a client whose lease ended keeps its state until somebody
 //! wants the file, until `Limits::courtesy` has passed, or until there are too many such clients. No call removes more than
-//! `Limits::steps` states on behalf of others, so that the end of a large client stalls nobody.
+//! `Limits::steps` states and locks on behalf of others, so that the end of a large client stalls nobody.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::Protocol;
 use crate::core::Core;
+use crate::file::Held;
+use crate::ids::StateKey;
 use crate::stateid_table::Standing;
 use crate::{ClientId, State, StateError, Stateid};
 
@@ -64,18 +67,37 @@ impl Core {
 
     /// Removes some of what clients that are gone left behind; true while there is more.
     fn bury(&mut self, now: Duration) -> bool {
-        for _ in 0..self.limits().steps {
+        let mut steps = self.limits().steps;
+        while steps > 0 {
             let Some(&client) = self.dying.front() else { return false };
             let state = self.states_of(client).next().map(|(key, _)| key);
+            let mut done = 1;
             if let Some(key) = state {
-                self.remove_state(now, key);
+                done = self.remove_some(now, key, steps);
             } else if let Some(owner) = self.owners.first_of(false, client) {
                 self.owners.remove(owner);
             } else {
                 self.dying.pop_front();
             }
+            steps = steps.saturating_sub(done);
         }
         !self.dying.is_empty()
+    }
+
+    /// Removes a state, or some of what must go before it: of an open the lock states made from it, of those their locks.
+    /// Returns how many steps that took.
+    fn remove_some(&mut self, now: Duration, key: StateKey, at_most: usize) -> usize {
+        let lock = self.states.get(&key).and_then(Held::open).and_then(|open| open.locks.first().copied());
+        let key = lock.unwrap_or(key);
+        let Some(held) = self.states.get(&key) else { return 1 };
+        let (owner, file) = (held.owner, Arc::clone(&held.file));
+        let locks = self.locks_of(&file).map(|locks| &locks.held).filter(|held| held.has_state(owner, key));
+        let Some((count, range)) = locks.and_then(|held| held.first_of(owner, at_most)) else {
+            self.remove_state(now, key);
+            return 1;
+        };
+        self.release_range(now, &file, (owner, range));
+        count
     }
 
     /// Looks at some of the clients, going round, for those whose time is over.

@@ -92,6 +92,13 @@ impl LockSet {
         self.state_of(owner) == Some(Some(state))
     }
 
+    /// The first locks of `owner`: how many, `at_most` being counted, and the range that ends with the last of them.
+    pub(crate) fn first_of(&self, owner: OwnerId, at_most: usize) -> Option<(usize, ByteRange)> {
+        let locks = self.by_owner.range((owner, 0)..=(owner, u64::MAX)).take(at_most);
+        let (count, last) = locks.fold((0, None), |(count, _), (_, tail)| (count + 1, Some(tail.last)));
+        Some((count, ByteRange::inclusive(0, last?)?))
+    }
+
     /// Whether there are locks of the lock protocol.
     pub(crate) fn has_stateless(&self) -> bool {
         self.stateless > 0

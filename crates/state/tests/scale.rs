@@ -51,6 +51,29 @@ fn hundred_thousand_opens_of_a_thousand_clients_are_held_in_bounded_memory() {
 }
 
 #[test]
+fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
+    const LOCKS: u64 = 10_000;
+    let mut world = World::new();
+    let client = world.client("gone");
+    let open = world.open_rw(client.id, "o", 1);
+    let mut lock = world.lock_new(client.id, &open, "l", write_lock(1, 0, 1)).unwrap();
+    for at in 1..LOCKS {
+        lock = world.lock_more(client.id, &lock, write_lock(1, 10 * at, 1)).unwrap();
+    }
+    world.sleep(25 * 3600);
+    let (mut before, mut more) = (world.state.census().locks, true);
+    assert_eq!(before, LOCKS as usize);
+    while more {
+        more = world.state.tick(world.now);
+        let locks = world.state.census().locks;
+        assert!(before - locks <= world.state.limits().steps, "{} locks were removed at once", before - locks);
+        before = locks;
+    }
+    let census = world.state.census();
+    assert_eq!((census.locks, census.lock_states, census.opens, census.files), (0, 0, 0, 0));
+}
+
+#[test]
 fn threads_do_not_disturb_each_other() {
     let world = World::new();
     let clients: Vec<Client> = (0..4).map(|number| world.client(&format!("client {number}"))).collect();
