@@ -4,7 +4,7 @@
 //! more: by its answer to GRANTED, by LOCK, UNLOCK or CANCEL of the same range, by the restart of its host. Whatever is heard of a wait
 //! after its end means nothing, so that a refusal of GRANTED that crosses a new LOCK does not take that one's lock away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -75,7 +75,31 @@ pub(crate) struct Waits(Mutex<Table>);
 #[derive(Debug, Default)]
 struct Table {
     entries: BTreeMap<WaitId, Entry>,
+    /// The waits of each file, so that calls about one file do not go through those of all.
+    by_file: BTreeSet<(FileKey, WaitId)>,
     last: u64,
+}
+
+impl Table {
+    fn insert(&mut self, wait: Wait) -> WaitId {
+        self.last += 1;
+        let id = WaitId(self.last);
+        self.by_file.insert((wait.file, id));
+        self.entries.insert(id, Entry { wait, granted: None });
+        id
+    }
+
+    fn remove(&mut self, id: WaitId) -> Option<Wait> {
+        let Entry { wait, .. } = self.entries.remove(&id)?;
+        self.by_file.remove(&(wait.file, id));
+        Some(wait)
+    }
+
+    /// The waits in a file, in order.
+    fn in_file(&self, file: &FileKey) -> impl Iterator<Item = (WaitId, &Wait)> {
+        let ids = self.by_file.range((*file, WaitId(0))..=(*file, WaitId(u64::MAX)));
+        ids.filter_map(|(_, id)| Some((*id, &self.entries.get(id)?.wait)))
+    }
 }
 
 impl WaitId {
@@ -101,15 +125,12 @@ impl Waits {
         if table.entries.len() >= MAX_WAITS {
             return None;
         }
-        table.last += 1;
-        let id = WaitId(table.last);
-        table.entries.insert(id, Entry { wait, granted: None });
-        Some(id)
+        Some(table.insert(wait))
     }
 
     /// Ends the wait `id`, and hands it out if it was not over.
     pub(super) fn end(&self, id: WaitId) -> Option<Wait> {
-        self.lock().entries.remove(&id).map(|entry| entry.wait)
+        self.lock().remove(id)
     }
 
     /// Ends the waits of an owner in a range, all but `kept`; true if there were any.
@@ -120,9 +141,10 @@ impl Waits {
         kept: Option<WaitId>,
     ) -> bool {
         let mut table = self.lock();
-        let before = table.entries.len();
-        table.entries.retain(|id, entry| Some(*id) == kept || !entry.wait.is_for(owner, range));
-        table.entries.len() < before
+        let waits = table.in_file(owner.2).filter(|(id, wait)| Some(*id) != kept && wait.is_for(owner, range));
+        let ended: Vec<WaitId> = waits.map(|(id, _)| id).collect();
+        ended.iter().for_each(|id| drop(table.remove(*id)));
+        !ended.is_empty()
     }
 
     /// Whether the wait `id` is not over, and of a host at `address`.
@@ -133,7 +155,10 @@ impl Waits {
 
     /// Ends all waits of hosts that are gone.
     pub(super) fn end_hosts(&self, is_gone: impl Fn(&HostKey) -> bool) {
-        self.lock().entries.retain(|_, entry| !is_gone(&entry.wait.host));
+        let mut table = self.lock();
+        let gone = table.entries.iter().filter(|(_, entry)| is_gone(&entry.wait.host)).map(|(id, _)| *id);
+        let gone: Vec<WaitId> = gone.collect();
+        gone.into_iter().for_each(|id| drop(table.remove(id)));
     }
 
     /// Notes that the lock of `id` is held now; the client is to be called at once. None when the wait is over.
@@ -156,18 +181,18 @@ impl Waits {
     pub(super) fn due(&self, now: Duration) -> Vec<Due> {
         let mut table = self.lock();
         let mut due = Vec::new();
-        table.entries.retain(|id, entry| {
-            let Some(granted) = &mut entry.granted else { return true };
-            if granted.until <= now {
-                due.push(Due::GiveUp(entry.wait.clone()));
-                return false;
+        let mut over = Vec::new();
+        for (id, entry) in &mut table.entries {
+            match &mut entry.granted {
+                Some(granted) if granted.until <= now => over.push(*id),
+                Some(granted) if granted.next_call <= now => {
+                    granted.next_call = now + GRANT_INTERVAL;
+                    due.push(Due::Call(*id, entry.wait.clone()));
+                }
+                _ => {}
             }
-            if granted.next_call <= now {
-                granted.next_call = now + GRANT_INTERVAL;
-                due.push(Due::Call(*id, entry.wait.clone()));
-            }
-            true
-        });
+        }
+        due.extend(over.into_iter().filter_map(|id| table.remove(id)).map(Due::GiveUp));
         due
     }
 
