@@ -190,11 +190,12 @@ impl Core {
         }
     }
 
-    /// Whether nothing but locks of clients that are gone is in the way; those are cleared when the lock is asked for.
+    /// Whether nothing but locks of clients that are gone is in the way, as far as a bounded look goes; those are cleared when
+    /// the lock is asked for.
     fn is_free(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
         self.locks_of(file).is_none_or(|locks| {
-            let mut conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
-            conflicts.all(|lock| lock.state.is_some_and(|state| self.is_clearable(now, state)))
+            let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
+            conflicts.take(self.limits().steps).all(|lock| lock.state.is_some_and(|state| self.is_clearable(now, state)))
         })
     }
 

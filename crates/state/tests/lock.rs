@@ -111,6 +111,25 @@ fn first_who_waits_is_told_and_nobody_who_waits_later_gets_before_it() {
 }
 
 #[test]
+fn who_waits_behind_a_kept_lock_is_told_when_it_is_not_wanted_any_more() {
+    let world = World::new();
+    let ((a, open_a), (b, open_b)) = two(&world);
+    let c = world.client("c").id;
+    let open_c = world.open_rw(c, "o", 1);
+    let lock_a = world.lock_new(a, &open_a, "l", write_lock(1, 0, 100)).unwrap();
+    let lock_b = world.lock_new(b, &open_b, "l", write_lock(1, 1000, 1)).unwrap();
+    let wait = |offset, length| Wanted { blocking: true, ..write_lock(1, offset, length) };
+    assert!(is_denied(world.lock_more(b, &lock_b, wait(0, 100))));
+    assert!(is_denied(world.lock_new(c, &open_c, "l", wait(90, 10))));
+    world.state.unlock(world.now, (Door::V41(a), &lock_a), &key(1), ByteRange::WHOLE).unwrap();
+    let notice = |client| Event::NotifyLock(LockNotice { client, owner: (*b"l").into(), file: key(1) });
+    assert_eq!(world.events(), [notice(b)], "it is kept for b, who waited longer");
+    // What b wants now does not touch what c waits for.
+    world.lock_more(b, &lock_b, write_lock(1, 0, 10)).unwrap();
+    assert_eq!(world.events(), [notice(c)]);
+}
+
+#[test]
 fn circle_of_waiting_owners_is_refused() {
     let world = World::new();
     let ((a, open_a), (b, open_b)) = two(&world);
