@@ -83,7 +83,8 @@ impl Witness {
         self.ends.store(true, Ordering::Relaxed);
         let mut times = self.task.await??;
         times.sort_unstable();
-        let at = |share: usize| times.get((times.len() * share / 1000).min(times.len() - 1)).copied().unwrap_or_default();
+        let at =
+            |share: usize| times.get((times.len() * share / 1000).min(times.len() - 1)).copied().unwrap_or_default();
         Ok(format!("{} calls, median {:?}, 99.9 % {:?}, slowest {:?}", times.len(), at(500), at(999), at(1000)))
     }
 }

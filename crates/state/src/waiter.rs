@@ -195,7 +195,9 @@ impl Core {
     fn is_free(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
         self.locks_of(file).is_none_or(|locks| {
             let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
-            conflicts.take(self.limits().steps).all(|lock| lock.state.is_some_and(|state| self.is_clearable(now, state)))
+            conflicts
+                .take(self.limits().steps)
+                .all(|lock| lock.state.is_some_and(|state| self.is_clearable(now, state)))
         })
     }
 
