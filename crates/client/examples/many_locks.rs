@@ -1,6 +1,7 @@
-//! Measures byte-range locks of one file, each of one byte and apart from the others, beside GETATTRs of another file over
-//! another mount: `cargo run --release -p wharf-client --example many_locks -- 'nfs://localhost/export/dir?version=4.1' [count]`.
-//! What is told of LOCK and LOCKU includes the GETATTR that the client sends with each LOCK, of which there is a measure too.
+//! Measures byte-range locks of one file, each of one byte and apart from the others, beside GETATTRs of another file
+//! over another mount: `cargo run --release -p wharf-client --example many_locks --
+//! 'nfs://localhost/export/dir?version=4.1' [count]`. The times of LOCK include the GETATTR that the client sends after
+//! each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

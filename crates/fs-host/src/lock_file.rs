@@ -1,7 +1,7 @@
 //! Byte-range locks that local processes see: locks of an open file description (fcntl(2), `F_OFD_SETLK`).
 //!
-//! Locks of a process would not do: closing any descriptor of the file would give them up. The description is one of its
-//! own for each file, so that dropping it gives up the locks and nothing else does.
+//! Locks of a process would not do: closing any descriptor of the file would give them up. The description is one of
+//! its own for each file, so that dropping it gives up the locks and nothing else does.
 
 use std::cmp::min;
 use std::io;

@@ -1,10 +1,10 @@
 //! Which locks of an open file description are set so that what clients have locked is locked here.
 //!
-//! The kernel goes through all locks of a file for each request about one (`posix_lock_inode`), so 16 384 ranges would cost
-//! it a millisecond each time. Up to [`MAX_RANGES`] ranges are locked exactly. From there on a new one is locked together
-//! with what lies between it and its neighbour, exclusively if either of them is: local processes wait for more than they
-//! have to, and never get what a client has. Where a local process has a lock in between, the exact range is locked.
-//! Once the clients have only half as many ranges, the exact ones are locked again.
+//! The kernel walks a list of all locks of a file for each request (`posix_lock_inode`): with 16 384 ranges a request
+//! takes a millisecond. So only [`MAX_RANGES`] ranges are locked exactly. A further one is locked together with the
+//! bytes up to its neighbour, exclusively if either is exclusive. Local processes then wait for more than necessary,
+//! and never get what a client holds. Where a local process has locked one of the bytes between, the exact range is
+//! locked. Once clients have only half as many ranges, the exact ones are locked again.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use vfs::FileLock;
 use crate::lock_ranges::LockRanges;
 use crate::sys::LockKind;
 
-/// How many ranges of a file are locked exactly: at a thousand the kernel takes about as long as for the rest of the call.
+/// How many ranges of a file are locked exactly: the kernel takes some 8 µs for one more.
 pub(crate) const MAX_RANGES: usize = 1024;
 /// The last offset that a lock of the kernel has.
 pub(crate) const LAST_OFFSET: u64 = i64::MAX as u64;
@@ -28,7 +28,7 @@ pub(crate) trait SetLock {
 pub(crate) struct LockHolder<D> {
     description: D,
     wanted: LockRanges,
-    /// All of `wanted`, at least as strong, and when `is_coarse` more than that.
+    /// All of `wanted`, at least as strong; more than that only when `is_coarse`.
     held: LockRanges,
     is_coarse: bool,
     max_ranges: usize,
@@ -81,8 +81,8 @@ impl<D: SetLock> LockHolder<D> {
         (before, behind)
     }
 
-    /// With as many ranges as there should be, locks those that are touched as one, or else the nearest one together with
-    /// the new one; false when that cannot be, or need not.
+    /// At the limit, locks a range together with those that it touches, or else with the nearest one. False below the
+    /// limit, and when somebody else's lock is in the way.
     fn take_coarsely(&mut self, lock: FileLock) -> io::Result<bool> {
         if self.held.len() < self.max_ranges {
             return Ok(false);
@@ -128,14 +128,15 @@ impl<D: SetLock> LockHolder<D> {
         self.held.overlapping(lock.first_bytes, lock.last_bytes).any(|held| held.exclusive)
     }
 
-    /// Makes what is held exclusively in the range of a shared lock shared, if there may be the pieces that this leaves.
+    /// Makes shared what is held exclusively in the range of a shared lock, if the pieces that this leaves are within
+    /// the limit.
     fn downgrade(&mut self, lock: FileLock) {
         if lock.exclusive || !self.has_exclusive(lock) {
             return;
         }
         let pieces = self.held.cuts(lock.first_bytes, lock.last_bytes);
         let has_room = pieces == 0 || self.held.len() + pieces <= self.max_ranges;
-        // Were it refused, more would be held than is wanted, as it is for want of room.
+        // If the kernel refused, more would stay held than is wanted, as it does at the limit.
         self.is_coarse |= !(has_room && matches!(self.set(lock), Ok(true)));
     }
 

@@ -1,5 +1,5 @@
-//! Locked ranges of a file as the kernel keeps those of one open file description: they do not overlap, a new one takes the
-//! place of what it covers, and neighbours of one kind are one.
+//! Locked ranges of a file, as the kernel keeps those of one open file description: they do not overlap, a new one
+//! replaces what it covers, and neighbours of one kind merge.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,8 @@ use vfs::{Context, FileLock, LockFile, LockOutcome};
 
 use crate::exports::ExportTable;
 
-/// The host's files through the file systems of the exports. A file is open here for as long as a client has a lock in it.
+/// The host's files through the file systems of the exports. A file is open here for as long as a client has a lock in
+/// it.
 ///
 /// Where the host cannot be asked, clients get their locks all the same: they exclude each other without it.
 pub(crate) struct ExportedLocks {

@@ -84,7 +84,7 @@ impl Core {
         !self.dying.is_empty()
     }
 
-    /// Removes a state, or some of what must go before it: of an open the lock states made from it, of those their locks.
+    /// Removes a state, or some of what must go before it: the lock states made from an open, the locks of a lock state.
     /// Returns how many steps that took.
     fn remove_some(&mut self, now: Duration, key: StateKey, at_most: usize) -> usize {
         let lock = self.states.get(&key).and_then(Held::open).and_then(|open| open.locks.first().copied());

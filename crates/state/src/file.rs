@@ -61,7 +61,7 @@ pub(crate) struct FileLocks {
     /// The lock stateid of each owner that has one.
     pub states: BTreeMap<OwnerId, StateKey>,
     pub waiting: Vec<Waiter>,
-    /// Whether somebody for whom a lock was kept has gone out of `waiting`: those behind may have their turn now.
+    /// Whether a waiter for whom a lock was reserved has left `waiting`: it may be the turn of those behind it.
     pub has_turn_ended: bool,
     pub shares: Vec<NlmShare>,
 }

@@ -25,8 +25,8 @@ pub trait HostLocks: Send {
         true
     }
 
-    /// Makes `wanted` the lock that is held in its range, in place of what was held there. `held` is what clients have
-    /// locked before, for a host that has not been told of the file yet.
+    /// Makes `wanted` the lock that is held in its range, in place of what was held there. `held` returns what clients
+    /// have locked so far, for a host that does not know the file yet.
     ///
     /// # Errors
     /// When a local process's lock stands in the way; then what was held before still is.

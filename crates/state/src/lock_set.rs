@@ -1,8 +1,8 @@
 //! The byte-range locks of one file, with POSIX rules: an owner's locks of one kind merge, a new one replaces what it
 //! covers (RFC 8881 §9.1, §18.10.3).
 //!
-//! Two indices, so that no request looks at more locks than it changes or names: by owner and first byte, and by the bytes
-//! that locks share.
+//! There are two indices: by owner and first byte, and by range. So no request looks at more locks than it changes or
+//! reports.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ struct Tail {
     state: Option<StateKey>,
 }
 
-/// No two locks of one owner overlap, all of them have the same state, and an exclusive lock overlaps with no other at all.
+/// No two locks of one owner overlap, and all of them have the same state. An exclusive lock overlaps with no other.
 #[derive(Debug, Default)]
 pub(crate) struct LockSet {
     by_owner: BTreeMap<(OwnerId, u64), Tail>,

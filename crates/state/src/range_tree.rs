@@ -1,7 +1,7 @@
-//! Ranges of many owners, found by the bytes that they share: a search tree by first byte, in which every subtree knows how
-//! far its ranges reach.
+//! An interval tree of the ranges of many owners: a search tree by first byte, in which every subtree knows how far its
+//! ranges reach.
 //!
-//! It is a treap whose priorities nobody can guess, so that no order of requests makes it deep.
+//! It is a treap. Clients cannot guess the priorities, so that no order of requests makes it deep.
 
 use std::cmp::max;
 use std::hash::{BuildHasher, RandomState};

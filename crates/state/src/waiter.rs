@@ -151,7 +151,7 @@ impl Core {
 
     /// Goes through those who wait in a file, after locks became free. What a round itself sets free, by taking
     /// locks of clients that are overdue, is seen by the next round and not by a call within the call.
-    /// Only those who want something in `freed` are looked at, unless the turn of others has come.
+    /// Only waiters that want something in `freed` are looked at, unless a reservation ended.
     pub(crate) fn wake(&mut self, now: Duration, file: &FileKey, freed: ByteRange) {
         if self.locks_of(file).is_none_or(|locks| locks.waiting.is_empty()) {
             return;

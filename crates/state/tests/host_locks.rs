@@ -1,5 +1,4 @@
-//! What the host is told of locks: what changes and nothing else, as much as somebody holds and no more, and never while
-//! somebody who reads has to wait for it.
+//! The host is told what changes and nothing else, and holds exactly what clients hold. Nobody who reads waits for it.
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 #[allow(dead_code, reason = "the unit tests use another part of it")]

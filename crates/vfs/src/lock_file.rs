@@ -13,8 +13,8 @@ pub struct FileLock {
     pub exclusive: bool,
 }
 
-/// Who holds a lock, by a number that whoever calls the file system gives: it tells the owners of one file apart, whichever of
-/// their open files they lock by.
+/// Who holds a lock, by a number that whoever calls the file system gives: it tells the owners of one file apart,
+/// whichever of their open files they lock by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LockOwner(pub u64);
 
@@ -27,11 +27,11 @@ pub enum LockOutcome {
     Taken(FileLock),
 }
 
-/// A file on which the server holds locks for all its clients together, so that local processes meet them. All locks are
-/// given up when it is dropped.
+/// A file on which the server holds locks for all its clients together, so that local processes meet them. Dropping it
+/// gives up all of them.
 ///
-/// It may hold more than it was asked for: a wider range, or exclusively instead of shared, where the exact locks would cost
-/// too much. That keeps local processes out for longer than necessary, and never lets them in too early.
+/// It may hold more than it was asked for, a wider range or an exclusive lock instead of a shared one, where the exact
+/// locks would cost too much. Local processes then wait for longer than necessary, and never get a lock too early.
 pub trait LockFile: Send {
     /// Makes `lock` the one that is held in its range, in place of what was held there. It does not wait. When another
     /// one is in the way, or after an error, what was held before still is.
@@ -43,7 +43,7 @@ pub trait LockFile: Send {
     /// Gives up what is held in `ranges`: in order, without overlaps, both ends included.
     ///
     /// # Errors
-    /// Whatever the system says; what it has not given up then is held until it is dropped, or taken and given up again.
+    /// Whatever the system says; what was not given up then stays held, until a later release or until this is dropped.
     fn release(&mut self, ranges: &[RangeInclusive<u64>]) -> Result<()>;
 
     /// Whether a lock could be had next to those of local processes.

@@ -1,8 +1,9 @@
 //! Locks that clients wait for, and those that were granted to one who waited and has not heard of it for certain.
 //!
-//! A wait begins with the LOCK that is answered BLOCKED, and ends when the client has the lock for certain, or does not want it any
-//! more: by its answer to GRANTED, by LOCK, UNLOCK or CANCEL of the same range, by the restart of its host. Whatever is heard of a wait
-//! after its end means nothing, so that a refusal of GRANTED that crosses a new LOCK does not take that one's lock away.
+//! A wait begins with the LOCK that is answered BLOCKED, and ends when the client has the lock for certain, or does not
+//! want it any more: by its answer to GRANTED, by LOCK, UNLOCK or CANCEL of the same range, by the restart of its host.
+//! Whatever is heard of a wait after its end means nothing, so that a refusal of GRANTED that crosses a new LOCK does
+//! not take that one's lock away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -16,8 +17,8 @@ use crate::remote::Remote;
 
 /// How many waits there may be in all files; further clients are told that there are no more locks.
 const MAX_WAITS: usize = 16_384;
-/// How long a client may take to confirm a lock that it waited for; then the lock is free for others. Linux' client asks
-/// again by itself after 30 s.
+/// How long a client may take to confirm a lock that it waited for; then the lock is free for others. Linux' client
+/// asks again by itself after 30 s.
 const GRANT_PATIENCE: Duration = Duration::from_secs(90);
 /// After how long a client that did not answer is called again.
 const GRANT_INTERVAL: Duration = Duration::from_secs(10);

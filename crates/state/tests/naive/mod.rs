@@ -1,4 +1,5 @@
-//! Byte-range locks of one file as a plain list that every operation goes through: slow, and plain enough to be believed.
+//! Byte-range locks of one file as a plain list, of which every operation looks at all: slow, and easy to check by
+//! reading.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lock {
