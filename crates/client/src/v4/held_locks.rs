@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proto::nfs4::LockType;
 
 /// A range of bytes, as LOCK has it: a length of all ones is everything from the offset on (RFC 8881 §18.10.3).
@@ -56,47 +58,73 @@ impl HeldLock {
     }
 }
 
+/// Ranges that do not overlap, by offset, so that a change looks only at those that it meets.
+#[derive(Debug, Default)]
+struct Ranges(BTreeMap<u64, HeldLock>);
+
+impl Ranges {
+    fn meeting(&self, range: &HeldLock) -> impl Iterator<Item = &HeldLock> {
+        let before = self.0.range(..range.offset).next_back();
+        let behind = self.0.range(range.offset..).take_while(|(offset, _)| range.end.is_none_or(|end| **offset < end));
+        before.into_iter().chain(behind).map(|(_, held)| held)
+    }
+
+    fn remove(&mut self, range: &HeldLock) {
+        let met: Vec<HeldLock> = self.meeting(range).copied().collect();
+        for held in met {
+            self.0.remove(&held.offset);
+            held.without(range).for_each(|rest| self.insert(rest));
+        }
+    }
+
+    /// An empty range, which servers refuse, is nothing to note.
+    fn insert(&mut self, lock: HeldLock) {
+        if lock.end != Some(lock.offset) {
+            self.0.insert(lock.offset, lock);
+        }
+    }
+}
+
 /// The locks that one owner has in one file, so that they can be reclaimed.
 #[derive(Debug, Default)]
 pub(crate) struct HeldLocks {
-    held: Vec<HeldLock>,
-    /// Ranges that the server was or is to be asked to unlock, and has not said that it did: it may have, and others may have locked
-    /// them since, so that they are not reclaimed.
-    leaving: Vec<HeldLock>,
+    held: Ranges,
+    /// Ranges that the server was or is to be asked to unlock, and has not said that it did: it may have, and others may
+    /// have locked them since, so that they are not reclaimed.
+    leaving: Ranges,
 }
 
 impl HeldLocks {
     /// Notes a lock, which replaces what the owner had there.
     pub(crate) fn insert(&mut self, lock: HeldLock) {
         self.remove(&lock);
-        self.held.push(lock);
+        self.held.insert(lock);
     }
 
     /// Notes that the server is about to be asked to unlock a range.
     pub(crate) fn begin_to_remove(&mut self, range: HeldLock) {
         self.remove(&range);
-        self.leaving.push(range);
+        self.leaving.insert(range);
     }
 
     /// Notes that a range is unlocked.
     pub(crate) fn remove(&mut self, range: &HeldLock) {
-        for ranges in [&mut self.held, &mut self.leaving] {
-            *ranges = ranges.drain(..).flat_map(|held| held.without(range)).collect();
-        }
+        self.held.remove(range);
+        self.leaving.remove(range);
     }
 
     /// What is held of a range.
     pub(crate) fn within(&self, range: &HeldLock) -> Vec<HeldLock> {
-        self.held.iter().filter_map(|held| held.within(range)).collect()
+        self.held.meeting(range).filter_map(|held| held.within(range)).collect()
     }
 
     pub(crate) fn to_vec(&self) -> Vec<HeldLock> {
-        self.held.clone()
+        self.held.0.values().copied().collect()
     }
 
     /// Whether the server certainly has nothing locked.
     pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty() && self.leaving.is_empty()
+        self.held.0.is_empty() && self.leaving.0.is_empty()
     }
 }
 
@@ -105,9 +133,7 @@ mod tests {
     use super::*;
 
     fn ranges(locks: &HeldLocks) -> Vec<(u64, u64)> {
-        let mut ranges: Vec<_> = locks.held.iter().map(|lock| (lock.offset, lock.length())).collect();
-        ranges.sort_unstable();
-        ranges
+        locks.to_vec().iter().map(|lock| (lock.offset, lock.length())).collect()
     }
 
     fn lock(offset: u64, length: u64) -> HeldLock {
@@ -121,6 +147,21 @@ mod tests {
         locks.remove(&lock(40, 10));
         assert_eq!(ranges(&locks), [(10, 30), (50, 60)]);
         locks.remove(&lock(0, u64::MAX));
+        assert!(locks.is_empty());
+    }
+
+    #[test]
+    fn empty_range_takes_the_place_of_none() {
+        let mut locks = HeldLocks::default();
+        locks.begin_to_remove(lock(10, 10));
+        locks.insert(lock(30, 10));
+        locks.begin_to_remove(lock(10, 0));
+        locks.begin_to_remove(lock(35, 0));
+        assert_eq!(ranges(&locks).iter().map(|(_, length)| length).sum::<u64>(), 10);
+        locks.remove(&lock(30, 10));
+        assert!(!locks.is_empty(), "10 to 19 may still be locked at the server");
+        locks.remove(&lock(15, 5));
+        locks.remove(&lock(10, 5));
         assert!(locks.is_empty());
     }
 
