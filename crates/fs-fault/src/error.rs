@@ -23,6 +23,8 @@ pub enum InjectedError {
     Stale,
     /// `noentry`: the name is gone (ENOENT).
     NoEntry,
+    /// `exists`: somebody else has made the name meanwhile (EEXIST).
+    Exists,
     /// `toobig`: the file would get too large (EFBIG).
     FileTooBig,
     /// `busy`: the file is in use (EBUSY).
@@ -33,7 +35,7 @@ pub enum InjectedError {
 
 impl InjectedError {
     /// All of them, with their names in a plan's text and their numbers in Linux.
-    pub const ALL: [(InjectedError, &'static str, i32); 12] = [
+    pub const ALL: [(InjectedError, &'static str, i32); 13] = [
         (InjectedError::Io, "io", 5),
         (InjectedError::NoSpace, "nospace", 28),
         (InjectedError::Quota, "quota", 122),
@@ -43,6 +45,7 @@ impl InjectedError {
         (InjectedError::NotPermitted, "notpermitted", 1),
         (InjectedError::Stale, "stale", 116),
         (InjectedError::NoEntry, "noentry", 2),
+        (InjectedError::Exists, "exists", 17),
         (InjectedError::FileTooBig, "toobig", 27),
         (InjectedError::Busy, "busy", 16),
         (InjectedError::NotSupported, "notsupported", 95),

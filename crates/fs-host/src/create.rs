@@ -3,13 +3,13 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttributes};
+use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttributes, race};
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
 use crate::handles::Site;
 use crate::host::HostFs;
-use crate::node::{CName, Node};
+use crate::node::CName;
 use crate::set_attributes::apply;
 use crate::verifier;
 
@@ -27,18 +27,22 @@ impl HostFs {
         let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
         let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
-        self.identity.assume(&cx.caller)?;
         let asked = Asked { mode, set };
-        let made = if self.needs_opening(asked) {
-            self.with_room(cx, || make_file(site, set)).map(Some)
+        race::until_won(|| match self.make_regular(cx, site, asked) {
+            Err(Error::Exists) => race::unless_removed(self.take_existing(cx, site, asked)),
+            made => made,
+        })
+    }
+
+    /// Makes the file; `None` when somebody removed it before it was known by its handle.
+    fn make_regular(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Option<Entry>> {
+        self.identity.assume(&cx.caller)?;
+        if self.needs_opening(asked) {
+            let file = self.with_room(cx, || make_file(site, asked.set))?;
+            keep_or_undo(site, self.furnish(site, &New { file, asked })).map(Some)
         } else {
-            make_closed(site, set).map(|()| None)
-        };
-        match made {
-            Ok(Some(file)) => self.finish_new(site, &New { file, asked }),
-            Ok(None) => self.keep_or_undo(site, self.find_made(cx, site)),
-            Err(Error::Exists) => self.take_existing(cx, site, asked),
-            Err(error) => Err(error),
+            make_closed(site, asked.set)?;
+            keep_or_undo(site, race::unless_removed(self.find_made(cx, site)))
         }
     }
 
@@ -55,19 +59,7 @@ impl HostFs {
         !self.volume.is_memory || matches!(asked.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
     }
 
-    /// Gives a new file what was asked for and brings it to storage; if that fails the file is not left behind.
-    fn finish_new(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
-        self.keep_or_undo(site, self.furnish(site, new))
-    }
-
-    fn keep_or_undo(&self, site: Site<'_>, finished: Result<Entry>) -> Result<Entry> {
-        if finished.is_err() {
-            // The reason why it failed says more than whether it could be taken back.
-            let _ = rustix::fs::unlinkat(site.node.fd(), site.name, AtFlags::empty());
-        }
-        finished
-    }
-
+    /// Gives a new file what was asked for and brings it to storage.
     fn furnish(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
         let file = new.file.as_fd();
         apply(file, Some(file), &after_create(new.asked.set))?;
@@ -83,36 +75,52 @@ impl HostFs {
 
     /// What to do with a file that is there already.
     fn take_existing(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Entry> {
+        match asked.mode {
+            CreateMode::Guarded => Err(Error::Exists),
+            CreateMode::Unchecked => self.take_any(cx, site, asked.set.size_bytes),
+            CreateMode::Exclusive(bytes) => self.take_own(cx, site, bytes),
+        }
+    }
+
+    fn find_regular(&self, cx: &Context<'_>, site: Site<'_>) -> Result<Entry> {
         self.identity.own()?;
         let found = self.find(cx, site)?;
         self.keep_handles()?;
-        if found.attributes.kind != FileKind::Regular {
-            return Err(Error::Exists);
+        if found.attributes.kind == FileKind::Regular { Ok(found) } else { Err(Error::Exists) }
+    }
+
+    fn take_any(&self, cx: &Context<'_>, site: Site<'_>, size_bytes: Option<u64>) -> Result<Entry> {
+        let found = self.find_regular(cx, site)?;
+        if size_bytes.is_none() {
+            return Ok(found);
         }
-        match (asked.mode, asked.set.size_bytes) {
-            (CreateMode::Guarded, _) => Err(Error::Exists),
-            (CreateMode::Unchecked, None) => Ok(found),
-            (CreateMode::Unchecked, size_bytes) => {
-                let set = SetAttributes { size_bytes, ..SetAttributes::default() };
-                Ok(Entry { handle: found.handle, attributes: self.set(cx, &found.handle, &set)? })
-            }
-            (CreateMode::Exclusive(bytes), _) => self.take_own(cx, site.node, (found, bytes)),
-        }
+        let set = SetAttributes { size_bytes, ..SetAttributes::default() };
+        Ok(Entry { attributes: self.set(cx, &found.handle, &set)?, ..found })
     }
 
     /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the server
     /// before anything was synced, so that is done again too.
-    fn take_own(&self, cx: &Context<'_>, dir: &Node, (found, bytes): (Entry, [u8; 8])) -> Result<Entry> {
+    fn take_own(&self, cx: &Context<'_>, site: Site<'_>, bytes: [u8; 8]) -> Result<Entry> {
+        let found = self.find_regular(cx, site)?;
         let node = self.node(cx, &found.handle)?;
         if !verifier::matches(&stat_fd(node.fd())?, bytes) {
             return Err(Error::Exists);
         }
         if self.syncs() {
             self.settle(self.with_room(cx, || node.reopen(OFlags::RDONLY))?)?;
-            self.settle_dir(dir)?;
+            self.settle_dir(site.node)?;
         }
         Ok(found)
     }
+}
+
+/// A file that could not be finished is not left behind.
+fn keep_or_undo<T>(site: Site<'_>, finished: Result<T>) -> Result<T> {
+    if finished.is_err() {
+        // The reason why it failed says more than whether it could be taken back.
+        let _ = rustix::fs::unlinkat(site.node.fd(), site.name, AtFlags::empty());
+    }
+    finished
 }
 
 /// What a caller wants of a new file.

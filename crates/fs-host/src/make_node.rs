@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, makedev};
-use vfs::{Context, Device, Entry, Error, NewNode, Place, Result, SetAttributes};
+use vfs::{Context, Device, Entry, Error, NewNode, Place, Result, SetAttributes, race};
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
@@ -37,15 +37,17 @@ impl HostFs {
         let node = self.dir_to_change(cx, &place.dir)?;
         let name = CName::new(place.name);
         let site = Site { dir: &place.dir, node: &node, name: name.as_c_str() };
-        self.identity.assume(&cx.caller)?;
-        make_at(site, new, set)?;
-        let made = self.with_room(cx, || self.furnish_node(site, new, set));
-        if made.is_err() {
-            let flags = if new == NewNode::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-            // The reason why it failed says more than whether it could be taken back.
-            let _ = rustix::fs::unlinkat(node.fd(), site.name, flags);
-        }
-        made
+        race::until_won(|| {
+            self.identity.assume(&cx.caller)?;
+            make_at(site, new, set)?;
+            let made = race::unless_removed(self.with_room(cx, || self.furnish_node(site, new, set)));
+            if made.is_err() {
+                let flags = if new == NewNode::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+                // The reason why it failed says more than whether it could be taken back.
+                let _ = rustix::fs::unlinkat(node.fd(), site.name, flags);
+            }
+            made
+        })
     }
 
     fn furnish_node(&self, site: Site<'_>, new: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {

@@ -167,3 +167,43 @@ fn changes_run_at_once_in_memory_and_where_they_need_no_sync() {
         fs.remove(&cx, at(&root, "g")).unwrap();
     }
 }
+
+/// How often a name is made while another thread makes and removes it too.
+const ROUNDS: u32 = 2000;
+
+#[test]
+fn name_that_another_thread_makes_and_removes_is_always_made_or_found() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        let options = HostOptions { sync_metadata: false, ..export.options(HandleForm::Auto) };
+        let fs = wharf_fs_host::HostFs::open(&export.path(), options).unwrap();
+        let (file, dir) = (export.path().join("f"), export.path().join("d"));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = (std::fs::write(&file, b""), std::fs::create_dir(&dir));
+                    let _ = (std::fs::remove_file(&file), std::fs::remove_dir(&dir));
+                }
+            });
+            let made: Vec<_> = (0..ROUNDS).map(|_| make_names(&fs)).filter(|made| !made.is_empty()).collect();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(made.is_empty(), "{made:?}");
+        });
+    }
+}
+
+/// Makes a file and a directory in each way, and says what failed though it may not.
+fn make_names(fs: &wharf_fs_host::HostFs) -> Vec<Error> {
+    let none = SetAttributes::default();
+    let create = |mode| fs.create(&CX, at(&fs.root(), "f"), mode, &none);
+    let made = [
+        create(CreateMode::Unchecked),
+        create(CreateMode::Guarded),
+        create(CreateMode::Exclusive(*b"verifier")),
+        fs.make_node(&CX, at(&fs.root(), "d"), NewNode::Directory, &none),
+    ];
+    let _ = fs.remove(&CX, at(&fs.root(), "f"));
+    // A guarded or exclusive call may find what others have made.
+    let failed = made.into_iter().enumerate().filter_map(|(way, made)| made.err().map(|error| (way, error)));
+    failed.filter(|(way, error)| *way == 0 || !matches!(error, Error::Exists)).map(|(_, error)| error).collect()
+}

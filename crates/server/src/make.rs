@@ -1,6 +1,6 @@
 //! Making files of every kind (all versions of the protocol).
 
-use vfs::{Attributes, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes};
+use vfs::{Attributes, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes, race};
 
 use crate::fault::Fault;
 use crate::node::Node;
@@ -23,17 +23,31 @@ pub(crate) fn make(
 }
 
 /// Makes a regular file with the attributes `set`, which the caller must be allowed to give. One that exists is taken as it
-/// is, but for its size, which the caller must be allowed to set.
+/// is, but for its size, which the caller must be allowed to set (RFC 1813 §3.3.8).
 pub(crate) fn unchecked(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
-    // Of a file that exists only the size is set, whatever else is asked for.
-    let made = match set_attributes::check_new(set, &dir.context.caller) {
-        Ok(()) => dir.fs().create(&dir.context, place, CreateMode::Guarded, set),
-        Err(error) => dir.existing(place)?.map_or(Err(error), |_| Err(Error::Exists)),
-    };
-    match made {
-        // An unchecked create would cut the file without asking whether the caller may.
-        Err(Error::Exists) => take_existing(dir, dir.fs().lookup(&dir.context, place)?, set.size_bytes),
-        result => Ok(result?),
+    race::until_won(|| match guarded_or_existing(dir, place, set) {
+        // Guarded, because an unchecked create would truncate the file without asking whether the caller may.
+        Err(Fault::File(Error::Exists)) => match dir.existing(place)? {
+            Some(existing) => unless_removed(take_existing(dir, existing, set.size_bytes)),
+            None => Ok(None),
+        },
+        made => made.map(Some),
+    })
+}
+
+/// Of a file that exists only the size is set, so that attributes which the caller may not give to a new one do no harm.
+fn guarded_or_existing(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
+    match set_attributes::check_new(set, &dir.context.caller) {
+        Ok(()) => Ok(dir.fs().create(&dir.context, place, CreateMode::Guarded, set)?),
+        Err(error) => Err(dir.existing(place)?.map_or(error, |_| Error::Exists).into()),
+    }
+}
+
+/// What was done with a file that was looked up just before, or `None` when another call removed the file in between.
+pub(crate) fn unless_removed<T>(done: Result<T, Fault>) -> Result<Option<T>, Fault> {
+    match done {
+        Err(Fault::File(error)) => Ok(race::unless_removed(Err(error))?),
+        done => done.map(Some),
     }
 }
 

@@ -27,6 +27,7 @@ mod new_node;
 mod open_file;
 pub mod permission;
 mod properties;
+pub mod race;
 mod space;
 mod xattr;
 

@@ -5,7 +5,7 @@ use proto::nfs4::{
     self, Bitmap, ChangeInfo, CreateHow, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX, Status,
 };
 use state::{Claim, ClientId, ShareAccess, ShareDeny};
-use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, SetAttributes};
+use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, Place, SetAttributes, race};
 use xdr::{Encode, Encoder};
 
 use super::change::DirChange;
@@ -15,9 +15,8 @@ use super::failure::{Failure, Outcome};
 use super::set::{self, For, NewAttributes};
 use super::state_error::{inner, outer};
 use crate::fault::Fault;
-use crate::make;
 use crate::node::Node;
-use crate::set_attributes;
+use crate::{make, set_attributes};
 
 /// The file that an OPEN is about.
 struct Target {
@@ -107,42 +106,50 @@ fn target(compound: &Compound<'_>, args: &OpenArgs<'_>) -> Outcome<Target> {
 
 fn by_name(compound: &Compound<'_>, dir: &Node<'_>, (name, how): (&[u8], &OpenHow<'_>)) -> Outcome<Target> {
     super::lookup::require_searchable(dir)?;
-    let place = vfs::Place { dir: dir.handle, name: vfs::Name::new(name)? };
+    let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
     let change = DirChange::begin(dir)?;
-    let existing = dir.existing(place)?;
-    let (entry, attributes_set) = match how {
-        OpenHow::NoCreate => (existing.ok_or(Status::NoEnt)?, Bitmap::EMPTY),
-        OpenHow::Create(how) => create(compound, dir, (place, existing), how)?,
+    let found = match how {
+        OpenHow::NoCreate => Found::existing(dir.existing(place)?.ok_or(Status::NoEnt)?),
+        OpenHow::Create(how) => create(compound, dir, place, how)?,
     };
-    require_regular(&entry.attributes)?;
-    // An exclusive create that finds the file made it: its verifier says so.
-    let is_exclusive = matches!(how, OpenHow::Create(CreateHow::Exclusive(_) | CreateHow::Exclusive41 { .. }));
-    let is_new = existing.is_none() || is_exclusive;
-    Ok(Target { handle: entry.handle, attributes: entry.attributes, change: change.info(dir), attributes_set, is_new })
+    let Found { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
+    require_regular(&attributes)?;
+    Ok(Target { handle, attributes, change: change.info(dir), attributes_set, is_new })
 }
 
-fn create(
-    compound: &Compound<'_>,
-    dir: &Node<'_>,
-    (place, existing): (vfs::Place<'_>, Option<Entry>),
-    how: &CreateHow<'_>,
-) -> Outcome<(Entry, Bitmap)> {
+/// What a name stands for once it is opened.
+struct Found {
+    entry: Entry,
+    attributes_set: Bitmap,
+    is_new: bool,
+}
+
+impl Found {
+    fn existing(entry: Entry) -> Found {
+        Found { entry, attributes_set: Bitmap::EMPTY, is_new: false }
+    }
+
+    fn new((entry, attributes_set): (Entry, Bitmap)) -> Found {
+        Found { entry, attributes_set, is_new: true }
+    }
+}
+
+fn create(compound: &Compound<'_>, dir: &Node<'_>, place: Place<'_>, how: &CreateHow<'_>) -> Outcome<Found> {
     let regular = For { node: dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
-            match existing {
-                Some(existing) => take(dir, existing, &new),
-                None => new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?),
-            }
+            race::until_won(|| take_or_make(dir, place, &new))
         }
         CreateHow::Guarded(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
-            new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?)
+            make_guarded(dir, place, &new)
         }
+        // An exclusive create that finds the file made it: its verifier says so.
         CreateHow::Exclusive(verifier) => {
             let none = SetAttributes::default();
-            Ok((make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?, set::taken_by_the_verifier()))
+            let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?;
+            Ok(Found::new((entry, set::taken_by_the_verifier())))
         }
         CreateHow::Exclusive41 { verifier, attributes } => {
             if !attributes.mask.difference(set::settable_on_exclusive_create()).is_empty() {
@@ -150,30 +157,49 @@ fn create(
             }
             let new = NewAttributes::parse(compound, attributes, regular)?;
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &new.set)?;
-            Ok((entry, new.mask.union(set::taken_by_the_verifier())))
+            Ok(Found::new((entry, new.mask.union(set::taken_by_the_verifier()))))
         }
     }
 }
 
-fn make_new(dir: &Node<'_>, place: vfs::Place<'_>, mode: CreateMode, set: &SetAttributes) -> Outcome<Entry> {
+/// Takes the file that is there or makes one; `None` when another call made or removed it in between.
+fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> Outcome<Option<Found>> {
+    if let Some(existing) = dir.existing(place)? {
+        return take(dir, existing, new);
+    }
+    match make_guarded(dir, place, new) {
+        Err(Failure::Status(Status::Exist)) => Ok(None),
+        made => made.map(Some),
+    }
+}
+
+fn make_guarded(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> Outcome<Found> {
+    new.finish(dir, make_new(dir, place, CreateMode::Guarded, &new.at_birth())?).map(Found::new)
+}
+
+fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Outcome<Entry> {
     dir.require_changeable_dir()?;
     Ok(make::regular(dir, place, mode, set)?)
 }
 
-/// A file that exists is taken as it is; only a size of 0 is set (RFC 8881 §18.16.3).
-fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes) -> Outcome<(Entry, Bitmap)> {
+/// A file that exists is taken as it is; only a size of 0 is set (RFC 8881 §18.16.3). `None` when it was removed meanwhile.
+fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes) -> Outcome<Option<Found>> {
     require_regular(&existing.attributes)?;
     if new.set.size_bytes != Some(0) {
-        return Ok((existing, Bitmap::EMPTY));
+        return Ok(Some(Found::existing(existing)));
     }
     let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
-    // It is cut before it is open, so that what the open would meet is asked now.
-    dir.sibling(existing.handle).require_unreserved_for(&set).map_err(reserved)?;
-    let attributes = set_attributes::set(&dir.sibling(existing.handle), &existing.attributes, &set)?;
-    Ok((Entry { attributes, ..existing }, nfs4::Attribute::set(&[nfs4::Attribute::Size])))
+    let file = dir.sibling(existing.handle);
+    // It is truncated before it is open, so that what the open would meet is checked now.
+    file.require_unreserved_for(&set).map_err(reserved)?;
+    let Some(attributes) = make::unless_removed(set_attributes::set(&file, &existing.attributes, &set))? else {
+        return Ok(None);
+    };
+    let attributes_set = nfs4::Attribute::set(&[nfs4::Attribute::Size]);
+    Ok(Some(Found { attributes_set, ..Found::existing(Entry { attributes, ..existing }) }))
 }
 
-/// What is reserved against an open that cuts the file has a status of its own (RFC 8881 §18.16.3).
+/// What is reserved against an open that truncates the file has a status of its own (RFC 8881 §18.16.3).
 fn reserved(fault: Fault) -> Failure {
     match fault {
         Fault::File(vfs::Error::AccessDenied) => Status::ShareDenied.into(),

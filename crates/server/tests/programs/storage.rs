@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use fs_fault::{FaultFs, FaultPlan, Operation as FsOperation};
 use fs_mem::{MemFs, MemOptions};
-use proto::nfs3::{FileHandle, Read, ReadArgs, Res, StableHow, Status};
+use proto::nfs3::{CreateHow, FileHandle, Read, ReadArgs, Res, StableHow, Status};
 use server::Server;
 
 use crate::caller::nfs2::{self, Caller2};
-use crate::caller::nfs3::{at, failure, size, success};
+use crate::caller::nfs3::{at, failure, mode, size, success};
 use crate::caller::{Caller, EXPORT, INSTANCE, export, memory, server};
 
 fn plan(text: &str) -> Vec<fs_fault::Rule> {
@@ -45,7 +45,7 @@ fn failures_of_writes_have_their_own_status_in_both_versions() {
         let v2 = Caller2(caller);
         let (root2, file2) = (v2.mount(), nfs2::success(v2.lookup(&v2.mount(), "file")).file);
         faults.replace(plan(&format!("write:error={error},create:error={error},remove:error={error}")));
-        let how = proto::nfs3::CreateHow::Guarded(proto::nfs3::Sattr::default());
+        let how = CreateHow::Guarded(proto::nfs3::Sattr::default());
         assert_eq!(failure(caller.write(&file, 0, StableHow::Unstable, b"x")), status);
         assert_eq!(failure(caller.create(&root, "new", how)), status);
         assert_eq!(failure(caller.remove(&root, "file")), status);
@@ -209,4 +209,33 @@ fn read_that_fails_half_way_leaves_a_whole_reply() {
     faults.replace(plan("read:error=io@1"));
     let reply = caller.reply_to(&caller.message::<Read>(&ReadArgs { file, offset: 0, count: 65_536 }));
     assert!(reply.len() < 200, "{} bytes for a failure", reply.len());
+}
+
+#[test]
+fn unchecked_create_takes_what_another_call_made_and_makes_what_another_removed() {
+    for race in ["create(file):error=exists@1", "lookup(file):error=noentry@1,create(file):error=exists@1"] {
+        let (server, faults) = faulty();
+        let (caller, root, file) = start(&server);
+        let v2 = Caller2(caller);
+        let root2 = v2.mount();
+        faults.replace(plan(race));
+        let taken = success(caller.create(&root, "file", CreateHow::Unchecked(mode(0o600))));
+        assert_eq!(taken.object, Some(file), "{race}");
+        success(caller.remove(&root, "file"));
+        faults.replace(plan(race));
+        success(caller.create(&root, "file", CreateHow::Unchecked(mode(0o600))));
+        success(caller.remove(&root, "file"));
+        faults.replace(plan(race));
+        nfs2::success(v2.create(&root2, "file", nfs2::mode(0o600)));
+    }
+}
+
+#[test]
+fn unchecked_create_that_truncates_a_file_which_another_call_removes_makes_it_anew() {
+    let (server, faults) = faulty();
+    let (caller, root, _) = start(&server);
+    faults.replace(plan("set_attributes:error=stale@1"));
+    success(caller.create(&root, "file", CreateHow::Unchecked(size(0))));
+    faults.replace(plan("create(file):error=exists,lookup(file):error=noentry"));
+    assert_eq!(failure(caller.create(&root, "file", CreateHow::Unchecked(size(0)))), Status::Jukebox);
 }

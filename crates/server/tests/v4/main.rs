@@ -16,6 +16,7 @@ mod opens;
 mod overlapping;
 mod owners;
 mod paused;
+mod races;
 mod sendfile;
 mod session;
 mod sessions;
