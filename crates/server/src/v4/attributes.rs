@@ -246,7 +246,7 @@ impl Told<'_> {
             Attribute::SpaceTotal => V::SpaceTotal(space.total_bytes),
             Attribute::TimeDelta => V::TimeDelta(Time { seconds: 0, nanoseconds: properties.time_step_ns }),
             Attribute::XattrSupport => V::XattrSupport(properties.xattrs),
-            Attribute::SuppAttrExclCreat => V::SuppAttrExclCreat(set::settable_on_exclusive_create()),
+            Attribute::SuppAttrExclCreat => V::SuppAttrExclCreat(set::settable_on_exclusive_create(self.minor)),
             _ => return None,
         })
     }

@@ -152,7 +152,7 @@ fn create(compound: &Compound<'_>, dir: &Node<'_>, place: Place<'_>, how: &Creat
             Ok(Found::new((entry, set::taken_by_the_verifier())))
         }
         CreateHow::Exclusive41 { verifier, attributes } => {
-            if !attributes.mask.difference(set::settable_on_exclusive_create()).is_empty() {
+            if !attributes.mask.difference(set::settable_on_exclusive_create(compound.progress.minor)).is_empty() {
                 return Err(Status::Inval.into());
             }
             let new = NewAttributes::parse(compound, attributes, regular)?;

@@ -1,6 +1,6 @@
 //! Attributes that a client wants set, as `fattr4` holds them.
 
-use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, ModeUmask, SetTime, Status};
+use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, MinorVersion, ModeUmask, SetTime, Status};
 use vfs::{Acls, Entry, FileKind, SetAttributes, Timestamp};
 
 use super::compound::Compound;
@@ -131,9 +131,13 @@ fn time_of(time: &SetTime) -> Outcome<vfs::SetTime> {
 }
 
 /// The attributes that can be set while a file is made exclusively: not the times, where a file system may keep the verifier
-/// (RFC 8881 §5.8.1.14).
-pub(super) const fn settable_on_exclusive_create() -> Bitmap {
-    Attribute::set(&[Attribute::Size, Attribute::Mode, Attribute::Owner, Attribute::OwnerGroup])
+/// (RFC 8881 §5.8.1.14). From 4.2 on the umask is one: a client leaves it to the server (RFC 8275 §3).
+pub(super) fn settable_on_exclusive_create(minor: MinorVersion) -> Bitmap {
+    let mut all = Attribute::set(&[Attribute::Size, Attribute::Mode, Attribute::Owner, Attribute::OwnerGroup]);
+    if minor >= MinorVersion::V2 {
+        all.insert(Attribute::ModeUmask.number());
+    }
+    all
 }
 
 /// The attributes in which the verifier of an exclusive create may be kept: the client sets them afterwards (§18.16.3).

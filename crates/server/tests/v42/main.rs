@@ -13,4 +13,5 @@ mod holes;
 mod names;
 mod offload;
 mod place;
+mod umask;
 mod xattrs;
