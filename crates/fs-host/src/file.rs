@@ -65,6 +65,13 @@ impl HostFs {
     }
 }
 
+/// The part of `into` whose bytes have offsets: the kernel refuses a read that reaches beyond the largest one.
+fn within_offsets(offset_bytes: u64, into: &mut [u8]) -> &mut [u8] {
+    let room = i64::MAX.cast_unsigned().saturating_sub(offset_bytes);
+    let length = into.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+    &mut into[..length]
+}
+
 /// Opens a file whose mode keeps its owner out, when this process is the owner: an owner may always change the mode, and a
 /// client that made a file without write permission goes on writing it (RFC 1813 §4.4). Root has no need of this.
 fn open_against_mode(node: &Node, flags: OFlags) -> Result<OwnedFd> {
@@ -99,6 +106,7 @@ struct OpenHostFile {
 impl OpenFile for OpenHostFile {
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         let flags = if cx.may_block || self.is_memory { ReadWriteFlags::empty() } else { ReadWriteFlags::NOWAIT };
+        let into = within_offsets(offset_bytes, into);
         let Some(streams) = &self.streams else { return self.try_read(offset_bytes, into, flags) };
         let range = offset_bytes..offset_bytes.saturating_add(into.len() as u64);
         if flags.contains(ReadWriteFlags::NOWAIT) {

@@ -133,3 +133,21 @@ fn full_file_system_says_so_and_keeps_what_was_written() {
     drop((opened, fs));
     rustix::mount::unmount(export.path(), rustix::mount::UnmountFlags::DETACH).unwrap();
 }
+
+#[test]
+fn read_across_the_largest_offset_returns_the_bytes_before_it() {
+    const LIMIT: u64 = i64::MAX as u64;
+    let export = Export::in_memory();
+    let fs = export.open(HandleForm::Store);
+    let made = touch(&fs, "f");
+    let set = SetAttributes { size_bytes: Some(LIMIT), ..SetAttributes::default() };
+    fs.set_attributes(&CX, &made.handle, &set).unwrap();
+    let file = fs.open(&CX, &made.handle, OpenMode::Write).unwrap();
+    file.write_at(&CX, LIMIT - 3, b"end", Stability::Unstable).unwrap();
+    let mut into = [9; 4096];
+    assert_eq!(file.read_at(&CX, LIMIT - 3, &mut into).unwrap(), 3);
+    assert_eq!(into[..4], *b"end\t");
+    for offset in [LIMIT, LIMIT + 1, u64::MAX] {
+        assert_eq!(file.read_at(&CX, offset, &mut into).unwrap(), 0);
+    }
+}

@@ -106,12 +106,18 @@ pub(crate) fn put_piece(piece: Piece, output: &mut Output) {
     Encoder::new(&mut output.bytes).pad(piece.count);
 }
 
-/// Reads from an open file. Past the largest offset that a file can have there are no bytes.
+/// The largest size of a file, and so the offset from which on there are no bytes.
+const MAX_FILE_BYTES: u64 = i64::MAX.cast_unsigned();
+
+/// Reads from an open file, as far as a file can reach: a client that reads whole pages asks for bytes behind the last one of
+/// the largest file.
 pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, into: &mut [u8]) -> vfs::Result<usize> {
-    if i64::try_from(offset_bytes.saturating_add(into.len() as u64)).is_err() {
-        return Ok(0);
+    let room = MAX_FILE_BYTES.saturating_sub(offset_bytes);
+    match usize::try_from(room) {
+        Ok(0) => Ok(0),
+        Ok(room) if room < into.len() => file.read_at(&node.context, offset_bytes, &mut into[..room]),
+        _ => file.read_at(&node.context, offset_bytes, into),
     }
-    file.read_at(&node.context, offset_bytes, into)
 }
 
 /// A part of a file that a reply is sent from.
@@ -192,7 +198,7 @@ pub(crate) fn write_at(
 /// Refuses to write beyond the largest offset that a file can have.
 fn check_end(offset_bytes: u64, length: usize) -> vfs::Result<()> {
     let end = offset_bytes.checked_add(length as u64);
-    if end.is_none_or(|end| i64::try_from(end).is_err()) { Err(Error::FileTooBig) } else { Ok(()) }
+    if end.is_none_or(|end| end > MAX_FILE_BYTES) { Err(Error::FileTooBig) } else { Ok(()) }
 }
 
 fn note_loss(node: &Node<'_>, stability: Stability, result: vfs::Result<Written>) -> vfs::Result<Written> {

@@ -61,7 +61,7 @@ pub type LentBytes = Box<dyn AsRef<[u8]> + Send + Sync>;
 
 /// An open regular file. It stays usable when its last name is removed, and several threads may use it at once.
 pub trait OpenFile: Send + Sync {
-    /// Reads from `offset_bytes` on into `into`, and says how many bytes that was.
+    /// Reads from `offset_bytes` on into `into`, and says how many bytes that was. No file has bytes from offset 2⁶³ - 1 on.
     ///
     /// Fewer bytes than `into` holds means that the end of the file was met, and nothing else.
     ///
@@ -173,7 +173,8 @@ pub trait OpenFile: Send + Sync {
         Err(Error::NotSupported)
     }
 
-    /// Makes this file share the space of a range of another one: all of it at one moment, or nothing.
+    /// Makes this file share the space of a range of another one: all of it at one moment, or nothing. A length of 0 means
+    /// everything up to the source's end, wherever that is at that moment.
     ///
     /// # Errors
     /// [`Error::Invalid`] where the range does not begin and end on blocks of the file system (its end may be the

@@ -162,9 +162,6 @@ impl OpenFile for RemoteFile {
 
     fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
         let from = self.shared.opens.own(from).ok_or(Error::NotSupported)?;
-        if range.length_bytes == 0 {
-            return Ok(());
-        }
         let (file, source) = (self.file()?, from.file()?);
         self.shared.wait(cx, file.clone_from(source, range.from_bytes, range.to_bytes, range.length_bytes))
     }

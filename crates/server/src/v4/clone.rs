@@ -2,6 +2,7 @@
 //! it is on stable storage before it is answered.
 
 use proto::nfs4::CloneArgs;
+use vfs::CopyRange;
 
 use super::compound::Compound;
 use super::failure::Outcome;
@@ -12,6 +13,9 @@ pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> Outcome<()
     let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if range.length_bytes > 0 {
+        // A count of 0 stays one: of a file of 2⁶³ - 1 bytes Linux shares "everything", but no such number of bytes, since
+        // rounded up to whole blocks it has a sign.
+        let range = CopyRange { length_bytes: args.count, ..range };
         pair.to.clone_range(&pair.destination.context, &*pair.from, range)?;
     }
     Ok(transfer::sync(&pair.destination, &*pair.to)?)

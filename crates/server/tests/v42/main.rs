@@ -8,6 +8,7 @@ mod caller;
 mod acls;
 mod client;
 mod copies;
+mod edge;
 mod from_server;
 mod holes;
 mod names;
