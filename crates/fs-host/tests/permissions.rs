@@ -230,3 +230,21 @@ fn changed_access_list_is_noticed() {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o604)).unwrap();
     assert_eq!(allowed(&fs, "f", &cx_of(BOB, 1, &[])), Access::READ);
 }
+
+#[test]
+fn file_of_another_user_gets_a_further_name_where_the_caller_may_add_names() {
+    let Some((_export, fs)) = open_as_root("links to files of others") else { return };
+    let bob = cx_of(BOB, STAFF, &[]);
+    let root = fs.root();
+    // What fs.protected_hardlinks keeps from users of this machine: files that they may not both read and write.
+    let private = fs.create(&CX, at(&root, "private"), CreateMode::Guarded, &mode(0o600)).unwrap();
+    let set_id = fs.create(&CX, at(&root, "set-id"), CreateMode::Guarded, &mode(0o4755)).unwrap();
+    for (name, file) in [("p", &private), ("s", &set_id)] {
+        assert_eq!(fs.link(&bob, &file.handle, at(&root, name)).unwrap().links, 2);
+    }
+    assert!(matches!(fs.link(&bob, &private.handle, at(&root, "p")), Err(Error::Exists)));
+    let closed = fs.make_node(&CX, at(&root, "closed"), NewNode::Directory, &mode(0o755)).unwrap();
+    let refused = fs.link(&bob, &private.handle, at(&closed.handle, "p"));
+    assert!(matches!(refused, Err(Error::AccessDenied | Error::NotPermitted)), "{refused:?}");
+    assert_eq!(fs.attributes(&CX, &private.handle).unwrap().links, 2);
+}
