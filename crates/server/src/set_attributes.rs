@@ -7,8 +7,14 @@ use crate::node::Node;
 
 /// Sets attributes of `node`, whose attributes are `before`, if the caller may.
 pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> Result<Attributes, Fault> {
+    check(node, before, set)?;
+    change(node, before, set)
+}
+
+/// Refuses unless the caller may set all of these.
+pub(crate) fn check(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> Result<(), Fault> {
     if set.is_empty() {
-        return Ok(*before);
+        return Ok(());
     }
     node.require_writable()?;
     check_owner_rules(before, set, &node.context.caller)?;
@@ -17,8 +23,22 @@ pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> 
         node.require_or_own(before, Access::WRITE)?;
     }
     check_times(node, before, set)?;
-    node.require_undelegated()?;
-    Ok(node.fs().set_attributes(&node.context, &node.handle, set)?)
+    node.require_undelegated()
+}
+
+/// Sets what was checked.
+pub(crate) fn change(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> Result<Attributes, Fault> {
+    let set = SetAttributes { mode: set.mode.filter(|_| has_mode(before.kind)), ..*set };
+    if set.is_empty() {
+        return Ok(*before);
+    }
+    Ok(node.fs().set_attributes(&node.context, &node.handle, &set)?)
+}
+
+/// Whether the mode of such a file can be set. A symbolic link has none that counts, and Linux cannot set it: asking for another
+/// succeeds and changes nothing, as with other servers.
+pub(crate) fn has_mode(kind: FileKind) -> bool {
+    kind != FileKind::Symlink
 }
 
 /// Refuses unless the caller may set the access lists of `node`, whose attributes are `before`: only the owner does.

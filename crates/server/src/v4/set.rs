@@ -1,13 +1,16 @@
 //! Attributes that a client wants set, as `fattr4` holds them.
 
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, MinorVersion, ModeUmask, SetTime, Status};
-use vfs::{Acls, Entry, FileKind, SetAttributes, Timestamp};
+use vfs::{Acls, Attributes, Entry, FileKind, SetAttributes, Timestamp};
 
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
 use super::{acl, attributes, owner};
 use crate::node::Node;
 use crate::set_attributes;
+
+/// The attributes that set the permission bits.
+const MODES: Bitmap = Attribute::set(&[Attribute::Mode, Attribute::ModeUmask]);
 
 /// Attributes to set, and which they are.
 pub(super) struct NewAttributes {
@@ -67,17 +70,32 @@ impl NewAttributes {
         Ok(())
     }
 
-    /// Sets everything on a file that is there.
-    pub(super) fn apply(&self, node: &Node<'_>) -> Outcome<()> {
+    /// Sets everything on a file that is there, or nothing, and says which attributes it set.
+    pub(super) fn apply(&self, node: &Node<'_>) -> Outcome<Bitmap> {
         let before = node.attributes()?;
         if self.acls.is_some() {
             set_attributes::check_acls(node, &before)?;
         }
-        set_attributes::set(node, &before, &self.set)?;
+        set_attributes::check(node, &before, &self.set)?;
         match &self.acls {
-            Some(acls) => set_acls(node, acls),
-            None => Ok(()),
+            Some(acls) => self.apply_with(node, &before, acls)?,
+            None => set_attributes::change(node, &before, &self.set).map(drop)?,
         }
+        let ignored = if set_attributes::has_mode(before.kind) { Bitmap::EMPTY } else { MODES };
+        Ok(self.mask.difference(ignored))
+    }
+
+    /// The lists go first, since they can be put back, and a size that was cut cannot. Of the mode they leave its three high bits
+    /// (RFC 8881 §6.4.1.3).
+    fn apply_with(&self, node: &Node<'_>, before: &Attributes, acls: &Acls) -> Outcome<()> {
+        let earlier = node.fs().acls(&node.context, &node.handle)?;
+        set_acls(node, acls)?;
+        let mode = self.set.mode.map(|mode| (mode & !0o777) | acls.access.mode());
+        set_attributes::change(node, before, &SetAttributes { mode, ..self.set }).map(drop).map_err(|fault| {
+            // Why the change failed says more than whether the lists could be put back.
+            let _ = set_acls(node, &earlier);
+            fault.into()
+        })
     }
 
     /// What a new file is to be made with: one that gets an access list is its owner's alone before it has it.
@@ -94,12 +112,7 @@ impl NewAttributes {
         let node = dir.sibling(made.handle);
         let mask = match set_acls(&node, acls) {
             Ok(()) => self.mask,
-            Err(_) => self.mask.difference(Attribute::set(&[
-                Attribute::Acl,
-                Attribute::Dacl,
-                Attribute::Mode,
-                Attribute::ModeUmask,
-            ])),
+            Err(_) => self.mask.difference(MODES).difference(Attribute::set(&[Attribute::Acl, Attribute::Dacl])),
         };
         Ok((Entry { attributes: node.attributes()?, ..made }, mask))
     }

@@ -14,6 +14,5 @@ pub(super) fn setattr(compound: &mut Compound<'_>, args: &SetattrArgs<'_>) -> Ou
     if new.set.size_bytes.is_some() {
         compound.check_io(&node, &args.stateid, IoKind::Write)?;
     }
-    new.apply(&node)?;
-    Ok(new.mask)
+    new.apply(&node)
 }

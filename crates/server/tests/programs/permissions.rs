@@ -293,3 +293,19 @@ fn change_of_a_host_names_addresses_holds_for_the_very_next_call() {
     addresses.store(Arc::new(Vec::new()));
     assert_eq!(failure(caller.getattr(&root)), Status::Acces);
 }
+
+#[test]
+fn mode_of_a_symbolic_link_is_ignored_and_the_owner_is_set() {
+    let server = memory_server();
+    let users = users(&server);
+    let link = success(users.alice.symlink(&users.export, "link", b"target")).object.unwrap();
+    let before = users.root.attributes(&link).mode;
+    success(users.root.setattr(&link, Sattr { uid: Some(BOB.0), ..mode(0o600) }));
+    let after = users.root.attributes(&link);
+    assert_eq!((after.mode, after.uid), (before, BOB.0));
+    success(users.bob.setattr(&link, mode(0o600)));
+    assert_eq!(failure(users.alice.setattr(&link, mode(0o600))), Status::Perm);
+    let v2 = Caller2(users.root);
+    let link2 = nfs2::success(v2.lookup(&v2.mount(), "link")).file;
+    assert_eq!(nfs2::success(v2.setattr(&link2, nfs2::mode(0o600))).mode & 0o7777, before);
+}

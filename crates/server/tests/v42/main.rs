@@ -14,5 +14,6 @@ mod holes;
 mod names;
 mod offload;
 mod place;
+mod setattr;
 mod umask;
 mod xattrs;
