@@ -34,7 +34,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
     let claim = claim(&args.claim)?;
     compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
-    let target = target(compound, args)?;
+    let target = target(compound, args, access)?;
     let node = compound.current()?.sibling(target.handle);
     if !target.is_new {
         require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
@@ -87,12 +87,12 @@ fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
     }
 }
 
-fn target(compound: &Compound<'_>, args: &OpenArgs<'_>) -> Outcome<Target> {
+fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, access: ShareAccess) -> Outcome<Target> {
     let current = compound.current()?;
     match (&args.claim, &args.how) {
         (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (OpenClaim::Null(name) | OpenClaim::DelegateCur { name, .. }, how) => {
-            by_name(compound, &current, (name.0, how))
+            by_name(compound, &current, name.0, (how, access))
         }
         (_, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (_, OpenHow::NoCreate) => {
@@ -104,13 +104,18 @@ fn target(compound: &Compound<'_>, args: &OpenArgs<'_>) -> Outcome<Target> {
     }
 }
 
-fn by_name(compound: &Compound<'_>, dir: &Node<'_>, (name, how): (&[u8], &OpenHow<'_>)) -> Outcome<Target> {
+fn by_name(
+    compound: &Compound<'_>,
+    dir: &Node<'_>,
+    name: &[u8],
+    (how, access): (&OpenHow<'_>, ShareAccess),
+) -> Outcome<Target> {
     super::lookup::require_searchable(dir)?;
     let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
     let change = DirChange::begin(dir)?;
     let found = match how {
         OpenHow::NoCreate => Found::existing(dir.existing(place)?.ok_or(Status::NoEnt)?),
-        OpenHow::Create(how) => create(compound, dir, place, how)?,
+        OpenHow::Create(how) => create(compound, dir, place, (how, access))?,
     };
     let Found { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
     require_regular(&attributes)?;
@@ -134,12 +139,17 @@ impl Found {
     }
 }
 
-fn create(compound: &Compound<'_>, dir: &Node<'_>, place: Place<'_>, how: &CreateHow<'_>) -> Outcome<Found> {
+fn create(
+    compound: &Compound<'_>,
+    dir: &Node<'_>,
+    place: Place<'_>,
+    (how, access): (&CreateHow<'_>, ShareAccess),
+) -> Outcome<Found> {
     let regular = For { node: dir, kind: FileKind::Regular };
     match how {
         CreateHow::Unchecked(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
-            race::until_won(|| take_or_make(dir, place, &new))
+            race::until_won(|| take_or_make(dir, place, &new, access))
         }
         CreateHow::Guarded(fattr) => {
             let new = NewAttributes::parse(compound, fattr, regular)?;
@@ -163,9 +173,9 @@ fn create(compound: &Compound<'_>, dir: &Node<'_>, place: Place<'_>, how: &Creat
 }
 
 /// Takes the file that is there or makes one; `None` when another call made or removed it in between.
-fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes) -> Outcome<Option<Found>> {
+fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
     if let Some(existing) = dir.existing(place)? {
-        return take(dir, existing, new);
+        return take(dir, existing, new, access);
     }
     match make_guarded(dir, place, new) {
         Err(Failure::Status(Status::Exist)) => Ok(None),
@@ -183,7 +193,7 @@ fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttribu
 }
 
 /// A file that exists is taken as it is; only a size of 0 is set (RFC 8881 §18.16.3). `None` when it was removed meanwhile.
-fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes) -> Outcome<Option<Found>> {
+fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
     require_regular(&existing.attributes)?;
     if new.set.size_bytes != Some(0) {
         return Ok(Some(Found::existing(existing)));
@@ -191,6 +201,7 @@ fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes) -> Outcome<Option<
     let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
     let file = dir.sibling(existing.handle);
     // It is truncated before it is open, so that what the open would meet is checked now.
+    require_access(&file, &existing.attributes, access, false)?;
     file.require_unreserved_for(&set).map_err(reserved)?;
     let Some(attributes) = make::unless_removed(set_attributes::set(&file, &existing.attributes, &set))? else {
         return Ok(None);

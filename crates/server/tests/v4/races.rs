@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::thread;
 
 use fs_fault::{FaultFs, FaultPlan, Rules};
+use proto::nfs3::StableHow;
 use proto::nfs4::{
     Attribute, Component, CreateHow, Fattr, Getfh, Open, OpenArgs, OpenClaim, OpenHow, OpenOk, Res, SHARE_ACCESS_BOTH,
-    SHARE_DENY_NONE, StateOwner, Status,
+    SHARE_ACCESS_WRITE, SHARE_DENY_NONE, StateOwner, Status,
 };
 use server::Server;
 
-use crate::caller::nfs3::mode;
+use crate::caller::nfs3::{self, mode};
 use crate::caller::{Caller, EXPORT, export, memory, server};
 use crate::compound::{failure, success};
 use crate::session::Session;
@@ -65,7 +66,7 @@ fn loser_of_a_race_is_judged_by_the_mode_of_the_winners_file() {
     let root = Caller::root(&server);
     let (alice, bob) = (root.user(1000, 1000, &[]), root.user(2000, 2000, &[]));
     let file = alice.make_file(&alice.mount(), "f");
-    crate::caller::nfs3::success(alice.setattr(&file, mode(0o600)));
+    nfs3::success(alice.setattr(&file, mode(0o600)));
     let session = Session::named(bob, 1, b"bob");
     for attributes in [Fattr::EMPTY, emptied()] {
         faults.replace(rules("lookup(f):error=noentry@1"));
@@ -103,4 +104,19 @@ fn two_opens_of_one_new_name_at_once_both_succeed() {
             scope.spawn(move || success(try_open(&session, &open(Fattr::EMPTY))));
         }
     });
+}
+
+#[test]
+fn open_that_is_refused_truncates_nothing() {
+    let (server, _) = faulty();
+    let root = Caller::root(&server);
+    let alice = root.user(1000, 1000, &[]);
+    let file = alice.make_file(&alice.mount(), "f");
+    nfs3::success(alice.write(&file, 0, StableHow::FileSync, b"bytes"));
+    nfs3::success(alice.setattr(&file, mode(0o622)));
+    let session = Session::named(root.user(2000, 2000, &[]), 1, b"bob");
+    assert_eq!(failure(try_open(&session, &open(emptied()))), Status::Access, "he may not read it");
+    assert_eq!(alice.attributes(&file).size, 5);
+    success(try_open(&session, &OpenArgs { share_access: SHARE_ACCESS_WRITE, ..open(emptied()) }));
+    assert_eq!(alice.attributes(&file).size, 0);
 }
