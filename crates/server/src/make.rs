@@ -22,10 +22,16 @@ pub(crate) fn make(
     }
 }
 
-/// Makes a regular file with the attributes `set`, which the caller must be allowed to give. One that exists is taken as it
-/// is, but for its size, which the caller must be allowed to set (RFC 1813 §3.3.8).
-pub(crate) fn unchecked(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
-    race::until_won(|| match guarded_or_existing(dir, place, set) {
+/// Makes a regular file called `name` in `dir`, with the attributes `set`. One that exists is taken as it is, but for its size,
+/// which the caller must be allowed to set (RFC 1813 §3.3.8).
+pub(crate) fn unchecked(
+    dir: &Node<'_>,
+    dir_attributes: vfs::Result<Attributes>,
+    name: &[u8],
+    set: &SetAttributes,
+) -> Result<Entry, Fault> {
+    let (dir_attributes, place) = (dir_attributes?, dir.place(name)?);
+    race::until_won(|| match guarded_or_existing(dir, &dir_attributes, place, set) {
         // Guarded, because an unchecked create would truncate the file without asking whether the caller may.
         Err(Fault::File(Error::Exists)) => match dir.existing(place)? {
             Some(existing) => unless_removed(take_existing(dir, existing, set.size_bytes)),
@@ -35,11 +41,20 @@ pub(crate) fn unchecked(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -
     })
 }
 
-/// Of a file that exists only the size is set, so that attributes which the caller may not give to a new one do no harm.
-fn guarded_or_existing(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
-    match set_attributes::check_new(set, &dir.context.caller) {
+/// A file that exists is there for who may not add names to the directory too, nor give the attributes to a new file.
+fn guarded_or_existing(
+    dir: &Node<'_>,
+    dir_attributes: &Attributes,
+    place: Place<'_>,
+    set: &SetAttributes,
+) -> Result<Entry, Fault> {
+    let may_add_names = dir.require_changeable(Ok(*dir_attributes));
+    match may_add_names.and_then(|_| set_attributes::check_new(set, &dir.context.caller)) {
         Ok(()) => Ok(dir.fs().create(&dir.context, place, CreateMode::Guarded, set)?),
-        Err(error) => Err(dir.existing(place)?.map_or(error, |_| Error::Exists).into()),
+        Err(error) => {
+            dir.require_searchable(dir_attributes)?;
+            Err(dir.existing(place)?.map_or(error, |_| Error::Exists).into())
+        }
     }
 }
 

@@ -189,12 +189,17 @@ impl<'c> Node<'c> {
         }
     }
 
+    /// Refuses unless this is a directory in which the caller may look up names.
+    pub(crate) fn require_searchable(&self, attributes: &Attributes) -> vfs::Result<()> {
+        if attributes.kind != vfs::FileKind::Directory {
+            return Err(vfs::Error::NotDirectory);
+        }
+        self.require(attributes, Access::EXECUTE)
+    }
+
     /// The file called `name` in this directory, if the caller may look it up.
     pub(crate) fn search(&self, attributes: &Attributes, name: &[u8]) -> Result<Entry, Fault> {
-        if attributes.kind != vfs::FileKind::Directory {
-            return Err(vfs::Error::NotDirectory.into());
-        }
-        self.require(attributes, Access::EXECUTE)?;
+        self.require_searchable(attributes)?;
         self.lookup(name)
     }
 

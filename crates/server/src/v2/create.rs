@@ -13,10 +13,12 @@ use crate::node::{CallContext, Node};
 pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
     let set = convert::set_attributes(&args.attributes)?;
-    let made = make::make(&dir, dir.attributes(), args.place.name, |dir, place| match special(&args.attributes)? {
-        Some(node) => make_special(dir, place, (node, &set)),
-        None => take_or_make(dir, place, (&args.attributes, &set)),
-    })?;
+    let made = match special(&args.attributes)? {
+        Some(node) => {
+            make::make(&dir, dir.attributes(), args.place.name, |dir, place| make_special(dir, place, (node, &set)))?
+        }
+        None => take_or_make(&dir, args, &set)?,
+    };
     Ok(convert::dir_op_ok(&dir, &made))
 }
 
@@ -42,16 +44,18 @@ fn make_special(dir: &Node<'_>, place: Place<'_>, (node, set): (NewNode<'_>, &Se
 
 /// A client that opens a device or a FIFO for writing may ask for it to be created, without naming its kind: it gets what
 /// is there, if it may write to it.
-fn take_or_make(dir: &Node<'_>, place: Place<'_>, (sattr, set): (&Sattr, &SetAttributes)) -> Outcome<Entry> {
-    let names_kind = sattr.mode.is_some_and(|mode| mode & convert::KIND_MASK != 0);
-    if let Some(existing) = dir.existing(place)?
+fn take_or_make(dir: &Node<'_>, args: &CreateArgs<'_>, set: &SetAttributes) -> Outcome<Entry> {
+    let (name, attributes) = (args.place.name, dir.attributes()?);
+    let names_kind = args.attributes.mode.is_some_and(|mode| mode & convert::KIND_MASK != 0);
+    dir.require_searchable(&attributes)?;
+    if let Some(existing) = dir.existing(dir.place(name)?)?
         && !names_kind
         && is_special(existing.attributes.kind)
     {
         dir.sibling(existing.handle).require_or_own(&existing.attributes, Access::WRITE)?;
         return Ok(existing);
     }
-    make::unchecked(dir, place, set)
+    make::unchecked(dir, Ok(attributes), name, set)
 }
 
 fn is_special(kind: FileKind) -> bool {

@@ -3,17 +3,21 @@
 use proto::nfs3::{CreateArgs, CreateHow, CreateOk, WccData};
 use vfs::{CreateMode, SetAttributes};
 
-use super::make::make;
+use super::make::{make, make_or_take};
 use super::{Outcome, convert};
 use crate::make::{regular, unchecked};
 use crate::node::CallContext;
 
 pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk, WccData> {
-    make(cx, &args.place, |dir, place| match args.how {
-        CreateHow::Unchecked(sattr) => unchecked(dir, place, &convert::set_attributes(&sattr)?),
-        CreateHow::Guarded(sattr) => regular(dir, place, CreateMode::Guarded, &convert::set_attributes(&sattr)?),
-        CreateHow::Exclusive(verifier) => {
+    match args.how {
+        CreateHow::Unchecked(sattr) => make_or_take(cx, &args.place, |dir, attributes| {
+            unchecked(dir, attributes, args.place.name, &convert::set_attributes(&sattr)?)
+        }),
+        CreateHow::Guarded(sattr) => make(cx, &args.place, |dir, place| {
+            regular(dir, place, CreateMode::Guarded, &convert::set_attributes(&sattr)?)
+        }),
+        CreateHow::Exclusive(verifier) => make(cx, &args.place, |dir, place| {
             regular(dir, place, CreateMode::Exclusive(verifier), &SetAttributes::default())
-        }
-    })
+        }),
+    }
 }

@@ -1,7 +1,7 @@
 //! What CREATE, MKDIR, SYMLINK and MKNOD tell of something new in a directory.
 
 use proto::nfs3::{CreateOk, DirOp, WccData};
-use vfs::{Entry, Place};
+use vfs::{Attributes, Entry, Place};
 
 use super::wcc::Wcc;
 use super::{Outcome, convert};
@@ -15,9 +15,18 @@ pub(super) fn make(
     place: &DirOp<'_>,
     how: impl FnOnce(&Node<'_>, Place<'_>) -> Result<Entry, Fault>,
 ) -> Outcome<CreateOk, WccData> {
+    make_or_take(cx, place, |dir, attributes| make::make(dir, attributes, place.name, how))
+}
+
+/// Finds or makes something at `place` with `how`, which is told the attributes of the directory and judges them.
+pub(super) fn make_or_take(
+    cx: &CallContext<'_>,
+    place: &DirOp<'_>,
+    how: impl FnOnce(&Node<'_>, vfs::Result<Attributes>) -> Result<Entry, Fault>,
+) -> Outcome<CreateOk, WccData> {
     let dir = cx.node(place.dir.as_bytes())?;
     let wcc = Wcc::begin(&dir);
-    let made = make::make(&dir, wcc.before(), place.name, how).map_err(|fault| fault.with(|| wcc.data()))?;
+    let made = how(&dir, wcc.before()).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(CreateOk {
         object: Some(convert::file_handle(&dir.sibling(made.handle))),
         attributes: Some(convert::fattr(&dir, &made.attributes)),

@@ -309,3 +309,28 @@ fn mode_of_a_symbolic_link_is_ignored_and_the_owner_is_set() {
     let link2 = nfs2::success(v2.lookup(&v2.mount(), "link")).file;
     assert_eq!(nfs2::success(v2.setattr(&link2, nfs2::mode(0o600))).mode & 0o7777, before);
 }
+
+#[test]
+fn file_that_exists_is_taken_by_an_unchecked_create_where_no_names_can_be_added() {
+    let server = memory_server();
+    let users = users(&server);
+    let dir = users.alice.make_dir(&users.export, "dir");
+    let file = users.alice.make_file(&dir, "file");
+    success(users.alice.write(&file, 0, StableHow::Unstable, b"bytes"));
+    success(users.alice.setattr(&file, mode(0o622)));
+    let bob = users.bob;
+    let create = |name, attributes| bob.create(&dir, name, CreateHow::Unchecked(attributes));
+    assert_eq!(success(create("file", mode(0o600))).object, Some(file));
+    assert_eq!(failure(create("new", mode(0o600))), Status::Acces);
+    assert_eq!(failure(bob.create(&dir, "file", CreateHow::Guarded(mode(0o600)))), Status::Acces);
+    let v2 = Caller2(bob);
+    let dir2 = nfs2::success(v2.lookup(&v2.mount(), "dir")).file;
+    nfs2::success(v2.create(&dir2, "file", nfs2::mode(0o600)));
+    assert_eq!(nfs2::failure(v2.create(&dir2, "new", nfs2::mode(0o600))), proto::nfs2::Status::Acces);
+    assert_eq!((users.root.attributes(&file).size, users.root.attributes(&file).mode), (5, 0o622));
+    assert_eq!(success(create("file", size(0))).attributes.unwrap().size, 0);
+    success(users.alice.setattr(&file, mode(0o644)));
+    assert_eq!(failure(create("file", size(0))), Status::Acces);
+    success(users.alice.setattr(&dir, mode(0o766)));
+    assert_eq!(failure(create("file", mode(0o600))), Status::Acces, "nor may he look it up");
+}
