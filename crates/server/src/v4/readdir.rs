@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use buffer::Output;
-use proto::nfs4::{Attribute, Bitmap, ReaddirArgs, Status};
+use proto::nfs4::{Attribute, AttributeValue, Bitmap, FattrWriter, ReaddirArgs, Status};
 use vfs::{Access, Attributes, Detail, DirEntry, FileKind, Listing, ReadDir};
 use xdr::Encoder;
 
@@ -34,8 +34,15 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
     }
     dir.require(&attributes, Access::READ)?;
     let after = check_cookie(&dir, args)?;
-    Page { compound, dir: &dir, args, max_bytes: args.max_count.min(transfer::max_bytes(compound.cx)) as usize }
-        .list(after, output)
+    let max_bytes = args.max_count.min(transfer::max_bytes(compound.cx)) as usize;
+    Page { compound, dir: &dir, args, detail: detail(compound, &dir, args.request), max_bytes }.list(after, output)
+}
+
+/// Files are looked at only where the client asks for more than a listing has: Linux asks for less as long as nobody looks at
+/// them. In the tree above the exports it must be known which export an entry is.
+fn detail(compound: &Compound<'_>, dir: &Node<'_>, request: Bitmap) -> Detail {
+    let is_in_export = compound.cx.exports.place_of(dir.exported).is_some();
+    if is_in_export && request.difference(OF_LISTING).is_empty() { Detail::Names } else { Detail::Entries }
 }
 
 fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
@@ -50,11 +57,15 @@ fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
     }
 }
 
+/// The attributes that a listing has without a look at the files.
+const OF_LISTING: Bitmap = Attribute::set(&[Attribute::RdattrError, Attribute::MountedOnFileId]);
+
 /// One reply's part of a listing.
 struct Page<'p> {
     compound: &'p Compound<'p>,
     dir: &'p Node<'p>,
     args: &'p ReaddirArgs,
+    detail: Detail,
     max_bytes: usize,
 }
 
@@ -64,7 +75,7 @@ impl Page<'_> {
         let start = to.len();
         to.fixed(&self.dir.fs().properties().cookie_verifier.to_be_bytes());
         let (mut any, mut failure) = (false, None);
-        let list = ReadDir { dir: &self.dir.handle, after, detail: Detail::Entries };
+        let list = ReadDir { dir: &self.dir.handle, after, detail: self.detail };
         let listing = self.dir.fs().read_dir(&self.dir.context, list, &mut |entry| {
             let before = to.len();
             if let Err(error) = self.entry(&entry, to) {
@@ -89,10 +100,27 @@ impl Page<'_> {
         Ok(())
     }
 
+    /// An entry of which nothing is known but what the listing says. Its number is that of the directory that another file system
+    /// may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23).
+    fn bare_entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) {
+        let mut writer = FattrWriter::begin(to, self.args.request);
+        while let Some(attribute) = writer.wanted() {
+            writer.put(&match attribute {
+                Attribute::RdattrError => AttributeValue::RdattrError(Status::Ok),
+                _ => AttributeValue::MountedOnFileId(entry.fileid),
+            });
+        }
+        writer.finish();
+    }
+
     fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Outcome<()> {
         to.bool(true);
         to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
         to.opaque(entry.name);
+        if self.detail == Detail::Names {
+            self.bare_entry(entry, to);
+            return Ok(());
+        }
         let subject = self.subject(entry);
         match subject.and_then(|subject| attributes::write(self.compound, &subject, self.args.request, to)) {
             Err(Failure::Status(status)) => self.failed_entry(status, to),

@@ -1,8 +1,13 @@
 //! READDIR and its cookies (RFC 7530 §16.24, RFC 8881 §18.23).
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
-use proto::nfs4::{Attribute, Bitmap, Readdir, ReaddirArgs, ReaddirOk, Res, Status};
+use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, Readdir, ReaddirArgs, ReaddirOk, Res, Status};
+use vfs::{
+    Attributes, Context, Detail, EachEntry, Entry, FileSystem, Handle, Listing, OpenFile, OpenMode, Place, ReadDir,
+    Result,
+};
 
 use crate::caller::{Caller, EXPORT, export, memory_with_files, server};
 use crate::compound::{Compound, failure, success};
@@ -64,4 +69,62 @@ fn entries_without_attributes_have_an_empty_mask() {
     let mut results = Caller::root(&server).compound(&Compound::new(0).root().op::<Readdir>(&arguments));
     let listed = success(results.skip_root().take::<Readdir>());
     assert!(listed.entries[0].attributes.mask.is_empty());
+}
+
+/// A file system that remembers in how much detail it was listed.
+struct Listed {
+    inner: Arc<dyn FileSystem>,
+    details: Arc<Mutex<Vec<Detail>>>,
+}
+
+impl FileSystem for Listed {
+    fn root(&self) -> Handle {
+        self.inner.root()
+    }
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        self.inner.attributes(cx, node)
+    }
+    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
+        self.inner.lookup(cx, place)
+    }
+    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
+        self.inner.parent(cx, dir)
+    }
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        self.inner.open(cx, node, mode)
+    }
+    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
+        self.details.lock().unwrap().push(list.detail);
+        self.inner.read_dir(cx, list, each)
+    }
+}
+
+#[test]
+fn files_are_looked_at_only_when_the_client_asks_for_more_than_names_and_numbers() {
+    let details = Arc::default();
+    let fs = Arc::new(Listed { inner: memory_with_files(3), details: Arc::clone(&details) });
+    let server = server(vec![export(EXPORT, fs)]);
+    let caller = Caller::root(&server);
+    let list = |path: &str, request| {
+        let arguments = ReaddirArgs { cookie: 0, verifier: [0; 8], dir_count: 4096, max_count: 4096, request };
+        let mut results = caller.compound(&Compound::new(0).path(path).op::<Readdir>(&arguments));
+        success(results.skip_path(path).take::<Readdir>())
+    };
+    let numbers = Attribute::set(&[Attribute::RdattrError, Attribute::MountedOnFileId]);
+    let all = numbers.union(Attribute::set(&[Attribute::FileId]));
+    let (bare, full) = (list(EXPORT, numbers), list(EXPORT, all));
+    assert_eq!(*details.lock().unwrap(), [Detail::Names, Detail::Entries]);
+    assert_eq!(bare.entries.len(), 3);
+    for (bare, full) in bare.entries.iter().zip(&full.entries) {
+        let value = |fattr: Fattr<'static>, wanted| fattr.values().map(std::result::Result::unwrap).find(wanted);
+        let is_number = |value: &AttributeValue<'_>| matches!(value, AttributeValue::MountedOnFileId(_));
+        assert_eq!((bare.name, bare.cookie, bare.attributes.mask), (full.name, full.cookie, numbers));
+        assert_eq!(value(bare.attributes, is_number), value(full.attributes, is_number));
+    }
+    let above = list("/srv", numbers);
+    let number = above.entries[0].attributes.values().find_map(|value| match value {
+        Ok(AttributeValue::MountedOnFileId(number)) => Some(number),
+        _ => None,
+    });
+    assert!(number.is_some_and(|number| number != 1), "an export's root covers a directory of the tree");
 }
