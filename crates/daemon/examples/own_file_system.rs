@@ -38,7 +38,13 @@ impl FileSystem for Clock {
         Ok(Arc::new(Clock))
     }
     fn read_dir(&self, _: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
-        let now = DirEntry { name: b"now", fileid: FILE, cookie: 1, entry: Some(describe(FILE)?) };
+        let now = DirEntry {
+            name: b"now",
+            fileid: FILE,
+            cookie: 1,
+            kind: Some(FileKind::Regular),
+            entry: Some(describe(FILE)?),
+        };
         let is_full = list.after == 0 && each(now) == ControlFlow::Break(());
         Ok(if is_full { Listing::Stopped } else { Listing::Complete })
     }

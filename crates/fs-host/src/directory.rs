@@ -7,9 +7,9 @@ use std::os::fd::BorrowedFd;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{RawDir, RawDirEntry, SeekFrom};
+use rustix::fs::{FileType, RawDir, RawDirEntry, SeekFrom};
 use rustix::io::Errno;
-use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, Listing, ReadDir, Result};
+use vfs::{Context, Detail, DirEntry, EachEntry, Entry, Error, FileKind, Listing, ReadDir, Result};
 
 use crate::failure::failed;
 use crate::handles::Site;
@@ -62,17 +62,35 @@ impl HostFs {
         detail: Detail,
         entry: &'e RawDirEntry<'_>,
     ) -> DirEntry<'e> {
+        let listed = kind(entry.file_type());
         let found = match detail {
             Detail::Names => None,
-            Detail::Entries => self.find(cx, site).ok(),
+            // Some file systems keep no kinds beside the names.
+            Detail::Kinds if listed.is_some() => None,
+            Detail::Kinds | Detail::Entries => self.find(cx, site).ok(),
         };
         DirEntry {
             name: entry.file_name().to_bytes(),
             fileid: found.map_or(entry.ino(), |found: Entry| found.attributes.fileid),
             cookie: entry.next_entry_cookie(),
+            kind: found.map(|found| found.attributes.kind).or(listed),
             entry: found,
         }
     }
+}
+
+/// The kind of file that a listing tells, if it does.
+fn kind(listed: FileType) -> Option<FileKind> {
+    Some(match listed {
+        FileType::RegularFile => FileKind::Regular,
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Symlink,
+        FileType::BlockDevice => FileKind::BlockDevice,
+        FileType::CharacterDevice => FileKind::CharDevice,
+        FileType::Fifo => FileKind::Fifo,
+        FileType::Socket => FileKind::Socket,
+        FileType::Unknown => return None,
+    })
 }
 
 /// Puts the listing behind the entry of a cookie. The kernel counts in signed numbers.

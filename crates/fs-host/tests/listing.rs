@@ -3,12 +3,12 @@
 
 mod support;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use support::*;
-use vfs::{Context, Detail, Error, FileSystem, Listing, ReadDir};
+use vfs::{Context, Detail, Error, FileKind, FileSystem, Listing, NewNode, ReadDir, SetAttributes};
 use wharf_fs_host::HandleForm;
 
 const NAMES: usize = 100_000;
@@ -148,4 +148,27 @@ fn listing_on_a_loop_may_end_early_but_always_moves_on() {
         assert!(count > before);
     }
     assert_eq!(count, 20_000);
+}
+
+#[test]
+fn listing_tells_kinds_without_the_files_themselves() {
+    for export in [Export::on_disk(), Export::in_memory()] {
+        let fs = export.open(HandleForm::Store);
+        touch(&fs, "file");
+        fs.make_node(&CX, at(&fs.root(), "dir"), NewNode::Directory, &SetAttributes::default()).unwrap();
+        fs.make_node(&CX, at(&fs.root(), "link"), NewNode::Symlink(b"file"), &SetAttributes::default()).unwrap();
+        fs.make_node(&CX, at(&fs.root(), "pipe"), NewNode::Fifo, &SetAttributes::default()).unwrap();
+        let list = ReadDir { dir: &fs.root(), after: 0, detail: Detail::Kinds };
+        let mut kinds = BTreeMap::new();
+        fs.read_dir(&CX, list, &mut |entry| {
+            assert!(entry.entry.is_none());
+            kinds.insert(entry.name.to_vec(), entry.kind.unwrap());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        let names = kinds.keys().map(|name| name.escape_ascii().to_string()).collect::<Vec<_>>();
+        assert_eq!(names, ["dir", "file", "link", "pipe"]);
+        let expected = [FileKind::Directory, FileKind::Regular, FileKind::Symlink, FileKind::Fifo];
+        assert_eq!(kinds.into_values().collect::<Vec<_>>(), expected);
+    }
 }

@@ -48,7 +48,7 @@ impl MemFs {
 
     fn entry_of(&self, node: &Node, detail: Detail) -> Option<Entry> {
         match detail {
-            Detail::Names => None,
+            Detail::Names | Detail::Kinds => None,
             Detail::Entries => Some(self.volume.entry(node)).filter(|entry| entry.attributes.links > 0),
         }
     }
@@ -131,7 +131,8 @@ impl FileSystem for MemFs {
             after = last.cookie;
             for child in &children {
                 let entry = self.entry_of(&child.node, list.detail);
-                let given = DirEntry { name: &child.name, fileid: child.node.id(), cookie: child.cookie, entry };
+                let (name, fileid, kind) = (&*child.name, child.node.id(), Some(child.node.kind()));
+                let given = DirEntry { name, fileid, cookie: child.cookie, kind, entry };
                 if let ControlFlow::Break(()) = each(given) {
                     return Ok(Listing::Stopped);
                 }

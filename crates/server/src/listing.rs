@@ -58,8 +58,9 @@ fn give_dots(
             continue;
         }
         let fileid = entry.attributes.fileid;
+        let kind = Some(entry.attributes.kind);
         let entry = (part.detail == Detail::Entries).then_some(entry);
-        if each(DirEntry { name, fileid, cookie, entry }).is_break() {
+        if each(DirEntry { name, fileid, cookie, kind, entry }).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }

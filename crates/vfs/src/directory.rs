@@ -1,12 +1,14 @@
 use std::ops::ControlFlow;
 
-use crate::{Entry, Handle};
+use crate::{Entry, FileKind, Handle};
 
 /// How much to say of each entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Names, file numbers and cookies.
     Names,
+    /// Kinds too: most file systems keep them beside the names.
+    Kinds,
     /// Handles and attributes too.
     Entries,
 }
@@ -21,6 +23,8 @@ pub struct DirEntry<'a> {
     /// Where the listing goes on after this entry: at least 1 and at most `u64::MAX - 2`, and good as long as the
     /// directory exists, whatever is added to it or removed from it meanwhile.
     pub cookie: u64,
+    /// The kind of file, when [`Detail::Kinds`] or more was asked for and the file still existed when it was looked at.
+    pub kind: Option<FileKind>,
     /// The file itself, when [`Detail::Entries`] was asked for and it still existed when it was looked at.
     pub entry: Option<Entry>,
 }

@@ -25,7 +25,7 @@ pub(super) fn read_dir(
     let dir = shared.handles.find_dir(list.dir)?;
     let detail = match list.detail {
         vfs::Detail::Names => Detail::Names,
-        vfs::Detail::Entries => Detail::Entries,
+        vfs::Detail::Kinds | vfs::Detail::Entries => Detail::Entries,
     };
     let mut after = list.after;
     for _ in 0..MAX_EMPTY_PAGES {
@@ -75,7 +75,8 @@ fn give(
         }
         let DirEntry { name, fileid, cookie, entry } = entry;
         let entry = entry.map(|found| shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))).transpose()?;
-        if each(vfs::DirEntry { name, fileid: *fileid, cookie: *cookie, entry }).is_break() {
+        let kind = entry.map(|entry| entry.attributes.kind);
+        if each(vfs::DirEntry { name, fileid: *fileid, cookie: *cookie, kind, entry }).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }

@@ -75,13 +75,13 @@ fn dots(call: &mut Call<'_>, dir: &Handle, (place, room): (u64, usize), detail: 
 }
 
 fn put_entry(call: &mut Call<'_>, entry: &DirEntry<'_>, room: usize, detail: Detail) -> ControlFlow<()> {
-    let kind = entry.entry.map(|entry| entry.attributes.kind);
-    let item = Item { name: entry.name, fileid: entry.fileid, next: entry.cookie.saturating_add(DOTS), kind };
+    let next = entry.cookie.saturating_add(DOTS);
+    let item = Item { name: entry.name, fileid: entry.fileid, next, kind: entry.kind };
     if !fits(call, &item, room, detail) {
         return ControlFlow::Break(());
     }
     match (detail, &entry.entry) {
-        (Detail::Names, _) => {}
+        (Detail::Names | Detail::Kinds, _) => {}
         (Detail::Entries, Some(entry)) => call.reply_entry(entry),
         (Detail::Entries, None) => call.output.zeros(ENTRY_BYTES),
     }

@@ -121,7 +121,9 @@ impl FileSystem for PseudoTree {
         let skipped = usize::try_from(list.after).map_err(|_| Error::BadCookie)?;
         for (index, (name, below)) in self.directory(list.dir)?.children.iter().enumerate().skip(skipped) {
             let (entry, cookie) = (self.entry(*below), index as u64 + 1);
-            if each(DirEntry { name, fileid: *below, cookie, entry: Some(entry) }) == ControlFlow::Break(()) {
+            if each(DirEntry { name, fileid: *below, cookie, kind: Some(FileKind::Directory), entry: Some(entry) })
+                == ControlFlow::Break(())
+            {
                 return Ok(Listing::Stopped);
             }
         }

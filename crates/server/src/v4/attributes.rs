@@ -279,7 +279,8 @@ fn time(timestamp: Timestamp) -> Time {
     Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }
 }
 
-fn file_type(kind: FileKind) -> FileType {
+/// The kind of file as it goes over the wire.
+pub(super) fn file_type(kind: FileKind) -> FileType {
     match kind {
         FileKind::Regular => FileType::Regular,
         FileKind::Directory => FileType::Directory,

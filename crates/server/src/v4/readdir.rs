@@ -42,7 +42,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
 /// them. In the tree above the exports it must be known which export an entry is.
 fn detail(compound: &Compound<'_>, dir: &Node<'_>, request: Bitmap) -> Detail {
     let is_in_export = compound.cx.exports.place_of(dir.exported).is_some();
-    if is_in_export && request.difference(OF_LISTING).is_empty() { Detail::Names } else { Detail::Entries }
+    if is_in_export && request.difference(OF_LISTING).is_empty() { Detail::Kinds } else { Detail::Entries }
 }
 
 fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
@@ -58,7 +58,7 @@ fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
 }
 
 /// The attributes that a listing has without a look at the files.
-const OF_LISTING: Bitmap = Attribute::set(&[Attribute::RdattrError, Attribute::MountedOnFileId]);
+const OF_LISTING: Bitmap = Attribute::set(&[Attribute::Type, Attribute::RdattrError, Attribute::MountedOnFileId]);
 
 /// One reply's part of a listing.
 struct Page<'p> {
@@ -102,10 +102,11 @@ impl Page<'_> {
 
     /// An entry of which nothing is known but what the listing says. Its number is that of the directory that another file system
     /// may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23).
-    fn bare_entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) {
+    fn bare_entry(&self, entry: &DirEntry<'_>, kind: FileKind, to: &mut Encoder<'_>) {
         let mut writer = FattrWriter::begin(to, self.args.request);
         while let Some(attribute) = writer.wanted() {
             writer.put(&match attribute {
+                Attribute::Type => AttributeValue::Type(attributes::file_type(kind)),
                 Attribute::RdattrError => AttributeValue::RdattrError(Status::Ok),
                 _ => AttributeValue::MountedOnFileId(entry.fileid),
             });
@@ -117,8 +118,8 @@ impl Page<'_> {
         to.bool(true);
         to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
         to.opaque(entry.name);
-        if self.detail == Detail::Names {
-            self.bare_entry(entry, to);
+        if let (Detail::Kinds, Some(kind)) = (self.detail, entry.kind) {
+            self.bare_entry(entry, kind, to);
             return Ok(());
         }
         let subject = self.subject(entry);
