@@ -86,7 +86,7 @@ fn names_that_are_not_utf8_are_listed_found_and_removed() {
         let fs = export.open(form);
         let place = at_bytes(&fs.root(), &longest).name;
         let place = vfs::Place { dir: fs.root(), name: place };
-        let made = fs.create(&CX, place, vfs::CreateMode::Guarded, &vfs::SetAttributes::default()).unwrap();
+        let made = fs.create(&CX, place, vfs::CreateMode::Guarded, &SetAttributes::default()).unwrap();
         let listed = list_all(&fs, &fs.root());
         assert_eq!(listed[0].name, longest);
         assert_eq!(listed[0].entry.unwrap().handle, made.handle);
