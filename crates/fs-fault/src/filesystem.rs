@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use vfs::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
-    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    NewNode, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::file::FaultFile;
@@ -109,6 +109,14 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
 
     fn storage(&self) -> Option<u64> {
         self.inner.storage()
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        self.inner.origin()
+    }
+
+    fn set_borders(&self, origins: &[Origin]) {
+        self.inner.set_borders(origins);
     }
 
     fn has_local_locks(&self) -> bool {

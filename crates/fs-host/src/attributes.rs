@@ -87,7 +87,7 @@ fn nanoseconds(time: StatxTimestamp) -> u64 {
 }
 
 /// One step of a mixing function: a bijection of `value` for every `sum`, so that a change of one part alone always shows.
-fn mix(sum: u64, value: u64) -> u64 {
+pub(crate) fn mix(sum: u64, value: u64) -> u64 {
     let mixed = (sum ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ (mixed >> 29)
 }

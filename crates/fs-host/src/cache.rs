@@ -73,11 +73,11 @@ impl NodeCache {
         drop(taken);
     }
 
-    /// Takes every node off every shelf for which `is_gone` says so.
-    pub(crate) fn retain_living(&self, is_gone: impl Fn(&Node) -> bool) {
+    /// Takes every node off every shelf for which `is_unwanted` says so.
+    pub(crate) fn drop_where(&self, is_unwanted: impl Fn(&Node) -> bool) {
         for worker in 0..self.shelves.len() {
             let nodes: Vec<_> = self.shelf(worker).slots.iter().map(|s| (s.handle, Arc::clone(&s.node))).collect();
-            for (handle, _) in nodes.iter().filter(|(_, node)| is_gone(node)) {
+            for (handle, _) in nodes.iter().filter(|(_, node)| is_unwanted(node)) {
                 drop(self.shelf(worker).remove(handle));
             }
         }

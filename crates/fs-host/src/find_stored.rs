@@ -138,6 +138,10 @@ impl HostFs {
             Err(error) => return Err(error),
         };
         let stat = stat_fd(fd.as_fd())?;
+        if let Some(origin) = self.volume.borders.at(&stat).filter(|origin| origin.fileid == wanted.fileid) {
+            // It is found, and is another export's: no search leads to a better place.
+            return Err(Error::Elsewhere(origin));
+        }
         let is_same = self.volume.holds(&stat)
             && stat.stx_ino == wanted.fileid
             && stored.fingerprint(Subject::of_fd(&fd, &stat))? == *wanted;

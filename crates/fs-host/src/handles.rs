@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use rustix::fs::{Statx, StatxFlags};
 use vfs::{Error, FileKind, Handle, Result};
@@ -86,7 +87,7 @@ impl Handles {
 
 /// Numbers from a store, and how files are recognised.
 pub(crate) struct StoredHandles {
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
     evidence: Evidence,
     device: u64,
 }
@@ -104,7 +105,7 @@ enum Evidence {
 
 impl StoredHandles {
     /// Finds out what there is to recognise files by.
-    pub(crate) fn new(store: Store, root: BorrowedFd<'_>, device: u64) -> StoredHandles {
+    pub(crate) fn new(store: Arc<Store>, root: BorrowedFd<'_>, device: u64) -> StoredHandles {
         let evidence = if sys::name_to_handle(root, c"", sys::EMPTY_PATH).is_ok() {
             Evidence::Handle
         } else if sys::name_to_handle(root, c"", sys::EMPTY_PATH | sys::IDENTIFY_ONLY).is_ok() {

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use rustix::fs::AtFlags;
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
-    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileKind, FileSystem, Handle, Listing,
+    LockFile, NewNode, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space,
+    XattrName,
 };
 
 use crate::cache::NodeCache;
@@ -24,6 +25,19 @@ pub struct HostFs {
     pub(crate) identity: Identity,
     pub(crate) streams: StreamTable,
     pub(crate) options: HostOptions,
+}
+
+impl HostFs {
+    /// Puts other borders in force. Directories at hand may be behind one of them.
+    fn end_at(&self, origins: &[Origin]) {
+        let own = self.volume.origin();
+        let inner: Vec<Origin> =
+            origins.iter().filter(|origin| !origin.is_at(own.device, own.fileid)).copied().collect();
+        if !self.volume.borders.are(&inner) {
+            self.volume.borders.set(inner);
+            self.nodes.drop_where(|node| node.kind() == FileKind::Directory);
+        }
+    }
 }
 
 impl FileSystem for HostFs {
@@ -74,6 +88,14 @@ impl FileSystem for HostFs {
     fn storage(&self) -> Option<u64> {
         // The numbers of a store are its export's own; the kernel's handles are the same wherever a file is reached from.
         matches!(self.handles, Handles::Kernel(_)).then_some(self.volume.device)
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(self.volume.origin())
+    }
+
+    fn set_borders(&self, origins: &[Origin]) {
+        self.end_at(origins);
     }
 
     fn has_local_locks(&self) -> bool {

@@ -4,9 +4,10 @@
 //!
 //! - **Handles** survive a restart, follow a file through renames, and go stale when it is gone. Privileged
 //!   (`CAP_DAC_READ_SEARCH`) they are the kernel's; otherwise numbers from a store in the state directory.
-//! - **Nothing leads out.** Symbolic links are never followed, names are looked up one at a time below an open directory,
-//!   and another file system that is mounted below the export is not entered: its mount point shows in listings by name
-//!   and refuses everything else with [`AccessDenied`](vfs::Error::AccessDenied).
+//! - **Nothing leads out.** Symbolic links are never followed, names are looked up one at a time below an open
+//!   directory, and another file system that is mounted below the export is not entered: its mount point shows in
+//!   listings by name and refuses everything else with [`AccessDenied`](vfs::Error::AccessDenied). Where another export
+//!   begins, this one ends ([`set_borders`](vfs::FileSystem::set_borders)).
 //! - **No device, FIFO or socket is ever opened**: files are held by descriptors that only name them (`O_PATH`), and
 //!   opened for real when they are known to be regular files or directories.
 //! - **Identity.** When the process is root, whatever changes the tree runs as the caller, on this thread alone. The thread
@@ -24,6 +25,7 @@
 mod access;
 mod acl;
 mod attributes;
+mod borders;
 mod cache;
 mod create;
 mod directory;
@@ -50,17 +52,19 @@ mod remove;
 mod rename;
 mod resolve;
 mod set_attributes;
+mod shared_store;
 mod store;
 mod survey;
 mod sync;
 mod sys;
 mod verifier;
 mod volume;
+mod whereabouts;
 mod xattr;
 
 pub use host::HostFs;
 pub use identity::act_as_server;
-pub use open::OpenError;
+pub use open::{Examined, OpenError};
 pub use options::{GoneListener, HandleForm, HostOptions};
 pub use read_ahead::{ReadAhead, ReadAheadCounts, ReadAheadMode};
 pub use survey::survey;

@@ -65,7 +65,7 @@ impl HostFs {
         if self.volume.is_root(&stat) {
             return Ok(self.entry(vfs::FileSystem::root(self), &stat));
         }
-        self.check_inside(parent.as_fd())?;
+        self.check_inside(parent.as_fd(), &stat)?;
         let handle = match &self.handles {
             Handles::Kernel(kernel) => kernel.make(parent.as_fd(), c"")?,
             Handles::Stored(stored) => self.adopt(stored, parent.as_fd(), 0)?,
@@ -74,21 +74,24 @@ impl HostFs {
         Ok(self.entry(handle, &stat))
     }
 
-    /// Refuses a directory that the export's root is not above: somebody on the host has moved it out, and its parents are
-    /// none of the export's.
-    fn check_inside(&self, dir: BorrowedFd<'_>) -> Result<()> {
-        let mut above = open_path(dir, c"..")?;
+    /// Refuses a directory that the export's root is not above, or not before another export begins: somebody on the
+    /// host has moved it out, or it is another export's, and its parents are none of this one's.
+    pub(crate) fn check_inside(&self, dir: BorrowedFd<'_>, stat: &Statx) -> Result<()> {
+        let (mut here, mut stat): (Option<OwnedFd>, _) = (None, *stat);
         for _ in 0..MAX_DEPTH {
-            let stat = stat_fd(above.as_fd())?;
             if self.volume.is_root(&stat) {
                 return Ok(());
             }
-            let next = open_path(above.as_fd(), c"..")?;
-            let next_stat = stat_fd(next.as_fd())?;
-            if !self.volume.holds(&next_stat) || next_stat.stx_ino == stat.stx_ino {
+            if !self.volume.holds(&stat) {
                 break;
             }
-            above = next;
+            let above = open_path(here.as_ref().map_or(dir, AsFd::as_fd), c"..")?;
+            let next = stat_fd(above.as_fd())?;
+            // Only the topmost directory of all is its own parent.
+            if next.stx_ino == stat.stx_ino {
+                break;
+            }
+            (here, stat) = (Some(above), next);
         }
         Err(Error::Stale)
     }

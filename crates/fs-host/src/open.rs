@@ -5,8 +5,10 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit};
+use vfs::Origin;
 
 use crate::cache::NodeCache;
 use crate::find_stored::Lost;
@@ -16,8 +18,10 @@ use crate::identity::Identity;
 use crate::kernel_handles::KernelHandles;
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
+use crate::shared_store;
 use crate::store::{Store, StoreError, fnv};
 use crate::volume::Volume;
+use crate::whereabouts;
 
 /// Where the kernel shows a process its own descriptors.
 const PROC_DESCRIPTORS: &str = "/proc/self/fd";
@@ -68,11 +72,20 @@ pub enum OpenError {
     },
     /// Clients could read and change the server's state.
     #[error(
-        "the state directory {} is inside of the export {}; name one outside of it",
+        "the state directory {} is inside of the export {}, where clients could read the key of all file handles; \
+         name one outside of it",
         state_dir.display(),
         path.display()
     )]
     StateInside {
+        /// The exported directory.
+        path: PathBuf,
+        /// The state directory.
+        state_dir: PathBuf,
+    },
+    /// Clients' files would lie among the server's own.
+    #[error("{} is inside of the state directory {}; export another directory", path.display(), state_dir.display())]
+    InsideState {
         /// The exported directory.
         path: PathBuf,
         /// The state directory.
@@ -117,7 +130,37 @@ pub enum OpenError {
     },
 }
 
+/// What is known of a directory before it is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Examined {
+    /// Which directory it is.
+    pub origin: Origin,
+    /// Whether files are named by the kernel's handles; else the state directory has a store of them.
+    pub has_kernel_handles: bool,
+}
+
 impl HostFs {
+    /// Looks whether `dir` can be served, and changes nothing: neither is a state directory made, nor a store opened
+    /// that another server may be using.
+    ///
+    /// # Errors
+    /// An [`OpenError`], as [`HostFs::open`] has it.
+    pub fn examine(dir: &Path, options: &HostOptions) -> Result<Examined, OpenError> {
+        let volume = open_volume(dir)?;
+        require_apart(dir, options)?;
+        let has_kernel_handles = probe_kernel(dir, &volume, options)?.is_some();
+        if !has_kernel_handles && options.state_dir.is_none() {
+            return Err(OpenError::NoStateDir { path: dir.to_path_buf() });
+        }
+        Ok(Examined { origin: volume.origin(), has_kernel_handles })
+    }
+
+    /// Whether the directory that is served is still the one at `dir`: neither has another one taken its place, nor has
+    /// something been mounted there.
+    pub fn is_still_at(&self, dir: &Path) -> bool {
+        Volume::open(dir).is_ok_and(|now| self.volume.is_at(&now))
+    }
+
     /// Opens `dir` for serving.
     ///
     /// # Errors
@@ -137,9 +180,8 @@ impl HostFs {
     pub fn open(dir: &Path, options: HostOptions) -> Result<HostFs, OpenError> {
         let identity = Identity::probe();
         prepare_process();
-        let path = || dir.to_path_buf();
-        let volume = Volume::open(dir).map_err(|error| OpenError::Directory { path: path(), source: error.into() })?;
-        std::fs::metadata(PROC_DESCRIPTORS).map_err(|source| OpenError::NoProc { path: path(), source })?;
+        let volume = open_volume(dir)?;
+        require_apart(dir, &options)?;
         let handles = choose_handles(dir, &volume, &options)?;
         let nodes = NodeCache::new(options.workers, max_nodes(&options));
         let streams = StreamTable::new(options.read_ahead.clone());
@@ -147,35 +189,59 @@ impl HostFs {
     }
 }
 
-fn choose_handles(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Handles, OpenError> {
+fn open_volume(dir: &Path) -> Result<Volume, OpenError> {
     let path = || dir.to_path_buf();
-    let kernel = match options.handle_form {
-        HandleForm::Store => None,
-        HandleForm::Auto => KernelHandles::probe(volume.root()).ok(),
-        HandleForm::Kernel => {
-            let probed = KernelHandles::probe(volume.root());
-            Some(probed.map_err(|source| OpenError::KernelHandles { path: path(), source })?)
-        }
+    let volume = Volume::open(dir).map_err(|error| OpenError::Directory { path: path(), source: error.into() })?;
+    std::fs::metadata(PROC_DESCRIPTORS).map_err(|source| OpenError::NoProc { path: path(), source })?;
+    Ok(volume)
+}
+
+/// Refuses an export and a state directory that are one inside of the other: the state directory has the key by which
+/// handles are told from forged ones.
+fn require_apart(dir: &Path, options: &HostOptions) -> Result<(), OpenError> {
+    let Some(state_dir) = &options.state_dir else { return Ok(()) };
+    let (path, state) = (|| dir.to_path_buf(), || state_dir.clone());
+    let is_inside = |inner: &Path, outer: &Path| {
+        whereabouts::is_inside(inner, outer).map_err(|source| OpenError::StateDir { state_dir: state(), source })
     };
-    if let Some(kernel) = kernel {
+    if is_inside(state_dir, dir)? {
+        return Err(OpenError::StateInside { path: path(), state_dir: state() });
+    }
+    if is_inside(dir, state_dir)? {
+        return Err(OpenError::InsideState { path: path(), state_dir: state() });
+    }
+    Ok(())
+}
+
+/// The kernel's handles, if they are to be used and work.
+fn probe_kernel(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Option<KernelHandles>, OpenError> {
+    match options.handle_form {
+        HandleForm::Store => Ok(None),
+        HandleForm::Auto => Ok(KernelHandles::probe(volume.root()).ok()),
+        HandleForm::Kernel => KernelHandles::probe(volume.root())
+            .map(Some)
+            .map_err(|source| OpenError::KernelHandles { path: dir.to_path_buf(), source }),
+    }
+}
+
+fn choose_handles(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<Handles, OpenError> {
+    if let Some(kernel) = probe_kernel(dir, volume, options)? {
         return Ok(Handles::Kernel(kernel));
     }
-    let state_dir = options.state_dir.as_deref().ok_or_else(|| OpenError::NoStateDir { path: path() })?;
+    let no_state_dir = || OpenError::NoStateDir { path: dir.to_path_buf() };
+    let state_dir = options.state_dir.as_deref().ok_or_else(no_state_dir)?;
     let store = open_store(dir, state_dir)?;
     Ok(Handles::Stored(Box::new(StoredHandles::new(store, volume.root(), volume.device))))
 }
 
 /// The log of an export is named after a hash of its path, so that one state directory serves several exports.
-fn open_store(dir: &Path, state_dir: &Path) -> Result<Store, OpenError> {
+fn open_store(dir: &Path, state_dir: &Path) -> Result<Arc<Store>, OpenError> {
     let failed = |source| OpenError::StateDir { state_dir: state_dir.to_path_buf(), source };
     let export = dir.canonicalize().map_err(|source| OpenError::Directory { path: dir.to_path_buf(), source })?;
     DirBuilder::new().recursive(true).mode(STATE_DIR_MODE).create(state_dir).map_err(failed)?;
-    if state_dir.canonicalize().map_err(failed)?.starts_with(&export) {
-        return Err(OpenError::StateInside { path: export, state_dir: state_dir.to_path_buf() });
-    }
     let export = export.as_os_str().as_bytes();
     let file = state_dir.join(format!("export-{:016x}.handles", fnv(export)));
-    Store::open(&file, export).map_err(|error| match error {
+    shared_store::open(&file, export).map_err(|error| match error {
         StoreError::Foreign(owner) => OpenError::ForeignState { file, owner },
         StoreError::Io(source) if source.kind() == io::ErrorKind::WouldBlock => OpenError::StateInUse { file },
         StoreError::Io(source) => OpenError::StateFile { file, source },

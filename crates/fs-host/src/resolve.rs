@@ -22,7 +22,11 @@ impl HostFs {
 
     /// The file that a handle names, from the worker's shelf or opened anew.
     pub(crate) fn node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
-        self.node_at(cx, handle, 0)
+        // A handle from before another export began there: whoever looks its name up again gets that export's.
+        self.node_at(cx, handle, 0).map_err(|error| match error {
+            Error::Elsewhere(_) => Error::Stale,
+            error => error,
+        })
     }
 
     /// The same, on the way to a file that is `depth` levels below.
@@ -31,8 +35,13 @@ impl HostFs {
             return Ok(node);
         }
         self.identity.own()?;
+        let changes = self.volume.borders.changes();
         let node = Arc::new(self.with_room(cx, || self.open_node(cx, handle, depth))?);
         self.nodes.put(cx.worker, *handle, Arc::clone(&node));
+        if self.volume.borders.changes() != changes {
+            // It was judged by borders that may no longer be in force.
+            self.nodes.forget(handle);
+        }
         Ok(node)
     }
 
@@ -69,7 +78,7 @@ impl HostFs {
     /// Files that this server removes are let go at once. For the others the server calls this now and then; it asks the
     /// kernel once per file at hand.
     pub(crate) fn release_removed(&self) {
-        self.nodes.retain_living(|node| stat_fd(node.fd()).is_ok_and(|stat| stat.stx_nlink == 0));
+        self.nodes.drop_where(|node| stat_fd(node.fd()).is_ok_and(|stat| stat.stx_nlink == 0));
     }
 
     /// Makes every handle that was made so far survive the end of this process.
@@ -105,7 +114,13 @@ impl HostFs {
         };
         let stat = stat_fd(fd.as_fd())?;
         // An inode that only an open descriptor keeps alive can still be opened by its handle.
-        if stat.stx_nlink == 0 { Err(Error::Stale) } else { Ok(Node::new(fd, kind(&stat))) }
+        if stat.stx_nlink == 0 {
+            return Err(Error::Stale);
+        }
+        if !self.volume.borders.is_empty() && kind(&stat) == FileKind::Directory {
+            self.check_inside(fd.as_fd(), &stat)?;
+        }
+        Ok(Node::new(fd, kind(&stat)))
     }
 
     pub(crate) fn open_root(&self) -> Result<OwnedFd> {

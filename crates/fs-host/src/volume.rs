@@ -3,12 +3,14 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{CWD, Mode, OFlags, Statx};
-use vfs::{Error, FileKind, Properties, Result, Space};
+use rustix::fs::{CWD, Mode, OFlags, Statx, StatxFlags};
+use vfs::{Error, FileKind, Origin, Properties, Result, Space};
 
 use crate::acl;
-use crate::attributes;
+use crate::attributes::{self, mix};
+use crate::borders::Borders;
 use crate::failure::failed;
+use crate::sys;
 use crate::xattr;
 
 const TMPFS_MAGIC: u64 = 0x0102_1994;
@@ -27,6 +29,10 @@ pub(crate) struct Volume {
     mount_id: u64,
     /// The root directory's number.
     pub(crate) root_fileid: u64,
+    /// What tells the root directory from a later one with the same number.
+    birth: u64,
+    /// Where other exports begin.
+    pub(crate) borders: Borders,
     /// Whether the file system is memory, where nothing ever waits for storage and nothing survives a power cut.
     pub(crate) is_memory: bool,
     /// Whether files may have access lists.
@@ -48,6 +54,8 @@ impl Volume {
             device: attributes::device(&stat),
             mount_id: stat.stx_mnt_id,
             root_fileid: stat.stx_ino,
+            birth: birth(root.as_fd(), &stat),
+            borders: Borders::default(),
             is_memory: matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC),
             has_acls: acl::is_supported(root.as_fd()),
             has_xattrs: xattr::is_supported(root.as_fd()),
@@ -61,23 +69,43 @@ impl Volume {
         self.root.as_fd()
     }
 
+    /// Where the export begins.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin { device: self.device, fileid: self.root_fileid, birth: self.birth }
+    }
+
+    /// Whether `other` is the same directory, reached by the same mount.
+    pub(crate) fn is_at(&self, other: &Volume) -> bool {
+        self.origin() == other.origin() && self.mount_id == other.mount_id
+    }
+
     /// Whether this is the exported directory itself.
     pub(crate) fn is_root(&self, stat: &Statx) -> bool {
-        stat.stx_ino == self.root_fileid && self.holds(stat) && attributes::device(stat) == self.device
+        stat.stx_ino == self.root_fileid && self.is_own(stat) && attributes::device(stat) == self.device
+    }
+
+    /// Whether a file is of this export: of its file system, reached without crossing into another mount, and not where
+    /// another export begins.
+    pub(crate) fn holds(&self, stat: &Statx) -> bool {
+        self.is_own(stat) && self.borders.at(stat).is_none()
     }
 
     /// Whether a file is of this export's file system and was reached without crossing into another mount.
     ///
     /// Only a directory's device is compared: an overlay shows files under the devices of its layers.
-    pub(crate) fn holds(&self, stat: &Statx) -> bool {
+    fn is_own(&self, stat: &Statx) -> bool {
         let is_directory = attributes::kind(stat) == FileKind::Directory;
         stat.stx_mnt_id == self.mount_id && (!is_directory || attributes::device(stat) == self.device)
     }
 
-    /// Refuses what another file system is mounted on: its files are not this export's, and what the mount hides is
-    /// not to be seen either.
+    /// Refuses where another export begins, and what another file system is mounted on: its files are not this
+    /// export's, and what the mount hides is not to be seen either.
     pub(crate) fn check(&self, stat: &Statx) -> Result<()> {
-        if self.holds(stat) { Ok(()) } else { Err(Error::AccessDenied) }
+        match self.borders.at(stat) {
+            Some(origin) => Err(Error::Elsewhere(origin)),
+            None if self.is_own(stat) => Ok(()),
+            None => Err(Error::AccessDenied),
+        }
     }
 
     /// What the file system can do.
@@ -104,4 +132,16 @@ impl Volume {
             available_files: space.f_favail,
         })
     }
+}
+
+/// What tells a directory from a later one with the same number: the generation in the kernel's handle and the time
+/// when it was made, as far as the file system has them.
+fn birth(dir: BorrowedFd<'_>, stat: &Statx) -> u64 {
+    let handle = sys::name_to_handle(dir, c"", sys::EMPTY_PATH)
+        .or_else(|_| sys::name_to_handle(dir, c"", sys::EMPTY_PATH | sys::IDENTIFY_ONLY));
+    let by_handle = handle.map_or(0, |handle| handle.as_bytes().iter().fold(0, |sum, byte| mix(sum, u64::from(*byte))));
+    if stat.stx_mask & StatxFlags::BTIME.bits() == 0 {
+        return by_handle;
+    }
+    mix(mix(by_handle, stat.stx_btime.tv_sec.cast_unsigned()), stat.stx_btime.tv_nsec.into())
 }

@@ -203,9 +203,13 @@ fn store_that_lost_its_end_gives_no_number_twice() {
 #[test]
 fn store_in_use_or_inside_of_the_export_is_refused_with_the_reason() {
     let export = Export::on_disk();
-    let _first = export.open(HandleForm::Store);
+    drop(export.open(HandleForm::Store));
+    let store = std::fs::read_dir(export.state()).unwrap().next().unwrap().unwrap().path();
+    let other_process = std::fs::File::open(store).unwrap();
+    other_process.lock().unwrap();
     let second = wharf_fs_host::HostFs::open(&export.path(), export.options(HandleForm::Store)).err().unwrap();
     assert!(second.to_string().contains("another server"), "{second}");
+    drop(other_process);
     let inside = wharf_fs_host::HostOptions {
         state_dir: Some(export.path().join("state")),
         ..export.options(HandleForm::Store)
@@ -214,6 +218,18 @@ fn store_in_use_or_inside_of_the_export_is_refused_with_the_reason() {
     assert!(error.to_string().contains("inside of the export"), "{error}");
     let missing = wharf_fs_host::HostFs::open(&export.path().join("none"), export.options(HandleForm::Auto));
     assert!(missing.err().unwrap().to_string().contains("none"));
+}
+
+#[test]
+fn second_view_of_an_export_in_one_process_gives_a_file_the_same_number() {
+    let export = Export::on_disk();
+    let first = export.open(HandleForm::Store);
+    let file = touch(&first, "a").handle;
+    let second = export.open(HandleForm::Store);
+    assert_eq!(second.lookup(&CX, at(&second.root(), "a")).unwrap().handle, file);
+    drop(first);
+    assert!(second.attributes(&CX, &file).is_ok());
+    assert_ne!(touch(&second, "b").handle, file);
 }
 
 #[test]

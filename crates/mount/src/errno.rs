@@ -7,7 +7,7 @@ use vfs::Error;
 pub(crate) fn errno(error: Error) -> Errno {
     match error {
         Error::NotPermitted => Errno::PERM,
-        Error::AccessDenied => Errno::ACCESS,
+        Error::AccessDenied | Error::Elsewhere(_) => Errno::ACCESS,
         Error::NoEntry => Errno::NOENT,
         Error::Exists => Errno::EXIST,
         Error::CrossDevice => Errno::XDEV,

@@ -47,7 +47,7 @@ mod write_run;
 pub use callout::{Destination, Transmit};
 pub use counters::{Counters, ProcedureCount};
 pub use exports::{
-    AccessRule, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
+    AccessRule, Claim, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
 };
 pub use handle::HandleKey;
 pub use open_files::OpenFileCounts;

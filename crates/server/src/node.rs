@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use state::{FileKey, Requester};
-use vfs::{Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Place, permission};
+use vfs::{
+    Access, Attributes, Caller, Context, Entry, FileSystem, Handle, OpenFile, OpenMode, Origin, Place, permission,
+};
 
 use crate::exports::{ExportOptions, ExportTable, Exported};
 use crate::fault::Fault;
@@ -56,6 +58,32 @@ impl CallContext<'_> {
             requester: Requester::Other,
             may_have_happened: self.may_have_happened,
         })
+    }
+
+    /// The file called `name` in `dir`, whose attributes are these, if the caller may look it up. Where another export
+    /// begins it is that one's root, if that is exported to the caller.
+    pub(crate) fn look_up<'c>(
+        &'c self,
+        dir: &Node<'c>,
+        attributes: &Attributes,
+        name: &[u8],
+    ) -> Result<(Node<'c>, Attributes), Fault> {
+        match dir.search(attributes, name) {
+            Ok(entry) => Ok((dir.sibling(entry.handle), entry.attributes)),
+            Err(Fault::File(vfs::Error::Elsewhere(origin))) => {
+                let root = self.root_at(&origin)?;
+                let attributes = root.attributes()?;
+                Ok((root, attributes))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The root of the export that begins at a directory.
+    pub(crate) fn root_at(&self, origin: &Origin) -> Result<Node<'_>, Fault> {
+        // While a reload is under way, a border may be in force before its export is.
+        let exported = self.exports.beginning_at(origin).ok_or(vfs::Error::AccessDenied)?;
+        self.node_of(exported, exported.export.file_system.root())
     }
 
     fn context<'c>(&self, caller: Caller<'c>) -> Context<'c> {

@@ -151,6 +151,7 @@ impl Server {
     /// When two exports cannot be told apart.
     pub fn new(settings: Settings, exports: Vec<Export>) -> Result<Server, ExportTableError> {
         let exports = ExportTable::new(exports, settings.handle_key.clone())?;
+        exports.draw_borders();
         let exports = Arc::new(ArcSwap::from_pointee(exports));
         let state = new_state(&settings, &exports, Box::new(NoRecords)).expect("there are no records to be read");
         Ok(Server {
@@ -220,6 +221,7 @@ impl Server {
     /// When two exports cannot be told apart; the old ones stay in force.
     pub fn reload(&self, exports: Vec<Export>) -> Result<(), ExportTableError> {
         let table = Arc::new(ExportTable::new(exports, self.settings.handle_key.clone())?);
+        table.draw_borders();
         self.exports.store(table.clone());
         self.files.retain(|file| table.showing(file).is_some());
         Ok(())

@@ -1,5 +1,7 @@
 use std::io;
 
+use crate::Origin;
+
 /// What every call of a [`FileSystem`](crate::FileSystem) returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -12,6 +14,10 @@ pub enum Error {
     /// The permissions refuse it (EACCES).
     #[error("permission denied")]
     AccessDenied,
+    /// Another file system begins at this name, as [`FileSystem::set_borders`](crate::FileSystem::set_borders) says,
+    /// and this one ends there.
+    #[error("another export begins here")]
+    Elsewhere(Origin),
     /// There is no such name (ENOENT).
     #[error("no such file or directory")]
     NoEntry,

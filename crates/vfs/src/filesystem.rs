@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::{
     Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, Error, Found, Handle, Listing, LockFile,
-    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    NewNode, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
     permission,
 };
 
@@ -19,6 +19,18 @@ pub trait FileSystem: Send + Sync {
     /// directory and one below it, name a file that is in both by one handle. `None` for what no other view shows.
     fn storage(&self) -> Option<u64> {
         None
+    }
+
+    /// Where this file system begins, as long as it is a view of storage that other file systems may show too.
+    fn origin(&self) -> Option<Origin> {
+        None
+    }
+
+    /// Ends this file system at these directories, wherever they are below its root, as if others were mounted there:
+    /// looking one of them up is [`Error::Elsewhere`], it cannot be removed or moved, and handles of it and of
+    /// directories below it are [`Error::Stale`]. Earlier borders are lifted. The root itself is no border.
+    fn set_borders(&self, origins: &[Origin]) {
+        let _ = origins;
     }
 
     /// Whether calls wait.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vfs::FileSystem;
 
-use super::{ClientPattern, ExportOptions};
+use super::{Claim, ClientPattern, ExportOptions};
 
 /// Some clients and what they get.
 #[derive(Debug, Clone)]
@@ -13,6 +13,15 @@ pub struct AccessRule {
     pub clients: ClientPattern,
     /// How the export is offered to them.
     pub options: ExportOptions,
+}
+
+impl AccessRule {
+    /// Whether both lists offer the same to the same clients, as they are written.
+    pub fn are_same(a: &[AccessRule], b: &[AccessRule]) -> bool {
+        let is_same =
+            |a: &AccessRule, b: &AccessRule| a.options == b.options && a.clients.to_string() == b.clients.to_string();
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+    }
 }
 
 /// The lowest port that any user may send from.
@@ -37,6 +46,12 @@ impl Export {
         let rule = self.rules.iter().find(|rule| rule.clients.matches(client.ip()))?;
         let port_is_good = !rule.options.privileged_ports_only || client.port() < FIRST_UNPRIVILEGED_PORT;
         port_is_good.then_some(&rule.options)
+    }
+
+    /// What this export claims, if it is of a directory that others may show too.
+    pub(crate) fn claim(&self) -> Option<Claim<'_>> {
+        let origin = self.file_system.origin()?;
+        Some(Claim { name: &self.name, rules: &self.rules, origin })
     }
 
     /// The bytes that tell this export from all others, now and after a restart.

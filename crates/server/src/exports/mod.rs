@@ -1,11 +1,13 @@
 //! What is exported, to whom, and how.
 
+mod claim;
 mod clients;
 mod export;
 mod options;
 mod pseudo;
 mod table;
 
+pub use claim::Claim;
 pub use clients::{ClientPattern, ClientPatternError};
 pub use export::{AccessRule, Export};
 pub use options::{ExportOptions, Squash};

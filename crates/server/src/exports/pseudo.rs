@@ -62,6 +62,18 @@ impl PseudoTree {
         self.directory(node).ok()?.export
     }
 
+    /// Whether any export that lies at a directory or below it, given by its place in the table, is one of those.
+    pub(crate) fn any_below(&self, node: &Handle, mut is_one: impl FnMut(usize) -> bool) -> bool {
+        let mut waiting: Vec<&Directory> = self.directory(node).into_iter().collect();
+        while let Some(directory) = waiting.pop() {
+            if directory.export.is_some_and(&mut is_one) {
+                return true;
+            }
+            waiting.extend(directory.children.values().filter_map(|below| self.directories.get(below)));
+        }
+        false
+    }
+
     /// The directory at which an export lies.
     pub(crate) fn place_of(&self, name: &str) -> Handle {
         let mut path = Vec::new();

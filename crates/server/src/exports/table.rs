@@ -1,11 +1,12 @@
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use state::FileKey;
-use vfs::{FileSystem, Handle};
+use vfs::{FileSystem, Handle, Origin};
 
 use super::pseudo::PseudoTree;
-use super::{AccessRule, ClientPattern, Export, ExportOptions, Squash};
+use super::{AccessRule, Claim, ClientPattern, Export, ExportOptions, Squash};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
 /// All exports at one time. A reload makes a new table; requests that are under way keep the one they began with.
@@ -72,14 +73,28 @@ pub enum ExportTableError {
         /// The other.
         second: String,
     },
+    /// Two exports are one directory, and a client that one of them refuses could take the other.
+    #[error(
+        "{first} and {second} are the same directory and offer it differently, so that each client could choose what \
+         it may do; give both the same clients and options, or export the directory once"
+    )]
+    SameDirectory {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
 }
 
 impl ExportTable {
     /// Makes a table of `exports`, whose handles are checked with `key`.
     ///
     /// # Errors
-    /// When two exports cannot be told apart.
+    /// When two exports cannot be told apart, or disagree about one directory.
     pub fn new(exports: Vec<Export>, key: HandleKey) -> Result<ExportTable, ExportTableError> {
+        if let Some(conflict) = Claim::conflicts(exports.iter().filter_map(Export::claim)).into_iter().next() {
+            return Err(conflict);
+        }
         let tree = Arc::new(PseudoTree::new(exports.iter().map(|export| export.name.as_str())));
         let root = Arc::new(Exported::root(tree.clone(), &key));
         let mut table =
@@ -88,6 +103,14 @@ impl ExportTable {
             table.add(export)?;
         }
         Ok(table)
+    }
+
+    /// Has each export end where another one begins, so that its clients get the rules of the other one there.
+    pub(crate) fn draw_borders(&self) {
+        let origins: Vec<Origin> = self.iter().filter_map(|export| export.file_system.origin()).collect();
+        for export in self.iter() {
+            export.file_system.set_borders(&origins);
+        }
     }
 
     fn add(&mut self, export: Export) -> Result<(), ExportTableError> {
@@ -103,8 +126,8 @@ impl ExportTable {
         if self.by_name.insert(key, index).is_some() {
             return Err(ExportTableError::DuplicateName(export.name));
         }
-        let key = self.key.derive(&identity);
-        let fsid = key.checksum(b"fsid");
+        let fsid = self.key.derive(&identity).checksum(b"fsid");
+        let key = self.key.derive(&key_material(&identity, &export));
         let of_storage = |number: u64| self.key.derive(b"storage").checksum(&number.to_be_bytes());
         let storage = export.file_system.storage().map_or(fsid, of_storage);
         let tag = ExportTag::of(&identity);
@@ -122,6 +145,13 @@ impl ExportTable {
     /// An export that shows the files of the storage that `file` is on, the first of them if there are several.
     pub(crate) fn showing(&self, file: &FileKey) -> Option<&Arc<Exported>> {
         self.exports.iter().find(|exported| exported.storage == file.export)
+    }
+
+    /// The export that begins at a directory, the first of them if there are several.
+    pub(crate) fn beginning_at(&self, origin: &Origin) -> Option<&Arc<Exported>> {
+        let begins_there =
+            |exported: &&Arc<Exported>| exported.export.file_system.origin().is_some_and(|other| other == *origin);
+        self.exports.iter().find(begins_there)
     }
 
     /// All exports, in the order in which they were given.
@@ -152,21 +182,33 @@ impl ExportTable {
         }
     }
 
-    /// The directory at the top of the tree that leads to all exports (NFSv4).
-    pub(crate) fn top(&self) -> (&Arc<Exported>, Handle) {
+    /// The directory at the top of the tree that leads to all exports (NFSv4), or the export that lies there.
+    pub(crate) fn top(&self, client: SocketAddr) -> (&Arc<Exported>, Handle) {
         let top = self.tree.root();
-        self.crossed(&self.root, top)
+        self.crossed(&self.root, top, client).unwrap_or((&self.root, top))
     }
 
-    /// Steps from a directory of the tree into the export that lies there; any other file stays what it is.
-    pub(crate) fn crossed<'t>(&'t self, exported: &'t Arc<Exported>, node: Handle) -> (&'t Arc<Exported>, Handle) {
+    /// Steps from a directory of the tree into the export that lies there; any other file stays what it is. A client
+    /// that may not have the export stays in the tree, where that leads on to one that it may have; otherwise there is
+    /// nothing for it.
+    pub(crate) fn crossed<'t>(
+        &'t self,
+        exported: &'t Arc<Exported>,
+        node: Handle,
+        client: SocketAddr,
+    ) -> Option<(&'t Arc<Exported>, Handle)> {
         if !Arc::ptr_eq(exported, &self.root) {
-            return (exported, node);
+            return Some((exported, node));
         }
-        match self.tree.export_at(&node) {
-            Some(index) => (&self.exports[index], self.exports[index].export.file_system.root()),
-            None => (exported, node),
+        match self.tree.export_at(&node).map(|index| &self.exports[index]) {
+            Some(inner) if inner.export.options_for(client).is_some() => Some((inner, inner.export.file_system.root())),
+            _ => self.leads_on(&node, client).then_some((exported, node)),
         }
+    }
+
+    /// Whether an export that `client` may have lies at a directory of the tree or below it.
+    fn leads_on(&self, node: &Handle, client: SocketAddr) -> bool {
+        self.tree.any_below(node, |index| self.exports[index].export.options_for(client).is_some())
     }
 
     /// The directory of the tree at which an export lies, or `None` for the tree itself.
@@ -194,5 +236,14 @@ impl ExportTable {
         let mut exports = candidates.map(|(_, index)| &self.exports[*index]);
         let exported = exports.find(|exported| handle.is_made_with(&exported.key)).ok_or(HandleError::Unknown)?;
         Ok((exported, handle.node()))
+    }
+}
+
+/// What an export's key is made of: what tells it from the others, and which directory it is, so that handles of a
+/// directory go stale when another one takes its place.
+fn key_material(identity: &[u8], export: &Export) -> Vec<u8> {
+    match export.file_system.origin() {
+        Some(origin) => [identity, b" at ", &origin.fileid.to_be_bytes(), &origin.birth.to_be_bytes()].concat(),
+        None => identity.to_vec(),
     }
 }

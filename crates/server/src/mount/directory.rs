@@ -7,22 +7,34 @@ use crate::node::{CallContext, Node};
 
 /// The directory that `path` names, if it is exported to the caller and the caller may go there.
 ///
-/// It may lie below an export. Symbolic links on the way are not followed, since their targets are paths of the client;
-/// `..` is refused, since a path that leaves the export by it would mean another directory to the client.
+/// It may lie below an export. Where another export begins on the way, that one's rules hold from there on. Symbolic
+/// links are not followed, since their targets are paths of the client; `..` is refused, since a path that leaves the
+/// export by it would mean another directory to the client.
 pub(super) fn find<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Node<'c>, Fault> {
-    let (exported, rest) = cx.exports.by_path(path).ok_or(Error::NoEntry)?;
+    let path = plain(path)?;
+    let (exported, rest) = cx.exports.by_path(&path).ok_or(Error::NoEntry)?;
     let mut node = cx.node_of(exported, exported.export.file_system.root())?;
-    for name in rest.split(|byte| *byte == b'/') {
-        match name {
-            b"" | b"." => {}
-            b".." => return Err(Error::Invalid.into()),
-            _ => node = step(&node, name)?,
-        }
+    for name in rest.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+        node = cx.look_up(&node, &node.attributes()?, name)?.0;
     }
     if node.attributes()?.kind == FileKind::Directory { Ok(node) } else { Err(Error::NotDirectory.into()) }
 }
 
-fn step<'c>(dir: &Node<'c>, name: &[u8]) -> Result<Node<'c>, Fault> {
-    let entry = dir.search(&dir.attributes()?, name)?;
-    Ok(dir.sibling(entry.handle))
+/// The path without empty names and `.`, so that it is compared with the exports' names by what it means.
+fn plain(path: &[u8]) -> Result<Vec<u8>, Fault> {
+    if !path.is_empty() && !path.starts_with(b"/") {
+        return Err(Error::NoEntry.into());
+    }
+    let mut plain = Vec::with_capacity(path.len());
+    for name in path.split(|byte| *byte == b'/') {
+        match name {
+            b".." => return Err(Error::Invalid.into()),
+            b"" | b"." => {}
+            name => {
+                plain.push(b'/');
+                plain.extend_from_slice(name);
+            }
+        }
+    }
+    Ok(plain)
 }

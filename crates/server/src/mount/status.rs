@@ -19,7 +19,7 @@ pub(super) fn of(fault: &Fault) -> Status {
 fn of_file_system(error: &Error) -> Status {
     match error {
         Error::NotPermitted => Status::Perm,
-        Error::AccessDenied => Status::Acces,
+        Error::AccessDenied | Error::Elsewhere(_) => Status::Acces,
         Error::NoEntry | Error::Stale => Status::NoEnt,
         Error::NotDirectory => Status::NotDir,
         Error::Invalid => Status::Inval,

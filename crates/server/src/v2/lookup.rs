@@ -1,12 +1,13 @@
 //! LOOKUP (RFC 1094 §2.2.5).
 
 use proto::nfs2::{DirOpOk, LookupArgs};
+use vfs::Entry;
 
 use super::{Outcome, convert};
 use crate::node::CallContext;
 
 pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Outcome<DirOpOk> {
     let dir = cx.node(&args.what.dir.0)?;
-    let entry = dir.search(&dir.attributes()?, args.what.name)?;
-    Ok(convert::dir_op_ok(&dir, &entry))
+    let (file, attributes) = cx.look_up(&dir, &dir.attributes()?, args.what.name)?;
+    Ok(convert::dir_op_ok(&file, &Entry { handle: file.handle, attributes }))
 }

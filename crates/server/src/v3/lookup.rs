@@ -9,10 +9,11 @@ pub(super) fn lookup(cx: &CallContext<'_>, args: &LookupArgs<'_>) -> Outcome<Loo
     let dir = cx.node(args.what.dir.as_bytes())?;
     let dir_attributes = dir.attributes()?;
     let post_op = || Some(convert::fattr(&dir, &dir_attributes));
-    let entry = dir.search(&dir_attributes, args.what.name).map_err(|fault| fault.with(post_op))?;
+    let found = cx.look_up(&dir, &dir_attributes, args.what.name);
+    let (file, attributes) = found.map_err(|fault| fault.with(post_op))?;
     Ok(LookupOk {
-        object: convert::file_handle(&dir.sibling(entry.handle)),
-        attributes: Some(convert::fattr(&dir, &entry.attributes)),
+        object: convert::file_handle(&file),
+        attributes: Some(convert::fattr(&file, &attributes)),
         dir_attributes: post_op(),
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn of(fault: &Fault) -> Status {
 fn of_file_system(error: &Error) -> Status {
     match error {
         Error::NotPermitted => Status::Perm,
-        Error::AccessDenied => Status::Acces,
+        Error::AccessDenied | Error::Elsewhere(_) => Status::Acces,
         Error::NoEntry => Status::NoEnt,
         Error::Exists => Status::Exist,
         Error::CrossDevice => Status::XDev,

@@ -85,7 +85,7 @@ fn of_file_system(error: &vfs::Error) -> Status {
     use vfs::Error;
     match error {
         Error::NotPermitted => Status::Perm,
-        Error::AccessDenied => Status::Access,
+        Error::AccessDenied | Error::Elsewhere(_) => Status::Access,
         Error::NoEntry => Status::NoEnt,
         Error::Exists => Status::Exist,
         Error::CrossDevice => Status::XDev,

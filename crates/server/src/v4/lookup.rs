@@ -1,21 +1,39 @@
 //! LOOKUP (RFC 7530 §16.13, RFC 8881 §18.13). A directory of the tree above the exports at which an export lies leads into
-//! that export.
+//! that export, and so does a directory of one export that is another one.
+
+use std::sync::Arc;
 
 use proto::nfs4::{LookupArgs, Status};
-use vfs::{Access, FileKind};
+use vfs::{Access, FileKind, Handle};
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use crate::node::Node;
+use crate::exports::Exported;
+use crate::node::{CallContext, Node};
 
 pub(super) fn lookup(compound: &mut Compound<'_>, args: &LookupArgs<'_>) -> Outcome<()> {
     let dir = compound.current()?;
     require_searchable(&dir)?;
     let name = vfs::Name::new(args.name.0)?;
-    let found = dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name })?;
-    let (exported, handle) = compound.cx.exports.crossed(dir.exported, found.handle);
+    let (exported, handle) = find(compound.cx, &dir, name)?;
     let exported = exported.clone();
     compound.set_current(&exported, handle)
+}
+
+/// The file called `name` in `dir`, in whichever export it is.
+pub(super) fn find<'c>(
+    cx: &'c CallContext<'_>,
+    dir: &Node<'c>,
+    name: vfs::Name<'_>,
+) -> Outcome<(&'c Arc<Exported>, Handle)> {
+    match dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name }) {
+        Ok(found) => Ok(cx.exports.crossed(dir.exported, found.handle, cx.client()).ok_or(Status::Access)?),
+        Err(vfs::Error::Elsewhere(origin)) => {
+            let root = cx.root_at(&origin)?;
+            Ok((root.exported, root.handle))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Refuses unless the caller may look names up here. A symbolic link has a status of its own (RFC 8881 §15.1.2.9).

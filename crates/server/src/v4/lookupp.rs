@@ -29,6 +29,7 @@ pub(super) fn parent(compound: &Compound<'_>, dir: &Node<'_>) -> Outcome<(Arc<Ex
         return Err(Status::NoEnt.into());
     }
     let parent = below.fs().parent(&below.context, &below.handle)?;
-    let (exported, handle) = compound.cx.exports.crossed(exported, parent.handle);
+    let cx = compound.cx;
+    let (exported, handle) = cx.exports.crossed(exported, parent.handle, cx.client()).ok_or(Status::Access)?;
     Ok((exported.clone(), handle))
 }

@@ -114,12 +114,20 @@ fn by_name(
     let place = Place { dir: dir.handle, name: vfs::Name::new(name)? };
     let change = DirChange::begin(dir)?;
     let found = match how {
-        OpenHow::NoCreate => Found::existing(dir.existing(place)?.ok_or(Status::NoEnt)?),
+        OpenHow::NoCreate => Found::existing(existing(dir, place)?.ok_or(Status::NoEnt)?),
         OpenHow::Create(how) => create(compound, dir, place, (how, access))?,
     };
     let Found { entry: Entry { handle, attributes }, attributes_set, is_new } = found;
     require_regular(&attributes)?;
     Ok(Target { handle, attributes, change: change.info(dir), attributes_set, is_new })
+}
+
+/// The file that is there. Where another export begins it is a directory, whoever may have it.
+fn existing(dir: &Node<'_>, place: Place<'_>) -> Outcome<Option<Entry>> {
+    match dir.existing(place) {
+        Err(vfs::Error::Elsewhere(_)) => Err(Status::IsDir.into()),
+        existing => Ok(existing?),
+    }
 }
 
 /// What a name stands for once it is opened.
@@ -174,7 +182,7 @@ fn create(
 
 /// Takes the file that is there or makes one; `None` when another call made or removed it in between.
 fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
-    if let Some(existing) = dir.existing(place)? {
+    if let Some(existing) = existing(dir, place)? {
         return take(dir, existing, new, access);
     }
     match make_guarded(dir, place, new) {

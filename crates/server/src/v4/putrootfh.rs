@@ -4,7 +4,7 @@ use super::compound::Compound;
 use super::failure::Outcome;
 
 pub(super) fn putrootfh(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
-    let (exported, handle) = compound.cx.exports.top();
+    let (exported, handle) = compound.cx.exports.top(compound.cx.client());
     let exported = exported.clone();
     compound.set_current(&exported, handle)
 }

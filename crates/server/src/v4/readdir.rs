@@ -1,6 +1,7 @@
 //! READDIR (RFC 7530 §16.24, RFC 8881 §18.23): `.` and `..` are never among the entries, and 0, 1 and 2 are no cookies.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use buffer::Output;
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, FattrWriter, ReaddirArgs, Status};
@@ -74,16 +75,24 @@ impl Page<'_> {
         let to = &mut Encoder::new(&mut output.bytes);
         let start = to.len();
         to.fixed(&self.dir.fs().properties().cookie_verifier.to_be_bytes());
-        let (mut any, mut failure) = (false, None);
+        let (mut any, mut is_full, mut failure) = (false, false, None);
         let list = ReadDir { dir: &self.dir.handle, after, detail: self.detail };
         let listing = self.dir.fs().read_dir(&self.dir.context, list, &mut |entry| {
             let before = to.len();
-            if let Err(error) = self.entry(&entry, to) {
-                failure = Some(error);
-                return ControlFlow::Break(());
+            match self.entry(&entry, to) {
+                Ok(true) => {}
+                Ok(false) => {
+                    to.truncate(before);
+                    return ControlFlow::Continue(());
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    return ControlFlow::Break(());
+                }
             }
             if to.len() - start + TAIL_BYTES > self.max_bytes {
                 to.truncate(before);
+                is_full = true;
                 return ControlFlow::Break(());
             }
             any = true;
@@ -93,7 +102,8 @@ impl Page<'_> {
             return Err(failure);
         }
         if !any && listing != Listing::Complete {
-            return Err(Status::TooSmall.into());
+            // A listing that ended early with nothing for this client goes on where it may take its time.
+            return Err(if is_full { Status::TooSmall.into() } else { Failure::Defer });
         }
         to.bool(false);
         to.bool(listing == Listing::Complete);
@@ -114,47 +124,78 @@ impl Page<'_> {
         writer.finish();
     }
 
-    fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Outcome<()> {
-        to.bool(true);
-        to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
-        to.opaque(entry.name);
+    /// Appends an entry. One that is not for this client, or that is gone already, is left out: then it returns false,
+    /// and may have appended a part.
+    fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Outcome<bool> {
         if let (Detail::Kinds, Some(kind)) = (self.detail, entry.kind) {
+            self.begin_entry(entry, to);
             self.bare_entry(entry, kind, to);
-            return Ok(());
+            return Ok(true);
         }
-        let subject = self.subject(entry);
+        let subject = match self.subject(entry) {
+            Ok(Some(subject)) => Ok(subject),
+            Ok(None) => return Ok(false),
+            Err(failure) => Err(failure),
+        };
+        self.begin_entry(entry, to);
         match subject.and_then(|subject| attributes::write(self.compound, &subject, self.args.request, to)) {
             Err(Failure::Status(status)) => self.failed_entry(status, to),
-            result => result,
+            result => result.map(|()| true),
         }
     }
 
-    /// The file of an entry; a directory at which an export lies is that export's root.
-    fn subject(&self, entry: &DirEntry<'_>) -> Outcome<Subject<'_>> {
-        let file = entry.entry.ok_or(Status::NoEnt)?;
-        let (exported, handle) = self.compound.cx.exports.crossed(self.dir.exported, file.handle);
-        if handle == file.handle {
-            return Ok(self.subject_of(&self.dir.sibling(handle), file.attributes));
+    fn begin_entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) {
+        to.bool(true);
+        to.u64(entry.cookie.saturating_add(FIRST_COOKIES));
+        to.opaque(entry.name);
+    }
+
+    /// The file of an entry, unless there is none for this client; a directory at which an export lies is that export's
+    /// root.
+    fn subject(&self, entry: &DirEntry<'_>) -> Outcome<Option<Subject<'_>>> {
+        let Some(file) = entry.entry else { return self.unseen(entry) };
+        let cx = self.compound.cx;
+        match cx.exports.crossed(self.dir.exported, file.handle, cx.client()) {
+            Some((exported, handle)) if Arc::ptr_eq(exported, self.dir.exported) => {
+                Ok(Some(self.subject_of(&self.dir.sibling(handle), file.attributes)))
+            }
+            Some((exported, handle)) => self.root(cx.node_of(exported, handle)?),
+            None => Ok(None),
         }
-        let root = self.compound.cx.node_of(exported, handle)?;
+    }
+
+    /// The file of an entry of which the listing says the name alone: it is another export's root, it cannot be looked
+    /// at, or it is gone by now.
+    fn unseen(&self, entry: &DirEntry<'_>) -> Outcome<Option<Subject<'_>>> {
+        let Ok(name) = vfs::Name::new(entry.name) else { return Ok(None) };
+        match self.dir.fs().lookup(&self.dir.context, vfs::Place { dir: self.dir.handle, name }) {
+            Ok(file) => Ok(Some(self.subject_of(&self.dir.sibling(file.handle), file.attributes))),
+            Err(vfs::Error::Elsewhere(origin)) => self.root(self.compound.cx.root_at(&origin)?),
+            Err(vfs::Error::NoEntry) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn root<'n>(&self, root: Node<'n>) -> Outcome<Option<Subject<'n>>> {
         let attributes = root.attributes()?;
-        Ok(self.subject_of(&root, attributes))
+        Ok(Some(self.subject_of(&root, attributes)))
     }
 
     fn subject_of<'s>(&self, node: &Node<'s>, attributes: Attributes) -> Subject<'s> {
         Subject::new(self.compound, node, attributes)
     }
 
-    /// An entry whose attributes cannot be had says why, if the client asked for that; else the whole listing fails
-    /// (RFC 8881 §18.23.3).
-    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> Outcome<()> {
+    /// An entry whose attributes cannot be read says why, if the client asked for that (RFC 8881 §18.23.3). Otherwise
+    /// an entry that the client may not look at is left out, which spares it the rest of the listing, and for any other
+    /// reason the listing fails.
+    fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> Outcome<bool> {
         let error = Attribute::set(&[Attribute::RdattrError]);
         if !self.args.request.contains(Attribute::RdattrError.number()) {
-            return Err(status.into());
+            return if status == Status::Access { Ok(false) } else { Err(status.into()) };
         }
         xdr::Encode::encode(&Bitmap::intersection(self.args.request, error), to);
         to.u32(4);
         xdr::Encode::encode(&status, to);
-        Ok(())
+        Ok(true)
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn by_name(compound: &mut Compound<'_>, args: &SecinfoArgs<'_>, outpu
     let dir = compound.current()?;
     lookup::require_searchable(&dir)?;
     let name = vfs::Name::new(args.name.0)?;
-    dir.fs().lookup(&dir.context, vfs::Place { dir: dir.handle, name })?;
+    lookup::find(compound.cx, &dir, name)?;
     finish(compound, output)
 }
 

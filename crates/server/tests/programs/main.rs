@@ -11,6 +11,7 @@ mod handles;
 mod host;
 mod malformed;
 mod mount;
+mod nested;
 mod open_files;
 mod permissions;
 mod replay;

@@ -12,6 +12,7 @@ mod courtesy;
 mod delegations;
 mod framing;
 mod listing;
+mod nested;
 mod opens;
 mod overlapping;
 mod owners;

@@ -1,4 +1,4 @@
-//! Exports of overlapping directories: what is held of a file by one path counts by the other.
+//! Two exports of one directory: what is held of a file by one path counts by the other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use server::{Destination, ExportOptions, Server, Squash};
 use crate::caller::{Caller, WORKERS, export_with, nfs3, server};
 use crate::session::Session;
 
-const OUTER: &str = "/outer";
-const INNER: &str = "/inner";
+const FIRST: &str = "/first";
+const SECOND: &str = "/second";
 
-/// A directory with another one in it, both exported, or `None` where the kernel's handles cannot be had.
+/// A directory that is exported under two names, or `None` where the kernel's handles cannot be had.
 struct Overlap {
     base: PathBuf,
     server: Server,
@@ -27,20 +27,21 @@ struct Overlap {
 impl Overlap {
     fn new(name: &str) -> Option<Overlap> {
         let base = std::env::temp_dir().join(format!("wharf-overlap-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(base.join("top/sub")).unwrap();
+        std::fs::create_dir_all(base.join("top")).unwrap();
         let open = |path: &str| {
             let state_dir = Some(base.join("state"));
             let options =
                 HostOptions { handle_form: HandleForm::Kernel, state_dir, workers: WORKERS, ..HostOptions::default() };
             HostFs::open(&base.join(path), options)
         };
-        let (Ok(outer), Ok(inner)) = (open("top"), open("top/sub")) else {
+        let (Ok(first), Ok(second)) = (open("top"), open("top")) else {
             println!("skipped: files cannot be opened by the kernel's handles here");
             std::fs::remove_dir_all(base).unwrap();
             return None;
         };
         let options = ExportOptions { squash: Squash::None, delegations: Some(true), ..ExportOptions::default() };
-        let exports = vec![export_with(OUTER, Arc::new(outer), options), export_with(INNER, Arc::new(inner), options)];
+        let exports =
+            vec![export_with(FIRST, Arc::new(first), options), export_with(SECOND, Arc::new(second), options)];
         let server = server(exports);
         Some(Overlap { base, server })
     }
@@ -86,10 +87,10 @@ fn lock(session: &Session<'_>, path: &str, open: Stateid, owner: &[u8]) -> <Lock
 fn share_reservation_holds_by_every_path_to_the_file() {
     let Some(overlap) = Overlap::new("shares") else { return };
     let (a, b) = (overlap.session(b"a"), overlap.session(b"b"));
-    try_open(&a, "/outer/sub", SHARE_DENY_WRITE).unwrap();
-    assert_eq!(try_open(&b, INNER, SHARE_DENY_NONE).unwrap_err(), Status::ShareDenied);
+    try_open(&a, FIRST, SHARE_DENY_WRITE).unwrap();
+    assert_eq!(try_open(&b, SECOND, SHARE_DENY_NONE).unwrap_err(), Status::ShareDenied);
     let caller = Caller::root(&overlap.server);
-    let file = caller.handle_of(&caller.mount_path(INNER), "f");
+    let file = caller.handle_of(&caller.mount_path(SECOND), "f");
     let written = caller.write(&file, 0, StableHow::FileSync, b"data");
     assert_eq!(nfs3::failure(written), proto::nfs3::Status::Acces);
 }
@@ -98,12 +99,12 @@ fn share_reservation_holds_by_every_path_to_the_file() {
 fn lock_by_one_path_is_in_the_way_by_another() {
     let Some(overlap) = Overlap::new("locks") else { return };
     let (a, b) = (overlap.session(b"a"), overlap.session(b"b"));
-    let (open_a, handle_a) = try_open(&a, "/outer/sub", SHARE_DENY_NONE).unwrap();
-    let (open_b, handle_b) = try_open(&b, INNER, SHARE_DENY_NONE).unwrap();
+    let (open_a, handle_a) = try_open(&a, FIRST, SHARE_DENY_NONE).unwrap();
+    let (open_b, handle_b) = try_open(&b, SECOND, SHARE_DENY_NONE).unwrap();
     assert_ne!(handle_a, handle_b, "each path has handles of its own");
-    assert!(matches!(lock(&a, "/outer/sub/f", open_a, b"first"), ResOr::Ok(_)));
+    assert!(matches!(lock(&a, "/first/f", open_a, b"first"), ResOr::Ok(_)));
     // A lock of a process of the host would have no owner's name.
-    let ResOr::Explained(denied) = lock(&b, "/inner/f", open_b, b"second") else { panic!("it is locked") };
+    let ResOr::Explained(denied) = lock(&b, "/second/f", open_b, b"second") else { panic!("it is locked") };
     assert_eq!(denied.owner.owner, b"first");
 }
 
@@ -111,12 +112,12 @@ fn lock_by_one_path_is_in_the_way_by_another() {
 fn last_name_that_goes_by_one_path_closes_the_file_that_was_read_by_the_other() {
     let Some(overlap) = Overlap::new("open-files") else { return };
     let caller = Caller::root(&overlap.server);
-    let (outer, inner) = (caller.mount_path(OUTER), caller.mount_path(INNER));
-    caller.make_file(&inner, "f");
-    let by_outer = caller.handle_of(&caller.handle_of(&outer, "sub"), "f");
-    nfs3::success(caller.read(&by_outer, 0, 1));
+    let (first, second) = (caller.mount_path(FIRST), caller.mount_path(SECOND));
+    caller.make_file(&second, "f");
+    let by_first = caller.handle_of(&first, "f");
+    nfs3::success(caller.read(&by_first, 0, 1));
     assert_eq!(overlap.server.open_files().open, 1);
-    nfs3::success(caller.remove(&inner, "f"));
+    nfs3::success(caller.remove(&second, "f"));
     assert_eq!((overlap.server.open_files().open, overlap.server.open_files().purged), (0, 1));
 }
 
@@ -126,12 +127,12 @@ fn delegation_by_one_path_is_recalled_for_a_change_by_the_other() {
     let caller = Caller::root(&overlap.server);
     let holder = Session::with_back_channel(caller.over(7), 1, b"holder");
     let wanted = OpenArgs { share_access: SHARE_ACCESS_READ, ..open(SHARE_DENY_NONE) };
-    let mut results = holder.call(&holder.begin().path("/outer/sub").op::<Open>(&wanted));
-    let opened = results.skip_path("/outer/sub").take::<Open>();
+    let mut results = holder.call(&holder.begin().path(FIRST).op::<Open>(&wanted));
+    let opened = results.skip_path(FIRST).take::<Open>();
     assert!(matches!(opened, Res::Ok(ok) if matches!(ok.delegation, Delegation::Read(_))));
     let other = caller.from("192.0.2.9:700").over(9);
-    let inner = other.mount_path(INNER);
-    assert_eq!(nfs3::failure(other.remove(&inner, "f")), proto::nfs3::Status::Jukebox);
+    let second = other.mount_path(SECOND);
+    assert_eq!(nfs3::failure(other.remove(&second, "f")), proto::nfs3::Status::Jukebox);
     let recall = overlap.server.next_transmit(other.now).expect("a recall");
     assert_eq!(recall.destination, Destination::Connection(7));
 }
