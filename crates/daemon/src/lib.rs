@@ -20,6 +20,7 @@ mod copiers;
 mod courier;
 mod daemon;
 mod error;
+mod key_file;
 mod make_server;
 mod names;
 mod options;
@@ -33,7 +34,8 @@ mod upkeep;
 
 pub use daemon::{Daemon, export_to_this_machine};
 pub use error::{ReloadError, StartError};
+pub use key_file::KeyFlaw;
 pub use options::{Options, RpcbindMode};
 pub use records::ClientRecordsError;
 pub use server::ReadPlusMode;
-pub use state_dir::{StateError, default_dir as default_state_dir};
+pub use state_dir::{StateError, check_dir as check_state_dir, default_dir as default_state_dir};

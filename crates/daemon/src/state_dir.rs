@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use server::HandleKey;
 
+use crate::key_file::{self, KeyFlaw};
 use crate::records::ClientRecordsError;
 
 const KEY_FILE: &str = "handle-key";
@@ -16,7 +17,7 @@ const KEY_FILE: &str = "handle-key";
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// It cannot be made, read or written.
-    #[error("cannot {action} {path}: {source}; name another state directory")]
+    #[error("cannot {action} {}: {source}; name another state directory", path.display())]
     File {
         /// What was tried.
         action: &'static str,
@@ -26,12 +27,15 @@ pub enum StateError {
         source: io::Error,
     },
     /// The key is not one.
-    #[error("{path} holds {length} bytes instead of a key of 16; remove it, and clients mount again")]
+    #[error(
+        "the key of file handles {} is damaged: {flaw}; put it back from a backup, or remove it to have a new one made, \
+         with which all clients have to mount again", path.display()
+    )]
     BadKey {
         /// The file.
         path: PathBuf,
-        /// How long it is.
-        length: usize,
+        /// What is wrong with it.
+        flaw: KeyFlaw,
     },
     /// The records of clients are of no use.
     #[error(transparent)]
@@ -82,11 +86,28 @@ fn random_key() -> Result<[u8; HandleKey::BYTES], StateError> {
 }
 
 fn read_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
+    key_file::make_private(&file, path).map_err(failed("take other users' permissions away from", path))?;
+    parse_key(file, path)
+}
+
+fn parse_key(file: File, path: &Path) -> Result<HandleKey, StateError> {
     let mut bytes = Vec::new();
-    file.take(HandleKey::BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
-    let length = bytes.len();
-    let key = bytes.try_into().map_err(|_| StateError::BadKey { path: path.to_owned(), length })?;
+    file.take(key_file::FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    let key = key_file::parse(&bytes).map_err(|flaw| StateError::BadKey { path: path.to_owned(), flaw })?;
     Ok(HandleKey::new(key))
+}
+
+/// Looks whether the key in `dir` is one, if there is one, and changes nothing.
+///
+/// # Errors
+/// When it is none, or cannot be read.
+pub fn check_dir(dir: &Path) -> Result<(), StateError> {
+    let path = dir.join(KEY_FILE);
+    match File::open(&path) {
+        Ok(file) => parse_key(file, &path).map(drop),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed("open", &path)(error)),
+    }
 }
 
 /// Writes a new key beside its place and links it there, so that of two servers that start at once both get the same one,
@@ -96,7 +117,7 @@ fn make_key(path: &Path) -> Result<HandleKey, StateError> {
     let key = random_key()?;
     let write = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(&key)?;
+        file.write_all(&key_file::encode(key))?;
         file.sync_all()
     };
     write().map_err(failed("write", &draft))?;

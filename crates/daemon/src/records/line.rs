@@ -164,7 +164,7 @@ fn kind_of(byte: u8) -> Option<RecordKind> {
 
 /// FNV-1a: it finds what a crash leaves half written, and is not meant against anybody. The upper half goes into the
 /// lower, which alone is used for a prefix.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let sum = bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
+pub(crate) use line::checksum;
 use line::{Found, Key, Line, MAGIC};
 
 const FILE: &str = "client-records";
