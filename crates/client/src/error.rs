@@ -8,7 +8,7 @@ use proto::nfs4;
 
 use crate::core::Failure;
 use crate::location::advice;
-use crate::{Location, Status, UrlError, Version};
+use crate::{Location, NoExport, Status, UrlError, Version};
 
 /// What the operations of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -42,6 +42,9 @@ pub enum Reason {
     /// The server refuses to mount.
     #[error("{0}")]
     Mount(MountRefusal),
+    /// The path is in no export of the server.
+    #[error("{0}")]
+    NoExport(NoExport),
     /// The server did not carry the call out.
     #[error("{0}")]
     Rejected(#[source] rpc::Rejection),
@@ -374,7 +377,7 @@ impl fmt::Display for MountRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             MountRefusal::NotPermitted => "the server does not permit the mount; it may want a privileged port",
-            MountRefusal::NoEntry => "no such export; showmount lists those there are",
+            MountRefusal::NoEntry => "the server has no such export; wharf showmount lists those that it has",
             MountRefusal::Io => "input/output error on the server",
             MountRefusal::AccessDenied => {
                 "the server refuses this client; check the export's client list and whether it wants a privileged port"
@@ -397,6 +400,12 @@ impl Error {
     /// Says which operation it was, where what failed carried it.
     pub(crate) fn during(mut self, operation: &'static str) -> Error {
         self.0.operation = operation;
+        self
+    }
+
+    /// Says more exactly why.
+    pub(crate) fn because(mut self, reason: Reason) -> Error {
+        self.0.reason = Arc::new(reason);
         self
     }
 

@@ -26,6 +26,7 @@ fn kind(reason: &Reason) -> ErrorKind {
     match reason {
         Reason::Status(status) => kind_of_status(*status),
         Reason::Mount(refusal) => kind_of_refusal(*refusal),
+        Reason::NoExport(_) => ErrorKind::NotFound,
         Reason::Rejected(rpc::Rejection::AuthError(_)) => ErrorKind::PermissionDenied,
         Reason::Rejected(_) | Reason::NotInVersion(_) | Reason::NeedsStream(_) | Reason::SessionTooSmall { .. } => {
             ErrorKind::Unsupported

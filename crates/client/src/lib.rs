@@ -28,6 +28,7 @@ mod losses;
 mod mount;
 pub mod mountd;
 mod nlm;
+mod no_export;
 mod old_times;
 mod options;
 mod patience;
@@ -53,6 +54,7 @@ pub use filesystem::RemoteFs;
 pub use handle::Handle;
 pub use location::Location;
 pub use mount::{Follow, Meter, Mount, Sizes};
+pub use no_export::NoExport;
 pub use options::{Caching, NameCaching, Options, Version};
 pub use statistics::{
     CacheCounters, HeldState, Histogram, HitsMisses, Label, OperationCounters, Procedure, ProcedureStatistics,

@@ -8,10 +8,12 @@ use rpc::Rejection;
 
 use super::{Mount, Mounted, OtherPrograms, Sizes, User, Users};
 use crate::cache::Caches;
+use crate::mountd::ExportEntry;
 use crate::nlm::{Nlm, has_lock_manager};
 use crate::rpcbind::{self, Query};
 use crate::{
-    Connection, Entry, Error, FsInfo, Handle, MountRefusal, Options, Reason, Result, Url, Version, mountd, v2, v3, v4,
+    Connection, Entry, Error, FsInfo, Handle, MountRefusal, NoExport, Options, Reason, Result, Url, Version, mountd,
+    v2, v3, v4,
 };
 
 /// The most components of a URL's path, each of which may cost one MNT.
@@ -288,7 +290,7 @@ impl Dialer<'_> {
         {
             return Ok((root, export.clone(), rest.to_vec()));
         }
-        self.try_prefixes(mountd, path).await
+        self.try_prefixes(mountd, path).await.map_err(|error| no_export(error, exports, path))
     }
 
     /// Tries to mount the path, then what is above it, up to the root.
@@ -315,6 +317,20 @@ fn lock_managers(version: Version) -> &'static [u32] {
     match version {
         Version::V2 => &[3, 1],
         _ => &[4],
+    }
+}
+
+/// Names the exports that there are, if `path` is in none. Many servers say of such a path that they refuse the client.
+fn no_export(error: Error, exports: Vec<ExportEntry>, path: &[u8]) -> Error {
+    let is_listed = exports.iter().any(|export| below(&export.directory, path).is_some());
+    match *error.reason() {
+        Reason::Mount(refusal @ (MountRefusal::NoEntry | MountRefusal::AccessDenied))
+            if !is_listed && (refusal == MountRefusal::NoEntry || !exports.is_empty()) =>
+        {
+            let exports = exports.into_iter().map(|export| export.directory).collect();
+            error.because(Reason::NoExport(NoExport { refusal, exports }))
+        }
+        _ => error,
     }
 }
 

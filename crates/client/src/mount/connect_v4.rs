@@ -9,7 +9,8 @@ use vfs::FileKind;
 
 use super::Mount;
 use super::connect::{Dialer, Found, below};
-use crate::{Entry, Result, Status, v4};
+use super::exports_v4;
+use crate::{Entry, MountRefusal, NoExport, Reason, Result, Rights, Status, v4};
 
 /// The most components of a URL's path that are walked to find out where its file system begins.
 const MAX_COMPONENTS: usize = 256;
@@ -42,13 +43,15 @@ impl Dialer<'_> {
     }
 }
 
-/// The top of the file system that `path` is in, its path, and the rest. What of the path is not there, or is no directory,
-/// is in the file system of the last directory that is.
+/// The top of the file system that `path` is in, its path, and the rest. What of the path is not there, or is no
+/// directory, is in the file system of the last directory that is. Above the exports nothing can be made, and what is
+/// not there is no export.
 async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Vec<u8>, Vec<u8>)> {
     let mut here = v4::root(client).await?;
-    let (mut top, mut top_path, mut walked) = (here, b"/".to_vec(), Vec::new());
-    let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".");
-    for name in names.take(MAX_COMPONENTS) {
+    let (root, mut top, mut top_path, mut walked) = (here, here, b"/".to_vec(), Vec::new());
+    let mut names =
+        path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".").take(MAX_COMPONENTS);
+    while let Some(name) = names.next() {
         let is_dir = here.attributes.kind == FileKind::Directory;
         if !is_dir || name == b".." {
             break;
@@ -56,6 +59,13 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
         here = match v4::lookup(client, &here.handle, name).await {
             Ok(found) => found,
             Err(error) if error.status() == Some(Status::Moved) => return Err(error.about(path)),
+            Err(error) if error.status() == Some(Status::NoEntry) && top.handle == root.handle => {
+                let is_last = names.next().is_none();
+                return match no_export(client, &root, (&here, is_last)).await? {
+                    Some(reason) => Err(error.because(reason).about(path)),
+                    None => Ok(split(top, top_path, path)),
+                };
+            }
             // Whoever uses the file is told what is wrong with it.
             Err(error) if error.status().is_some() => break,
             Err(error) => return Err(error),
@@ -66,6 +76,29 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
             (top, top_path) = (here, walked.clone());
         }
     }
+    Ok(split(top, top_path, path))
+}
+
+/// A file system's top, its path, and what of `path` is below it.
+fn split(top: Entry, top_path: Vec<u8>, path: &[u8]) -> (Entry, Vec<u8>, Vec<u8>) {
     let rest = below(&top_path, path).unwrap_or_default().to_vec();
-    Ok((top, top_path, rest))
+    (top, top_path, rest)
+}
+
+/// Why a name that is missing in `dir`, which is of the root's file system, means that there is no such export. `None`
+/// when it may be a file's: there are servers whose root is an export itself, and the last name of a path may be that
+/// of a file to be made.
+async fn no_export(client: &v4::Client, root: &Entry, (dir, is_last): (&Entry, bool)) -> Result<Option<Reason>> {
+    if is_last && may_be_made(client, dir).await? {
+        return Ok(None);
+    }
+    let exports = exports_v4::exports(client, root).await.unwrap_or_default();
+    let none = NoExport { refusal: MountRefusal::NoEntry, exports };
+    Ok((!none.exports.is_empty()).then_some(Reason::NoExport(none)))
+}
+
+/// Whether the server lets names be added to a directory, as none does above its exports.
+async fn may_be_made(client: &v4::Client, dir: &Entry) -> Result<bool> {
+    let rights = v4::access(client, &dir.handle, Rights::MODIFY | Rights::EXTEND).await?;
+    Ok(rights != Rights::from_bits(0))
 }

@@ -4,6 +4,7 @@ mod cached;
 mod change;
 mod connect;
 mod connect_v4;
+mod exports_v4;
 mod meter;
 mod name_changes;
 mod negotiation;
