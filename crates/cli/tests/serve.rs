@@ -103,6 +103,9 @@ fn ctrl_c_and_termination_end_the_server_well() {
         server.signal(signal);
         assert_eq!(server.wait(), Some(0));
         server.wait_for_log("ended");
+        let log = server.log();
+        assert!(log.contains("serving addresses=127.0.0.1:") && log.contains("ended connections=0 calls=0"), "{log}");
+        assert!(!log.contains(" { ") && !log.contains("Some("), "no value is written as in the source: {log}");
     }
 }
 

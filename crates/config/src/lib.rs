@@ -41,7 +41,7 @@ pub use error::{ConfigError, Reason};
 pub use exports::parse_exports;
 pub use exposure::{check_exposure, is_exposed};
 pub use file::parse_toml;
-pub use load::{Loaded, Sources, load};
+pub use load::{Loaded, Sources, load, load_what_can_be};
 pub use origin::{Origin, Position};
 pub use path::PathReason;
 pub use remark::{Remark, RemarkKind};

@@ -42,26 +42,44 @@ pub struct Loaded {
 /// Reads all sources.
 ///
 /// # Errors
-/// When a file cannot be read, something in a source makes no sense, or two exports cannot be told apart.
-pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
+/// The first mistake of each source that cannot be read or makes no sense, and all exports that cannot be told apart.
+pub fn load(sources: &Sources) -> Result<Loaded, Vec<ConfigError>> {
+    let (loaded, mistakes) = load_what_can_be(sources);
+    if mistakes.is_empty() { Ok(loaded) } else { Err(mistakes) }
+}
+
+/// Reads all sources, and leaves out those with mistakes.
+pub fn load_what_can_be(sources: &Sources) -> (Loaded, Vec<ConfigError>) {
     let Sources { flags, base, defaults, .. } = sources;
-    let exports = flags.parse(base, defaults)?;
-    let mut loaded = Loaded { settings: ServerSettings::default(), exports, remarks: Vec::new() };
-    if let Some(path) = &sources.config {
-        let (settings, exports) = parse_toml(&read(path)?, path, defaults)?;
-        loaded.settings = settings;
-        loaded.exports.extend(exports);
+    let mut loaded = Loaded { settings: ServerSettings::default(), exports: Vec::new(), remarks: Vec::new() };
+    let mut mistakes = Vec::new();
+    match flags.parse(base, defaults) {
+        Ok(exports) => loaded.exports.extend(exports),
+        Err(mistake) => mistakes.push(mistake),
     }
-    if let Some(path) = &sources.exports {
-        let (exports, remarks) = parse_exports(&read(path)?, path, defaults)?;
-        loaded.exports.extend(exports);
-        loaded.remarks.extend(remarks);
+    let from_config = |path: &PathBuf| read(path).and_then(|text| parse_toml(&text, path, defaults));
+    match sources.config.as_ref().map(from_config).transpose() {
+        Ok(None) => {}
+        Ok(Some((settings, exports))) => {
+            loaded.settings = settings;
+            loaded.exports.extend(exports);
+        }
+        Err(mistake) => mistakes.push(mistake),
     }
-    check_identities(&loaded.exports)?;
+    let from_exports = |path: &PathBuf| read(path).and_then(|text| parse_exports(&text, path, defaults));
+    match sources.exports.as_ref().map(from_exports).transpose() {
+        Ok(None) => {}
+        Ok(Some((exports, remarks))) => {
+            loaded.exports.extend(exports);
+            loaded.remarks.extend(remarks);
+        }
+        Err(mistake) => mistakes.push(mistake),
+    }
+    mistakes.extend(mistaken_identities(&loaded.exports));
     if let (true, Some(path)) = (loaded.exports.is_empty(), sources.exports.as_ref().or(sources.config.as_ref())) {
         loaded.remarks.push(Remark { origin: Origin::file(path, Position::START), kind: RemarkKind::NoExports });
     }
-    Ok(loaded)
+    (loaded, mistakes)
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {
@@ -79,22 +97,23 @@ fn read(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// Refuses exports that clients could not tell apart.
-fn check_identities(exports: &[ExportSpec]) -> Result<(), ConfigError> {
+/// The exports that clients could not tell from earlier ones.
+fn mistaken_identities(exports: &[ExportSpec]) -> Vec<ConfigError> {
+    let mut mistakes = Vec::new();
     let mut names: HashMap<&str, &ExportSpec> = HashMap::new();
     let mut fsids: HashMap<u64, &ExportSpec> = HashMap::new();
     for export in exports {
         if let Some(first) = names.insert(&export.name, export) {
             let reason = Reason::DuplicateName { name: export.name.clone(), first: first.origin.clone() };
-            return Err(ConfigError::at(export.origin.clone(), reason));
+            mistakes.push(ConfigError::at(export.origin.clone(), reason));
         }
         let Some(fsid) = export.fsid else { continue };
         if let Some(first) = fsids.insert(fsid, export) {
             let reason = Reason::DuplicateFsid { fsid, owner: first.name.clone() };
-            return Err(ConfigError::at(export.origin.clone(), reason));
+            mistakes.push(ConfigError::at(export.origin.clone(), reason));
         }
     }
-    Ok(())
+    mistakes
 }
 
 #[cfg(test)]
@@ -152,7 +171,7 @@ mod tests {
         let scratch = Scratch::new("twice");
         let exports = scratch.write("exports", "\n  /a *(rw)\n");
         let flags = ExportFlags { exports: vec!["/a".into()], ..ExportFlags::default() };
-        let error = load(&Sources { flags, exports: Some(exports.clone()), ..sources() }).unwrap_err();
+        let error = load(&Sources { flags, exports: Some(exports.clone()), ..sources() }).unwrap_err().remove(0);
         let expected = format!("{}:2:3: /a is exported already by /a", exports.display());
         assert_eq!(error.to_string(), expected);
     }
@@ -161,7 +180,7 @@ mod tests {
     fn fsid_of_two_exports_is_refused() {
         let scratch = Scratch::new("fsid");
         let exports = scratch.write("exports", "/a *(fsid=7)\n/b *(fsid=7)\n");
-        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().to_string();
+        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().remove(0).to_string();
         assert!(error.contains(":2:1: the fsid 7 belongs to /a already"), "{error}");
     }
 
@@ -169,11 +188,21 @@ mod tests {
     fn file_that_is_missing_or_not_utf8_is_refused_by_its_name() {
         let scratch = Scratch::new("unreadable");
         let missing = scratch.0.join("missing");
-        let error = load(&Sources { exports: Some(missing.clone()), ..sources() }).unwrap_err();
+        let error = load(&Sources { exports: Some(missing.clone()), ..sources() }).unwrap_err().remove(0);
         assert!(matches!(&error, ConfigError::Read { path, .. } if *path == missing), "{error}");
         let latin1 = scratch.write("latin1", b"/a *\n/b\xe4 *\n");
-        let error = load(&Sources { exports: Some(latin1), ..sources() }).unwrap_err().to_string();
+        let error = load(&Sources { exports: Some(latin1), ..sources() }).unwrap_err().remove(0).to_string();
         assert!(error.ends_with("latin1:2:3: not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn mistakes_of_all_sources_are_told_at_once() {
+        let scratch = Scratch::new("mistakes");
+        let config = scratch.write("wharf.toml", "[[export]]\npath = \"b\"\n");
+        let exports = scratch.write("exports", "/a *(fsid=7)\n/b *(fsid=7)\n/a2 *(fsid=7)\n");
+        let flags = ExportFlags { exports: vec!["/a".into()], clients: vec!["@us".into()], ..ExportFlags::default() };
+        let mistakes = load(&Sources { flags, config: Some(config), exports: Some(exports), ..sources() }).unwrap_err();
+        assert_eq!(mistakes.len(), 4, "{mistakes:?}");
     }
 
     #[test]
@@ -189,7 +218,7 @@ mod tests {
     fn file_that_is_too_large_is_not_read_to_its_end() {
         let scratch = Scratch::new("large");
         let exports = scratch.write("exports", vec![b'#'; MAX_FILE_BYTES as usize + 1]);
-        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err();
+        let error = load(&Sources { exports: Some(exports), ..sources() }).unwrap_err().remove(0);
         assert!(matches!(error, ConfigError::TooLarge { .. }), "{error}");
     }
 }

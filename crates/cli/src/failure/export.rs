@@ -17,6 +17,25 @@ pub enum ExportError {
         /// The state directory.
         state_dir: PathBuf,
     },
+    /// Clients' files would lie among the server's own.
+    #[error(
+        "the export is inside of {}, where the server keeps its own state; export another directory, or keep the state \
+         elsewhere with --state-dir DIR, or with state_dir in the configuration file",
+        state_dir.display()
+    )]
+    InsideState {
+        /// The state directory.
+        state_dir: PathBuf,
+    },
+    /// Clients could get around the rules of one export by way of the other.
+    #[error(
+        "it is inside of {other} or has it inside, at another server, and is offered differently: this server cannot \
+         keep their clients apart; give both the same clients and options"
+    )]
+    Overlap {
+        /// The name of the other export.
+        other: String,
+    },
     /// The URL of another server's directory is none.
     #[error(transparent)]
     BadUrl(#[from] client::UrlError),
@@ -38,6 +57,7 @@ impl From<fs_host::OpenError> for ExportError {
     fn from(error: fs_host::OpenError) -> ExportError {
         match error {
             fs_host::OpenError::StateInside { state_dir, .. } => ExportError::StateInside { state_dir },
+            fs_host::OpenError::InsideState { state_dir, .. } => ExportError::InsideState { state_dir },
             error => ExportError::Open(error),
         }
     }

@@ -32,6 +32,9 @@ pub enum Failure {
         /// Why it cannot.
         source: ExportError,
     },
+    /// Several things are wrong.
+    #[error("{}", lines(.0))]
+    Several(Vec<Failure>),
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] daemon::StartError),
@@ -171,6 +174,11 @@ pub enum Failure {
     },
 }
 
+/// One failure a line.
+fn lines(failures: &[Failure]) -> String {
+    failures.iter().map(|failure| explain(failure)).collect::<Vec<_>>().join("\n")
+}
+
 /// What the user may do about a copy that ended early.
 fn advice(source: &CopyError) -> &'static str {
     match source {
@@ -182,7 +190,26 @@ fn advice(source: &CopyError) -> &'static str {
     }
 }
 
+impl From<Vec<config::ConfigError>> for Failure {
+    fn from(mistakes: Vec<config::ConfigError>) -> Failure {
+        let mut failures: Vec<Failure> = mistakes.into_iter().map(Failure::from).collect();
+        if failures.len() == 1 { failures.remove(0) } else { Failure::Several(failures) }
+    }
+}
+
 impl Failure {
+    /// All of these failures as one, if there are any.
+    ///
+    /// # Errors
+    /// When there are some.
+    pub fn if_any(mut failures: Vec<Failure>) -> Result<(), Failure> {
+        match failures.len() {
+            0 => Ok(()),
+            1 => Err(failures.remove(0)),
+            _ => Err(Failure::Several(failures)),
+        }
+    }
+
     /// Says on standard error what failed, and with which status the program ends.
     pub fn report(&self) -> ExitCode {
         // Whoever reads our output may stop when they have seen enough: `wharf ls … | head` is no failure of anything.
@@ -190,6 +217,7 @@ impl Failure {
             return ExitCode::SUCCESS;
         }
         match self {
+            Failure::Several(failures) => failures.iter().for_each(|failure| eprintln!("wharf: {}", explain(failure))),
             // It quotes all that its source has to say.
             Failure::Remote { .. } => eprintln!("wharf: {self}"),
             // The process that should have stayed has said why.

@@ -20,7 +20,15 @@ use crate::failure::{ExportError, Failure};
 pub struct Backends {
     options: BackendOptions,
     remotes: Remotes,
-    open: HashMap<Key, Arc<dyn FileSystem>>,
+    open: HashMap<Key, Backend>,
+}
+
+/// An open file system.
+#[derive(Clone)]
+struct Backend {
+    file_system: Arc<dyn FileSystem>,
+    /// The directory behind it, if it is one of this machine.
+    host: Option<Arc<HostFs>>,
 }
 
 /// What holds for all file systems.
@@ -55,47 +63,65 @@ impl Backends {
         Backends { options, ..Backends::default() }
     }
 
-    /// Opens what `specs` need, lets go of what they do not, and gives their exports.
+    /// Opens what `specs` need, lets go of what they do not, and gives their exports. A directory that is no longer the
+    /// one at its path is opened anew.
     ///
     /// # Errors
-    /// When one cannot be opened; everything is as it was then.
+    /// All that cannot be opened; everything is as it was then.
     pub fn exports(&mut self, specs: &[ExportSpec]) -> Result<Vec<Export>, Failure> {
-        let mut open = HashMap::new();
+        let (mut open, mut failures) = (HashMap::new(), Vec::new());
         let mut exports = Vec::with_capacity(specs.len());
         for spec in specs {
-            let key = Key::of(spec);
-            let known = open.get(&key).or_else(|| self.open.get(&key)).cloned();
-            let file_system = match known {
-                Some(file_system) => file_system,
-                None => self.open(spec).map_err(|source| Failure::Export { origin: spec.origin.clone(), source })?,
+            let Backend { file_system, .. } = match self.backend(spec, &mut open) {
+                Ok(backend) => backend,
+                Err(source) => {
+                    failures.push(Failure::Export { origin: spec.origin.clone(), source });
+                    continue;
+                }
             };
-            open.insert(key, Arc::clone(&file_system));
             exports.push(Export { name: spec.name.clone(), file_system, rules: spec.rules.clone(), fsid: spec.fsid });
         }
+        Failure::if_any(failures)?;
         self.open = open;
         Ok(exports)
     }
 
-    fn open(&self, spec: &ExportSpec) -> Result<Arc<dyn FileSystem>, ExportError> {
-        let file_system: Arc<dyn FileSystem> = match &spec.source {
-            Source::Dir(dir) => Arc::new(HostFs::open(dir, self.host_options(spec))?),
-            Source::Memory { capacity_bytes } => Arc::new(MemFs::new(self.memory_options(*capacity_bytes))),
-            Source::Remote { url } => Arc::new(self.remotes.open(url)?),
+    /// The file system of an export, which is put among those that are `open` now.
+    fn backend(&self, spec: &ExportSpec, open: &mut HashMap<Key, Backend>) -> Result<Backend, ExportError> {
+        let key = Key::of(spec);
+        let backend = match open.get(&key).or_else(|| self.current(&key, spec)) {
+            Some(known) => known.clone(),
+            None => self.open(spec)?,
         };
-        match &spec.fault {
-            Some(plan) => Ok(Arc::new(FaultFs::new(file_system, FaultPlan::new(plan.parse::<Rules>()?)))),
-            None => Ok(file_system),
-        }
+        open.insert(key, backend.clone());
+        Ok(backend)
     }
 
-    fn host_options(&self, spec: &ExportSpec) -> HostOptions {
-        HostOptions {
-            state_dir: self.options.state_dir.clone(),
-            workers: self.options.workers,
-            sync_metadata: spec.sync_metadata,
-            read_ahead: self.options.read_ahead.clone(),
-            ..HostOptions::default()
+    /// What is open of an export, if it is still what the export names.
+    fn current(&self, key: &Key, spec: &ExportSpec) -> Option<&Backend> {
+        let known = self.open.get(key)?;
+        if known.is_current(spec) {
+            return Some(known);
         }
+        tracing::info!(
+            export = spec.name,
+            "another directory is at the path now: clients have to mount the export again"
+        );
+        None
+    }
+
+    fn open(&self, spec: &ExportSpec) -> Result<Backend, ExportError> {
+        let backend = match &spec.source {
+            Source::Dir(dir) => {
+                let host = Arc::new(HostFs::open(dir, self.options.host_options(spec.sync_metadata))?);
+                Backend { file_system: Arc::clone(&host) as _, host: Some(host) }
+            }
+            Source::Memory { capacity_bytes } => Backend::other(MemFs::new(self.memory_options(*capacity_bytes))),
+            Source::Remote { url } => Backend::other(self.remotes.open(url)?),
+        };
+        let Some(plan) = &spec.fault else { return Ok(backend) };
+        let plan = FaultPlan::new(plan.parse::<Rules>()?);
+        Ok(Backend { file_system: Arc::new(FaultFs::new(backend.file_system, plan)), ..backend })
     }
 
     fn memory_options(&self, capacity_bytes: u64) -> MemOptions {
@@ -105,6 +131,33 @@ impl Backends {
             root_uid: self.options.owner.0,
             root_gid: self.options.owner.1,
             ..MemOptions::default()
+        }
+    }
+}
+
+impl BackendOptions {
+    /// How directories of this machine are served.
+    pub fn host_options(&self, sync_metadata: bool) -> HostOptions {
+        HostOptions {
+            state_dir: self.state_dir.clone(),
+            workers: self.workers,
+            sync_metadata,
+            read_ahead: self.read_ahead.clone(),
+            ..HostOptions::default()
+        }
+    }
+}
+
+impl Backend {
+    fn other(file_system: impl FileSystem + 'static) -> Backend {
+        Backend { file_system: Arc::new(file_system), host: None }
+    }
+
+    /// Whether it still serves what `spec` names: a directory may have been replaced, or something mounted on it.
+    fn is_current(&self, spec: &ExportSpec) -> bool {
+        match (&spec.source, &self.host) {
+            (Source::Dir(dir), Some(host)) => host.is_still_at(dir),
+            _ => true,
         }
     }
 }

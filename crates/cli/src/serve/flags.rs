@@ -28,6 +28,13 @@ pub struct Flags {
     /// A file with exports in the syntax of exports(5).
     #[arg(long, value_name = "FILE")]
     exports: Option<PathBuf>,
+    /// Look for mistakes, print what would be served, and serve nothing. All mistakes are told, and the exit status is
+    /// 1 if there are any. A server that is running is not disturbed, and other servers are not asked.
+    #[arg(long)]
+    check: bool,
+    /// With --check: as JSON.
+    #[arg(long, requires = "check")]
+    json: bool,
     #[command(flatten)]
     offer: OfferFlags,
     #[command(flatten)]
@@ -196,6 +203,16 @@ enum LogLevelFlag {
 }
 
 impl Flags {
+    /// Whether to look and not to serve.
+    pub fn is_check(&self) -> bool {
+        self.check
+    }
+
+    /// Whether what is printed is to be JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Where to read what to serve.
     pub fn sources(&self, base: PathBuf, defaults: Defaults) -> Sources {
         Sources {

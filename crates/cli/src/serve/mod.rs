@@ -1,12 +1,15 @@
 //! `wharf serve`: reads what to serve, serves it, and reads it again when told.
 
 mod backends;
+mod check;
 mod descriptors;
 mod flags;
 mod host_names;
 pub mod how_to_mount;
 mod logging;
+mod offer;
 mod privilege;
+mod remote_overlap;
 mod remote_servers;
 mod remotes;
 mod reply_flags;
@@ -14,6 +17,7 @@ mod service_manager;
 mod serving;
 mod start;
 mod storage_flags;
+mod summary;
 
 use std::env;
 
@@ -34,6 +38,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let privilege = Privilege::of_this_process();
     let base = env::current_dir().map_err(|source| Failure::System { action: "find the current directory", source })?;
     let sources = flags.sources(base, privilege.defaults());
+    if flags.is_check() {
+        return check::run(flags, &sources);
+    }
     let loaded = config::load(&sources)?;
     logging::start(flags.settings().or(loaded.settings.clone()).log);
     privilege.log();

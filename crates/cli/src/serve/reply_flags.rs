@@ -2,6 +2,7 @@ use std::num::NonZero;
 
 use clap::{Args, ValueEnum};
 use config::{ReplyError, ReplyMethod, ReplySettings};
+use daemon::Options;
 use net::SendPath;
 
 /// How replies to READ are built and sent over TCP. The defaults are the fastest that was measured.
@@ -82,4 +83,18 @@ pub fn send_path(settings: &ReplySettings) -> SendPath {
 /// Whether replies may leave their data in the file.
 pub fn sends_from_files(settings: &ReplySettings) -> bool {
     settings.method.is_none_or(|method| method == ReplyMethod::Sendfile)
+}
+
+/// Logs how replies are sent.
+pub fn log(options: &Options) {
+    let path = options.send_path;
+    let limit = |limit: Option<NonZero<usize>>| limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string());
+    tracing::debug!(
+        sendfile_from_bytes = options.sendfile_bytes,
+        fragment_bytes = limit(path.fragment_bytes),
+        max_segments = limit(path.max_segments),
+        copying = path.copies,
+        batching = path.batches,
+        "how replies to READ are sent"
+    );
 }

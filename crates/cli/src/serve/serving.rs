@@ -15,7 +15,7 @@ use super::backends::{BackendOptions, Backends};
 use super::host_names::HostNames;
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
-use super::{Flags, how_to_mount, start, storage_flags};
+use super::{Flags, how_to_mount, remote_overlap, reply_flags, start, storage_flags, summary};
 use crate::failure::{Failure, explain};
 
 /// How long calls that were accepted may take when the server is told to end.
@@ -67,10 +67,11 @@ impl Serving {
         let mut configuration = Configuration { sources, flags, settings, addresses, backends, host_names };
         let exports = configuration.exports(loaded)?;
         let names: Vec<String> = exports.iter().map(|export| export.name.clone()).collect();
-        let (send_path, sendfile_bytes) = (options.send_path, options.sendfile_bytes);
+        let state_dir = options.state_dir.as_ref().map(|dir| tracing::field::display(dir.display().to_string()));
+        reply_flags::log(&options);
         let daemon = Arc::new(Daemon::start(options, exports)?);
         let manager = ServiceManager::from_environment();
-        tracing::info!(addresses = ?daemon.addresses(), exports = names.len(), ?send_path, ?sendfile_bytes, "serving");
+        tracing::info!(addresses = %listed(daemon.addresses()), exports = names.len(), state_dir, "serving");
         print_ways(&names, daemon.addresses())?;
         manager.ready();
         Ok(Serving { daemon, manager, configuration, read_ahead })
@@ -94,18 +95,7 @@ impl Serving {
                 }
             }
         }
-        self.log_counters();
-    }
-
-    /// Says what was done from start to end.
-    fn log_counters(&self) {
-        let server = self.daemon.server();
-        let read_ahead = match &self.read_ahead {
-            ReadAheadMode::Streams(read_ahead) => Some(read_ahead.counts()),
-            ReadAheadMode::Kernel | ReadAheadMode::Off => None,
-        };
-        let gathered_writes = server.counters().gathered();
-        tracing::info!(counters = ?self.daemon.net_counters(), open_files = ?server.open_files(), gathered_writes, ?read_ahead, "ended");
+        summary::log(&self.daemon, &self.read_ahead);
     }
 
     /// Ends the server; `signals` end when it has.
@@ -151,6 +141,7 @@ impl Configuration {
         for remark in &loaded.remarks {
             tracing::warn!("{remark}");
         }
+        Failure::if_any(remote_overlap::failures(&loaded.exports))?;
         self.host_names.adopt(&mut loaded.exports);
         self.backends.exports(&loaded.exports)
     }
@@ -162,6 +153,11 @@ impl Configuration {
         }
         self.exports(loaded)
     }
+}
+
+/// Addresses as a user writes them.
+fn listed(addresses: &[SocketAddr]) -> String {
+    addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Prints how to mount each export at each address.

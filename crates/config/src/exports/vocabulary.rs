@@ -33,6 +33,7 @@ const EFFECTIVE: [&str; 15] = [
 const NEVER_LEFT: &str = "a file handle never leads out of its export, and no path is checked per call";
 const MOUNTS: &str =
     "another file system that is mounted below the export is not entered; export it on a line of its own";
+const ENTERED: &str = "an export inside of another one is entered from there, by its own rules";
 const CHECKED_LOCKS: &str = "a file is locked by who may read or write it, and by its owner";
 const NO_TLS: &str = "connections are not encrypted";
 const NO_KERBEROS: &str = "only `sys` is supported";
@@ -42,9 +43,9 @@ const NO_REFERRALS: &str = "referrals belong to NFSv4";
 const OTHERS: [(&str, Fate); 31] = [
     ("subtree_check", Fate::NoEffect(NEVER_LEFT)),
     ("no_subtree_check", Fate::AlreadySo),
-    ("hide", Fate::AlreadySo),
+    ("hide", Fate::NoEffect(ENTERED)),
     ("nocrossmnt", Fate::AlreadySo),
-    ("nohide", Fate::NoEffect(MOUNTS)),
+    ("nohide", Fate::AlreadySo),
     ("crossmnt", Fate::NoEffect(MOUNTS)),
     ("wdelay", Fate::NoEffect("each write is done when it comes")),
     ("no_wdelay", Fate::AlreadySo),

@@ -1,0 +1,69 @@
+//! What the log says of a server's work when it ends.
+
+use daemon::Daemon;
+use fs_host::ReadAheadMode;
+use net::Counters;
+
+/// Logs what was done from start to end, and in detail for whoever wants to know more.
+pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode) {
+    let counters = daemon.net_counters();
+    log_work(&counters);
+    log_sends(&counters);
+    let (server, files) = (daemon.server(), daemon.server().open_files());
+    tracing::debug!(
+        open = files.open,
+        hits = files.hits,
+        misses = files.misses,
+        evicted = files.evicted,
+        idle = files.idle,
+        purged = files.purged,
+        "the cache of open files"
+    );
+    tracing::debug!(gathered_writes = server.counters().gathered(), "WRITEs that were carried out with the one before");
+    if let ReadAheadMode::Streams(read_ahead) = read_ahead {
+        let counts = read_ahead.counts();
+        tracing::debug!(
+            found = counts.found,
+            bytes = counts.bytes,
+            dropped = counts.dropped,
+            "streams that were read ahead"
+        );
+    }
+}
+
+/// The whole of it. What went wrong is told only if it did.
+fn log_work(counters: &Counters) {
+    let if_any = |count: u64| (count > 0).then_some(count);
+    tracing::info!(
+        connections = counters.accepted,
+        calls = counters.messages,
+        received_bytes = counters.bytes_in,
+        sent_bytes = counters.bytes_out,
+        refused = if_any(counters.refused),
+        accept_errors = if_any(counters.accept_errors),
+        closed_broken = if_any(counters.closed_broken),
+        closed_bad_frame = if_any(counters.closed_bad_frame),
+        closed_by_service = if_any(counters.closed_by_service),
+        closed_idle = if_any(counters.closed_idle),
+        closed_file_error = if_any(counters.closed_file_error),
+        closed_panic = if_any(counters.closed_panic),
+        datagrams_dropped = if_any(counters.datagrams_dropped),
+        "ended"
+    );
+}
+
+fn log_sends(counters: &Counters) {
+    tracing::debug!(
+        sends = counters.sends,
+        segments = counters.send_segments,
+        flattened = counters.sends_flattened,
+        copied_bytes = counters.bytes_copied,
+        sendfiles = counters.sendfiles,
+        sendfile_bytes = counters.sendfile_bytes,
+        zero_bytes = counters.zero_bytes,
+        datagrams = counters.datagrams,
+        sleeps = counters.sleeps,
+        deferred = counters.deferred,
+        "what the event loops did"
+    );
+}

@@ -1,0 +1,386 @@
+//! Which directories are exported, and what is refused.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rustix::process::Signal;
+use support::namespace::Namespace;
+use support::{Scratch, Server, wharf, wharf_fails, wharf_ok};
+
+/// Whom servers without privileges run as.
+const SOMEBODY: u32 = 4321;
+
+fn is_superuser() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A `wharf serve` on a free port, as root and as somebody else where that can be.
+fn commands(scratch: &Scratch) -> Vec<Command> {
+    let program = scratch.path("wharf");
+    if !program.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    }
+    let serve = || {
+        let mut command = Command::new(&program);
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command
+    };
+    if !is_superuser() {
+        return vec![serve()];
+    }
+    let mut unprivileged = serve();
+    unprivileged.uid(SOMEBODY).gid(SOMEBODY);
+    vec![serve(), unprivileged]
+}
+
+/// A directory that both servers may use.
+fn shared_dir(scratch: &Scratch, name: &str) -> PathBuf {
+    let dir = scratch.dir(name);
+    give(&dir);
+    dir
+}
+
+fn give(path: &Path) {
+    if is_superuser() {
+        chown(path, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// What a server said that did not start.
+#[track_caller]
+fn refused(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    said
+}
+
+#[test]
+fn reload_serves_the_directory_that_is_at_the_path_now() {
+    for which in 0..2 {
+        let scratch = Scratch::new();
+        let Some(mut command) = commands(&scratch).into_iter().nth(which) else { return };
+        let (replaced, kept) = (shared_dir(&scratch, "replaced"), shared_dir(&scratch, "kept"));
+        let state = shared_dir(&scratch, "state");
+        fs::write(replaced.join("old"), "old").unwrap();
+        fs::write(kept.join("file"), "kept").unwrap();
+        command.args([text(&replaced), text(&kept), "--state-dir", text(&state)]);
+        let server = Server::spawn(2, command);
+        let root = server.handle_of(&replaced);
+        let kept_handle = server.handle_of(kept.join("file"));
+
+        fs::rename(&replaced, scratch.path("moved")).unwrap();
+        shared_dir(&scratch, "replaced");
+        fs::write(replaced.join("new"), "new").unwrap();
+        server.signal(Signal::HUP);
+        server.wait_for_log("reloaded");
+        assert_eq!(wharf_ok(&["ls", &server.url(&replaced)]), "new\n");
+        let owner = SOMEBODY.to_string();
+        wharf_ok(&["mkdir", "--uid", &owner, "--gid", &owner, &server.url(replaced.join("made"))]);
+        assert!(replaced.join("made").is_dir() && !scratch.path("moved/made").exists());
+        assert_ne!(server.handle_of(&replaced), root, "handles of the old directory are stale");
+        assert_eq!(server.handle_of(kept.join("file")), kept_handle, "the other export notices nothing");
+        assert!(server.log().contains("another directory is at the path now"), "{}", server.log());
+    }
+}
+
+#[test]
+fn reload_without_the_directory_is_refused_and_the_old_one_stays() {
+    let scratch = Scratch::new();
+    let export = scratch.dir("export");
+    fs::write(export.join("old"), "old").unwrap();
+    let server = Server::start(1, &[text(&export)]);
+    fs::rename(&export, scratch.path("moved")).unwrap();
+    server.signal(Signal::HUP);
+    server.wait_for_log("the old exports stay in force");
+    assert_eq!(wharf_ok(&["ls", &server.url(&export)]), "old\n");
+}
+
+#[test]
+fn state_inside_of_an_export_is_refused_however_its_path_is_written() {
+    let scratch = Scratch::new();
+    let export = shared_dir(&scratch, "export");
+    symlink(&export, scratch.path("link")).unwrap();
+    for state in [export.join("state"), scratch.path("link/deep/state"), export.clone(), scratch.path("link")] {
+        for mut command in commands(&scratch) {
+            let said = refused(&command.args([text(&export), "--state-dir", text(&state)]).output().unwrap());
+            assert!(said.contains("inside of the export") && said.contains("--state-dir DIR"), "{said}");
+            assert!(!export.join("state").exists(), "nothing is made there");
+        }
+    }
+}
+
+#[test]
+fn export_inside_of_the_state_directory_is_refused() {
+    let scratch = Scratch::new();
+    let state = shared_dir(&scratch, "state");
+    fs::create_dir(state.join("export")).unwrap();
+    give(&state.join("export"));
+    for mut command in commands(&scratch) {
+        let export = state.join("export");
+        let said = refused(&command.args([text(&export), "--state-dir", text(&state)]).output().unwrap());
+        assert!(said.contains("the export is inside of") && said.contains("--state-dir DIR"), "{said}");
+    }
+}
+
+#[test]
+fn default_state_directory_inside_of_an_export_is_refused() {
+    for name in ["STATE_DIRECTORY", "XDG_STATE_HOME"] {
+        let scratch = Scratch::new();
+        let export = shared_dir(&scratch, "export");
+        // The superuser's is /var/lib/wharf unless the service manager gives one.
+        for mut command in commands(&scratch).into_iter().skip(usize::from(is_superuser() && name != "STATE_DIRECTORY"))
+        {
+            command.env_remove("STATE_DIRECTORY").env(name, export.join("state")).arg(&export);
+            let said = refused(&command.output().unwrap());
+            assert!(said.contains("inside of the export"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn bind_mounts_hide_nothing_of_where_the_state_is() {
+    let Some(namespace) = Namespace::new() else { return };
+    let scratch = Scratch::new();
+    let [export, elsewhere] = ["export", "elsewhere"].map(|name| scratch.dir(name));
+    let state = scratch.path("export/state");
+    fs::create_dir(&state).unwrap();
+    let wharf = |arguments: &[&str]| {
+        let mut command = namespace.command(env!("CARGO_BIN_EXE_wharf"));
+        refused(&command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).output().unwrap())
+    };
+    let bind = |from: &Path, to: &Path| {
+        assert!(namespace.command("mount").arg("--bind").args([from, to]).status().unwrap().success());
+    };
+    // The state seems to be elsewhere, and clients could read it in the export all the same.
+    bind(&state, &elsewhere);
+    let said = wharf(&[text(&export), "--state-dir", text(&elsewhere)]);
+    assert!(said.contains("inside of the export"), "{said}");
+    // So it is when the export is what was mounted.
+    let other = scratch.dir("other");
+    bind(&export, &other);
+    let said = wharf(&[text(&other), "--state-dir", text(&state)]);
+    assert!(said.contains("inside of the export"), "{said}");
+}
+
+#[test]
+fn reload_that_exports_the_state_directory_is_refused() {
+    let scratch = Scratch::new();
+    let (first, state) = (scratch.dir("first"), scratch.dir("state"));
+    let line = |dir: &Path| format!("{} 127.0.0.0/8(ro,insecure)\n", dir.display());
+    let exports = scratch.file("exports", &line(&first));
+    let server = Server::start(1, &["--exports", text(&exports), "--state-dir", text(&state)]);
+    fs::write(&exports, line(&first) + &line(&state)).unwrap();
+    server.signal(Signal::HUP);
+    server.wait_for_log("inside of the export");
+    assert!(!wharf(&["ls", &server.url(&state)]).status.success());
+}
+
+#[test]
+fn key_that_is_damaged_is_refused_and_left_alone() {
+    let scratch = Scratch::new();
+    let state = scratch.dir("state");
+    let serve = ["serve", "mem:1M", "--listen", "127.0.0.1:0", "--state-dir", text(&state)];
+    let key = state.join("handle-key");
+    for bytes in [vec![0; 16], vec![0; 36], Vec::new(), vec![7, 1, 2, 3], b"wharf key 1\n and what else comes".to_vec()]
+    {
+        fs::write(&key, &bytes).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let said = wharf_fails(1, &serve);
+        assert!(said.contains(text(&key)) && said.contains("damaged") && said.contains("remove it"), "{said}");
+        assert_eq!(fs::read(&key).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn handles_survive_a_restart_with_a_key_of_either_form() {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.dir("state"));
+    let old_form = b"\x8f\x11\x2a\xc3\x04\x55\x60\x77\x98\x19\xaa\x0b\xfc\x2d\xee\x31";
+    for key in [None, Some(old_form)] {
+        if let Some(key) = key {
+            fs::write(state.join("handle-key"), key).unwrap();
+        }
+        let handle = || Server::start(1, &[text(&export), "--state-dir", text(&state)]).handle_of(&export);
+        assert_eq!(handle(), handle());
+    }
+}
+
+#[test]
+fn key_that_others_may_read_becomes_private_with_a_warning() {
+    let scratch = Scratch::new();
+    let state = scratch.dir("state");
+    let arguments = ["mem:1M", "--state-dir", text(&state)];
+    drop(Server::start(1, &arguments));
+    let key = state.join("handle-key");
+    let mode = || fs::metadata(&key).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let server = Server::start(1, &arguments);
+    server.wait_for_log("other users could read or change the key");
+    assert_eq!(mode(), 0o600);
+}
+
+#[test]
+fn check_prints_what_would_be_served_and_serves_nothing() {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.path("state"));
+    let config = format!(
+        "[server]\nlisten = [\"192.0.2.1:1\"]\nstate_dir = \"{}\"\n\
+         [[export]]\npath = \"{}\"\nclients = [\"10.0.0.0/8\"]\nread_only = true\n\
+         [[export.access]]\nclients = [\"10.0.0.1\"]\nsquash = \"none\"\n\
+         [[export]]\nmemory = \"4M\"\nname = \"/m\"\nclients = [\"*\"]\n",
+        state.display(),
+        export.display()
+    );
+    let config = scratch.file("wharf.toml", &config);
+    // An address of nobody's, which no server could take.
+    let shown = wharf_ok(&["serve", "--check", "--config", text(&config)]);
+    for part in [
+        text(&export),
+        "10.0.0.0/8  ro,sync,root_squash,insecure",
+        "10.0.0.1",
+        "memory, 4096KiB",
+        "192.0.2.1:1",
+        text(&state),
+    ] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&wharf_ok(&["serve", "--check", "--json", "--config", text(&config)])).unwrap();
+    assert_eq!(json["exports"][0]["clients"][0]["options"][0], "ro");
+    assert_eq!(json["exports"][1]["name"], "/m");
+    assert_eq!(json["listen"][0], "192.0.2.1:1");
+    assert!(!state.exists(), "nothing is made");
+}
+
+#[test]
+fn check_tells_all_mistakes_and_ends_with_1() {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.dir("state"));
+    fs::create_dir(state.join("inside")).unwrap();
+    fs::write(state.join("handle-key"), [0; 16]).unwrap();
+    symlink(&export, scratch.path("again")).unwrap();
+    let lines = format!(
+        "{export} 192.0.2.1(rw)\n{again} 192.0.2.2(rw)\n{missing} *(rw)\n{inside} *(rw)\n",
+        export = export.display(),
+        again = scratch.path("again").display(),
+        missing = scratch.path("missing").display(),
+        inside = state.join("inside").display(),
+    );
+    let exports = scratch.file("exports", &lines);
+    let bad = scratch.file("wharf.toml", "[server]\nloops = \"many\"\n");
+    let said = wharf_fails(
+        1,
+        &[
+            &["serve", "--check", "--config", text(&bad), "--exports", text(&exports), "--state-dir", text(&state)][..],
+            &["--listen", "0.0.0.0:0", "mem:1M", "--fault", "read:explode"],
+        ]
+        .concat(),
+    );
+    for part in [
+        "wharf.toml:2",
+        "are the same directory",
+        "missing for serving: No such file",
+        "the export is inside of",
+        "handle-key is damaged",
+        "0.0.0.0:0 is reached from other machines",
+        "explode",
+    ] {
+        assert!(said.contains(part), "{part:?} is not told in {said}");
+    }
+    assert_eq!(said.lines().filter(|line| line.starts_with("wharf: ")).count(), 7, "{said}");
+}
+
+#[test]
+fn check_does_not_disturb_a_server_that_is_running() {
+    let scratch = Scratch::new();
+    let (export, state) = (shared_dir(&scratch, "export"), shared_dir(&scratch, "state"));
+    // The last one has a store where nobody is privileged, which one process at a time may use.
+    let command = || commands(&scratch).pop().unwrap();
+    let arguments = [text(&export), "--state-dir", text(&state)];
+    let (mut serve, mut check) = (command(), command());
+    serve.args(arguments);
+    let server = Server::spawn(1, serve);
+    let output = check.arg("--check").args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("store"));
+    assert_eq!(wharf_ok(&["ls", &server.url(&export)]), "");
+}
+
+#[test]
+fn start_tells_all_exports_that_cannot_be_served() {
+    let scratch = Scratch::new();
+    let (first, second) = (scratch.path("first"), scratch.path("second"));
+    let state = scratch.path("state");
+    let said =
+        wharf_fails(1, &["serve", "--listen", "127.0.0.1:0", "--state-dir", text(&state), text(&first), text(&second)]);
+    assert!(said.contains(text(&first)) && said.contains(text(&second)), "{said}");
+}
+
+#[test]
+fn missing_export_is_reported_as_one_with_those_that_there_are() {
+    let server = Server::start(2, &["mem:1M=/data/films", "mem:1M=/home"]);
+    for version in ["2", "3", "4.0", "4.1", "4.2"] {
+        for path in ["/data/flims", "/flims", "/data/flims/1984/film", "/other/film"] {
+            let url = format!("{}?version={version}", server.url(path));
+            for arguments in [&["ls", &url][..], &["cat", &url], &["mkdir", &url], &["rm", &url]] {
+                let said = wharf_fails(1, arguments);
+                assert!(said.contains("has no such export; it exports /data/films, /home"), "{arguments:?}: {said}");
+            }
+        }
+        let url = format!("{}?version={version}", server.url("/home/missing"));
+        let said = wharf_fails(1, &["ls", &url]);
+        assert!(said.contains("no such file or directory"), "{version}: {said}");
+    }
+}
+
+#[test]
+fn export_that_is_not_for_this_client_is_no_missing_one() {
+    let server = Server::start(1, &["mem:1M=/private", "--client", "192.0.2.1"]);
+    for version in ["3", "4.2"] {
+        let said = wharf_fails(1, &["ls", &format!("{}?version={version}", server.url("/private"))]);
+        assert!(said.contains("refuses this client") || said.contains("permission denied"), "{said}");
+    }
+}
+
+#[test]
+fn inner_export_for_others_is_not_entered_by_way_of_the_outer_one() {
+    let scratch = Scratch::new();
+    let outer = scratch.dir("outer");
+    fs::create_dir_all(outer.join("secret/sub")).unwrap();
+    fs::write(outer.join("secret/sub/file"), "secret").unwrap();
+    fs::write(outer.join("open"), "open").unwrap();
+    let lines = |friend: &str| {
+        let (outer, inner) = (outer.display(), outer.join("secret"));
+        format!("{outer} 127.0.0.0/8(rw,insecure)\n{} {friend}(rw,insecure)\n", inner.display())
+    };
+    let exports = scratch.file("exports", &lines("192.0.2.1"));
+    let server = Server::start(2, &["--exports", text(&exports)]);
+    let url = |path: &str, version: &str| format!("{}?version={version}", server.url(outer.join(path)));
+    let versions = ["2", "3", "4.0", "4.1", "4.2"];
+    for version in versions {
+        for path in ["secret", "secret/sub", "secret/sub/file", "./secret//sub/file"] {
+            let said = wharf_fails(1, &["cat", &url(path, version)]);
+            assert!(said.contains("permission denied") || said.contains("refuses this client"), "{version}: {said}");
+        }
+        assert_eq!(wharf_ok(&["cat", &url("open", version)]), "open");
+        assert!(wharf_ok(&["ls", &url("", version)]).contains("open\n"), "the listing goes on");
+    }
+    fs::write(&exports, lines("127.0.0.0/8")).unwrap();
+    server.signal(Signal::HUP);
+    server.wait_for_log("reloaded");
+    for version in versions {
+        assert_eq!(wharf_ok(&["cat", &url("secret/sub/file", version)]), "secret", "{version}");
+    }
+}
