@@ -20,7 +20,7 @@ impl Output {
     /// # Errors
     /// What the system says.
     pub fn json<T: Serialize>(&mut self, value: &T) -> Result<(), Failure> {
-        serde_json::to_writer_pretty(&mut self.0, value).map_err(io::Error::from)?;
+        report::write_json(&mut self.0, value).map_err(io::Error::from)?;
         Ok(self.0.write_all(b"\n")?)
     }
 

@@ -18,7 +18,7 @@ impl Run {
     /// # Errors
     /// None that a run could cause; they are those of [`serde_json`].
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string_pretty(&RunFields::from(self))
+        crate::to_json(&RunFields::from(self))
     }
 }
 

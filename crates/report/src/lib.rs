@@ -3,9 +3,11 @@
 //! - [`Run`] and [`JobSummary`] say what a benchmark found; [`Run::to_text`] shows it in the words of fio's terminal
 //!   output, [`Run::to_json`] with the field names of fio's JSON.
 //! - [`Table`] shows rows for terminals, in Markdown and as CSV.
+//! - [`to_json`] shows anything as JSON in which no reader rounds an integer.
 //! - [`units`] shows single figures.
 #![forbid(unsafe_code)]
 
+mod exact;
 mod job;
 mod json;
 mod percentiles;
@@ -13,5 +15,6 @@ mod table;
 mod text;
 pub mod units;
 
+pub use exact::{to_json, write_json, write_json_line};
 pub use job::{Direction, DirectionSummary, JobSummary, Run};
 pub use table::{Align, Column, Table};

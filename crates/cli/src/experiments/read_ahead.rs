@@ -51,7 +51,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let samples =
         read_ahead::run(&experiment, |sample| eprintln!("{}", line(sample))).map_err(BenchError::ReadAhead)?;
     if let Some(path) = &flags.samples {
-        let text = serde_json::to_string_pretty(&all(&samples)).map_err(BenchError::Json)?;
+        let text = report::to_json(&all(&samples)).map_err(BenchError::Json)?;
         fs::write(path, text + "\n").map_err(|source| Failure::Local { path: path.clone(), source })?;
     }
     let mut output = Output::new();

@@ -123,7 +123,7 @@ fn watch(flags: &Flags, which: &Which, interval: Duration) -> Result<(), Failure
         let now = ask::sum(&ask::ask(which, false));
         let since = now.since(&last);
         if flags.json {
-            serde_json::to_writer(&mut output, &Figures::from(&since)).map_err(std::io::Error::from)?;
+            report::write_json_line(&mut output, &Figures::from(&since)).map_err(std::io::Error::from)?;
             output.write_all(b"\n")?;
         } else if flags.operations {
             output.write_all(operations::text(&since).as_bytes())?;

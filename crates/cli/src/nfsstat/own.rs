@@ -105,9 +105,7 @@ impl Telling {
             Telling::Basic => layout::text(statistics, Extent::Basic, false),
             Telling::All => layout::text(statistics, Extent::V42, false),
             Telling::Operations => operations::text(statistics),
-            Telling::Json => {
-                serde_json::to_string_pretty(&Figures::from(statistics)).map_err(std::io::Error::from)? + "\n"
-            }
+            Telling::Json => report::to_json(&Figures::from(statistics)).map_err(std::io::Error::from)? + "\n",
         };
         Ok(std::io::stderr().write_all(text.as_bytes())?)
     }

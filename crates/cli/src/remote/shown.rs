@@ -5,7 +5,8 @@ use serde::Serialize;
 use vfs::{Attributes, FileKind, Timestamp};
 
 /// What `--json` says of a file. A name that is not UTF-8 is shown with replacement characters, and exactly in
-/// hexadecimal beside.
+/// hexadecimal beside. Numbers of file systems and files may take all of 64 bits, more than many readers of JSON keep exactly: they
+/// are strings.
 #[derive(Debug, Serialize)]
 pub struct FileRecord {
     path: String,
@@ -21,8 +22,8 @@ pub struct FileRecord {
     used_bytes: u64,
     device_major: u32,
     device_minor: u32,
-    fsid: u64,
-    fileid: u64,
+    fsid: String,
+    fileid: String,
     accessed: String,
     modified: String,
     changed: String,
@@ -49,8 +50,8 @@ impl FileRecord {
             used_bytes,
             device_major: device.major,
             device_minor: device.minor,
-            fsid,
-            fileid,
+            fsid: fsid.to_string(),
+            fileid: fileid.to_string(),
             accessed: time_text(entry.attributes.accessed),
             modified: time_text(entry.attributes.modified),
             changed: time_text(entry.attributes.changed),
