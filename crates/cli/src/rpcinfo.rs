@@ -16,6 +16,9 @@ pub struct Flags {
     /// The server: a host, or host:port when its rpcbind, or a Wharf, is at another port than 111.
     #[arg(value_name = "HOST", default_value = "localhost")]
     host: String,
+    /// Programs, versions, transports and ports only, in the form of rpcinfo(8) with -p.
+    #[arg(short = 'p', long, conflicts_with = "json")]
+    ports: bool,
     /// As a JSON array.
     #[arg(long)]
     json: bool,
@@ -46,6 +49,8 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         let records: Vec<ServiceRecord<'_>> = services.iter().map(ServiceRecord::new).collect();
         if flags.json {
             output.json(&records)?;
+        } else if flags.ports {
+            show_ports(&records, &mut output)?;
         } else {
             show(&records, &mut output)?;
         }
@@ -75,6 +80,17 @@ fn show(records: &[ServiceRecord<'_>], output: &mut Output) -> Result<(), Failur
     writeln!(output, "{:>10} {:>7}  {:<6} {:<24} {:<12} owner", "program", "version", "netid", "address", "service")?;
     for ServiceRecord { program, version, netid, address, service, owner, .. } in records {
         writeln!(output, "{program:>10} {version:>7}  {netid:<6} {address:<24} {service:<12} {owner}")?;
+    }
+    Ok(())
+}
+
+/// Shows what version 2 of the protocol knows: transports over IPv4, with their ports (RFC 1833 §3.1).
+fn show_ports(records: &[ServiceRecord<'_>], output: &mut Output) -> Result<(), Failure> {
+    writeln!(output, "{:>10} {:>4} {:>5} {:>6}  service", "program", "vers", "proto", "port")?;
+    let is_shown = |record: &&ServiceRecord<'_>| matches!(record.netid, "tcp" | "udp");
+    for ServiceRecord { program, version, netid, port, service, .. } in records.iter().filter(is_shown) {
+        let (port, service) = (port.unwrap_or_default(), if *service == "-" { "" } else { service });
+        writeln!(output, "{}", format!("{program:>10} {version:>4} {netid:>5} {port:>6}  {service}").trim_end())?;
     }
     Ok(())
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
@@ -15,11 +16,14 @@ pub struct Flags {
     #[arg(value_name = "HOST", default_value = "localhost")]
     host: String,
     /// What is exported, and to whom. This is what is shown anyway.
-    #[arg(short = 'e', long, conflicts_with = "all")]
+    #[arg(short = 'e', long, conflicts_with_all = ["all", "directories"])]
     exports: bool,
     /// Which client has mounted which directory, as far as the server remembers.
     #[arg(short = 'a', long)]
     all: bool,
+    /// Which directories are mounted by some client, as far as the server remembers.
+    #[arg(short = 'd', long, conflicts_with = "all")]
+    directories: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -48,6 +52,8 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         let mut output = Output::new();
         if flags.all {
             show_mounts(mountd::dump(&connection).await.map_err(failed())?, flags.json, &mut output)?;
+        } else if flags.directories {
+            show_directories(mountd::dump(&connection).await.map_err(failed())?, flags.json, &mut output)?;
         } else {
             show_exports(mountd::exports(&connection).await.map_err(failed())?, flags.json, &mut output)?;
         }
@@ -66,6 +72,18 @@ fn show_exports(exports: Vec<ExportEntry>, is_json: bool, output: &mut Output) -
     for ExportRecord { directory, clients } in records {
         let clients = if clients.is_empty() { "(everyone)".to_owned() } else { clients.join(",") };
         writeln!(output, "{directory} {clients}")?;
+    }
+    Ok(())
+}
+
+fn show_directories(mounts: Vec<MountEntry>, is_json: bool, output: &mut Output) -> Result<(), Failure> {
+    let directories: BTreeSet<Vec<u8>> = mounts.into_iter().map(|mount| mount.directory).collect();
+    let names = directories.iter().map(|directory| display_name(directory).to_string());
+    if is_json {
+        return output.json(&names.collect::<Vec<_>>());
+    }
+    for name in names {
+        writeln!(output, "{name}")?;
     }
     Ok(())
 }
