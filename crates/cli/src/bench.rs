@@ -22,8 +22,8 @@ use crate::remote::{self, ConnectFlags, Session, about};
 /// directory, a file is made and removed afterwards.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The file or directory to use, such as nfs://host/export/file.
-    #[arg(value_name = "URL")]
+    /// The file or directory to use, such as nfs://host/export/file or host:/export/file.
+    #[arg(value_name = "URL", value_parser = remote::parse_url)]
     url: Url,
     /// What to do: read, write, rw, randread, randwrite, randrw; getattr, access, lookup, createremove, readdirplus (the
     /// whole directory); open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with

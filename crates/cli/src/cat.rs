@@ -14,8 +14,8 @@ use crate::remote::{self, ConnectFlags, Session, about};
 /// Write files to standard output.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The files, such as nfs://host/export/file.
-    #[arg(value_name = "URL", required = true)]
+    /// The files, such as nfs://host/export/file or host:/export/file.
+    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
     #[command(flatten)]
     own: OwnFlags,
@@ -34,19 +34,22 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         for url in &flags.urls {
             let session = Session::open(url, &flags.connect).await?;
             own.add(&session.mount);
-            let file = session.find(Follow::Links).await?;
-            if file.attributes.kind == FileKind::Directory {
-                return Err(Failure::NotReadable { file: session.name() });
-            }
-            write_out(&session, &file, &mut output).await?;
+            write_file(&session, &mut output).await?;
         }
         Ok(output.finish()?)
     }))
 }
 
 /// Writes one file out. It ends where the server says so, so that a file that grows is read to its new end.
-async fn write_out(session: &Session, file: &Entry, output: &mut Output) -> Result<(), Failure> {
-    let mut ahead = ReadAhead::new(session.mount.clone(), file);
+///
+/// # Errors
+/// When the name is a directory's, and what the server or the system says.
+pub async fn write_file(session: &Session, output: &mut Output) -> Result<(), Failure> {
+    let file = session.find(Follow::Links).await?;
+    if file.attributes.kind == FileKind::Directory {
+        return Err(Failure::NotReadable { file: session.name() });
+    }
+    let mut ahead = ReadAhead::new(session.mount.clone(), &file);
     loop {
         let data = ahead.next().await.map_err(about(session.name()))?;
         output.write_all(&data.bytes)?;

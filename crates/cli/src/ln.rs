@@ -17,8 +17,8 @@ pub struct Flags {
     /// The URL of the file that gets another name, in the same export; with -s, what the link says.
     #[arg(value_name = "TARGET")]
     target: OsString,
-    /// The new name, such as nfs://host/export/link.
-    #[arg(value_name = "URL")]
+    /// The new name, such as nfs://host/export/link or host:/export/link.
+    #[arg(value_name = "URL", value_parser = remote::parse_url)]
     link: Url,
     #[command(flatten)]
     connect: ConnectFlags,
@@ -42,7 +42,8 @@ async fn symbolic(flags: &Flags) -> Result<(), Failure> {
 
 async fn hard(flags: &Flags) -> Result<(), Failure> {
     let target = flags.target.to_string_lossy();
-    let target: Url = target.parse().map_err(|source| Failure::BadUrl { text: target.clone().into_owned(), source })?;
+    let target =
+        remote::parse_url(&target).map_err(|source| Failure::BadUrl { text: target.clone().into_owned(), source })?;
     let (target, link) = Session::open_both(&target, &flags.link, &flags.connect).await?;
     let file = target.find(Follow::Nothing).await?;
     // Servers that refuse it do not say which of the two names they mean.

@@ -12,8 +12,8 @@ use crate::remote::{self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, a
 /// List directories.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// What to list, such as nfs://host/export/dir.
-    #[arg(value_name = "URL", required = true)]
+    /// What to list, such as nfs://host/export/dir or host:/export/dir.
+    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
     /// Mode, links, owner, group, size and time (UTC) of each file too.
     #[arg(short = 'l', long)]

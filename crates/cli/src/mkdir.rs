@@ -8,8 +8,8 @@ use crate::remote::{self, ConnectFlags, Session, about, new_dir_mode};
 /// Make directories.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The directories, such as nfs://host/export/dir.
-    #[arg(value_name = "URL", required = true)]
+    /// The directories, such as nfs://host/export/dir or host:/export/dir.
+    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
     /// Make the directories above too, and accept one that is there.
     #[arg(short = 'p', long)]

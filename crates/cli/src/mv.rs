@@ -8,11 +8,11 @@ use crate::remote::{self, ConnectFlags, Session, about};
 /// Rename a file or a directory within an export.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// What to rename, such as nfs://host/export/old.
-    #[arg(value_name = "FROM")]
+    /// What to rename, such as nfs://host/export/old or host:/export/old.
+    #[arg(value_name = "FROM", value_parser = remote::parse_url)]
     from: Url,
     /// Its new name; an existing directory takes it in, an existing file is replaced.
-    #[arg(value_name = "TO")]
+    #[arg(value_name = "TO", value_parser = remote::parse_url)]
     to: Url,
     #[command(flatten)]
     connect: ConnectFlags,

@@ -1,19 +1,24 @@
 use clap::Args;
-use client::{Detail, Entry, Handle, Url};
+use client::{Detail, Entry, Handle, Status, Url};
 use vfs::FileKind;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::remote::{self, ConnectFlags, MAX_DEPTH, Session, about, display_name};
 
 /// Remove files.
+///
+/// What cannot be removed is told, and everything else is removed all the same.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The files, such as nfs://host/export/file.
-    #[arg(value_name = "URL", required = true)]
+    /// The files, such as nfs://host/export/file or host:/export/file.
+    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
     /// Remove directories too, with all that is in them.
     #[arg(short = 'r', long)]
     recursive: bool,
+    /// Say nothing of files that do not exist: their absence is no failure.
+    #[arg(short = 'f', long)]
+    force: bool,
     #[command(flatten)]
     connect: ConnectFlags,
 }
@@ -21,35 +26,40 @@ pub struct Flags {
 /// Removes them.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
+        let mut failures = Failures::default();
         for url in &flags.urls {
-            let session = Session::open(url, &flags.connect).await?;
-            let (dir, name) = session.find_parent().await?;
-            let file = session.mount.lookup(&dir.handle, &name).await.map_err(about(session.name()))?;
-            match (file.attributes.kind, flags.recursive) {
-                (FileKind::Directory, false) => return Err(Failure::IsDirectory { file: session.name() }),
-                (FileKind::Directory, true) => remove_tree(&session, &dir, (file, name)).await?,
-                _ => session.mount.remove(&dir.handle, &name).await.map_err(about(session.name()))?,
+            match remove(url, flags, &mut failures).await {
+                Err(failure) if !(flags.force && is_absence(&failure)) => failures.note(&failure),
+                _ => {}
             }
         }
-        Ok(())
+        failures.finish()
     })
 }
 
-/// Empties a directory from the bottom up, and removes it. Links are removed, never followed.
-async fn remove_tree(session: &Session, parent: &Entry, (top, name): (Entry, Vec<u8>)) -> Result<(), Failure> {
-    let mut remover = Remover { session, stack: Vec::new() };
-    remover.enter(parent.handle, top.handle, name).await?;
-    while let Some(frame) = remover.stack.last_mut() {
-        match frame.left.pop() {
-            Some((name, entry)) => remover.remove_one(name, entry).await?,
-            None => remover.leave().await?,
+async fn remove(url: &Url, flags: &Flags, failures: &mut Failures) -> Result<(), Failure> {
+    let session = Session::open(url, &flags.connect).await?;
+    let (dir, name) = session.find_parent().await?;
+    let file = session.mount.lookup(&dir.handle, &name).await.map_err(about(session.name()))?;
+    match (file.attributes.kind, flags.recursive) {
+        (FileKind::Directory, false) => Err(Failure::IsDirectory { file: session.name() }),
+        (FileKind::Directory, true) => {
+            let mut remover = Remover { session: &session, force: flags.force, failures, stack: Vec::new() };
+            remover.remove_tree(&dir, (file, name)).await
         }
+        _ => session.mount.remove(&dir.handle, &name).await.map_err(about(session.name())),
     }
-    Ok(())
+}
+
+/// Whether something failed because a file is not there.
+fn is_absence(failure: &Failure) -> bool {
+    matches!(failure, Failure::Remote { source, .. } if source.status() == Some(Status::NoEntry))
 }
 
 struct Remover<'a> {
     session: &'a Session,
+    force: bool,
+    failures: &'a mut Failures,
     /// The directories from the top to where the removal is.
     stack: Vec<Frame>,
 }
@@ -61,20 +71,41 @@ struct Frame {
     dir: Handle,
     /// What is left in it, with its kind where that is known.
     left: Vec<(Vec<u8>, Option<Entry>)>,
+    /// Whether something in it stays, so that it has to stay itself.
+    must_stay: bool,
 }
 
 impl Remover<'_> {
+    /// Empties a directory from the bottom up, and removes it. Links are removed, never followed.
+    async fn remove_tree(&mut self, parent: &Entry, (top, name): (Entry, Vec<u8>)) -> Result<(), Failure> {
+        self.enter(parent.handle, top.handle, name).await?;
+        while let Some(frame) = self.stack.last_mut() {
+            match frame.left.pop() {
+                Some((name, entry)) => self.remove_one(name, entry).await?,
+                None => self.leave().await?,
+            }
+        }
+        Ok(())
+    }
+
     /// Lists a whole directory first: removing names while a listing goes on would leave some out on servers whose cookies
     /// are offsets.
     async fn enter(&mut self, parent: Handle, dir: Handle, name: Vec<u8>) -> Result<(), Failure> {
-        if self.stack.len() == MAX_DEPTH {
-            return Err(Failure::TooDeep { file: self.path(), max: MAX_DEPTH });
+        self.stack.push(Frame { parent, name, dir, left: Vec::new(), must_stay: false });
+        if self.stack.len() > MAX_DEPTH {
+            return self.note(Failure::TooDeep { file: self.path(), max: MAX_DEPTH });
         }
-        self.stack.push(Frame { parent, name, dir, left: Vec::new() });
         let mut listing = self.session.mount.read_dir(&dir, Detail::Entries);
         let mut left = Vec::new();
-        while let Some(found) = listing.next().await.map_err(about(self.path()))? {
-            left.push((found.name.into_vec(), found.entry));
+        loop {
+            match listing.next().await {
+                Ok(Some(found)) => left.push((found.name.into_vec(), found.entry)),
+                Ok(None) => break,
+                Err(error) => {
+                    self.note(about(self.path())(error))?;
+                    break;
+                }
+            }
         }
         if let Some(frame) = self.stack.last_mut() {
             frame.left = left;
@@ -88,18 +119,44 @@ impl Remover<'_> {
         let dir = *dir;
         match entry.filter(|entry| entry.attributes.kind == FileKind::Directory) {
             Some(inner) => self.enter(dir, inner.handle, name).await,
-            None => {
-                let removed = self.session.mount.remove(&dir, &name).await;
-                removed.map_err(|error| about(format!("{}/{}", self.path(), display_name(&name)))(error))
-            }
+            None => match self.session.mount.remove(&dir, &name).await {
+                Ok(()) => Ok(()),
+                Err(error) => self.note(about(format!("{}/{}", self.path(), display_name(&name)))(error)),
+            },
         }
     }
 
-    /// Removes the deepest directory, which is empty now.
+    /// Removes the deepest directory, which is empty now unless something had to stay.
     async fn leave(&mut self) -> Result<(), Failure> {
         let path = self.path();
-        let Some(Frame { parent, name, .. }) = self.stack.pop() else { return Ok(()) };
-        self.session.mount.rmdir(&parent, &name).await.map_err(about(path))
+        let Some(Frame { parent, name, must_stay, .. }) = self.stack.pop() else { return Ok(()) };
+        if must_stay {
+            self.keep_parent();
+            return Ok(());
+        }
+        match self.session.mount.rmdir(&parent, &name).await {
+            Ok(()) => Ok(()),
+            Err(error) => self.note(about(path)(error)),
+        }
+    }
+
+    /// Tells what stays and goes on, unless the server is gone: then it would be waited for once for each file.
+    fn note(&mut self, failure: Failure) -> Result<(), Failure> {
+        if self.force && is_absence(&failure) {
+            return Ok(());
+        }
+        if matches!(&failure, Failure::Remote { source, .. } if source.status().is_none()) {
+            return Err(failure);
+        }
+        self.failures.note(&failure);
+        self.keep_parent();
+        Ok(())
+    }
+
+    fn keep_parent(&mut self) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.must_stay = true;
+        }
     }
 
     /// The path of the deepest directory.

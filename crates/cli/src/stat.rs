@@ -11,8 +11,8 @@ use crate::remote::{self, ConnectFlags, FileRecord, Session, Shown, about, kind_
 /// Show what is known of files.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The files, such as nfs://host/export/file.
-    #[arg(value_name = "URL", required = true)]
+    /// The files, such as nfs://host/export/file or host:/export/file.
+    #[arg(value_name = "URL", required = true, value_parser = remote::parse_url)]
     urls: Vec<Url>,
     /// Show what a symbolic link leads to, not the link.
     #[arg(short = 'L', long)]

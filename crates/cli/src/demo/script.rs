@@ -135,7 +135,7 @@ impl<'s> Script<'s> {
     }
 
     fn copy_failure(&self, source: copy::CopyError) -> Failure {
-        Failure::Copy { file: self.url.to_string(), source }
+        Failure::Copy { file: self.url.to_string(), source, left: String::new() }
     }
 
     fn tell(&self, how: &str, elapsed: Duration, summary: &Summary) {

@@ -5,6 +5,7 @@
 mod bench;
 mod export;
 mod mount;
+mod several;
 
 use std::error::Error;
 use std::io;
@@ -15,8 +16,10 @@ use client::copy::CopyError;
 
 pub use self::mount::MountFailure;
 use crate::ending;
+use crate::remote::LocationError;
 pub use bench::BenchError;
 pub use export::ExportError;
+pub use several::{Failures, tell};
 
 /// Why a command did not do all of what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +69,7 @@ pub enum Failure {
         /// The text.
         text: String,
         /// Why it is none.
-        source: client::UrlError,
+        source: LocationError,
     },
     /// Two files have to be in one export and are not.
     #[error("{first} and {second} are not in the same export; copy and then remove")]
@@ -101,15 +104,62 @@ pub enum Failure {
         file: String,
     },
     /// A copy ended early.
-    #[error("{file}: {source}{}", advice(source))]
+    #[error("{file}: {source}{}{left}", advice(source))]
     Copy {
         /// The remote side, as the user named it.
         file: String,
         /// Why.
         source: CopyError,
+        /// What is incomplete now, and what to do about it; empty when nothing was begun.
+        left: String,
+    },
+    /// The command line makes no sense, in a way that its parser does not see.
+    #[error("{0}")]
+    Usage(clap::Error),
+    /// Some files of a tree were not copied, and were told.
+    #[error("{left}")]
+    CopyIncomplete {
+        /// How much was copied, and what to do about the rest.
+        left: String,
+    },
+    /// A directory that is there is an unfinished copy, so that it takes no other one in.
+    #[error(
+        "{file}: is a copy of {origin} that is not whole yet; {}, or remove {file}/.wharf-copy to keep it as it is",
+        if *is_same { "--resume completes it" } else { "complete it first with --resume" }
+    )]
+    Unfinished {
+        /// The directory.
+        file: String,
+        /// The original of which it is a copy.
+        origin: String,
+        /// Whether that is what is to be copied.
+        is_same: bool,
+    },
+    /// Something is there where standard input is to go.
+    #[error("{file}: exists already; --overwrite replaces it")]
+    Exists {
+        /// The file.
+        file: String,
+    },
+    /// Standard input has no name of its own.
+    #[error("{file}: is a directory; name the file in it that standard input is to go to")]
+    StreamNeedsName {
+        /// The directory.
+        file: String,
+    },
+    /// Standard input cannot be read again.
+    #[error("standard input cannot be gone on with: --resume needs a file; --overwrite copies all of it anew")]
+    NoResume,
+    /// Something ended early and has left something behind.
+    #[error("{failure}; {left}")]
+    Partly {
+        /// Why it ended.
+        failure: Box<Failure>,
+        /// What is left.
+        left: String,
     },
     /// Both sides of a copy are here.
-    #[error("neither SRC nor DST is a URL that begins with nfs://; cp copies local files")]
+    #[error("neither SRC nor DST is on a server: write nfs://host/export or host:/export; cp(1) copies local files")]
     NoRemoteSide,
     /// A mount did not come about.
     #[error(transparent)]
@@ -161,6 +211,12 @@ pub enum Failure {
         /// The most directories.
         max: usize,
     },
+    /// Things failed, and were told; all but so many.
+    #[error("{untold} more failures, which are not shown")]
+    Told {
+        /// How many were not told.
+        untold: u64,
+    },
     /// Standard output could not be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
@@ -179,8 +235,8 @@ fn lines(failures: &[Failure]) -> String {
     failures.iter().map(|failure| explain(failure)).collect::<Vec<_>>().join("\n")
 }
 
-/// What the user may do about a copy that ended early.
-fn advice(source: &CopyError) -> &'static str {
+/// What the user may do about a failure of a copy.
+pub fn advice(source: &CopyError) -> &'static str {
     match source {
         CopyError::Exists { .. } => "; --overwrite replaces it, --resume goes on with a copy that ended early",
         CopyError::Xattrs { source, .. } if source.kind() == io::ErrorKind::Unsupported => {
@@ -210,20 +266,26 @@ impl Failure {
         }
     }
 
+    /// Whether it will be the same with every further file: the server is gone or has no room.
+    pub fn ends_all(&self) -> bool {
+        match self {
+            Failure::Copy { source, .. } => source.ends_all(),
+            Failure::Remote { source, .. } => source.status().is_none(),
+            Failure::Local { .. } | Failure::IsDirectory { .. } | Failure::CopyIncomplete { .. } => false,
+            _ => true,
+        }
+    }
+
     /// Says on standard error what failed, and with which status the program ends.
     pub fn report(&self) -> ExitCode {
         // Whoever reads our output may stop when they have seen enough: `wharf ls … | head` is no failure of anything.
         if matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return ExitCode::SUCCESS;
         }
-        match self {
-            Failure::Several(failures) => failures.iter().for_each(|failure| eprintln!("wharf: {}", explain(failure))),
-            // It quotes all that its source has to say.
-            Failure::Remote { .. } => eprintln!("wharf: {self}"),
-            // The process that should have stayed has said why.
-            Failure::Mount(MountFailure::Daemon) => {}
-            _ => eprintln!("wharf: {}", explain(self)),
+        if let Failure::Usage(error) = self {
+            error.exit();
         }
+        tell(self);
         if let Failure::Interrupted { signal, .. } = self {
             ending::end_by(*signal);
         }

@@ -1,27 +1,90 @@
-use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use client::{Url, UrlError};
+use client::{Parameters, Url, UrlError};
 
-/// A file here or on a server.
+/// A file here or on a server, or one of the standard streams.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// On a server.
     Remote(Url),
     /// Here.
     Local(PathBuf),
+    /// Standard input or standard output.
+    Stream,
+}
+
+/// Why a text names nothing on a server.
+#[derive(Debug, thiserror::Error)]
+pub enum LocationError {
+    /// It looks like a URL and is none.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// It looks like nothing.
+    #[error("'{0}' names nothing on a server: write nfs://host/export or host:/export")]
+    Malformed(String),
 }
 
 impl FromStr for Location {
-    type Err = UrlError;
+    type Err = LocationError;
 
-    /// Whatever begins like a URL is one; a local file with such a name is written `./nfs://…`.
-    fn from_str(text: &str) -> Result<Location, UrlError> {
-        if text.starts_with("nfs://") {
-            return text.parse().map(Location::Remote);
+    /// `-` is a stream. Whatever begins like a URL or like `host:/` is on a server; a local file with such a name is written
+    /// `./nfs://…` or `./host:/…`, as for scp(1).
+    fn from_str(text: &str) -> Result<Location, LocationError> {
+        match text {
+            "-" => Ok(Location::Stream),
+            _ if text.starts_with(SCHEME) || split_host(text).is_some() => Ok(Location::Remote(parse_url(text)?)),
+            _ => Ok(Location::Local(PathBuf::from(text))),
         }
-        let path: Result<PathBuf, Infallible> = text.parse();
-        path.map(Location::Local).map_err(|never| match never {})
+    }
+}
+
+const SCHEME: &str = "nfs://";
+
+/// The file that a text names as a URL, or as mount(8) does: `host:/path`.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_url(text: &str) -> Result<Url, LocationError> {
+    if text.starts_with(SCHEME) {
+        return Ok(text.parse()?);
+    }
+    let (host, path) = split_host(text).ok_or_else(|| LocationError::Malformed(text.to_owned()))?;
+    let path = path.as_bytes().to_vec();
+    Ok(Url { host: host.to_owned(), port: None, path, parameters: Parameters::default() })
+}
+
+/// The host and the path of `host:/path`, without brackets around the host.
+fn split_host(text: &str) -> Option<(&str, &str)> {
+    // The first colon with a slash behind it: an address of IPv6 has colons of its own.
+    let (host, path) = text.split_at(text.find(":/")?);
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    (!host.is_empty() && !host.contains('/')).then_some((host, &path[1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_on_a_server_is_named_as_a_url_or_as_mount_does() {
+        for (text, host, path) in [
+            ("nfs://h:7/a/b?version=3", "h", "/a/b"),
+            ("h:/a:/b", "h", "/a:/b"),
+            ("[fe80::1]:/a", "fe80::1", "/a"),
+            ("fe80::1:/a", "fe80::1", "/a"),
+            ("h:/", "h", "/"),
+        ] {
+            let url = parse_url(text).unwrap();
+            assert_eq!((url.host.as_str(), url.path.as_slice()), (host, path.as_bytes()), "{text}");
+            assert!(matches!(text.parse(), Ok(Location::Remote(also)) if also == url), "{text}");
+        }
+        for text in ["", "h", "h:x", ":/x", "/a:/x", "./h:/x"] {
+            let error = parse_url(text).unwrap_err().to_string();
+            assert!(error.contains("write nfs://host/export or host:/export"), "{error}");
+            assert!(matches!(text.parse(), Ok(Location::Local(path)) if path.to_str() == Some(text)), "{text}");
+        }
+        assert!("nfs://h".parse::<Location>().is_err());
+        assert!(matches!("-".parse(), Ok(Location::Stream)));
     }
 }

@@ -13,12 +13,12 @@ mod walk;
 
 pub use connect::Session;
 pub use flags::ConnectFlags;
-pub use location::Location;
+pub use location::{Location, LocationError, parse_url};
 pub use name::{Shown, display_name};
 pub use runtime::run;
 pub use server::server_url;
 pub use shown::{FileRecord, kind_text, mode_text, time_text};
-pub use umask::new_dir_mode;
+pub use umask::{new_dir_mode, new_file_mode};
 pub use walk::MAX_DEPTH;
 
 use crate::failure::Failure;

@@ -12,7 +12,7 @@ pub fn server_url(text: &str) -> Result<Url, Failure> {
     let host = text.strip_prefix("nfs://").unwrap_or(text);
     let host = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.to_owned() };
     let url = if host.contains('/') { format!("nfs://{host}") } else { format!("nfs://{host}/") };
-    url.parse().map_err(|source| Failure::BadUrl { text: text.to_owned(), source })
+    url.parse().map_err(|source: client::UrlError| Failure::BadUrl { text: text.to_owned(), source: source.into() })
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ pub mod namespace;
 pub mod wire;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -21,6 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// How long anything may take before the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -103,6 +104,34 @@ pub fn interrupt(arguments: &[&str], is_under_way: impl Fn() -> bool) -> String 
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{arguments:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs the program on a terminal while `meanwhile` has its number and can see what is shown so far. Gives how it ended and all that was
+/// shown.
+pub fn terminal(arguments: &[&str], meanwhile: impl FnOnce(Pid, &dyn Fn() -> String)) -> (ExitStatus, String) {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let user = fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    command.args(arguments).env("TERM", "xterm").stdin(user.try_clone().unwrap()).stdout(user.try_clone().unwrap());
+    let mut child = command.stderr(user).spawn().unwrap();
+    drop(command);
+    let shown = Arc::new(Mutex::new(String::new()));
+    let (mut screen, kept) = (fs::File::from(controller), Arc::clone(&shown));
+    let reader = thread::spawn(move || {
+        let mut piece = [0; 4096];
+        // A terminal that nobody has open any more fails.
+        while let Ok(count @ 1..) = screen.read(&mut piece) {
+            *kept.lock().unwrap() += &String::from_utf8_lossy(&piece[..count]);
+        }
+    });
+    meanwhile(Pid::from_child(&child), &|| shown.lock().unwrap().clone());
+    let status = child.wait().unwrap();
+    reader.join().unwrap();
+    let shown = shown.lock().unwrap().clone();
+    (status, shown)
 }
 
 /// A running `wharf serve`.
@@ -267,6 +296,13 @@ pub fn make_tree(top: &Path) {
     fs::write(top.join("n".repeat(255)), "long name").unwrap();
     fs::hard_link(top.join("a/large"), top.join("a/same file")).unwrap();
     symlink("../a/large", top.join("with space/link")).unwrap();
+}
+
+/// What is kept of a file besides its bytes.
+pub fn kept(path: &Path) -> (u32, u64, (i64, i64), (u32, u32)) {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::symlink_metadata(path).unwrap();
+    (metadata.mode(), metadata.nlink(), (metadata.mtime(), metadata.mtime_nsec()), (metadata.uid(), metadata.gid()))
 }
 
 /// Every path below `top` with its kind, mode, content or target.

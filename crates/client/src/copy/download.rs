@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use vfs::FileKind;
-
 use super::here::Here;
 use super::job::Job;
 use super::sides::Route;
@@ -38,7 +36,6 @@ impl Route for Download {
     }
 
     async fn copy(self, job: Arc<Job>, from: Entry, path: Vec<u8>, to: PathBuf) -> Result<PathBuf, CopyError> {
-        Here.make_way(&job, &to, FileKind::Regular).await?;
         receive::receive(&job, receive::Receiving { from, path, to: to.clone() }).await?;
         Ok(to)
     }

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::{Error, Reason, Status};
 
 /// Why a copy ended early.
 #[derive(Debug, thiserror::Error)]
@@ -77,9 +77,46 @@ pub enum CopyError {
         /// How often.
         times: u32,
     },
+    /// [`Stop`](super::Stop) ended the copy.
+    #[error("stopped before everything was copied")]
+    Stopped,
+    /// Some files could not be copied, of which [`CopyOptions::on_failure`](super::CopyOptions::on_failure) heard. All others were.
+    #[error("{failed} files could not be copied")]
+    Incomplete {
+        /// How many.
+        failed: u64,
+    },
     /// A part of the copy panicked.
     #[error("a task of the copy ended: {0}")]
     Task(#[from] tokio::task::JoinError),
+}
+
+impl CopyError {
+    /// Whether it makes sense to send the servers anything more.
+    pub(super) fn leaves_servers_in_reach(&self) -> bool {
+        match self {
+            CopyError::Remote(error) => error.status().is_some(),
+            _ => true,
+        }
+    }
+
+    /// Whether it will be the same with every further file: the server is gone or has no room.
+    pub fn ends_all(&self) -> bool {
+        match self {
+            CopyError::Remote(error) => match error.status() {
+                Some(status) => matches!(status, Status::NoSpace | Status::Quota | Status::ReadOnly),
+                None => !matches!(error.reason(), Reason::Lie(_) | Reason::BadReply(_)),
+            },
+            CopyError::Local(error) => is_without_room(&error.source),
+            CopyError::Stopped | CopyError::Task(_) => true,
+            _ => false,
+        }
+    }
+}
+
+fn is_without_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
 }
 
 fn xattrs(name: Option<&[u8]>) -> String {

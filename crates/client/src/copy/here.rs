@@ -12,7 +12,7 @@ use vfs::{Attributes, FileKind};
 
 use super::job::Job;
 use super::sides::{Entries, Origin, Target};
-use super::{CopyError, LocalError, local};
+use super::{CopyError, LocalError, local, mark};
 use crate::SpecialFile;
 
 /// This machine.
@@ -99,11 +99,27 @@ impl Target for Here {
         }
     }
 
-    async fn make_directory(&self, job: &Job, to: &PathBuf) -> Result<(PathBuf, Attributes), CopyError> {
-        if self.look(job, to, FileKind::Directory).await? == Way::Free {
-            make(to, |path| std::fs::create_dir(path).map_err(LocalError::wrap(path, "make the directory"))).await?;
+    async fn make_directory(
+        &self,
+        job: &Job,
+        to: &PathBuf,
+        like: &Attributes,
+    ) -> Result<(PathBuf, Attributes), CopyError> {
+        let mode = job.first_mode(like);
+        match self.look(job, to, FileKind::Directory).await? {
+            Way::Free => make(to, move |path| local::make_directory(path, mode)).await?,
+            Way::Taken => make(to, |path| Ok(local::open_up(path))).await?,
         }
         Ok((to.clone(), LocalFile::find(to.clone()).await?.attributes))
+    }
+
+    async fn mark(&self, dir: &PathBuf, _: &[u8], origin: &[u8]) -> Result<(), CopyError> {
+        let origin = origin.to_vec();
+        make(dir, move |dir| mark::make_here(dir, &origin)).await
+    }
+
+    async fn unmark(&self, dir: &PathBuf, _: &[u8]) -> Result<(), CopyError> {
+        make(dir, mark::remove_here).await
     }
 
     async fn make_symlink(

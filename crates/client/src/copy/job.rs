@@ -6,8 +6,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, SetTime};
 
-use super::{CopyError, CopyOptions, Event, Summary};
+use super::{CopyError, CopyOptions, Event, Stop, Summary};
 use crate::Mount;
+
+/// The permission bits with which a directory's owner may make files in it.
+pub(super) const OWNER_BITS: u32 = 0o700;
 
 /// One copy: what all its tasks share.
 pub(super) struct Job {
@@ -17,6 +20,8 @@ pub(super) struct Job {
     transfers: Arc<Semaphore>,
     summary: Mutex<Summary>,
     pub(super) ways: Ways,
+    /// Ends what copies files, when the user or a failure ends the job.
+    pub(super) halt: Stop,
 }
 
 /// What the server was found to be unable to do.
@@ -35,6 +40,7 @@ impl Job {
             options: CopyOptions { overwrite: options.overwrite || options.resume, ..options.clone() },
             summary: Mutex::new(Summary::default()),
             ways: Ways::default(),
+            halt: Stop::default(),
         }
     }
 
@@ -52,10 +58,30 @@ impl Job {
         }
     }
 
+    /// Tells of a failure and counts it, when the job goes on after it.
+    ///
+    /// # Errors
+    /// The failure, when it ends the job.
+    pub(super) fn failed(&self, path: &[u8], error: CopyError) -> Result<(), CopyError> {
+        match &self.options.on_failure {
+            Some(on_failure) if !error.ends_all() => {
+                self.count().failed += 1;
+                on_failure(path, &error);
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
     /// Counts something that is copied whole, and tells of it.
     pub(super) fn finished(&self, path: &[u8], count: impl FnOnce(&mut Summary)) {
-        count(&mut self.count());
-        self.tell(Event::Finished { path });
+        let is_file = {
+            let mut summary = self.count();
+            let before = summary.files + summary.kept;
+            count(&mut summary);
+            summary.files + summary.kept > before
+        };
+        self.tell(Event::Finished { path, is_file });
     }
 
     /// Counts bytes that are done; `on_wire` of them were sent or received.
@@ -79,6 +105,12 @@ impl Job {
     /// Waits until one more transfer may be on its way.
     pub(super) async fn transfer(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.transfers).acquire_owned().await.ok()
+    }
+
+    /// The mode of the copy of a directory from the start on: its owner may make files in it. Others have their rights at once, unless
+    /// its group is another one still. So it keeps a fitting mode however the copy ends.
+    pub(super) fn first_mode(&self, original: &Attributes) -> u32 {
+        if self.options.keep_owners { OWNER_BITS } else { original.mode | OWNER_BITS }
     }
 
     /// What to set on a finished copy of a file with these attributes.
@@ -121,6 +153,11 @@ impl Files {
             copy.await
         });
         Ok(())
+    }
+
+    /// Waits for all of them after the job was halted: each ends with that, or with a failure of its own.
+    pub(super) async fn halt(&mut self) {
+        while self.tasks.join_next().await.is_some() {}
     }
 
     /// Waits for all of them.

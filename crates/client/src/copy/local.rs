@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -12,6 +12,7 @@ use bytes::Bytes;
 use rustix::fs::{AtFlags, CWD, OFlags, SeekFrom, Timespec, Timestamps};
 use vfs::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
 
+use super::job::OWNER_BITS;
 use super::{CopyError, LocalError};
 use crate::SpecialFile;
 
@@ -103,6 +104,36 @@ pub(super) fn create(path: &Path, overwrite: bool) -> Result<File, LocalError> {
         false => options.create_new(true),
     };
     options.open(path).map_err(LocalError::wrap(path, "create"))
+}
+
+/// Opens the regular file that is there, to go on writing it, if there is one that has no other names.
+pub(super) fn open_existing(path: &Path) -> Result<Option<(File, Metadata)>, LocalError> {
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let file = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(LocalError::wrap(path, "open"))?,
+    };
+    let metadata = file.metadata().map_err(LocalError::wrap(path, "look at"))?;
+    // Through another name of the file something else would be written.
+    Ok((metadata.is_file() && metadata.nlink() == 1).then_some((file, metadata)))
+}
+
+/// Makes a directory of this mode, whatever the umask.
+pub(super) fn make_directory(path: &Path, mode: u32) -> Result<(), LocalError> {
+    let made = std::fs::DirBuilder::new().mode(OWNER_BITS).create(path);
+    made.map_err(LocalError::wrap(path, "make the directory"))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        .map_err(LocalError::wrap(path, "set the mode"))
+}
+
+/// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure comes up again
+/// where a file is made.
+pub(super) fn open_up(path: &Path) {
+    let mode = std::fs::symlink_metadata(path).map_or(OWNER_BITS, |metadata| metadata.mode() & 0o7777);
+    if mode & OWNER_BITS != OWNER_BITS {
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode | OWNER_BITS));
+    }
 }
 
 /// Makes a device, a socket or a FIFO.

@@ -12,6 +12,7 @@
 //! page of the server's listing, or the names when the directory is on this machine. Files with several names are kept in
 //! mind until all of these came by.
 
+mod content;
 mod download;
 mod error;
 mod here;
@@ -19,14 +20,17 @@ mod holes;
 mod job;
 mod links;
 mod local;
+mod mark;
 mod place;
 mod reading;
 mod receive;
 mod relay;
 mod remote;
+mod resume;
 mod safety;
 mod send;
 mod sides;
+mod stop;
 mod there;
 mod upload;
 mod verify;
@@ -39,6 +43,9 @@ use std::sync::Arc;
 use crate::Mount;
 pub use error::{CopyError, LocalError};
 use job::Job;
+pub use mark::{unfinished_here, unfinished_there};
+pub use resume::has_time;
+pub use stop::Stop;
 
 /// How many directories deep a tree may be: half as deep as Linux can name in one path.
 const MAX_DEPTH: usize = 1024;
@@ -52,8 +59,12 @@ pub struct CopyOptions {
     /// Whether files that are there already are overwritten and directories merged. Otherwise they are errors.
     pub overwrite: bool,
     /// Whether a copy goes on that ended early: files stay whose copies are there with the same length and time of modification, which a
-    /// file gets last of all; all others are copied anew, over what is there.
+    /// file gets last of all. Of all others what is there is compared with the original, and they are copied from the first difference
+    /// on.
     pub resume: bool,
+    /// What is written into the top directory of a tree's copy, in a file `.wharf-copy`, until all of the tree is copied:
+    /// the name of the original. [`unfinished_here`] and [`unfinished_there`] read it.
+    pub mark: Option<Vec<u8>>,
     /// Whether every file is read back from its copy and compared.
     pub verify: bool,
     /// Whether users and groups are kept, which mostly needs a superuser on both sides.
@@ -71,7 +82,15 @@ pub struct CopyOptions {
     pub transfers: usize,
     /// Hears of every step.
     pub progress: Option<Progress>,
+    /// Hears of each file of a tree that could not be copied, and the copy goes on with the next one. Without this the first failure
+    /// ends the copy, and in any case one that would be the same with every further file: the server is gone or has no room.
+    pub on_failure: Option<OnFailure>,
+    /// What ends the copy early.
+    pub stop: Option<Stop>,
 }
+
+/// Hears which path below the top could not be copied, and why; called from several tasks, and better quick.
+pub type OnFailure = Arc<dyn Fn(&[u8], &CopyError) + Send + Sync>;
 
 /// Hears of the steps of a copy; called from several tasks, and better quick.
 pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
@@ -87,12 +106,21 @@ pub enum Event<'a> {
         /// Its length in bytes.
         bytes: u64,
     },
+    /// Its copy is there now and is incomplete.
+    Begun {
+        /// Its path below the tree's top.
+        path: &'a [u8],
+    },
     /// So many more bytes are done, holes included.
     Copied(u64),
+    /// So many bytes of files were there already, with [`CopyOptions::resume`].
+    Kept(u64),
     /// Something is copied whole.
     Finished {
         /// Its path below the tree's top.
         path: &'a [u8],
+        /// Whether it is a regular file, and not one more name of another.
+        is_file: bool,
     },
 }
 
@@ -104,6 +132,10 @@ pub struct Summary {
     pub files: u64,
     /// Regular files whose copies were there already, with [`CopyOptions::resume`].
     pub kept: u64,
+    /// Bytes at the start of files that were there already, with [`CopyOptions::resume`]. They are not among the following ones.
+    pub resumed_bytes: u64,
+    /// Files that could not be copied, of which [`CopyOptions::on_failure`] heard.
+    pub failed: u64,
     /// Directories.
     pub directories: u64,
     /// Symbolic links.
@@ -132,6 +164,7 @@ impl Default for CopyOptions {
         CopyOptions {
             overwrite: false,
             resume: false,
+            mark: None,
             verify: false,
             keep_owners: false,
             keep_xattrs: false,
@@ -139,6 +172,8 @@ impl Default for CopyOptions {
             files: 16,
             transfers: 32,
             progress: None,
+            on_failure: None,
+            stop: None,
         }
     }
 }
@@ -148,6 +183,7 @@ impl std::fmt::Debug for CopyOptions {
         f.debug_struct("CopyOptions")
             .field("overwrite", &self.overwrite)
             .field("resume", &self.resume)
+            .field("mark", &self.mark)
             .field("verify", &self.verify)
             .field("keep_owners", &self.keep_owners)
             .field("keep_xattrs", &self.keep_xattrs)

@@ -1,13 +1,19 @@
 //! A place on the server for a copy, and what may be there already.
 
-use vfs::{CreateMode, FileKind, SetAttributes};
+use std::sync::Arc;
 
-use super::CopyError;
+use vfs::{Attributes, CreateMode, FileKind, SetAttributes};
+
+use super::content::Content;
 use super::job::Job;
+use super::{CopyError, Event, resume};
 use crate::{Entry, Handle, Status};
 
 /// The mode of a file while it is written.
 const PRIVATE: u32 = 0o600;
+
+/// What is copied, where its bytes can be compared with those of its copy.
+pub(super) type Original<'o> = Option<(&'o Content, &'o Attributes)>;
 
 /// Where something is copied to.
 #[derive(Debug)]
@@ -25,21 +31,54 @@ impl Place {
         Ok(Place { path: name.to_vec(), dir: dir.handle, name: name.to_vec() })
     }
 
-    /// Makes an empty regular file, or takes and empties the one that is there when that is allowed.
-    pub(super) async fn create(&self, job: &Job) -> Result<Handle, CopyError> {
+    /// Makes an empty regular file, or takes the one that is there when that is allowed, and tells its attributes then.
+    async fn create(&self, job: &Job) -> Result<(Handle, Option<Attributes>), CopyError> {
         let set = SetAttributes { mode: Some(PRIVATE), ..SetAttributes::default() };
-        match job.mount.create(&self.dir, &self.name, CreateMode::Guarded, &set).await {
-            Ok(made) => Ok(made.handle),
-            Err(error) if error.status() == Some(Status::Exists) => self.take_existing(job).await,
-            Err(error) => Err(error.about(&self.path).into()),
-        }
+        let made = match job.mount.create(&self.dir, &self.name, CreateMode::Guarded, &set).await {
+            Ok(made) => (made.handle, None),
+            Err(error) if error.status() == Some(Status::Exists) => {
+                let found = self.existing(job, FileKind::Regular).await?;
+                (found.handle, Some(found.attributes))
+            }
+            Err(error) => return Err(error.about(&self.path).into()),
+        };
+        job.tell(Event::Begun { path: &self.path });
+        Ok(made)
     }
 
-    async fn take_existing(&self, job: &Job) -> Result<Handle, CopyError> {
-        let found = self.existing(job, FileKind::Regular).await?;
-        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
-        job.mount.setattr(&found.handle, &set).await.map_err(|error| error.about(&self.path))?;
-        Ok(found.handle)
+    /// The file to copy `original` to, and how many bytes of it are there already, which are of a copy that ended early. Nothing else
+    /// is left in it.
+    pub(super) async fn open(&self, job: &Arc<Job>, original: Original<'_>) -> Result<(Handle, u64), CopyError> {
+        let (target, left) = self.create(job).await?;
+        let Some(left) = left else { return Ok((target, 0)) };
+        let good = match original.filter(|_| job.options.resume) {
+            Some(original) => self.good_bytes(job, original, (&target, &left)).await?,
+            None => 0,
+        };
+        let set = SetAttributes { size_bytes: Some(good), ..SetAttributes::default() };
+        job.mount.setattr(&target, &set).await.map_err(|error| error.about(&self.path))?;
+        Ok((target, good))
+    }
+
+    async fn good_bytes(
+        &self,
+        job: &Arc<Job>,
+        original: (&Content, &Attributes),
+        (target, left): (&Handle, &Attributes),
+    ) -> Result<u64, CopyError> {
+        // What is compared shall be on stable storage: its writer may not have lived to see to that (RFC 1813 §3.3.21).
+        job.mount.commit(target, 0, 0).await.map_err(|error| error.about(&self.path))?;
+        let copy = Content::There(job.mount.clone(), *target);
+        resume::good_bytes(job, &self.path, resume::Pair { original, copy: (&copy, left) }).await
+    }
+
+    /// Leaves a file with these attributes, so that its copy goes on where it ends. Returns why the copy ends.
+    pub(super) async fn leave(&self, job: &Job, file: &Handle, checkpoint: Option<SetAttributes>) -> CopyError {
+        let Some(set) = checkpoint else { return CopyError::Stopped };
+        match job.mount.setattr(file, &set).await {
+            Ok(_) => CopyError::Stopped,
+            Err(error) => error.about(&self.path).into(),
+        }
     }
 
     /// Removes what is in the way, when it is of the same kind and may be overwritten.

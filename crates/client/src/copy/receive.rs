@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::task::JoinSet;
+use vfs::FileKind;
 
+use super::content::Content;
 use super::here::Here;
 use super::job::Job;
 use super::there::There;
-use super::{CopyError, LocalError, holes, local, reading, verify, xattrs};
+use super::{CopyError, Event, LocalError, holes, local, reading, resume, verify, xattrs};
 use crate::{Entry, Segment};
 
 /// A file to receive.
@@ -23,13 +25,16 @@ pub(super) struct Receiving {
 }
 
 pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyError> {
-    let (size, to) = (file.from.attributes.size_bytes, file.to.clone());
-    let overwrite = job.options.overwrite;
-    let target = Arc::new(local::blocking(move || local::create(&to, overwrite)).await?);
-    read_all(job, &file, &target).await?;
+    let size = file.from.attributes.size_bytes;
+    let there = Content::There(job.mount.clone(), file.from.handle);
+    let (target, start) = open(job, &file, &there).await?;
+    let received_to = read_all(job, &file, &target, start).await?;
+    if received_to < size {
+        return Err(leave(&file, &target, received_to).await);
+    }
     // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
-    let there = There(job.mount.clone());
-    xattrs::keep(job, &file.path, (&there, &file.from.handle), (&Here, &file.to)).await?;
+    let original = (&There(job.mount.clone()), &file.from.handle);
+    xattrs::keep(job, &file.path, original, (&Here, &file.to)).await?;
     let set = job.final_attributes(&file.from.attributes);
     let (to, same) = (file.to.clone(), Arc::clone(&target));
     local::blocking(move || {
@@ -38,22 +43,66 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     })
     .await?;
     if job.options.verify {
-        verify::compare(job, &file.path, (&target, &file.to), (&file.from.handle, size)).await?;
+        let copy = Content::Here(target, file.to.clone());
+        verify::compare(job, &file.path, (&there, &copy), size).await?;
     }
     Ok(())
 }
 
-async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>) -> Result<(), CopyError> {
+/// The file to copy to, and how many bytes of it are there already, which are of a copy that ended early. Nothing else is left in it.
+async fn open(job: &Arc<Job>, file: &Receiving, original: &Content) -> Result<(Arc<File>, u64), CopyError> {
+    let (to, resumes, overwrites) = (file.to.clone(), job.options.resume, job.options.overwrite);
+    let existing = local::blocking(move || if resumes { local::open_existing(&to) } else { Ok(None) });
+    let Some((left, metadata)) = existing.await? else {
+        Here.make_way(job, &file.to, FileKind::Regular).await?;
+        let to = file.to.clone();
+        let made = local::blocking(move || local::create(&to, overwrites)).await?;
+        job.tell(Event::Begun { path: &file.path });
+        return Ok((Arc::new(made), 0));
+    };
+    job.tell(Event::Begun { path: &file.path });
+    let left = Arc::new(left);
+    let copy = Content::Here(Arc::clone(&left), file.to.clone());
+    let pair =
+        resume::Pair { original: (original, &file.from.attributes), copy: (&copy, &local::attributes(&metadata)) };
+    let good = resume::good_bytes(job, &file.path, pair).await?;
+    let (to, same) = (file.to.clone(), Arc::clone(&left));
+    local::blocking(move || same.set_len(good).map_err(LocalError::wrap(&to, "set the length"))).await?;
+    Ok((left, good))
+}
+
+/// Leaves a file so that its copy goes on behind its first `good` bytes, and says why the copy ends.
+async fn leave(file: &Receiving, target: &Arc<File>, good: u64) -> CopyError {
+    let Some(set) = resume::checkpoint(&file.from.attributes, good) else { return CopyError::Stopped };
+    let (to, target) = (file.to.clone(), Arc::clone(target));
+    let left = local::blocking(move || {
+        target.set_len(set.size_bytes.unwrap_or(good)).map_err(LocalError::wrap(&to, "set the length"))?;
+        local::set(&to, &set, false)
+    });
+    left.await.err().unwrap_or(CopyError::Stopped)
+}
+
+/// Reads everything behind the first `start` bytes, and says how far it came: less than to the end when the job was halted.
+async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u64) -> Result<u64, CopyError> {
     let attributes = &file.from.attributes;
     let (size, step) = (attributes.size_bytes, job.mount.sizes().read as usize);
     let source =
         Arc::new(reading::Source::open(&job.mount, &file.from).await.map_err(|error| error.about(&file.path))?);
     let mut parts = JoinSet::new();
-    let mut offset = 0;
-    while let Some(data) = source.next_data(offset, size).await.map_err(|error| error.about(&file.path))? {
+    let mut offset = start;
+    let mut is_halted = false;
+    while !is_halted
+        && let Some(data) = source.next_data(offset, size).await.map_err(|error| error.about(&file.path))?
+    {
         job.copied(data.start - offset, 0);
+        offset = data.end;
         for start in data.clone().step_by(step) {
             let permit = job.transfer().await;
+            is_halted = job.halt.is_stopped();
+            if is_halted {
+                offset = start;
+                break;
+            }
             let part = Part {
                 job: Arc::clone(job),
                 source: Arc::clone(&source),
@@ -70,16 +119,18 @@ async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>) -> Resul
                 done??;
             }
         }
-        offset = data.end;
     }
-    if offset < size && source.is_cut(size).await.map_err(|error| error.about(&file.path))? {
+    if !is_halted && offset < size && source.is_cut(size).await.map_err(|error| error.about(&file.path))? {
         return Err(CopyError::Shrank { path: file.path.clone() });
     }
-    job.copied(size - offset, 0);
     while let Some(done) = parts.join_next().await {
         done??;
     }
-    Ok(())
+    if is_halted {
+        return Ok(offset);
+    }
+    job.copied(size - offset, 0);
+    Ok(size)
 }
 
 /// A range of a file.

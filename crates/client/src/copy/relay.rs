@@ -9,13 +9,14 @@ use bytes::{Buf, Bytes};
 use tokio::task::JoinSet;
 use vfs::{SetAttributes, Stability};
 
+use super::content::Content;
 use super::job::Job;
 use super::place::Place;
 use super::reading::Source;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
-use super::{CopyError, holes, verify, xattrs};
-use crate::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version};
+use super::{CopyError, holes, resume, verify, xattrs};
+use crate::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version, WriteVerifier};
 
 /// A file to copy from one server to another, or the same.
 pub(super) struct Relaying {
@@ -25,9 +26,17 @@ pub(super) struct Relaying {
 }
 
 pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, CopyError> {
-    let target = file.to.create(job).await?;
     let attributes = &file.from.attributes;
-    let made = write_until_safe(job, &file, &target).await?;
+    let content = Content::There(file.source.clone(), file.from.handle);
+    // What the server copies by itself is copied sooner than compared.
+    let original = (!may_copy_there(job, &file)).then_some((&content, attributes));
+    let (target, start) = file.to.open(job, original).await?;
+    let (made, copied_to) = write_until_safe(job, &file, (&target, start)).await?;
+    if copied_to < attributes.size_bytes {
+        // The server may go on for a moment with what it copies by itself.
+        let checkpoint = original.and_then(|_| resume::checkpoint(attributes, copied_to));
+        return Err(file.to.leave(job, &target, checkpoint).await);
+    }
     let about = |error: Error| error.about(&file.to.path);
     // The end may be a hole, which no WRITE makes. A clone has its length, and to set it anew would end the sharing of its last block.
     if made == Made::Written {
@@ -35,8 +44,8 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
         job.mount.setattr(&target, &size).await.map_err(about)?;
     }
     if job.options.verify {
-        let pair = ((&file.source, &file.from.handle), (&job.mount, &target));
-        verify::compare_remote(job, &file.to.path, pair, attributes.size_bytes).await?;
+        let copy = Content::There(job.mount.clone(), target);
+        verify::compare(job, &file.to.path, (&content, &copy), attributes.size_bytes).await?;
     }
     // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
     let (source, there) = (There(file.source.clone()), There(job.mount.clone()));
@@ -45,6 +54,9 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
     Ok(target)
 }
 
+/// What a copy has made that nobody waited for.
+const NOTHING: Copied = Copied { count: 0, stability: Stability::File, verifier: WriteVerifier([0; 8]) };
+
 /// How a copy came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
@@ -52,20 +64,27 @@ enum Made {
     Written,
 }
 
-async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> Result<Made, CopyError> {
+/// Copies everything behind the first `start` bytes until the server has it on stable storage, and says how far it came: less than to
+/// the end when the job was halted.
+async fn write_until_safe(
+    job: &Arc<Job>,
+    file: &Relaying,
+    (target, start): (&Handle, u64),
+) -> Result<(Made, u64), CopyError> {
     if file.from.attributes.size_bytes == 0 {
-        return Ok(Made::Written);
+        return Ok((Made::Written, 0));
     }
     let about = |error: Error| error.about(&file.to.path);
     let source = Arc::new(Source::open(&file.source, &file.from).await.map_err(about)?);
     let ends = Ends::open(job, file, target).await.map_err(about)?;
     for attempt in 0..=MAX_RESENDS {
         let (safety, parts) = (Safety::default(), JoinSet::new());
-        let told_to = if attempt == 0 { 0 } else { file.from.attributes.size_bytes };
-        let mut pass = Pass { job, file, target, source: &source, ends: &ends, safety, parts, told_to };
+        let told_to = if attempt == 0 { start } else { file.from.attributes.size_bytes };
+        let copied_to = start;
+        let mut pass = Pass { job, file, target, source: &source, ends: &ends, safety, parts, told_to, copied_to };
         let made = pass.run().await?;
         if pass.safety.settle(&job.mount, target).await.map_err(about)? {
-            return Ok(made);
+            return Ok((made, pass.copied_to));
         }
     }
     Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
@@ -74,11 +93,16 @@ async fn write_until_safe(job: &Arc<Job>, file: &Relaying, target: &Handle) -> R
 /// Both files, open, where one server has them and may copy by itself.
 struct Ends(Option<(File, File)>);
 
+/// Whether the server may be able to copy the file by itself.
+fn may_copy_there(job: &Job, file: &Relaying) -> bool {
+    let is_one_server = file.source.is_same(&job.mount) && job.mount.version() == Version::V4_2;
+    let ways = &job.ways;
+    is_one_server && !(is_known(&ways.is_without_clone) && is_known(&ways.is_without_copy))
+}
+
 impl Ends {
     async fn open(job: &Job, file: &Relaying, target: &Handle) -> crate::Result<Ends> {
-        let is_one_server = file.source.is_same(&job.mount) && job.mount.version() == Version::V4_2;
-        let ways = &job.ways;
-        if !is_one_server || (is_known(&ways.is_without_clone) && is_known(&ways.is_without_copy)) {
+        if !may_copy_there(job, file) {
             return Ok(Ends(None));
         }
         let from = file.source.open_handle(&file.from.handle, &OpenOptions::read()).await?;
@@ -114,29 +138,47 @@ struct Pass<'p> {
     /// Where the bytes begin that were not told of before. A copy of the server's that fails may have told of some that are copied
     /// once more, and another pass copies nothing but such.
     told_to: u64,
+    /// Everything before this is copied, or under way.
+    copied_to: u64,
 }
 
 impl Pass<'_> {
     async fn run(&mut self) -> Result<Made, CopyError> {
         let size = self.file.from.attributes.size_bytes;
-        if self.clone_all().await.map_err(|error| self.about(error))? {
+        if self.copied_to == 0 && self.clone_all().await.map_err(|error| self.about(error))? {
+            self.copied_to = size;
             return Ok(Made::Cloned);
         }
-        let mut offset = 0;
-        while let Some(data) = self.source.next_data(offset, size).await.map_err(|error| self.about(error))? {
-            self.job.copied(self.untold(offset..data.start), 0);
-            let there = self.copy_there(data.clone()).await.map_err(|error| self.about(error))?;
-            self.copy_through_here(data.start + there..data.end).await?;
-            offset = data.end;
+        while !self.job.halt.is_stopped() && self.copy_next(size).await? {}
+        let offset = self.copied_to;
+        if self.job.halt.is_stopped() && offset < size {
+            return self.wait_for_parts().await;
         }
         if offset < size && self.source.is_cut(size).await.map_err(|error| self.about(error))? {
             return Err(CopyError::Shrank { path: self.file.to.path.clone() });
         }
         self.job.copied(self.untold(offset..size), 0);
+        self.copied_to = size;
+        self.wait_for_parts().await
+    }
+
+    async fn wait_for_parts(&mut self) -> Result<Made, CopyError> {
         while let Some(done) = self.parts.join_next().await {
             self.safety.join(done??);
         }
         Ok(Made::Written)
+    }
+
+    /// Copies the next data and the hole before it, if there is any data still.
+    async fn copy_next(&mut self, size: u64) -> Result<bool, CopyError> {
+        let offset = self.copied_to;
+        let next = self.source.next_data(offset, size).await.map_err(|error| self.about(error))?;
+        let Some(data) = next else { return Ok(false) };
+        self.job.copied(self.untold(offset..data.start), 0);
+        let there = self.copy_there(data.clone()).await.map_err(|error| self.about(error))?;
+        self.copied_to = data.start + there;
+        self.copy_through_here(data.start + there..data.end).await?;
+        Ok(true)
     }
 
     /// Lets the copy share the original's data, and says whether the server did it. CLONE leaves nothing unstable.
@@ -159,7 +201,7 @@ impl Pass<'_> {
     async fn copy_there(&mut self, range: Range<u64>) -> crate::Result<u64> {
         let Some((from, to)) = &self.ends.0 else { return Ok(0) };
         let mut at = range.start;
-        while at < range.end && !is_known(&self.job.ways.is_without_copy) {
+        while at < range.end && !is_known(&self.job.ways.is_without_copy) && !self.job.halt.is_stopped() {
             match self.copy_once((from, to), at, range.end - at).await {
                 Ok(copied) if copied.count == 0 => break,
                 Ok(copied) => {
@@ -183,7 +225,11 @@ impl Pass<'_> {
             told_to = told_to.max(end);
         };
         let copied = match to.begin_copy(from, at, at, count).await {
-            Ok(copying) => copying.end(&mut tell).await,
+            // Dropped, it is cancelled.
+            Ok(copying) => tokio::select! {
+                copied = copying.end(&mut tell) => copied,
+                () = job.halt.stopped() => Ok(NOTHING),
+            },
             Err(error) => Err(error),
         };
         if let Ok(copied) = &copied {
@@ -198,6 +244,9 @@ impl Pass<'_> {
         let step = u64::from(self.file.source.sizes().read);
         for start in range.clone().step_by(step as usize) {
             let permit = self.job.transfer().await;
+            if self.job.halt.is_stopped() {
+                return Ok(());
+            }
             let part = Part {
                 job: Arc::clone(self.job),
                 source: Arc::clone(self.source),
@@ -206,6 +255,7 @@ impl Pass<'_> {
                 told_to: self.told_to,
             };
             let end = range.end.min(start.saturating_add(step));
+            self.copied_to = end;
             self.parts.spawn(async move {
                 let _permit = permit;
                 part.copy(start, end).await

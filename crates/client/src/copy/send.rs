@@ -9,12 +9,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use vfs::{Attributes, SetAttributes, Stability};
 
+use super::content::Content;
 use super::here::Here;
 use super::job::Job;
 use super::place::Place;
 use super::safety::{MAX_RESENDS, Safety};
 use super::there::There;
-use super::{CopyError, LocalError, local, verify, xattrs};
+use super::{CopyError, LocalError, local, resume, verify, xattrs};
 use crate::Handle;
 
 /// A file to send.
@@ -28,13 +29,19 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     let from = file.from.clone();
     let open = move || File::open(&from).map_err(LocalError::wrap(&from, "open"));
     let source = Arc::new(local::blocking(open).await?);
-    let target = file.to.create(job).await?;
-    let end = write_until_safe(job, &file, &source, &target).await?;
+    let content = Content::Here(Arc::clone(&source), file.from.clone());
+    let (target, start) = file.to.open(job, Some((&content, &file.attributes))).await?;
+    let way = Way { job, file: &file, source: &source, target: &target, start };
+    let written = way.write_until_safe().await?;
+    let size = file.attributes.size_bytes;
+    if written.sent_to < size {
+        return Err(file.to.leave(job, &target, resume::checkpoint(&file.attributes, written.sent_to)).await);
+    }
     let mut set = job.final_attributes(&file.attributes);
     // The end is a hole, which no WRITE makes.
-    set.size_bytes = (end < file.attributes.size_bytes).then_some(file.attributes.size_bytes);
+    set.size_bytes = (written.data_end < size).then_some(size);
     if job.options.verify {
-        verify_sent(job, &file, &source, &target, &set).await?;
+        verify_sent(job, &file, (&content, &target), &set).await?;
     }
     // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
     let there = There(job.mount.clone());
@@ -43,22 +50,39 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     Ok(target)
 }
 
-/// Writes all data until the server has it on stable storage, and says where it ends.
-async fn write_until_safe(
-    job: &Arc<Job>,
-    file: &Sending,
-    source: &Arc<File>,
-    target: &Handle,
-) -> Result<u64, CopyError> {
-    for attempt in 0..=MAX_RESENDS {
-        let mut pass = Pass::new(job, target, attempt == 0);
-        let end = pass.write_all(file, source).await?;
-        if pass.safety.settle(&job.mount, target).await.map_err(|error| error.about(&file.to.path))? {
-            job.copied(file.attributes.size_bytes.saturating_sub(end), 0);
-            return Ok(end);
+/// From where to where a file is sent.
+struct Way<'w> {
+    job: &'w Arc<Job>,
+    file: &'w Sending,
+    source: &'w Arc<File>,
+    target: &'w Handle,
+    /// Where the first byte is that the server does not have yet.
+    start: u64,
+}
+
+/// How far a file was sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    /// Everything before this is at the server. It is less than the file's length when the job was halted.
+    sent_to: u64,
+    /// Where the last data ends; a hole may follow.
+    data_end: u64,
+}
+
+impl Way<'_> {
+    /// Writes all data until the server has it on stable storage.
+    async fn write_until_safe(&self) -> Result<Sent, CopyError> {
+        let Way { job, file, target, .. } = self;
+        for attempt in 0..=MAX_RESENDS {
+            let mut pass = Pass::new(job, target, attempt == 0);
+            let sent = pass.write_all(self).await?;
+            if pass.safety.settle(&job.mount, target).await.map_err(|error| error.about(&file.to.path))? {
+                job.copied(sent.sent_to.saturating_sub(sent.data_end), 0);
+                return Ok(sent);
+            }
         }
+        Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
     }
-    Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
 }
 
 /// One pass over a file's data.
@@ -77,27 +101,29 @@ impl Pass {
         Pass { job, target: *target, writes: JoinSet::new(), safety: Safety::default(), counts }
     }
 
-    async fn write_all(&mut self, file: &Sending, source: &Arc<File>) -> Result<u64, CopyError> {
+    async fn write_all(&mut self, way: &Way<'_>) -> Result<Sent, CopyError> {
+        let (file, source, size) = (way.file, way.source, way.file.attributes.size_bytes);
         let most = self.job.mount.sizes().write as usize;
-        let (mut offset, mut end) = (0, 0);
-        while offset < file.attributes.size_bytes {
+        let mut sent = Sent { sent_to: way.start, data_end: way.start };
+        while sent.sent_to < size && !self.job.halt.is_stopped() {
             let permit = self.job.transfer().await;
-            let Some((start, bytes)) = self.next(file, source, offset, most).await? else {
+            let Some((start, bytes)) = self.next(file, source, sent.sent_to, most).await? else {
                 refuse_cut(file, source).await?;
+                sent.sent_to = size;
                 break;
             };
-            let count = bytes.len() as u64;
+            let end = start + bytes.len() as u64;
             if self.counts {
-                self.job.copied(start + count - offset, count);
+                self.job.copied(end - sent.sent_to, bytes.len() as u64);
             }
-            (offset, end) = (start + count, start + count);
-            self.write(start, bytes, offset >= file.attributes.size_bytes && start == 0, permit);
+            sent = Sent { sent_to: end, data_end: end };
+            self.write(start, bytes, end >= size && start == 0, permit);
             self.reap().map_err(|error| error.about(&file.to.path))?;
         }
         while let Some(done) = self.writes.join_next().await {
             self.safety.join(done?.map_err(|error| error.about(&file.to.path))?);
         }
-        Ok(end)
+        Ok(sent)
     }
 
     async fn next(
@@ -153,13 +179,13 @@ async fn refuse_cut(file: &Sending, source: &Arc<File>) -> Result<(), CopyError>
 async fn verify_sent(
     job: &Arc<Job>,
     file: &Sending,
-    source: &Arc<File>,
-    target: &Handle,
+    (source, target): (&Content, &Handle),
     set: &SetAttributes,
 ) -> Result<(), CopyError> {
     if set.size_bytes.is_some() {
         let size = SetAttributes { size_bytes: set.size_bytes, ..SetAttributes::default() };
         job.mount.setattr(target, &size).await.map_err(|error| error.about(&file.to.path))?;
     }
-    verify::compare(job, &file.to.path, (source, &file.from), (target, file.attributes.size_bytes)).await
+    let copy = Content::There(job.mount.clone(), *target);
+    verify::compare(job, &file.to.path, (source, &copy), file.attributes.size_bytes).await
 }

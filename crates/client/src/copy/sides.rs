@@ -54,8 +54,20 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
     /// What is there under the name.
     async fn existing(&self, to: &Self::Place) -> Result<Option<(Self::Made, Attributes)>, CopyError>;
 
-    /// Makes a directory that its files can be copied into, or takes the one that is there when that is allowed; tells its attributes.
-    async fn make_directory(&self, job: &Job, to: &Self::Place) -> Result<(Self::Made, Attributes), CopyError>;
+    /// Makes a directory that its files can be copied into, for a copy of the one with these attributes, or takes the one that is
+    /// there when that is allowed; tells its attributes.
+    async fn make_directory(
+        &self,
+        job: &Job,
+        to: &Self::Place,
+        like: &Attributes,
+    ) -> Result<(Self::Made, Attributes), CopyError>;
+
+    /// Marks a directory as a copy of `origin` that is not whole yet.
+    async fn mark(&self, dir: &Self::Made, path: &[u8], origin: &[u8]) -> Result<(), CopyError>;
+
+    /// Takes the mark away.
+    async fn unmark(&self, dir: &Self::Made, path: &[u8]) -> Result<(), CopyError>;
 
     /// Makes a symbolic link like the one with these attributes.
     async fn make_symlink(

@@ -2,14 +2,11 @@
 
 use vfs::{Attributes, FileKind, SetAttributes};
 
-use super::CopyError;
-use super::job::Job;
+use super::job::{Job, OWNER_BITS};
 use super::place::Place;
 use super::sides::{Entries, Origin, Target};
+use super::{CopyError, mark};
 use crate::{Detail, Entry, Handle, Listing, Mount, SpecialFile, Status};
-
-/// The mode of a directory while its files are copied.
-const OPEN_DIRECTORY: u32 = 0o700;
 
 /// A mounted export.
 #[derive(Debug, Clone)]
@@ -67,13 +64,30 @@ impl Target for There {
         }
     }
 
-    async fn make_directory(&self, job: &Job, to: &Place) -> Result<(Handle, Attributes), CopyError> {
-        let set = SetAttributes { mode: Some(OPEN_DIRECTORY), ..SetAttributes::default() };
+    async fn make_directory(
+        &self,
+        job: &Job,
+        to: &Place,
+        like: &Attributes,
+    ) -> Result<(Handle, Attributes), CopyError> {
+        let set = SetAttributes { mode: Some(job.first_mode(like)), ..SetAttributes::default() };
         let made = match self.0.mkdir(&to.dir, &to.name, &set).await {
-            Err(error) if error.status() == Some(Status::Exists) => to.existing(job, FileKind::Directory).await?,
+            Err(error) if error.status() == Some(Status::Exists) => {
+                let found = to.existing(job, FileKind::Directory).await?;
+                self.open_up(&found).await;
+                found
+            }
             made => made.map_err(|error| error.about(&to.path))?,
         };
         Ok((made.handle, made.attributes))
+    }
+
+    async fn mark(&self, dir: &Handle, path: &[u8], origin: &[u8]) -> Result<(), CopyError> {
+        Ok(mark::make_there(&self.0, dir, origin).await.map_err(|error| error.about(&mark::path_in(path)))?)
+    }
+
+    async fn unmark(&self, dir: &Handle, path: &[u8]) -> Result<(), CopyError> {
+        Ok(mark::remove_there(&self.0, dir).await.map_err(|error| error.about(&mark::path_in(path)))?)
     }
 
     async fn make_symlink(
@@ -115,5 +129,17 @@ impl Target for There {
     async fn finish(&self, job: &Job, path: &[u8], (dir, like): (Handle, &Attributes)) -> Result<(), CopyError> {
         self.0.setattr(&dir, &job.final_attributes(like)).await.map_err(|error| error.about(path))?;
         Ok(())
+    }
+}
+
+impl There {
+    /// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure comes up again
+    /// where a file is made.
+    async fn open_up(&self, dir: &Entry) {
+        let mode = dir.attributes.mode;
+        if mode & OWNER_BITS != OWNER_BITS {
+            let set = SetAttributes { mode: Some(mode | OWNER_BITS), ..SetAttributes::default() };
+            let _ = self.0.setattr(&dir.handle, &set).await;
+        }
     }
 }

@@ -2,13 +2,15 @@
 //! their modes and times after it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use vfs::{Attributes, FileKind};
 
 use super::job::{Files, Job};
 use super::links::Links;
+use super::resume::is_whole;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
-use super::{CopyError, Event, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, xattrs};
+use super::{CopyError, Event, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, mark, xattrs};
 
 /// A file of a server or of this machine: its file system, and its number there.
 type Id = (u64, u64);
@@ -51,32 +53,97 @@ struct Walk<'w, R: Route> {
     open: Vec<Open<'w, R>>,
     /// Directories that get their modes and times when the files in them are copied too.
     unfinished: Vec<Unfinished<R>>,
+    /// The top of the tree when everything else is copied, or being copied.
+    top_dir: Option<Unfinished<R>>,
 }
+
+/// How long a copy that ends early may take to leave its files so that it can go on.
+const HALT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Copies the tree whose top is `first`.
 pub(super) async fn walk<R: Route>(job: &Arc<Job>, route: &R, first: Step<R>) -> Result<(), CopyError> {
     let (files, links) = (Files::new(job), Links::new());
-    let mut walk = Walk { job, route, files, links, top: None, open: Vec::new(), unfinished: Vec::new() };
-    walk.copy(first).await?;
-    while let Some(open) = walk.open.last_mut() {
-        match open.next().await? {
-            Some(step) => walk.copy(step).await?,
-            None => walk.leave().await?,
-        }
+    let (open, unfinished) = (Vec::new(), Vec::new());
+    let mut walk = Walk { job, route, files, links, top: None, open, unfinished, top_dir: None };
+    let stop = job.options.stop.clone().unwrap_or_default();
+    let ended = tokio::select! {
+        ended = walk.run(first) => ended,
+        () = stop.stopped() => Err(CopyError::Stopped),
+    };
+    if let Err(error) = ended {
+        // A server that does not answer any more leaves them as they are.
+        let _ = tokio::time::timeout(HALT_TIMEOUT, walk.halt(&error)).await;
+        return Err(error);
     }
-    walk.finish().await
+    match job.count().failed {
+        0 => Ok(()),
+        failed => Err(CopyError::Incomplete { failed }),
+    }
 }
 
 impl<R: Route> Open<'_, R> {
-    async fn next(&mut self) -> Result<Option<Step<R>>, CopyError> {
-        let Some((name, from)) = self.listing.next(&self.path).await? else { return Ok(None) };
+    /// The next entry. The mark of a copy that is not whole is no part of what is copied.
+    async fn next(&mut self, is_marked: bool) -> Result<Option<Step<R>>, CopyError> {
+        let (name, from) = loop {
+            match self.listing.next(&self.path).await? {
+                Some((name, _)) if is_marked && name == mark::NAME.as_bytes() => {}
+                Some(next) => break next,
+                None => return Ok(None),
+            }
+        };
         let path = [&self.path[..], b"/", &name].concat();
         let to = R::Target::place(&self.made, &path, &name);
         Ok(Some(Step { from, path, to }))
     }
 }
 
+impl<'w, R: Route> From<Open<'w, R>> for Unfinished<R> {
+    fn from(Open { path, made, attributes, .. }: Open<'w, R>) -> Unfinished<R> {
+        Unfinished { path, made, attributes }
+    }
+}
+
 impl<R: Route> Walk<'_, R> {
+    async fn run(&mut self, first: Step<R>) -> Result<(), CopyError> {
+        self.copy(first).await?;
+        while let Some(next) = self.next().await {
+            match next {
+                Ok(Some(step)) => self.copy_entry(step).await?,
+                Ok(None) => self.leave().await?,
+                // What is left of the listing is out of reach.
+                Err(error) => {
+                    self.fail(error)?;
+                    self.leave().await?;
+                }
+            }
+        }
+        self.finish().await?;
+        self.finish_top().await
+    }
+
+    /// The next entry of the deepest directory that is open, if one is.
+    async fn next(&mut self) -> Option<Result<Option<Step<R>>, CopyError>> {
+        let is_marked = self.open.len() == 1 && self.job.options.mark.is_some();
+        Some(self.open.last_mut()?.next(is_marked).await)
+    }
+
+    /// Copies an entry of a directory. What cannot be copied is left out, when the job goes on after failures.
+    async fn copy_entry(&mut self, step: Step<R>) -> Result<(), CopyError> {
+        let path = step.path.clone();
+        match self.copy(step).await {
+            Err(error) => self.job.failed(&path, error),
+            done => done,
+        }
+    }
+
+    /// Counts a failure of the deepest directory that is open.
+    fn fail(&self, error: CopyError) -> Result<(), CopyError> {
+        match self.open.last() {
+            Some(open) => self.job.failed(&open.path, error),
+            None => Err(error),
+        }
+    }
+
     async fn copy(&mut self, step: Step<R>) -> Result<(), CopyError> {
         let attributes = *R::Origin::attributes(&step.from);
         match attributes.kind {
@@ -94,7 +161,10 @@ impl<R: Route> Walk<'_, R> {
         if self.open.len() == MAX_DEPTH {
             return Err(CopyError::TooDeep { path: step.path, max: MAX_DEPTH });
         }
-        let (made, of_made) = self.route.target().make_directory(self.job, &step.to).await?;
+        let (made, of_made) = self.route.target().make_directory(self.job, &step.to, &attributes).await?;
+        if let (None, Some(origin)) = (self.top, &self.job.options.mark) {
+            self.route.target().mark(&made, &step.path, origin).await?;
+        }
         self.top = self.top.or(Some(id(&of_made)));
         let (origin, target) = (self.route.origin(), self.route.target());
         let original = (origin, R::Origin::holder(&step.from));
@@ -108,8 +178,11 @@ impl<R: Route> Walk<'_, R> {
     async fn leave(&mut self) -> Result<(), CopyError> {
         let Some(left) = self.open.pop() else { return Ok(()) };
         self.job.finished(&left.path, |summary| summary.directories += 1);
-        let Open { path, made, attributes, .. } = left;
-        self.unfinished.push(Unfinished { path, made, attributes });
+        if self.open.is_empty() {
+            self.top_dir = Some(left.into());
+            return Ok(());
+        }
+        self.unfinished.push(left.into());
         if self.unfinished.len() < MAX_UNFINISHED_DIRECTORIES { Ok(()) } else { self.finish().await }
     }
 
@@ -136,20 +209,29 @@ impl<R: Route> Walk<'_, R> {
         }
         if let Some(copy) = self.look(&step, attributes).await? {
             self.links.remember(id(attributes), copy, if keeps_links { u64::from(attributes.links) } else { 1 });
+            self.job.tell(Event::Found { path: &step.path, bytes: attributes.size_bytes });
+            self.job.tell(Event::Kept(attributes.size_bytes));
             self.job.finished(&step.path, |summary| summary.kept += 1);
             return Ok(());
         }
         self.job.tell(Event::Found { path: &step.path, bytes: attributes.size_bytes });
-        let (route, job) = (self.route.clone(), Arc::clone(self.job));
+        let (route, job, path) = (self.route.clone(), Arc::clone(self.job), step.path.clone());
         // It is large, and would be moved from here to there several times.
-        let copy = Box::pin(copy_file(route, job, step));
+        let copy = Box::pin(copy_file(route, Arc::clone(&job), step));
         if keeps_links {
             // The further names need the copy: such files are copied one after the other.
             let copy = copy.await?;
             self.links.remember(id(attributes), copy, u64::from(attributes.links));
             return Ok(());
         }
-        self.files.spawn(async move { copy.await.map(drop) }).await
+        let is_alone = self.open.is_empty();
+        let copy = async move {
+            match copy.await {
+                Err(error) if !is_alone => job.failed(&path, error),
+                other => other.map(drop),
+            }
+        };
+        self.files.spawn(copy).await
     }
 
     /// Sees to it that a file is not emptied to be filled with itself, and gives its copy if that is there and is to stay.
@@ -170,20 +252,38 @@ impl<R: Route> Walk<'_, R> {
     async fn finish(&mut self) -> Result<(), CopyError> {
         self.files.wait().await?;
         for Unfinished { path, made, attributes } in self.unfinished.drain(..) {
-            self.route.target().finish(self.job, &path, (made, &attributes)).await?;
+            let finished = self.route.target().finish(self.job, &path, (made, &attributes)).await;
+            finished.or_else(|error| self.job.failed(&path, error))?;
         }
         Ok(())
     }
-}
 
-/// Whether a copy was ended: it has its original's length, and its time of modification as far as the target's version of NFS can tell it.
-fn is_whole(copy: &Attributes, original: &Attributes) -> bool {
-    let (to, from) = (copy.modified, original.modified);
-    let in_microseconds = from.nanoseconds / 1000 * 1000;
-    copy.kind == FileKind::Regular
-        && copy.size_bytes == original.size_bytes
-        && to.seconds == from.seconds
-        && [from.nanoseconds, in_microseconds].contains(&to.nanoseconds)
+    /// Ends the copy of a tree: without its mark, if all of it is there.
+    async fn finish_top(&mut self) -> Result<(), CopyError> {
+        let Some(Unfinished { path, made, attributes }) = self.top_dir.take() else { return Ok(()) };
+        let target = self.route.target();
+        if self.job.options.mark.is_some() && self.job.count().failed == 0 {
+            target.unmark(&made, &path).await?;
+        }
+        target.finish(self.job, &path, (made, &attributes)).await
+    }
+
+    /// Leaves files so that the copy can go on, and gives all directories that were made their modes and times.
+    async fn halt(&mut self, error: &CopyError) {
+        if !error.leaves_servers_in_reach() {
+            return;
+        }
+        self.job.halt.stop();
+        let Walk { job, route, files, open, unfinished, top_dir, .. } = self;
+        let directories = async {
+            let open = open.drain(..).rev().map(Unfinished::from);
+            for Unfinished { path, made, attributes } in unfinished.drain(..).chain(open).chain(top_dir.take()) {
+                // The copy ends with the first failure, which was another one.
+                let _ = route.target().finish(job, &path, (made, &attributes)).await;
+            }
+        };
+        tokio::join!(files.halt(), directories);
+    }
 }
 
 /// Copies a regular file, and counts it.

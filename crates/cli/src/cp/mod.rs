@@ -1,0 +1,289 @@
+mod stream;
+mod target;
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, Command};
+use client::copy::{self, CopyError, CopyOptions, Stop, Summary};
+use client::{Entry, Follow, Mount, Url};
+use vfs::FileKind;
+
+use crate::failure::{Failure, Failures};
+use crate::interruption;
+use crate::nfsstat::{OwnFlags, OwnMounts};
+use crate::progress::{CopyProgress, UnderWay};
+use crate::remote::{self, ConnectFlags, Location, Session};
+use target::{Source, local_name, local_origin, remote_name, remote_origin};
+
+/// Copy files between this machine and a server, or between servers.
+///
+/// A server of NFSv4.2 clones or copies its own files by itself. Holes stay holes wherever they can be told.
+///
+/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite or --resume is given. A file
+/// that is not copied whole yet is its owner's alone (mode 0600) and gets its mode and times at the end; Ctrl-C names those that are
+/// incomplete.
+///
+/// What cannot be copied is told, and everything else is copied all the same. The same command line with --resume copies what is missing:
+/// a directory that was being copied has a file .wharf-copy until all of it is there, so that it is completed and takes no second copy in.
+#[derive(Debug, Args)]
+#[command(override_usage = "wharf cp [OPTIONS] <SRC>... <DST>")]
+pub struct Flags {
+    /// What to copy, and last where to: paths, - for standard input or output, or files on servers such as nfs://host/export/dir or
+    /// host:/export/dir; one of the two sides is on a server. An existing directory takes the copies in, and several need one.
+    // One list: clap takes a value behind an option for the last argument when that is one of its own.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<Location>,
+    /// Copy directories too, with all that is in them.
+    #[arg(short = 'r', long)]
+    recursive: bool,
+    /// Overwrite files that are there, and merge directories.
+    #[arg(long)]
+    overwrite: bool,
+    /// Go on with a copy that ended early: files whose copies have the same length and time of modification stay, unread. Of others what is
+    /// there is compared with the original, and they are copied from the first difference on.
+    #[arg(long, conflicts_with = "overwrite")]
+    resume: bool,
+    /// Take DST for the copy itself, also when it is a directory that is there.
+    #[arg(short = 'T', long)]
+    no_target_directory: bool,
+    /// Read every file back from its copy and compare.
+    #[arg(long)]
+    verify: bool,
+    /// Keep users and groups too.
+    #[arg(long)]
+    owners: bool,
+    /// Keep extended attributes of the user's too (user.*), of files and directories: copies have those of their originals and no others.
+    /// A server has to have them and to speak NFSv4.2, which is used where no other version is named.
+    #[arg(long)]
+    xattrs: bool,
+    /// Say what was copied.
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    #[command(flatten)]
+    own: OwnFlags,
+    #[command(flatten)]
+    connect: ConnectFlags,
+}
+
+/// Copies.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    if flags.paths.len() < 2 {
+        return Err(Failure::Usage(Flags::augment_args(Command::new("wharf cp")).error(
+            ErrorKind::MissingRequiredArgument,
+            "the following required arguments were not provided:\n  <DST>",
+        )));
+    }
+    let interrupted = interruption::listen()?;
+    let own = OwnMounts::new("cp", flags.own);
+    let mounts = Mounts { copying: RefCell::default(), own, under_way: UnderWay::default(), stop: Stop::default() };
+    mounts.own.tell(remote::run(async {
+        let mut copying = Box::pin(copy_all(flags, &mounts));
+        let signal = tokio::select! {
+            result = &mut copying => return result,
+            Ok(signal) = interrupted => signal,
+        };
+        mounts.stop.stop();
+        // What a server that does not answer has of a file is compared when the copy goes on.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, &mut copying).await;
+        drop(copying);
+        mounts.cancel_copies().await;
+        Err(Failure::Interrupted { signal, left: mounts.left() })
+    }))
+}
+
+/// How long servers may take for what they were sent when the user ends a copy.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a server may take to cancel what it copies by itself when the user does not want it any more.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What is mounted.
+struct Mounts {
+    /// The mount whose server copies by itself.
+    copying: RefCell<Option<Mount>>,
+    own: OwnMounts,
+    under_way: UnderWay,
+    stop: Stop,
+}
+
+impl Mounts {
+    /// What is left of a copy that is interrupted now.
+    fn left(&self) -> String {
+        self.under_way.left()
+    }
+
+    /// Waits until the copies are cancelled that nobody waits for any more.
+    async fn cancel_copies(&self) {
+        let mount = self.copying.take();
+        if let Some(mount) = mount {
+            // A server that does not answer goes on alone.
+            let _ = tokio::time::timeout(CANCEL_TIMEOUT, mount.copies_ended()).await;
+        }
+    }
+}
+
+/// Copies each source. What cannot be copied is told, and the others are.
+async fn copy_all(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
+    let [sources @ .., to] = &flags.paths[..] else { return Ok(()) };
+    let copy = Copy { flags, mounts, to, is_one_of_several: sources.len() > 1 };
+    let mut failures = Failures::default();
+    for from in sources {
+        match copy.either_way(from).await {
+            Err(failure) if copy.is_one_of_several && !failure.ends_all() => failures.note(&failure),
+            other => other?,
+        }
+    }
+    failures.finish()
+}
+
+/// A copy of one source.
+struct Copy<'c> {
+    flags: &'c Flags,
+    mounts: &'c Mounts,
+    to: &'c Location,
+    is_one_of_several: bool,
+}
+
+impl Copy<'_> {
+    async fn either_way(&self, from: &Location) -> Result<(), Failure> {
+        match (from, self.to) {
+            (Location::Local(from), Location::Remote(to)) => self.upload(from, to).await,
+            (Location::Remote(from), Location::Local(to)) => self.download(from, to).await,
+            (Location::Remote(from), Location::Remote(to)) => self.between(from, to).await,
+            (Location::Stream, Location::Remote(to)) => self.from_stream(to).await,
+            (Location::Remote(from), Location::Stream) => self.to_stream(from).await,
+            (Location::Local(_) | Location::Stream, Location::Local(_) | Location::Stream) => {
+                Err(Failure::NoRemoteSide)
+            }
+        }
+    }
+
+    async fn upload(&self, from: &Path, to: &Url) -> Result<(), Failure> {
+        let local = |source| Failure::Local { path: from.to_owned(), source };
+        let metadata = std::fs::symlink_metadata(from).map_err(local)?;
+        if metadata.is_dir() && !self.flags.recursive {
+            return Err(Failure::IsDirectory { file: from.display().to_string() });
+        }
+        let session = self.open(to).await?;
+        let modified = metadata.modified().map_err(local)?.into();
+        let source =
+            Source { name: local_name(from)?, origin: local_origin(from)?, is_dir: metadata.is_dir(), modified };
+        let target = self.target_there(&session, &source).await?;
+        let progress = self.progress();
+        progress.count_here(from);
+        let options = self.options(&progress, &source, session.name());
+        let copied = copy::upload(&session.mount, from, &target, &options).await;
+        self.finish(&progress, copied, session.name())
+    }
+
+    async fn download(&self, from: &Url, to: &Path) -> Result<(), Failure> {
+        let session = self.open(from).await?;
+        let (found, source) = self.source_there(&session, from).await?;
+        let target = self.target_here(to, &source)?;
+        let progress = self.progress();
+        progress.count_there(&session.mount, found);
+        let options = self.options(&progress, &source, session.name());
+        let copied = copy::download(&session.mount, &session.below(), &target, &options).await;
+        self.finish(&progress, copied, session.name())
+    }
+
+    async fn between(&self, from: &Url, to: &Url) -> Result<(), Failure> {
+        let (source, target) = Session::open_pair(from, to, &self.flags.connect()).await?;
+        [&source, &target].into_iter().for_each(|session| self.mounts.own.add(&session.mount));
+        let (found, original) = self.source_there(&source, from).await?;
+        let path = self.target_there(&target, &original).await?;
+        self.mounts.copying.replace(Some(target.mount.clone()));
+        let progress = self.progress();
+        progress.count_there(&source.mount, found);
+        let options = self.options(&progress, &original, source.name());
+        let copied = copy::between((&source.mount, &source.below()), (&target.mount, &path), &options).await;
+        self.finish(&progress, copied, source.name())
+    }
+
+    async fn open(&self, url: &Url) -> Result<Session, Failure> {
+        let session = Session::open(url, &self.flags.connect()).await?;
+        self.mounts.own.add(&session.mount);
+        Ok(session)
+    }
+
+    async fn source_there(&self, session: &Session, url: &Url) -> Result<(Entry, Source), Failure> {
+        let found = session.find(Follow::Nothing).await?;
+        let is_dir = found.attributes.kind == FileKind::Directory;
+        if is_dir && !self.flags.recursive {
+            return Err(Failure::IsDirectory { file: session.name() });
+        }
+        let (name, modified) = (remote_name(url), found.attributes.modified);
+        Ok((found, Source { name, origin: remote_origin(url), is_dir, modified }))
+    }
+
+    fn progress(&self) -> CopyProgress {
+        CopyProgress::start(self.flags.verify, &self.mounts.under_way)
+    }
+
+    fn options(&self, progress: &CopyProgress, source: &Source, about: String) -> CopyOptions {
+        CopyOptions {
+            mark: source.is_dir.then(|| source.origin.clone()),
+            progress: Some(progress.listener()),
+            on_failure: Some(progress.failure_listener(about)),
+            stop: Some(self.mounts.stop.clone()),
+            ..self.flags.options()
+        }
+    }
+
+    /// How the copy of one source ends.
+    fn finish(&self, progress: &CopyProgress, copied: Result<Summary, CopyError>, file: String) -> Result<(), Failure> {
+        let elapsed = progress.finish();
+        match copied {
+            Ok(summary) => {
+                if self.flags.verbose {
+                    self.flags.tell(&summary, elapsed);
+                }
+                Ok(())
+            }
+            Err(CopyError::Incomplete { .. }) => Err(Failure::CopyIncomplete { left: progress.left() }),
+            Err(source) => {
+                let left = match progress.left() {
+                    left if left.is_empty() => left,
+                    left => format!("; {left}"),
+                };
+                Err(Failure::Copy { file, source, left })
+            }
+        }
+    }
+}
+
+impl Flags {
+    /// How to talk to servers: only NFSv4.2 has extended attributes.
+    fn connect(&self) -> ConnectFlags {
+        if self.xattrs { self.connect.preferring_4_2() } else { self.connect.clone() }
+    }
+
+    fn options(&self) -> CopyOptions {
+        CopyOptions {
+            overwrite: self.overwrite,
+            resume: self.resume,
+            verify: self.verify,
+            keep_owners: self.owners,
+            keep_xattrs: self.xattrs,
+            ..CopyOptions::default()
+        }
+    }
+
+    /// Says what was copied.
+    fn tell(&self, summary: &Summary, elapsed: Duration) {
+        let Summary { files, directories, symlinks, special_files, hard_links, bytes, .. } = summary;
+        let some =
+            |count: u64, text: &str| if count > 0 { text.replace("{}", &count.to_string()) } else { String::new() };
+        eprintln!(
+            "copied {files} files{}, {directories} directories, {symlinks} symbolic links, {hard_links} hard links, \
+             {special_files} special files: {bytes} bytes{}{} in {:.2} s{}",
+            some(summary.kept, " ({} more were there)"),
+            some(summary.server_bytes, ", {} of them by the server"),
+            some(summary.resumed_bytes, ", {} more were there"),
+            elapsed.as_secs_f64(),
+            if self.verify { ", every byte compared" } else { "" },
+        );
+    }
+}

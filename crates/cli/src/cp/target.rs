@@ -1,0 +1,132 @@
+//! Where the copy goes: to the path that the user names, or into the directory that is there (cp(1)). A directory that is itself a
+//! copy of the same original that is not whole yet, or is whole already, is completed and takes nothing in.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use client::copy::{has_time, unfinished_here, unfinished_there};
+use client::{Entry, Follow, Status, Url};
+use vfs::{FileKind, Timestamp};
+
+use super::Copy;
+use crate::failure::Failure;
+use crate::remote::{Session, about};
+
+/// What is copied.
+pub(super) struct Source {
+    /// Its name in a directory that takes it in.
+    pub(super) name: Vec<u8>,
+    /// What the mark of an unfinished copy calls it.
+    pub(super) origin: Vec<u8>,
+    pub(super) is_dir: bool,
+    pub(super) modified: Timestamp,
+}
+
+/// A directory that is there where the copy shall go.
+struct Existing {
+    file: String,
+    /// Of what it is an unfinished copy.
+    mark: Option<Vec<u8>>,
+    modified: Timestamp,
+    /// Whether it has an entry of the source's name.
+    has_inner: bool,
+}
+
+impl Copy<'_> {
+    /// The path of the copy on a server.
+    pub(super) async fn target_there(&self, session: &Session, source: &Source) -> Result<Vec<u8>, Failure> {
+        let target = session.below();
+        let found = match session.mount.walk(&target, Follow::Links).await {
+            Err(error) if error.status() == Some(Status::NoEntry) => None,
+            other => Some(other.map_err(about(session.name()))?),
+        };
+        match found.filter(|found| found.attributes.kind == FileKind::Directory) {
+            None if self.is_one_of_several => Err(Failure::NoDirectory { file: session.name() }),
+            None => Ok(target),
+            Some(found) => {
+                let takes_in = self.takes_in(source, &self.existing_there(session, &found, source).await?)?;
+                Ok(if takes_in { [&target, &b"/"[..], &source.name].concat() } else { target })
+            }
+        }
+    }
+
+    async fn existing_there(&self, session: &Session, dir: &Entry, source: &Source) -> Result<Existing, Failure> {
+        let failed = || about(session.name());
+        let has_inner = match session.mount.lookup(&dir.handle, &source.name).await {
+            Err(error) if error.status() == Some(Status::NoEntry) => false,
+            other => other.map(|_| true).map_err(failed())?,
+        };
+        let mark = unfinished_there(&session.mount, &dir.handle).await.map_err(failed())?;
+        Ok(Existing { file: session.name(), mark, modified: dir.attributes.modified, has_inner })
+    }
+
+    /// The path of the copy on this machine.
+    pub(super) fn target_here(&self, to: &Path, source: &Source) -> Result<PathBuf, Failure> {
+        if !to.is_dir() {
+            let is_missing = self.is_one_of_several;
+            return if is_missing {
+                Err(Failure::NoDirectory { file: to.display().to_string() })
+            } else {
+                Ok(to.to_owned())
+            };
+        }
+        let local = |source| Failure::Local { path: to.to_owned(), source };
+        let inner = to.join(OsStr::from_bytes(&source.name));
+        let existing = Existing {
+            file: to.display().to_string(),
+            mark: unfinished_here(to).map_err(local)?,
+            modified: std::fs::metadata(to).and_then(|metadata| metadata.modified()).map_err(local)?.into(),
+            has_inner: std::fs::symlink_metadata(&inner).is_ok(),
+        };
+        Ok(if self.takes_in(source, &existing)? { inner } else { to.to_owned() })
+    }
+
+    /// Whether a directory that is there takes the copy in. Otherwise it is the copy.
+    fn takes_in(&self, source: &Source, existing: &Existing) -> Result<bool, Failure> {
+        if self.is_one_of_several || !source.is_dir {
+            return Ok(true);
+        }
+        if self.flags.no_target_directory {
+            return Ok(false);
+        }
+        match &existing.mark {
+            Some(mark) if *mark == source.origin && (self.flags.resume || self.flags.overwrite) => Ok(false),
+            Some(mark) => Err(Failure::Unfinished {
+                file: existing.file.clone(),
+                origin: String::from_utf8_lossy(mark).into_owned(),
+                is_same: *mark == source.origin,
+            }),
+            // A directory gets its original's time when all of it is copied.
+            None => Ok(!self.flags.resume || existing.has_inner || !has_time(existing.modified, source.modified)),
+        }
+    }
+}
+
+/// The name of what is copied, in a directory that takes it in. A path such as `..` has one only when it is resolved.
+pub(super) fn local_name(from: &Path) -> Result<Vec<u8>, Failure> {
+    let name = |path: &Path| path.file_name().map(|name| name.as_bytes().to_vec());
+    if let Some(name) = name(from) {
+        return Ok(name);
+    }
+    let whole = from.canonicalize().map_err(|source| Failure::Local { path: from.to_owned(), source })?;
+    Ok(name(&whole).unwrap_or_default())
+}
+
+pub(super) fn remote_name(from: &Url) -> Vec<u8> {
+    from.path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or_default().to_vec()
+}
+
+/// What the mark calls a file of this machine: its path, wherever the command runs. Nothing there breaks a line.
+pub(super) fn local_origin(from: &Path) -> Result<Vec<u8>, Failure> {
+    let whole = std::path::absolute(from).map_err(|source| Failure::Local { path: from.to_owned(), source })?;
+    let whole = whole.canonicalize().unwrap_or(whole);
+    Ok(whole.as_os_str().as_bytes().escape_ascii().collect())
+}
+
+/// What the mark calls a file of a server: its host and path, by whatever port.
+pub(super) fn remote_origin(from: &Url) -> Vec<u8> {
+    let path = from.path.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+    let path = path.fold(Vec::new(), |path, part| [&path, &b"/"[..], part].concat());
+    Url { port: None, path, ..from.clone() }.to_string().into_bytes()
+}

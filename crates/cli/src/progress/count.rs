@@ -1,0 +1,111 @@
+//! How much there is to copy, found out while the copy has begun already.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Weak;
+
+use client::{Detail, Entry, Handle, Mount};
+use vfs::FileKind;
+
+use super::Total;
+
+/// The most entries of a tree that are counted. A larger tree is copied without percentage.
+const MAX_ENTRIES: u64 = 10_000_000;
+/// The most files with several names that are remembered while a tree is counted.
+const MAX_LINKED: usize = 1_000_000;
+
+/// What was counted so far.
+#[derive(Default)]
+struct Count {
+    entries: u64,
+    files: u64,
+    bytes: u64,
+    /// Files with several names, which are copied once.
+    linked: HashSet<(u64, u64)>,
+}
+
+/// A regular file that was met.
+struct Met {
+    id: (u64, u64),
+    links: u64,
+    bytes: u64,
+}
+
+impl Count {
+    fn add(&mut self, file: &Met) {
+        if file.links > 1 && (self.linked.len() >= MAX_LINKED || !self.linked.insert(file.id)) {
+            return;
+        }
+        self.files += 1;
+        self.bytes += file.bytes;
+    }
+
+    /// Counts an entry, and says whether it is one too many.
+    fn is_over(&mut self) -> bool {
+        self.entries += 1;
+        self.entries > MAX_ENTRIES
+    }
+}
+
+/// Counts a tree of this machine. What cannot be read is left out: the copy tells of it.
+pub(super) fn count_here(top: &Path, total: &Weak<Total>) {
+    let (mut count, mut dirs) = (Count::default(), Vec::new());
+    count_one(top, &mut count, &mut dirs);
+    while let Some(dir) = dirs.pop() {
+        let Ok(entries) = std::fs::read_dir(dir) else { continue };
+        for entry in entries.flatten() {
+            // Nobody waits for the figures of a copy that has ended.
+            if count.is_over() || total.strong_count() == 0 {
+                return;
+            }
+            count_one(&entry.path(), &mut count, &mut dirs);
+        }
+    }
+    tell(total, &count);
+}
+
+fn count_one(path: &Path, count: &mut Count, dirs: &mut Vec<PathBuf>) {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return };
+    if metadata.is_file() {
+        count.add(&Met { id: (metadata.dev(), metadata.ino()), links: metadata.nlink(), bytes: metadata.len() });
+    } else if metadata.is_dir() {
+        dirs.push(path.to_owned());
+    }
+}
+
+/// Counts a tree of a server. What cannot be read is left out: the copy tells of it.
+pub(super) async fn count_there(mount: Mount, top: Entry, total: Weak<Total>) {
+    let (mut count, mut dirs) = (Count::default(), Vec::new());
+    count_entry(top, &mut count, &mut dirs);
+    while let Some(dir) = dirs.pop() {
+        let mut listing = mount.read_dir(&dir, Detail::Entries);
+        while let Ok(Some(found)) = listing.next().await {
+            if count.is_over() || total.strong_count() == 0 {
+                return;
+            }
+            if let Some(entry) = found.entry {
+                count_entry(entry, &mut count, &mut dirs);
+            }
+        }
+    }
+    tell(&total, &count);
+}
+
+fn count_entry(entry: Entry, count: &mut Count, dirs: &mut Vec<Handle>) {
+    let attributes = &entry.attributes;
+    match attributes.kind {
+        FileKind::Regular => {
+            let id = (attributes.fsid, attributes.fileid);
+            count.add(&Met { id, links: attributes.links.into(), bytes: attributes.size_bytes });
+        }
+        FileKind::Directory => dirs.push(entry.handle),
+        _ => {}
+    }
+}
+
+fn tell(total: &Weak<Total>, count: &Count) {
+    if let Some(total) = total.upgrade() {
+        total.set(count.files, count.bytes);
+    }
+}

@@ -1,0 +1,92 @@
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use client::copy::Event;
+
+use super::RESUME;
+use crate::failure::Failures;
+use crate::remote::display_name;
+
+/// How far the copies of a command are. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct UnderWay(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Files whose copies are there and are incomplete.
+    incomplete: BTreeSet<Vec<u8>>,
+    /// How many regular files are copied.
+    copied: u64,
+    /// How many regular files were met.
+    found: u64,
+    /// How many there are, where they were counted.
+    total: Option<u64>,
+    failures: Failures,
+}
+
+/// How many files that are incomplete are named.
+const MAX_NAMED: usize = 4;
+
+impl UnderWay {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn hear(&self, event: Event<'_>) {
+        let mut state = self.state();
+        match event {
+            Event::Found { .. } => state.found += 1,
+            Event::Begun { path } => _ = state.incomplete.insert(path.to_vec()),
+            Event::Finished { path, is_file } => {
+                state.copied += u64::from(is_file);
+                state.incomplete.remove(path);
+            }
+            _ => {}
+        }
+    }
+
+    /// Hears how many files there are in the end.
+    pub(super) fn set_total(&self, files: u64) {
+        self.state().total = Some(files);
+    }
+
+    /// Counts a failure. Says whether it is to be told, and whether the file's copy is there and incomplete.
+    pub(super) fn fail(&self, path: &[u8]) -> (bool, bool) {
+        let mut state = self.state();
+        let is_begun = state.incomplete.contains(path);
+        (state.failures.is_told(), is_begun)
+    }
+
+    /// Whether anything was begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.state().found > 0
+    }
+
+    /// Says which files are incomplete when the copy ends now.
+    pub fn incomplete(&self) -> String {
+        let files = &self.state().incomplete;
+        let named: Vec<_> = files.iter().take(MAX_NAMED).map(|path| display_name(path).to_string()).collect();
+        match files.len() {
+            0 => "no file is incomplete".to_owned(),
+            count if count > MAX_NAMED => format!("incomplete: {} and {} more", named.join(", "), count - MAX_NAMED),
+            _ => format!("incomplete: {}", named.join(", ")),
+        }
+    }
+
+    /// What is left of a copy that ends now, and what to do about it.
+    pub fn left(&self) -> String {
+        format!("{}; {}; {RESUME}", self.incomplete(), self.copied())
+    }
+
+    /// Says how much is copied.
+    pub fn copied(&self) -> String {
+        let state = self.state();
+        let total = state.total.map(|total| format!(" of {}", total.max(state.found))).unwrap_or_default();
+        let failed = match (state.failures.count(), state.failures.untold()) {
+            (0, _) => String::new(),
+            (count, 0) => format!(", {count} failures"),
+            (count, untold) => format!(", {count} failures, of which {untold} are not shown"),
+        };
+        format!("{}{total} files copied{failed}", state.copied)
+    }
+}

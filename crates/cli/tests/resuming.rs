@@ -1,0 +1,254 @@
+//! `wharf cp -r` that ends early, by Ctrl-C, by kill -9 or by failures, and is completed by the same command line.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use support::{Scratch, Server, interrupt, kept, snapshot, wait_until, wharf, wharf_fails, wharf_ok};
+
+/// A file of many WRITEs.
+const LARGE: usize = 12 << 20;
+/// What marks a tree that is not copied whole.
+const MARK: &str = ".wharf-copy";
+/// The options of a client that moves a large file in small pieces.
+const SMALL_PIECES: [&str; 4] = ["--rsize", "64K", "--wsize", "64K"];
+
+/// A tree `S` with a directory that nobody may write, a sticky one, and a large file.
+fn tree(scratch: &Scratch) -> PathBuf {
+    let tree = scratch.dir("S");
+    for (name, mode) in [("S", 0o751), ("S/closed", 0o555), ("S/open", 0o1777)] {
+        let dir = scratch.path(name);
+        let _ = fs::create_dir(&dir);
+        fs::write(dir.join("small"), name).unwrap();
+        fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let bytes: Vec<u8> = (0..LARGE).map(|index| (index / 1000 * 7 + index % 13) as u8).collect();
+    fs::write(tree.join("large"), bytes).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::new(1_234_567_890, 123_456_789);
+    fs::File::open(tree.join("large")).unwrap().set_modified(time).unwrap();
+    tree
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+/// The arguments of a copy of a tree.
+fn copy<'a>(from: &'a str, to: &'a str) -> Vec<&'a str> {
+    [&["cp", "-r", "-v"][..], &SMALL_PIECES, &[from, to]].concat()
+}
+
+/// Runs the copy with --resume, which has to succeed, and gives what it said.
+fn resume(from: &str, to: &str) -> String {
+    let output = wharf(&[&copy(from, to)[..], &["--resume"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// How many bytes a copy says that were there already.
+fn resumed_bytes(said: &str) -> usize {
+    let (before, _) = said.split_once(" more were there in").unwrap_or_else(|| panic!("nothing was there: {said}"));
+    before.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+/// Whether much of the large file is copied, but not all.
+fn is_half(copy: &Path) -> bool {
+    fs::metadata(copy.join("large")).is_ok_and(|copy| copy.len() > 3 << 20) && copy.join("closed/small").exists()
+}
+
+/// Looks at what an interrupted copy has left: marked, and with the modes of its original.
+fn check_left(tree: &Path, copy: &Path) {
+    assert!(copy.join(MARK).exists());
+    for name in ["", "closed", "open"].iter().filter(|name| copy.join(name).exists()) {
+        assert_eq!(kept(&copy.join(name)).0, kept(&tree.join(name)).0, "{name:?}");
+    }
+    let partial = fs::metadata(copy.join("large")).unwrap();
+    assert!((1 << 20..LARGE as u64).contains(&partial.len()), "{}", partial.len());
+    assert_eq!((partial.mode() & 0o777, partial.mtime()), (0o600, 1_234_567_890));
+}
+
+/// Looks at a copy that has to be whole.
+fn check_whole(tree: &Path, copy: &Path) {
+    assert!(snapshot(tree) == snapshot(copy), "the copy is another one");
+    for name in ["", "closed", "open", "large"] {
+        assert_eq!(kept(&copy.join(name)), kept(&tree.join(name)), "{name:?}");
+    }
+}
+
+#[test]
+fn same_command_line_completes_the_copy_on_every_way_and_goes_on_within_files() {
+    let scratch = Scratch::new();
+    let (tree, export) = (tree(&scratch), scratch.dir("export"));
+    let back = scratch.path("back");
+    let slow = ["--fault", "write:delay=20ms,read:delay=20ms"];
+    let start = |faults: &[&str]| Server::start(1, &[faults, &["--no-root-squash", &text(&export)]].concat());
+    let (up, across) = (export.join("up"), export.join("across"));
+    for (from, copy_of, is_remote) in
+        [(&tree, &up, [false, true]), (&up, &back, [true, false]), (&up, &across, [true; 2])]
+    {
+        let name = |path: &Path, is_remote, server: &Server| if is_remote { server.url(path) } else { text(path) };
+        {
+            let server = start(&slow);
+            let (from, to) = (name(from, is_remote[0], &server), name(copy_of, is_remote[1], &server));
+            let said = interrupt(&copy(&from, &to), || is_half(copy_of));
+            assert!(said.contains("incomplete: ") && said.contains("large; "), "{said}");
+            assert!(said.contains("run the same command with --resume"), "{said}");
+            check_left(&tree, copy_of);
+        }
+        let server = start(&[]);
+        let (from, to) = (name(from, is_remote[0], &server), name(copy_of, is_remote[1], &server));
+        let refused = wharf_fails(1, &copy(&from, &to));
+        assert!(refused.contains("not whole yet; --resume completes it"), "{refused}");
+        assert!(resumed_bytes(&resume(&from, &to)) >= 1 << 20);
+        check_whole(&tree, copy_of);
+        // There is nothing left to do.
+        assert!(resume(&from, &to).contains("copied 0 files (4 more were there)"));
+        check_whole(&tree, copy_of);
+    }
+}
+
+#[test]
+fn partial_file_that_is_not_of_its_original_is_copied_from_the_first_difference_on() {
+    let scratch = Scratch::new();
+    let (tree, export) = (tree(&scratch), scratch.dir("export"));
+    let copy_of = export.join("copy");
+    {
+        let server = Server::start(1, &["--no-root-squash", "--fault", "write:delay=20ms", &text(&export)]);
+        interrupt(&copy(&text(&tree), &server.url(&copy_of)), || is_half(&copy_of));
+    }
+    // Somebody changes a byte near the end of what is there, and the time is what it was.
+    let partial = fs::File::options().write(true).open(copy_of.join("large")).unwrap();
+    let metadata = partial.metadata().unwrap();
+    partial.write_all_at(b"?", metadata.len() - 200_000).unwrap();
+    partial.set_modified(metadata.modified().unwrap()).unwrap();
+    let server = Server::start(1, &["--no-root-squash", &text(&export)]);
+    let good = resumed_bytes(&resume(&text(&tree), &server.url(&copy_of)));
+    let expected = metadata.len() as usize - 200_000;
+    assert!((expected - (64 << 10)..=expected).contains(&good), "{good} of {expected}");
+    check_whole(&tree, &copy_of);
+}
+
+#[test]
+fn copy_that_was_killed_is_completed_too() {
+    let scratch = Scratch::new();
+    let (tree, export) = (tree(&scratch), scratch.dir("export"));
+    let copy_of = export.join("copy");
+    {
+        let server = Server::start(1, &["--no-root-squash", "--fault", "write:delay=20ms", &text(&export)]);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        let to = server.url(&copy_of);
+        let mut child = command.args(copy(&text(&tree), &to)).stderr(Stdio::null()).spawn().unwrap();
+        wait_until(|| is_half(&copy_of));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    // Others have no more and no fewer rights to directories than they shall have in the end.
+    for name in ["", "closed", "open"].iter().filter(|name| copy_of.join(name).exists()) {
+        assert_eq!(kept(&copy_of.join(name)).0 & 0o1077, kept(&tree.join(name)).0 & 0o1077, "{name:?}");
+    }
+    // A hole where a write was lost.
+    let partial = fs::File::options().write(true).open(copy_of.join("large")).unwrap();
+    partial.write_all_at(&[0; 4096], 1 << 20).unwrap();
+    let server = Server::start(1, &["--no-root-squash", &text(&export)]);
+    assert_eq!(resumed_bytes(&resume(&text(&tree), &server.url(&copy_of))), 1 << 20);
+    check_whole(&tree, &copy_of);
+}
+
+#[test]
+fn directory_that_is_no_copy_takes_the_copy_in() {
+    let scratch = Scratch::new();
+    let tree = tree(&scratch);
+    let other = scratch.dir("other");
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let dir = server.url("/mem/dir");
+    wharf_ok(&["mkdir", &dir]);
+    resume(&text(&tree), &dir);
+    assert_eq!(wharf_ok(&["ls", "-a", &dir]), "S\n");
+    assert!(resume(&text(&tree), &dir).contains("copied 0 files"));
+    assert_eq!(wharf_ok(&["ls", "-a", &dir]), "S\n");
+    // An unfinished copy of something else is neither overwritten nor filled.
+    wharf_ok(&["cp", scratch.file("mark", "/elsewhere\n").to_str().unwrap(), &format!("{dir}/{MARK}")]);
+    let refused = wharf_fails(1, &["cp", "-r", "--resume", other.to_str().unwrap(), &dir]);
+    assert!(refused.contains("copy of /elsewhere that is not whole yet; complete it first"), "{refused}");
+    // Whoever says that it is the copy itself is believed.
+    wharf_ok(&["cp", "-rT", "--overwrite", other.to_str().unwrap(), &dir]);
+    assert_eq!(wharf_ok(&["ls", "-a", &dir]), "S\n");
+}
+
+#[test]
+fn copy_goes_on_after_a_failure_names_it_and_ends_with_1() {
+    let scratch = Scratch::new();
+    let tree = tree(&scratch);
+    let good = scratch.file("good", "good");
+    let server =
+        Server::start(1, &["--no-root-squash", "--fault", "create(small):error=denied,write:error=io@5", "mem:64M"]);
+    let (to, into) = (server.url("/mem/copy"), server.url("/mem"));
+    let said = wharf_fails(1, &copy(&text(&tree), &to));
+    for path in ["copy/small", "copy/closed/small", "copy/open/small"] {
+        assert!(said.lines().any(|line| line.contains(&format!("{path}: permission denied"))), "{path}: {said}");
+    }
+    // Of the large file something is there.
+    assert!(
+        said.lines().any(|line| line.contains("copy/large: ") && line.ends_with("its copy is incomplete")),
+        "{said}"
+    );
+    let last = said.lines().last().unwrap();
+    assert!(last.contains("0 of 4 files copied, 4 failures; run the same command with --resume"), "{said}");
+    assert_eq!(wharf_ok(&["ls", "-a", &to]), format!("{MARK}\nclosed\nlarge\nopen\n"));
+    // Several sources are copied one by one.
+    let missing = scratch.path("missing");
+    let said = wharf_fails(1, &["cp", &text(&missing), &text(&good), &text(&tree), &into]);
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(said.contains("missing: No such file") && said.contains("S: is a directory"), "{said}");
+    assert_eq!(wharf_ok(&["cat", &server.url("/mem/good")]), "good");
+}
+
+#[test]
+fn failures_without_end_are_counted_and_a_hundred_are_told() {
+    let scratch = Scratch::new();
+    let tree = scratch.dir("tree");
+    (0..150).for_each(|number| fs::write(tree.join(format!("file-{number}")), "x").unwrap());
+    let server = Server::start(1, &["--no-root-squash", "--fault", "create:error=denied@2+", "mem:64M"]);
+    let said = wharf_fails(1, &["cp", "-r", tree.to_str().unwrap(), &server.url("/mem/copy")]);
+    assert_eq!(said.lines().count(), 101, "{said}");
+    assert!(said.contains("0 of 150 files copied, 150 failures, of which 50 are not shown"), "{said}");
+}
+
+#[test]
+fn want_of_room_ends_the_copy_with_what_is_left_of_it() {
+    let scratch = Scratch::new();
+    let tree = tree(&scratch);
+    let server = Server::start(1, &["--no-root-squash", "--fault", "write:error=nospace@20+", "mem:64M"]);
+    let said = wharf_fails(1, &copy(&text(&tree), &server.url("/mem/copy")));
+    assert!(said.contains("copy/large: no space left"), "{said}");
+    assert!(said.contains("; incomplete: copy/large; ") && said.contains(" of 4 files copied; "), "{said}");
+    assert!(said.contains("run the same command with --resume"), "{said}");
+    let modes = wharf_ok(&["ls", "-l", &server.url("/mem")]);
+    assert!(modes.starts_with("drwxr-x--x "), "{modes}");
+}
+
+#[test]
+fn removal_goes_on_after_a_failure_names_it_and_ends_with_1() {
+    let scratch = Scratch::new();
+    let (tree, export) = (tree(&scratch), scratch.dir("export"));
+    let server = Server::start(1, &["--no-root-squash", "--fault", "remove(small):error=denied@1", &text(&export)]);
+    let to = server.url(export.join("copy"));
+    wharf_ok(&copy(&text(&tree), &to));
+    let said = wharf_fails(1, &["rm", "-r", &to]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("small: permission denied (REMOVE)"), "{said}");
+    // The file that stays, and the directories that it is in.
+    assert!((2..=3).contains(&snapshot(&export.join("copy")).len()), "{:?}", snapshot(&export.join("copy")).len());
+    let missing = server.url(export.join("missing"));
+    let said = wharf_fails(1, &["rm", "-r", &missing, &to]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("missing: no such file"), "{said}");
+    assert!(!export.join("copy").exists());
+}
