@@ -1,11 +1,12 @@
 use std::io::Write;
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Job, Observer, Order, Outcome, Workload};
+use lab::bench::{End, Job, Observer, Order, Outcome, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -14,6 +15,7 @@ use crate::failure::{BenchError, Failure};
 use crate::interruption;
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
+use crate::progress::BenchProgress;
 use crate::remote::{self, ConnectFlags, Session, about};
 
 /// Measure how fast a server reads and writes.
@@ -90,46 +92,78 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     own.tell(report(flags, &own))
 }
 
-/// Measures, and says what came of it.
+/// Measures, and says what came of it; when it is interrupted, what was measured until then.
 fn report(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(), Failure> {
     let at = SystemTime::now();
-    let outcomes = measure(flags, own)?;
+    let (outcomes, ended) = measure(flags, own)?;
     let first_error = outcomes.iter().position(|outcome| outcome.first_error.is_some());
     let (summaries, mut errors): (Vec<_>, Vec<_>) =
         outcomes.into_iter().map(|outcome| (outcome.summary, outcome.first_error)).unzip();
     let run = Run { version: env!("CARGO_PKG_VERSION").to_owned(), at, jobs: summaries };
-    let mut output = Output::new();
-    match flags.json {
-        true => writeln!(output, "{}", run.to_json().map_err(BenchError::Json)?)?,
-        false => write!(output, "{}", run.to_text())?,
+    if !run.jobs.is_empty() {
+        let mut output = Output::new();
+        match flags.json {
+            true => writeln!(output, "{}", run.to_json().map_err(BenchError::Json)?)?,
+            false => write!(output, "{}", run.to_text())?,
+        }
+        output.finish()?;
     }
-    output.finish()?;
+    ended?;
     match first_error.and_then(|index| errors.swap_remove(index)) {
         Some(source) => Err(BenchError::Operation(source).into()),
         None => Ok(()),
     }
 }
 
-/// Does all jobs on a thread of their own, which is left alone when somebody interrupts them.
-fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<Vec<Outcome>, Failure> {
+/// How long a benchmark may take to end when the user wants no more of it.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Does all jobs on a thread of their own. Gives what was measured, and how the jobs ended.
+fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<Outcome>, Result<(), Failure>), Failure> {
     let interrupted = interruption::listen()?;
-    let jobs: Vec<Job> = flags.rw.iter().map(|workload| flags.job(*workload, own)).collect();
+    let (stop, progress) = (Stop::default(), BenchProgress::start());
+    let jobs = flags.rw.iter().map(|workload| flags.job(*workload, own));
+    let jobs: Vec<Job> = jobs.map(|job| Job { watcher: Some(progress.watcher()), stop: stop.clone(), ..job }).collect();
     let (sender, done) = oneshot::channel();
-    let work = move || sender.send(jobs.iter().map(lab::bench::run).collect::<Result<Vec<Outcome>, _>>());
+    let outcomes = Arc::new(Mutex::new(Vec::new()));
+    let found = Arc::clone(&outcomes);
+    let work = move || sender.send(run_all(&jobs, &found));
     let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
     spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
-    let mut outcomes = None;
-    remote::run(async {
-        tokio::select! {
-            done = done => outcomes = Some(done.unwrap_or(Err(lab::bench::Error::ThreadDied))),
-            Ok(signal) = interrupted => {
-                flags.remove_temporary().await?;
-                return Err(Failure::Interrupted { signal, left: "a file that was made for this is removed".to_owned() });
-            }
-        }
-        Ok(())
-    })?;
-    Ok(outcomes.unwrap_or(Err(lab::bench::Error::ThreadDied)).map_err(BenchError::Lab)?)
+    let ended = remote::run(wait(flags, done, async {
+        let signal = interrupted.await;
+        stop.stop();
+        signal.ok()
+    }));
+    progress.finish();
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok((outcomes, ended))
+}
+
+/// Does the jobs one after the other, until one fails or they are stopped.
+fn run_all(jobs: &[Job], found: &Mutex<Vec<Outcome>>) -> Result<(), lab::bench::Error> {
+    for job in jobs.iter().take_while(|job| !job.stop.is_stopped()) {
+        let outcome = lab::bench::run(job)?;
+        found.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+    }
+    Ok(())
+}
+
+/// Waits for the jobs. When a signal came, they are waited for as long as what is outstanding should take.
+async fn wait(
+    flags: &Flags,
+    done: oneshot::Receiver<Result<(), lab::bench::Error>>,
+    stopped: impl Future<Output = Option<i32>>,
+) -> Result<(), Failure> {
+    let mut done = pin!(done);
+    let signal = tokio::select! {
+        done = &mut done => return Ok(done.unwrap_or(Err(lab::bench::Error::ThreadDied)).map_err(BenchError::Lab)?),
+        Some(signal) = stopped => signal,
+    };
+    if tokio::time::timeout(STOP_TIMEOUT, done).await.is_err() {
+        flags.remove_temporary().await?;
+    }
+    Err(Failure::Interrupted { signal, left: "a file that was made for this is removed".to_owned() })
 }
 
 impl Flags {

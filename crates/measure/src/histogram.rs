@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::Spread;
+
 /// How many buckets there are to every doubling of the value, as a power of two: a bucket is at most 1/128 of its value
 /// wide, so that the middle of it is at most 0.4 % away from any value in it.
 const STEPS_BITS: u32 = 7;
@@ -17,16 +19,12 @@ const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     buckets: Vec<u64>,
-    count: u64,
-    min: u64,
-    max: u64,
-    sum: u128,
-    sum_of_squares: u128,
+    spread: Spread,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { buckets: vec![0; BUCKETS], count: 0, min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0 }
+        Histogram { buckets: vec![0; BUCKETS], spread: Spread::default() }
     }
 }
 
@@ -43,11 +41,7 @@ impl Histogram {
     pub fn record(&mut self, value: u64) {
         let value = value.min(Self::MAX_VALUE);
         self.buckets[bucket_of(value)] += 1;
-        self.count += 1;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        self.sum += u128::from(value);
-        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(value) * u128::from(value));
+        self.spread.record(value);
     }
 
     /// Counts all values of `other` too.
@@ -55,71 +49,63 @@ impl Histogram {
         for (mine, others) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine += others;
         }
-        self.count += other.count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.sum += other.sum;
-        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
+        self.spread.merge(&other.spread);
     }
 
     /// How many values there are.
     pub fn count(&self) -> u64 {
-        self.count
+        self.spread.count()
+    }
+
+    /// Count, least, greatest, mean and standard deviation.
+    pub fn spread(&self) -> &Spread {
+        &self.spread
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.count() == 0
     }
 
     /// The least value, 0 when there is none.
     pub fn min(&self) -> u64 {
-        if self.is_empty() { 0 } else { self.min }
+        self.spread.min()
     }
 
     /// The greatest value, 0 when there is none.
     pub fn max(&self) -> u64 {
-        self.max
+        self.spread.max()
     }
 
     /// The mean, 0 when there are no values.
     pub fn mean(&self) -> f64 {
-        if self.is_empty() { 0.0 } else { self.sum as f64 / self.count as f64 }
+        self.spread.mean()
     }
 
     /// The standard deviation of the sample (with n − 1), 0 for fewer than two values.
     pub fn stdev(&self) -> f64 {
-        if self.count < 2 {
-            return 0.0;
-        }
-        // The squares of the distances from the mean, rounded down to a whole number so that nothing cancels, and then
-        // what the rounding did is taken off.
-        let count = u128::from(self.count);
-        let (whole, rest) = (self.sum / count, self.sum % count);
-        let squares = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum + rest));
-        let correction = rest as f64 * rest as f64 / self.count as f64;
-        ((squares as f64 - correction).max(0.0) / (self.count - 1) as f64).sqrt()
+        self.spread.stdev()
     }
 
     /// The value that the share `q` (0 to 1) of all values does not exceed, 0 when there are no values.
     pub fn quantile(&self, q: f64) -> u64 {
-        let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
+        let rank = ((q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
         let mut seen = 0;
         let found = self.buckets.iter().position(|count| {
             seen += count;
             seen >= rank
         });
-        found.map_or(0, |bucket| middle_of(bucket).clamp(self.min(), self.max))
+        found.map_or(0, |bucket| middle_of(bucket).clamp(self.min(), self.max()))
     }
 }
 
 impl fmt::Debug for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Histogram")
-            .field("count", &self.count)
+            .field("count", &self.count())
             .field("min", &self.min())
             .field("mean", &self.mean())
-            .field("max", &self.max)
+            .field("max", &self.max())
             .finish_non_exhaustive()
     }
 }

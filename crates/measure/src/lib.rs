@@ -1,6 +1,6 @@
 //! The arithmetic of measurements: nothing here reads a clock, a file or a socket, and nothing formats.
 //!
-//! - [`Histogram`] takes millions of latencies in bounded memory; [`Samples`] keeps a few figures of whole runs as they
+//! - [`Histogram`] takes millions of latencies in bounded memory; [`Spread`] does without quantiles in a few bytes; [`Samples`] keeps a few figures of whole runs as they
 //!   were measured.
 //! - [`Interval`] says how well a mean or a median is known.
 //! - [`Comparison`] says whether two ways to do something differ: only when the interval of their ratio clears 1.
@@ -19,6 +19,7 @@ mod random;
 mod rotation;
 mod samples;
 mod special;
+mod spread;
 mod student;
 mod work;
 
@@ -30,5 +31,6 @@ pub use interval::{Interval, Level, MedianInterval};
 pub use outlier::{Outlier, Severity};
 pub use rotation::rotation;
 pub use samples::Samples;
+pub use spread::Spread;
 pub use student::t_quantile;
 pub use work::Work;

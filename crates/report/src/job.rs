@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use measure::{CpuUse, Histogram, Work};
+use measure::{CpuUse, Histogram, Spread, Work};
 
 /// What the operations of a job do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,8 +40,31 @@ pub struct DirectionSummary {
     pub short: u64,
     /// From the first request to the last reply.
     pub runtime: Duration,
-    /// From request to reply of each operation, in nanoseconds.
+    /// From request to reply of each operation, in nanoseconds: the sum of the next two.
     pub latency_ns: Histogram,
+    /// How long it took until the request was given to the connection, in nanoseconds.
+    pub submission_ns: Spread,
+    /// From then on to the reply, in nanoseconds.
+    pub completion_ns: Histogram,
+    /// The rates of short intervals.
+    pub rates: Rates,
+}
+
+/// How much was done per second in each of several intervals.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rates {
+    /// Bytes.
+    pub bytes_per_second: Spread,
+    /// Operations.
+    pub operations_per_second: Spread,
+}
+
+impl Rates {
+    /// Adds an interval and what was done in it.
+    pub fn add(&mut self, work: Work, elapsed: Duration) {
+        self.bytes_per_second.record(work.bytes_per_second(elapsed).round() as u64);
+        self.operations_per_second.record(work.operations_per_second(elapsed).round() as u64);
+    }
 }
 
 /// What one job of a benchmark was, and what it found.
@@ -59,8 +82,12 @@ pub struct JobSummary {
     pub depth: u32,
     /// How many connections there were.
     pub connections: u32,
-    /// How long it took altogether.
+    /// The options that it was given, under fio's names where fio has them.
+    pub options: Vec<(&'static str, String)>,
+    /// How long was measured.
     pub runtime: Duration,
+    /// How long it took altogether, with what was made ready and what was checked afterwards.
+    pub elapsed: Duration,
     /// What was found for each direction that the job had; no direction comes twice.
     pub directions: Vec<DirectionSummary>,
     /// What the client's process spent.
@@ -100,9 +127,30 @@ pub(crate) mod examples {
 
     pub(crate) fn direction(direction: Direction, latencies_us: impl Iterator<Item = u64>) -> DirectionSummary {
         let mut latency_ns = Histogram::new();
-        latencies_us.for_each(|us| latency_ns.record(us * 1000));
+        let (mut submission_ns, mut completion_ns) = (Spread::default(), Histogram::new());
+        for us in latencies_us {
+            latency_ns.record(us * 1000);
+            submission_ns.record(1000);
+            completion_ns.record((us - 1) * 1000);
+        }
         let work = Work { operations: latency_ns.count(), bytes: latency_ns.count() * 4096 };
-        DirectionSummary { direction, work, errors: 0, short: 0, runtime: Duration::from_millis(10_000), latency_ns }
+        let runtime = Duration::from_millis(10_000);
+        let mut rates = Rates::default();
+        [4, 6].into_iter().for_each(|half| {
+            let part = |all: u64| all * half / 10;
+            rates.add(Work { operations: part(work.operations), bytes: part(work.bytes) }, runtime / 2);
+        });
+        DirectionSummary {
+            direction,
+            work,
+            errors: 0,
+            short: 0,
+            runtime,
+            latency_ns,
+            submission_ns,
+            completion_ns,
+            rates,
+        }
     }
 
     /// A job of 100 000 reads of 4 KiB in 10 s, of which each takes another time from 51 µs to 150 µs.
@@ -114,7 +162,9 @@ pub(crate) mod examples {
             block_bytes: 4096,
             depth: 64,
             connections: 4,
+            options: vec![("rw", "randread".to_owned()), ("bs", "4096".to_owned()), ("iodepth", "64".to_owned())],
             runtime: Duration::from_millis(10_000),
+            elapsed: Duration::from_millis(10_001),
             directions: vec![direction(Direction::Read, (0..100_000).map(|number| 51 + number % 100))],
             client_cpu: CpuUse {
                 user: Duration::from_millis(500),

@@ -1,16 +1,15 @@
 //! The field names of fio's JSON, so that what reads fio's files reads these.
 //!
-//! What fio has and Wharf does not measure is left out. There is no time between a request's submission and its sending
-//! here, so that fio's completion latency (`clat_ns`) and total latency (`lat_ns`) are the same figures. Added to fio's
-//! fields are `wharf version` in the place of `fio version`, `errors` of each direction, and `server_cpu`.
+//! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio version`,
+//! `errors` of each direction, `cpu_ns_per_op` and `server_cpu`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use measure::{CpuUse, Histogram};
+use measure::{CpuUse, Histogram, Spread};
 use serde::{Serialize, Serializer};
 
-use crate::{DirectionSummary, JobSummary, Run, percentiles};
+use crate::{Direction, DirectionSummary, JobSummary, Rates, Run, percentiles};
 
 impl Run {
     /// Shows the run as a JSON object over several lines.
@@ -36,8 +35,10 @@ struct JobFields<'a> {
     jobname: &'a str,
     groupid: usize,
     error: u64,
+    /// In seconds, of which one that has begun counts as whole.
+    elapsed: u64,
     #[serde(rename = "job options")]
-    options: OptionFields<'a>,
+    options: BTreeMap<&'static str, &'a str>,
     #[serde(flatten)]
     directions: BTreeMap<&'static str, DirectionFields>,
     job_runtime: u64,
@@ -47,19 +48,16 @@ struct JobFields<'a> {
     server_cpu: Option<CpuFields>,
 }
 
-/// fio gives all options as text.
+/// The latencies of syncs have percentiles; fio has nothing else of them.
 #[derive(Serialize)]
-struct OptionFields<'a> {
-    name: &'a str,
-    rw: &'a str,
-    bs: String,
-    iodepth: String,
-    connections: String,
-    target: &'a str,
+#[serde(untagged)]
+enum DirectionFields {
+    Sync { total_ios: u64, errors: u64, lat_ns: LatencyFields },
+    Other(Box<TransferFields>),
 }
 
 #[derive(Serialize)]
-struct DirectionFields {
+struct TransferFields {
     io_bytes: u64,
     io_kbytes: u64,
     bw_bytes: u64,
@@ -68,12 +66,27 @@ struct DirectionFields {
     runtime: u64,
     total_ios: u64,
     short_ios: u64,
+    drop_ios: u64,
     errors: u64,
+    slat_ns: LatencyFields,
     clat_ns: LatencyFields,
     lat_ns: LatencyFields,
+    /// In KiB per second, as `bw` is.
+    bw_min: u64,
+    bw_max: u64,
+    /// The share of all jobs' bandwidth, in percent: jobs run one after the other.
+    bw_agg: f64,
+    bw_mean: f64,
+    bw_dev: f64,
+    bw_samples: u64,
+    iops_min: u64,
+    iops_max: u64,
+    iops_mean: f64,
+    iops_stddev: f64,
+    iops_samples: u64,
 }
 
-#[derive(Serialize, Clone)]
+#[derive(Serialize)]
 struct LatencyFields {
     min: u64,
     max: u64,
@@ -86,7 +99,6 @@ struct LatencyFields {
 }
 
 /// An object whose keys are the percentiles with six decimals, as fio's are, in their order as numbers.
-#[derive(Clone)]
 struct PercentileFields(Vec<(f64, u64)>);
 
 impl Serialize for PercentileFields {
@@ -125,7 +137,8 @@ impl<'a> JobFields<'a> {
             jobname: &job.name,
             groupid,
             error: job.errors(),
-            options: OptionFields::from(job),
+            elapsed: job.elapsed.as_millis().div_ceil(1000) as u64,
+            options: job.options.iter().map(|(name, value)| (*name, value.as_str())).collect(),
             directions: job.directions.iter().map(fields).collect(),
             job_runtime: milliseconds(job.runtime),
             cpu: CpuFields::new(&job.client_cpu, job),
@@ -134,24 +147,24 @@ impl<'a> JobFields<'a> {
     }
 }
 
-impl<'a> From<&'a JobSummary> for OptionFields<'a> {
-    fn from(job: &'a JobSummary) -> Self {
-        OptionFields {
-            name: &job.name,
-            rw: &job.workload,
-            bs: job.block_bytes.to_string(),
-            iodepth: job.depth.to_string(),
-            connections: job.connections.to_string(),
-            target: &job.target,
+impl From<&DirectionSummary> for DirectionFields {
+    fn from(direction: &DirectionSummary) -> Self {
+        match direction.direction {
+            Direction::Sync => DirectionFields::Sync {
+                total_ios: direction.work.operations,
+                errors: direction.errors,
+                lat_ns: LatencyFields::with_percentiles(&direction.latency_ns),
+            },
+            _ => DirectionFields::Other(Box::new(TransferFields::from(direction))),
         }
     }
 }
 
-impl From<&DirectionSummary> for DirectionFields {
+impl From<&DirectionSummary> for TransferFields {
     fn from(direction: &DirectionSummary) -> Self {
         let bytes_per_second = direction.work.bytes_per_second(direction.runtime) as u64;
-        let total = LatencyFields::new(&direction.latency_ns);
-        DirectionFields {
+        let Rates { bytes_per_second: bytes, operations_per_second: operations } = &direction.rates;
+        TransferFields {
             io_bytes: direction.work.bytes,
             io_kbytes: direction.work.bytes / 1024,
             bw_bytes: bytes_per_second,
@@ -160,28 +173,43 @@ impl From<&DirectionSummary> for DirectionFields {
             runtime: milliseconds(direction.runtime),
             total_ios: direction.work.operations,
             short_ios: direction.short,
+            drop_ios: 0,
             errors: direction.errors,
-            clat_ns: total.clone().with_percentiles(&direction.latency_ns),
-            lat_ns: total,
+            slat_ns: LatencyFields::from(&direction.submission_ns),
+            clat_ns: LatencyFields::with_percentiles(&direction.completion_ns),
+            lat_ns: LatencyFields::from(direction.latency_ns.spread()),
+            bw_min: bytes.min() / 1024,
+            bw_max: bytes.max() / 1024,
+            bw_agg: 100.0,
+            bw_mean: bytes.mean() / 1024.0,
+            bw_dev: bytes.stdev() / 1024.0,
+            bw_samples: bytes.count(),
+            iops_min: operations.min(),
+            iops_max: operations.max(),
+            iops_mean: operations.mean(),
+            iops_stddev: operations.stdev(),
+            iops_samples: operations.count(),
+        }
+    }
+}
+
+impl From<&Spread> for LatencyFields {
+    fn from(ns: &Spread) -> Self {
+        LatencyFields {
+            min: ns.min(),
+            max: ns.max(),
+            mean: ns.mean(),
+            stddev: ns.stdev(),
+            count: ns.count(),
+            percentile: None,
         }
     }
 }
 
 impl LatencyFields {
-    fn new(latency_ns: &Histogram) -> Self {
-        LatencyFields {
-            min: latency_ns.min(),
-            max: latency_ns.max(),
-            mean: latency_ns.mean(),
-            stddev: latency_ns.stdev(),
-            count: latency_ns.count(),
-            percentile: None,
-        }
-    }
-
-    fn with_percentiles(self, latency_ns: &Histogram) -> Self {
-        let percentile = Some(PercentileFields(percentiles::of(latency_ns).collect()));
-        LatencyFields { percentile, ..self }
+    fn with_percentiles(ns: &Histogram) -> Self {
+        let percentile = Some(PercentileFields(percentiles::of(ns).collect()));
+        LatencyFields { percentile, ..LatencyFields::from(ns.spread()) }
     }
 }
 
@@ -211,7 +239,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::Direction;
     use crate::job::examples;
 
     fn parsed(run: &Run) -> Value {
@@ -235,7 +262,15 @@ mod tests {
         assert_eq!((&read["lat_ns"]["min"], &read["lat_ns"]["N"]), (&51_000.into(), &100_000.into()));
         assert_eq!(read["lat_ns"]["mean"], 100_500.0);
         let median = read["clat_ns"]["percentile"]["50.000000"].as_f64().unwrap();
-        assert!((median - 100_000.0).abs() < 400.0, "{median}");
+        assert!((median - 99_000.0).abs() < 400.0, "{median}");
+        assert_eq!((&read["slat_ns"]["mean"], &read["clat_ns"]["min"]), (&1000.0.into(), &50_000.into()));
+        assert_eq!((&job["elapsed"], &read["drop_ios"], &read["bw_agg"]), (&11.into(), &0.into(), &100.0.into()));
+        assert_eq!((&read["bw_min"], &read["bw_max"]), (&32_000.into(), &48_000.into()));
+        assert_eq!((&read["bw_mean"], &read["bw_samples"]), (&40_000.0.into(), &2.into()));
+        assert_eq!((&read["iops_min"], &read["iops_max"]), (&8_000.into(), &12_000.into()));
+        assert_eq!((&read["iops_mean"], &read["iops_samples"]), (&10_000.0.into(), &2.into()));
+        let stddev = read["iops_stddev"].as_f64().unwrap();
+        assert!((stddev - 2828.43).abs() < 0.01 && (read["bw_dev"].as_f64().unwrap() - stddev * 4.0).abs() < 0.1);
         assert_eq!(read["clat_ns"]["percentile"].as_object().unwrap().len(), 17);
         assert_eq!((&job["usr_cpu"], &job["ctx"], &job["minf"]), (&5.0.into(), &4321.into(), &57.into()));
         assert!(job.get("write").is_none() && job.get("server_cpu").is_none());

@@ -16,5 +16,5 @@ mod text;
 pub mod units;
 
 pub use exact::{to_json, write_json, write_json_line};
-pub use job::{Direction, DirectionSummary, JobSummary, Run};
+pub use job::{Direction, DirectionSummary, JobSummary, Rates, Run};
 pub use table::{Align, Column, Table};

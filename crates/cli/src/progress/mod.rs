@@ -1,5 +1,6 @@
-//! How far a copy is: a bar on a terminal, and what is said of it when it ends early.
+//! How far a copy or a benchmark is: a bar on a terminal, and what is said of a copy when it ends early.
 
+mod bench;
 mod count;
 mod under_way;
 
@@ -13,6 +14,7 @@ use client::{Entry, Mount};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::advice;
+pub use bench::BenchProgress;
 pub use under_way::UnderWay;
 
 /// What to do about a copy that is not whole.

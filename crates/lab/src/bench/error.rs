@@ -39,6 +39,9 @@ pub enum Error {
     /// The client failed before or after the measurement.
     #[error("{0}")]
     Client(#[from] client::Error),
+    /// [`Stop`](super::Stop) ended the job before anything was measured.
+    #[error("stopped before anything was measured")]
+    Stopped,
     /// The server's process cannot be looked at.
     #[error("server process: {0}")]
     Process(#[from] process::Error),

@@ -1,10 +1,8 @@
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use client::{Mount, Options, Url};
 
-use super::{Error, Operation, Order, Workload};
+use super::{Error, Observer, Operation, Order, Progress, Stop, Workload};
 
 /// What to do, how, and for how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,26 +40,13 @@ pub struct Job {
     /// What random orders and patterns follow from.
     pub seed: u64,
     /// Who is told of every mount that is made for the job.
-    pub observer: Option<Observer>,
+    pub observer: Option<Observer<Mount>>,
+    /// Who is told now and then how far the job is.
+    pub watcher: Option<Observer<Progress>>,
+    /// What ends the job before its time.
+    pub stop: Stop,
     /// The server's process, if it runs on this machine and its cost is wanted.
     pub server_pid: Option<u32>,
-}
-
-/// Somebody who wants to know of mounts, as soon as they are there.
-#[derive(Clone)]
-pub struct Observer(pub Arc<dyn Fn(&Mount) + Send + Sync>);
-
-/// Two are the same when they are one.
-impl PartialEq for Observer {
-    fn eq(&self, other: &Observer) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observer")
-    }
 }
 
 /// When a job is over.
@@ -97,6 +82,8 @@ impl Job {
             own_files: false,
             seed: 1,
             observer: None,
+            watcher: None,
+            stop: Stop::default(),
             server_pid: None,
         }
     }
@@ -104,6 +91,33 @@ impl Job {
     /// How many blocks the file has; what is left of it behind the last whole block is not used.
     pub(super) fn block_count(&self) -> u64 {
         self.file_bytes / u64::from(self.block_bytes)
+    }
+
+    /// The options of the job, under fio's names where fio has them.
+    pub(super) fn described(&self) -> Vec<(&'static str, String)> {
+        let mut options = vec![
+            ("name", self.name.clone()),
+            ("ioengine", "wharf".to_owned()),
+            ("rw", self.workload.to_string()),
+            ("bs", self.block_bytes.to_string()),
+            ("size", self.file_bytes.to_string()),
+            ("iodepth", self.depth.to_string()),
+            ("numjobs", self.connections.to_string()),
+            ("randseed", self.seed.to_string()),
+        ];
+        match self.end {
+            End::After(time) => {
+                options.extend([("runtime", seconds(time)), ("time_based", "1".to_owned())]);
+                options.push(("ramp_time", seconds(self.warm_up)));
+            }
+            End::Bytes(bytes) => options.push(("io_size", bytes.to_string())),
+        }
+        if self.workload.reads() && self.workload.writes() {
+            options.push(("rwmixread", self.workload.read_percent.to_string()));
+        }
+        let flags = [("sync", self.stable_writes), ("verify", self.verify), ("own_files", self.own_files)];
+        options.extend(flags.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, "1".to_owned())));
+        options
     }
 
     /// Refuses what makes no sense before anything is connected.
@@ -124,6 +138,11 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// A time as fio takes it: in seconds.
+fn seconds(time: Duration) -> String {
+    format!("{}", time.as_secs_f64())
 }
 
 #[cfg(test)]

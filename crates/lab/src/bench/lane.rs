@@ -1,7 +1,10 @@
 //! One connection: its operations, as many at once as the depth says, and what it found.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -14,9 +17,10 @@ use super::leave::leave;
 use super::metadata::Metadata;
 use super::pattern::Pattern;
 use super::plan::{Plan, Step};
-use super::tally::{Done, Tally};
+use super::tally::{Done, Tally, Times};
 use super::target::{Mismatches, Target, write_all};
-use super::{End, Job, Operation};
+use super::watch::Meter;
+use super::{End, Job, Operation, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
@@ -86,8 +90,12 @@ impl Found {
         self.is_written.iter_mut().zip(&other.is_written).for_each(|(mine, others)| *mine |= others);
     }
 
+    pub(super) fn tallies(&self) -> [&Tally; 4] {
+        [&self.reads, &self.writes, &self.syncs, &self.metadata]
+    }
+
     fn errors(&self) -> u64 {
-        self.reads.errors() + self.writes.errors() + self.syncs.errors() + self.metadata.errors()
+        self.tallies().iter().map(|tally| tally.errors()).sum()
     }
 }
 
@@ -105,6 +113,8 @@ pub(super) struct Lane {
     /// What is written when nothing is checked.
     payload: Bytes,
     metadata: Metadata,
+    meter: Arc<Meter>,
+    stop: Stop,
     state: RefCell<State>,
 }
 
@@ -116,8 +126,8 @@ struct State {
 }
 
 impl Lane {
-    /// The lane with this number, from 0, on a connection of its own.
-    pub(super) fn new(job: &Job, number: u32, mount: Mount, target: &Target) -> Lane {
+    /// The lane with this number, from 0, on a connection of its own; `meter` counts what the lanes of its thread do.
+    pub(super) fn new(job: &Job, (number, meter): (u32, &Arc<Meter>), mount: Mount, target: &Target) -> Lane {
         Lane {
             metadata: Metadata::new(number, mount.clone(), target),
             mount,
@@ -129,6 +139,8 @@ impl Lane {
             pattern: job.verify.then(|| Pattern::new(job.seed)),
             workload_writes: job.workload.writes(),
             payload: Pattern::new(job.seed).block(0, job.block_bytes),
+            meter: Arc::clone(meter),
+            stop: job.stop.clone(),
             state: RefCell::new(State { plan: Plan::new(job, number), found: Found::new(job), verifier: None }),
         }
     }
@@ -154,12 +166,13 @@ impl Lane {
         // One reading of the clock ends an operation and begins the next.
         let mut now = Instant::now();
         while !schedule.is_over(now)
+            && !self.stop.is_stopped()
             && let Some(step) = self.next_step()
         {
-            let result = self.carry_out(step, open.as_ref()).await;
-            let ended = Instant::now();
-            self.record(step, result, Timing { began: now, ended, is_measured: now >= schedule.measured_from });
-            now = ended;
+            let (result, submitted) = submit(self.carry_out(step, open.as_ref())).await;
+            let times = Times { began: now, submitted, ended: Instant::now() };
+            self.record(step, result, (times, now >= schedule.measured_from));
+            now = times.ended;
         }
         if let Some(Err(error)) = close(open).await {
             self.state.borrow_mut().found.first_error.get_or_insert(error);
@@ -254,7 +267,7 @@ impl Lane {
         Ok(Done { moved_bytes: self.block_bytes.into(), is_short })
     }
 
-    fn record(&self, step: Step, result: client::Result<Done>, timing: Timing) {
+    fn record(&self, step: Step, result: client::Result<Done>, (times, is_measured): (Times, bool)) {
         let found = &mut self.state.borrow_mut().found;
         let tally = match (self.operation.moves_bytes(), step.is_write) {
             (false, _) => &mut found.metadata,
@@ -262,7 +275,10 @@ impl Lane {
             (true, false) => &mut found.reads,
         };
         match result {
-            Ok(done) if timing.is_measured => tally.record(done, timing.began, timing.ended),
+            Ok(done) if is_measured => {
+                tally.record(done, times);
+                self.meter.count(tally.direction(), done.moved_bytes);
+            }
             Ok(_) => {}
             Err(error) => {
                 tally.record_error();
@@ -279,11 +295,12 @@ impl Lane {
             return;
         }
         let began = Instant::now();
-        let result = self.mount.commit(&self.file, 0, 0).await;
+        let (result, submitted) = submit(self.mount.commit(&self.file, 0, 0)).await;
         let found = &mut self.state.borrow_mut().found;
         match result {
             Ok(now) if now == written => {
-                found.syncs.record(Done { moved_bytes: 0, is_short: false }, began, Instant::now());
+                let times = Times { began, submitted, ended: Instant::now() };
+                found.syncs.record(Done { moved_bytes: 0, is_short: false }, times);
             }
             Ok(_) => found.syncs.record_error(),
             Err(error) => {
@@ -298,9 +315,15 @@ async fn close(open: Option<File>) -> Option<client::Result<()>> {
     Some(open?.close().await)
 }
 
-/// When an operation was on its way.
-struct Timing {
-    began: Instant,
-    ended: Instant,
-    is_measured: bool,
+/// Waits for an operation, and says when its first call was given to the connection: that is done when it first has to wait.
+async fn submit<F: Future>(operation: F) -> (F::Output, Instant) {
+    let mut operation = pin!(operation);
+    let mut submitted = None;
+    let output = poll_fn(|context| {
+        let polled = operation.as_mut().poll(context);
+        submitted.get_or_insert_with(Instant::now);
+        polled
+    });
+    let output = output.await;
+    (output, submitted.unwrap_or_else(Instant::now))
 }

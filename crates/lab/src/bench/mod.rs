@@ -26,9 +26,11 @@ mod plan;
 mod run;
 mod tally;
 mod target;
+mod watch;
 mod workload;
 
 pub use error::Error;
-pub use job::{End, Job, Observer};
+pub use job::{End, Job};
 pub use run::{Outcome, run};
+pub use watch::{Observer, Progress, Stop};
 pub use workload::{Contents, Operation, Order, Workload, WorkloadError};

@@ -1,19 +1,21 @@
 //! A job from its start to its end: the file, the threads, the readings of what processes spent.
 
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use client::{Mount, Options};
 use measure::CpuUse;
-use report::JobSummary;
+use report::{JobSummary, Rates};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 
 use super::lane::{Found, Lane, Schedule};
 use super::leave::leave;
 use super::target::{self, Target};
+use super::watch::{Meter, Sampler};
 use super::{Error, Job};
 use crate::process::{Memory, Process};
 
@@ -35,6 +37,7 @@ pub struct Outcome {
 /// operation is counted and is no error.
 pub fn run(job: &Job) -> Result<Outcome, Error> {
     job.check()?;
+    let began = Instant::now();
     let targets = on_own_thread(|| async {
         let mount = connect(job).await?;
         let targets = Target::prepare_all(&mount, job).await;
@@ -43,17 +46,17 @@ pub fn run(job: &Job) -> Result<Outcome, Error> {
     })?;
     let measured = measure(job, &targets);
     let finished = on_own_thread(|| finish(job, &targets, &measured));
-    let (found, readings) = measured?;
+    let measured = measured?;
     finished?;
-    found.wrong.check()?;
-    Ok(outcome(job, found, readings))
+    measured.found.wrong.check()?;
+    Ok(outcome(job, measured, began.elapsed()))
 }
 
 /// Checks what was written, and removes what was made for this job only.
-async fn finish(job: &Job, targets: &[Target], measured: &Result<(Found, Readings), Error>) -> Result<(), Error> {
+async fn finish(job: &Job, targets: &[Target], measured: &Result<Measured, Error>) -> Result<(), Error> {
     let mount = connect(job).await?;
     let checked = match (measured, targets) {
-        (Ok((found, _)), [target]) if !found.is_written.is_empty() => {
+        (Ok(Measured { found, .. }), [target]) if !found.is_written.is_empty() => {
             target::check_all(&mount, target.handle, job, found.is_written.clone()).await
         }
         _ => Ok(()),
@@ -85,6 +88,14 @@ async fn connect(job: &Job) -> Result<Mount, Error> {
     Ok(mount)
 }
 
+/// What was found of a job.
+struct Measured {
+    found: Found,
+    readings: Readings,
+    /// In the order of [`Found::tallies`].
+    rates: [Rates; 4],
+}
+
 /// What processes had spent at the start and at the end.
 struct Readings {
     began: Reading,
@@ -112,14 +123,15 @@ enum Event {
 }
 
 /// Runs all connections on as many threads as there are processors for them.
-fn measure(job: &Job, targets: &[Target]) -> Result<(Found, Readings), Error> {
+fn measure(job: &Job, targets: &[Target]) -> Result<Measured, Error> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
     thread::scope(|scope| {
         let (events_in, events) = channel();
         let mut crew = Vec::new();
         for number in 0..threads {
             let lanes = part(job.connections, number, threads);
-            crew.push(Member::hire(scope, Part { job, targets, lanes, events: events_in.clone() })?);
+            let (events, meter) = (events_in.clone(), Arc::default());
+            crew.push(Member::hire(scope, Part { job, targets, lanes, events, meter })?);
         }
         drop(events_in);
         conduct(job, &crew, &events)
@@ -128,7 +140,7 @@ fn measure(job: &Job, targets: &[Target]) -> Result<(Found, Readings), Error> {
 
 /// Starts all threads at one moment, and reads what processes spent at the start and at the end. Dropping the crew lets
 /// its threads go: until then they stay, so that what they did is still counted.
-fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<(Found, Readings), Error> {
+fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<Measured, Error> {
     for _ in crew {
         match events.recv() {
             Ok(Event::Ready) => {}
@@ -141,23 +153,49 @@ fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<(Foun
     for member in crew {
         let _ = member.orders.send(schedule);
     }
-    thread::sleep(schedule.time_to_measurement());
+    warm_up(job, schedule);
     let began = Reading::take(job)?;
-    let mut all = Found::new(job);
+    let mut sampler = Sampler::start(job, crew.iter().map(|member| Arc::clone(&member.meter)).collect());
+    let mut found = Found::new(job);
     for _ in crew {
-        match events.recv() {
-            Ok(Event::Ended(result)) => all.merge((*result)?),
-            Ok(Event::Ready) | Err(_) => return Err(Error::ThreadDied),
-        }
+        found.merge(wait_for_end(events, &mut sampler)?);
     }
     let ended = Reading::take(job)?;
     let server_memory = job.server_pid.map(|pid| Process::Id(pid).memory()).transpose()?;
-    Ok((all, Readings { began, ended, server_memory }))
+    let readings = Readings { began, ended, server_memory };
+    let rates = found.tallies().map(|tally| sampler.rates(tally.direction()));
+    Ok(Measured { found, readings, rates })
 }
+
+/// Waits until the measurement begins, or the job is stopped.
+fn warm_up(job: &Job, schedule: Schedule) {
+    while !job.stop.is_stopped() {
+        let left = schedule.time_to_measurement();
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(STOP_INTERVAL));
+    }
+}
+
+/// Waits for the end of one thread, and reads the rates meanwhile.
+fn wait_for_end(events: &Receiver<Event>, sampler: &mut Sampler<'_>) -> Result<Found, Error> {
+    loop {
+        match events.recv_timeout(sampler.due_in()) {
+            Ok(Event::Ended(result)) => return *result,
+            Err(RecvTimeoutError::Timeout) => sampler.sample(),
+            Ok(Event::Ready) | Err(RecvTimeoutError::Disconnected) => return Err(Error::ThreadDied),
+        }
+    }
+}
+
+/// How soon it is seen during the warm-up that a job is to end.
+const STOP_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A thread, as the one that waits for it sees it.
 struct Member {
     orders: Sender<Schedule>,
+    meter: Arc<Meter>,
 }
 
 /// What one thread does.
@@ -168,15 +206,16 @@ struct Part<'a> {
     /// The numbers of its connections.
     lanes: Range<u32>,
     events: Sender<Event>,
+    meter: Arc<Meter>,
 }
 
 impl Member {
     fn hire<'s>(scope: &'s Scope<'s, '_>, part: Part<'s>) -> Result<Member, Error> {
         let (orders, inbox) = channel();
-        let name = "bench".to_owned();
+        let (name, meter) = ("bench".to_owned(), Arc::clone(&part.meter));
         let work = move || part.work(&inbox);
         thread::Builder::new().name(name).spawn_scoped(scope, work).map_err(Error::Thread)?;
-        Ok(Member { orders })
+        Ok(Member { orders, meter })
     }
 }
 
@@ -201,7 +240,7 @@ impl Part<'_> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
             let target = &self.targets[number as usize % self.targets.len()];
-            lanes.push(Lane::new(self.job, number, connect(self.job).await?, target));
+            lanes.push(Lane::new(self.job, (number, &self.meter), connect(self.job).await?, target));
         }
         Ok(lanes)
     }
@@ -237,7 +276,8 @@ fn on_own_thread<T: Send, F: Future<Output = Result<T, Error>>>(make: impl FnOnc
     })
 }
 
-fn outcome(job: &Job, found: Found, readings: Readings) -> Outcome {
+fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
+    let Measured { found, readings, rates } = measured;
     let Readings { began, ended, server_memory } = readings;
     let options = job.url.over(&job.options);
     let transport = match options.transport {
@@ -251,10 +291,13 @@ fn outcome(job: &Job, found: Found, readings: Readings) -> Outcome {
         block_bytes: job.block_bytes.into(),
         depth: job.depth,
         connections: job.connections,
+        options: job.described(),
         runtime: ended.at - began.at,
+        elapsed,
         directions: [found.reads, found.writes, found.syncs, found.metadata]
             .into_iter()
-            .filter_map(|tally| tally.summary())
+            .zip(rates)
+            .filter_map(|(tally, rates)| tally.summary(rates))
             .collect(),
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use measure::{Histogram, Work};
-use report::{Direction, DirectionSummary};
+use measure::{Histogram, Spread, Work};
+use report::{Direction, DirectionSummary, Rates};
 
 /// What was found for one direction.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(super) struct Tally {
     errors: u64,
     short: u64,
     latency_ns: Histogram,
+    submission_ns: Spread,
+    completion_ns: Histogram,
     /// From the start of the first operation to the end of the last.
     span: Option<(Instant, Instant)>,
 }
@@ -25,18 +27,40 @@ pub(super) struct Done {
     pub(super) is_short: bool,
 }
 
+/// When an operation was begun, given to the connection, and over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) began: Instant,
+    pub(super) submitted: Instant,
+    pub(super) ended: Instant,
+}
+
+fn nanoseconds(from: Instant, to: Instant) -> u64 {
+    u64::try_from(to.saturating_duration_since(from).as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Tally {
     pub(super) fn new(direction: Direction) -> Tally {
-        Tally { direction, work: Work::default(), errors: 0, short: 0, latency_ns: Histogram::new(), span: None }
+        Tally {
+            direction,
+            work: Work::default(),
+            errors: 0,
+            short: 0,
+            latency_ns: Histogram::new(),
+            submission_ns: Spread::default(),
+            completion_ns: Histogram::new(),
+            span: None,
+        }
     }
 
-    /// Counts an operation that took from `began` to `ended`.
-    pub(super) fn record(&mut self, done: Done, began: Instant, ended: Instant) {
+    /// Counts an operation.
+    pub(super) fn record(&mut self, done: Done, times: Times) {
         self.work += Work { operations: 1, bytes: done.moved_bytes };
         self.short += u64::from(done.is_short);
-        let latency = ended.saturating_duration_since(began);
-        self.latency_ns.record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
-        self.extend(began, ended);
+        self.latency_ns.record(nanoseconds(times.began, times.ended));
+        self.submission_ns.record(nanoseconds(times.began, times.submitted));
+        self.completion_ns.record(nanoseconds(times.submitted, times.ended));
+        self.extend(times.began, times.ended);
     }
 
     /// Counts an operation that failed.
@@ -54,6 +78,8 @@ impl Tally {
         self.errors += other.errors;
         self.short += other.short;
         self.latency_ns.merge(&other.latency_ns);
+        self.submission_ns.merge(&other.submission_ns);
+        self.completion_ns.merge(&other.completion_ns);
         if let Some((began, ended)) = other.span {
             self.extend(began, ended);
         }
@@ -68,8 +94,12 @@ impl Tally {
         self.work.operations == 0 && self.errors == 0
     }
 
+    pub(super) fn direction(&self) -> Direction {
+        self.direction
+    }
+
     /// The result, unless there was no operation.
-    pub(super) fn summary(self) -> Option<DirectionSummary> {
+    pub(super) fn summary(self, rates: Rates) -> Option<DirectionSummary> {
         let runtime = self.span.map_or(Duration::ZERO, |(first, last)| last - first);
         (!self.is_empty()).then_some(DirectionSummary {
             direction: self.direction,
@@ -78,6 +108,9 @@ impl Tally {
             short: self.short,
             runtime,
             latency_ns: self.latency_ns,
+            submission_ns: self.submission_ns,
+            completion_ns: self.completion_ns,
+            rates,
         })
     }
 }
@@ -92,15 +125,18 @@ mod tests {
         let at = |ms| zero + Duration::from_millis(ms);
         let done = |moved_bytes| Done { moved_bytes, is_short: moved_bytes < 100 };
         let (mut one, mut two) = (Tally::new(Direction::Read), Tally::new(Direction::Read));
-        one.record(done(100), at(0), at(10));
-        two.record(done(60), at(5), at(35));
+        let times = |began, ended| Times { began: at(began), submitted: at(began + 1), ended: at(ended) };
+        one.record(done(100), times(0, 10));
+        two.record(done(60), times(5, 35));
         two.record_error();
         one.merge(&two);
-        let summary = one.summary().unwrap();
+        let summary = one.summary(Rates::default()).unwrap();
         assert_eq!(summary.work, Work { operations: 2, bytes: 160 });
         assert_eq!((summary.short, summary.errors), (1, 1));
         assert_eq!(summary.runtime, Duration::from_millis(35));
         assert_eq!((summary.latency_ns.min(), summary.latency_ns.max()), (10_000_000, 30_000_000));
-        assert!(Tally::new(Direction::Write).summary().is_none());
+        assert_eq!((summary.submission_ns.min(), summary.submission_ns.count()), (1_000_000, 2));
+        assert_eq!((summary.completion_ns.min(), summary.completion_ns.max()), (9_000_000, 29_000_000));
+        assert!(Tally::new(Direction::Write).summary(Rates::default()).is_none());
     }
 }

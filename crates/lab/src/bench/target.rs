@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::pattern::Pattern;
-use super::{Contents, Error, Job};
+use super::{Contents, Error, Job, Stop};
 
 /// How many transfers are on their way at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
@@ -46,18 +46,30 @@ impl Target {
         if job.workload.operation.needs_no_bytes() {
             return Ok(target);
         }
+        match target.fill(mount, job, size_bytes).await {
+            Ok(()) => Ok(target),
+            Err(error) => {
+                // Nobody else knows of it.
+                let _ = target.remove(mount).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(&self, mount: &Mount, job: &Job, size_bytes: u64) -> Result<(), Error> {
         let pattern = Pattern::new(job.seed);
+        let filling = |from| Filling { pattern, from, to: job.file_bytes };
         if job.workload.contents() != Contents::Data {
             if size_bytes > 0 {
                 return Err(Error::NotEmpty(job.url.to_string()));
             }
-            lay_out(mount, target.handle, job, pattern).await?;
-        } else if job.verify {
-            fill(mount, target.handle, Filling { pattern, from: 0, to: job.file_bytes }).await?;
-        } else if size_bytes < job.file_bytes {
-            fill(mount, target.handle, Filling { pattern, from: size_bytes, to: job.file_bytes }).await?;
+            return lay_out(mount, self.handle, job, pattern).await;
         }
-        Ok(target)
+        match (job.verify, size_bytes < job.file_bytes) {
+            (true, _) => fill(mount, self.handle, filling(0), &job.stop).await,
+            (false, true) => fill(mount, self.handle, filling(size_bytes), &job.stop).await,
+            (false, false) => Ok(()),
+        }
     }
 
     /// Removes the file if it was made for this job only.
@@ -115,14 +127,17 @@ struct Filling {
     to: u64,
 }
 
-async fn fill(mount: &Mount, file: Handle, filling: Filling) -> Result<(), Error> {
+async fn fill(mount: &Mount, file: Handle, filling: Filling, stop: &Stop) -> Result<(), Error> {
     let step_bytes = whole_words(mount.sizes().write.min(TRANSFER_BYTES))?;
     let cursor = Arc::new(AtomicU64::new(filling.from / u64::from(step_bytes)));
     let mut transfers = JoinSet::new();
     for _ in 0..TRANSFERS {
-        let (mount, cursor) = (mount.clone(), Arc::clone(&cursor));
+        let (mount, cursor, stop) = (mount.clone(), Arc::clone(&cursor), stop.clone());
         transfers.spawn(async move {
             while let Some((offset, length)) = next_step(&cursor, step_bytes, filling.to) {
+                if stop.is_stopped() {
+                    return Err(Error::Stopped);
+                }
                 let mut data = filling.pattern.block(offset, length.next_multiple_of(8));
                 data.truncate(length as usize);
                 write_all(&mount, file, offset, data, Stability::Unstable).await?;

@@ -1,0 +1,166 @@
+//! What can be seen of a job while it runs, and its end before its time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use measure::Work;
+use report::{Direction, Rates};
+
+use super::{End, Job};
+
+/// Somebody who wants to know of something, as soon as it is there.
+pub struct Observer<T>(pub Arc<dyn Fn(&T) + Send + Sync>);
+
+impl<T> Clone for Observer<T> {
+    fn clone(&self) -> Self {
+        Observer(Arc::clone(&self.0))
+    }
+}
+
+/// Two are the same when they are one.
+impl<T> PartialEq for Observer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<T> fmt::Debug for Observer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observer")
+    }
+}
+
+/// Ends jobs before their time: what was measured until then is their outcome. Clones end the same jobs.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+/// Two are the same when they are one.
+impl PartialEq for Stop {
+    fn eq(&self, other: &Stop) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Stop {
+    /// Ends the jobs that have this. What is outstanding is waited for.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the jobs are to end.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How far a job is.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// What the user calls the job.
+    pub job: String,
+    /// How much of the measurement is done, from 0 to 1.
+    pub done: f64,
+    /// How long the rest takes.
+    pub left: Duration,
+    /// What was done since the last time, and in how long.
+    pub latest: Vec<(Direction, Work, Duration)>,
+}
+
+/// How often rates are read, which is fio's `bwavgtime`.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// The directions that have rates.
+const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Metadata];
+
+/// What the connections of one thread have done. Only that thread counts, so that threads do not wait for one another.
+#[derive(Debug, Default)]
+pub(super) struct Meter([(AtomicU64, AtomicU64); DIRECTIONS.len()]);
+
+impl Meter {
+    pub(super) fn count(&self, direction: Direction, bytes: u64) {
+        if let Some(index) = DIRECTIONS.iter().position(|counted| *counted == direction) {
+            self.0[index].0.fetch_add(1, Ordering::Relaxed);
+            self.0[index].1.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self, index: usize) -> Work {
+        let (operations, bytes) = &self.0[index];
+        Work { operations: operations.load(Ordering::Relaxed), bytes: bytes.load(Ordering::Relaxed) }
+    }
+}
+
+/// Reads the meters of all threads in intervals.
+pub(super) struct Sampler<'j> {
+    job: &'j Job,
+    meters: Vec<Arc<Meter>>,
+    began: Instant,
+    read_at: Instant,
+    last: [Work; DIRECTIONS.len()],
+    rates: [Rates; DIRECTIONS.len()],
+}
+
+impl<'j> Sampler<'j> {
+    /// Begins to measure now.
+    pub(super) fn start(job: &'j Job, meters: Vec<Arc<Meter>>) -> Sampler<'j> {
+        let now = Instant::now();
+        let (last, rates) = Default::default();
+        let mut sampler = Sampler { job, meters, began: now, read_at: now, last, rates };
+        sampler.last = sampler.read();
+        sampler
+    }
+
+    /// How long it is until the meters are to be read.
+    pub(super) fn due_in(&self) -> Duration {
+        (self.read_at + INTERVAL).saturating_duration_since(Instant::now())
+    }
+
+    fn read(&self) -> [Work; DIRECTIONS.len()] {
+        let sum = |index| self.meters.iter().fold(Work::default(), |sum, meter| sum + meter.read(index));
+        std::array::from_fn(sum)
+    }
+
+    /// Reads the meters, and tells who watches the job.
+    pub(super) fn sample(&mut self) {
+        let (now, all) = (Instant::now(), self.read());
+        let (elapsed, mut latest) = (now - self.read_at, Vec::new());
+        for (index, work) in all.into_iter().enumerate() {
+            let before = self.last[index];
+            let since = Work { operations: work.operations - before.operations, bytes: work.bytes - before.bytes };
+            if work.operations > 0 {
+                self.rates[index].add(since, elapsed);
+                latest.push((DIRECTIONS[index], since, elapsed));
+            }
+        }
+        (self.read_at, self.last) = (now, all);
+        if let Some(Observer(watch)) = &self.job.watcher {
+            let (done, left) = self.progress(now);
+            watch(&Progress { job: self.job.name.clone(), done, left, latest });
+        }
+    }
+
+    fn progress(&self, now: Instant) -> (f64, Duration) {
+        let elapsed = now - self.began;
+        let done = match self.job.end {
+            End::After(time) => elapsed.as_secs_f64() / time.as_secs_f64().max(f64::EPSILON),
+            End::Bytes(bytes) => {
+                let operations: u64 = self.last.iter().map(|work| work.operations).sum();
+                operations as f64 * f64::from(self.job.block_bytes) / (bytes as f64).max(1.0)
+            }
+        };
+        let done = done.clamp(0.0, 1.0);
+        let left = if done > 0.0 { elapsed.mul_f64((1.0 - done) / done) } else { Duration::ZERO };
+        (done, left)
+    }
+
+    /// The rates of one direction. A measurement that is shorter than an interval is one.
+    pub(super) fn rates(&mut self, direction: Direction) -> Rates {
+        let Some(index) = DIRECTIONS.iter().position(|counted| *counted == direction) else { return Rates::default() };
+        if self.rates[index].bytes_per_second.count() == 0 {
+            let (work, elapsed) = (self.read()[index], self.began.elapsed());
+            self.rates[index].add(work, elapsed);
+        }
+        self.rates[index].clone()
+    }
+}

@@ -1,0 +1,92 @@
+/// How values spread: their number, the least and the greatest, the mean and the standard deviation, all exact, in a few bytes however
+/// many values there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spread {
+    count: u64,
+    min: u64,
+    max: u64,
+    sum: u128,
+    sum_of_squares: u128,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread { count: 0, min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0 }
+    }
+}
+
+impl Spread {
+    /// Counts one value.
+    pub fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += u128::from(value);
+        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(value) * u128::from(value));
+    }
+
+    /// Counts all values of `other` too.
+    pub fn merge(&mut self, other: &Spread) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
+    }
+
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least value, 0 when there is none.
+    pub fn min(&self) -> u64 {
+        if self.count == 0 { 0 } else { self.min }
+    }
+
+    /// The greatest value, 0 when there is none.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The mean, 0 when there are no values.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    }
+
+    /// The standard deviation of the sample (with n − 1), 0 for fewer than two values.
+    pub fn stdev(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        // The squares of the distances from the mean, rounded down to a whole number so that nothing cancels, and then
+        // what the rounding did is taken off.
+        let count = u128::from(self.count);
+        let (whole, rest) = (self.sum / count, self.sum % count);
+        let squares = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum + rest));
+        let correction = rest as f64 * rest as f64 / self.count as f64;
+        ((squares as f64 - correction).max(0.0) / (self.count - 1) as f64).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_together_spread_as_the_whole_does() {
+        let spread = |values: &[u64]| {
+            let mut spread = Spread::default();
+            values.iter().for_each(|value| spread.record(*value));
+            spread
+        };
+        let mut both = spread(&[4792]);
+        both.merge(&spread(&[5478]));
+        assert_eq!(both, spread(&[5478, 4792]));
+        assert_eq!((both.count(), both.min(), both.max(), both.mean()), (2, 4792, 5478, 5135.0));
+        assert!((both.stdev() - 485.075_252).abs() < 1e-6, "{}", both.stdev());
+        let none = Spread::default();
+        assert_eq!((none.count(), none.min(), none.max(), none.mean(), none.stdev()), (0, 0, 0, 0.0, 0.0));
+        assert_eq!(spread(&[7]).stdev(), 0.0);
+    }
+}
