@@ -18,7 +18,7 @@ fn wrong_arguments_are_named_with_what_to_do() {
     let dir = scratch.dir("mnt");
     let dir = dir.to_str().unwrap();
     for (arguments, message) in [
-        (vec!["mount", "server", dir], "'server' names no export: write nfs://host/export or host:/export"),
+        (vec!["mount", "server", dir], "'server' names nothing on a server: write nfs://host/export or host:/export"),
         (vec!["mount", "s:/x", dir, "-o", "colour"], "there is no option 'colour'"),
         (vec!["mount", "s:/x", dir, "-o", "vers=9"], "'9' is no value of option 'vers'"),
         (vec!["mount", "s:/x", dir, "-o", "sec=krb5p"], "only sys is there"),
