@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -125,6 +126,21 @@ fn interrupted_demonstration_leaves_nothing_behind() {
     kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
     assert_eq!(demo.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 0);
+}
+
+#[test]
+fn demonstration_shows_the_old_versions_and_the_new_ones() {
+    let scratch = Scratch::new();
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    demo.arg("demo").env("TMPDIR", scratch.dir("temp")).stdout(Stdio::piped());
+    let mut demo = demo.spawn().unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map_while(Result::ok);
+    for way in ["in  over NFSv3, TCP", "out over NFSv2, TCP", "out over NFSv4.2, TCP", "by the server, NFSv4.2"] {
+        assert!(lines.any(|line| line.contains(way)), "{way}");
+    }
+    assert!(lines.next().unwrap().contains("no difference"));
+    kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
+    assert_eq!(demo.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
 }
 
 #[test]

@@ -133,6 +133,31 @@ fn process_that_stays_keeps_nothing_open_that_its_caller_had_open() {
     assert_eq!(who_has_open(&lock), Vec::<String>::new());
 }
 
+#[test]
+fn messages_of_a_mount_without_a_system_log_go_to_a_file_that_is_told() {
+    if !can_mount() {
+        return;
+    }
+    if Path::new("/dev/log").exists() {
+        println!("skipped: there is a system log");
+        return;
+    }
+    let scratch = Scratch::new();
+    let (dir, logs) = (scratch.dir("mnt"), scratch.path("logs"));
+    let server = Server::start(1, &["--no-root-squash", "mem:16M"]);
+    let mut mount = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    mount.args(["mount", "-o", &format!("mountport={}", server.port()), &server.url("/mem")]).arg(&dir);
+    let output = mount.env("LOGS_DIRECTORY", &logs).output().unwrap();
+    let _unmount = Unmount(&dir);
+    assert!(output.status.success() && is_mounted(&dir));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let log = logs.join("wharf-mount.log");
+    assert!(said.contains(&format!("messages of this mount go to {}", log.display())), "{said}");
+    wait_until(|| fs::read_to_string(&log).unwrap().contains("mounted 127.0.0.1:/mem on "));
+    let line = fs::read_to_string(&log).unwrap();
+    assert!(line.starts_with("20") && line.contains("Z wharf["), "{line}");
+}
+
 /// The descriptors of all processes that are of this file.
 fn who_has_open(file: &Path) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read_dir(entry.ok()?.path().join("fd")).ok());

@@ -1,8 +1,10 @@
 //! What is shown, step by step.
 
 use std::cell::Cell;
+use std::ffi::OsStr;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -90,6 +92,7 @@ impl<'s> Script<'s> {
         let generated = self.stage.path("generated");
         tree::generate(&generated)?;
         self.round_trip("a generated tree", &generated).await?;
+        self.copy_at_server(b"generated", &generated).await?;
         match real_tree() {
             Some(tree) => self.round_trip(&tree.display().to_string(), &tree).await?,
             None => println!("\nThere is no real tree to copy: neither Wharf's own sources nor /usr/include are here."),
@@ -117,6 +120,7 @@ impl<'s> Script<'s> {
             (Version::V3, Transport::Stream, "out over NFSv3, TCP"),
             (Version::V2, Transport::Stream, "out over NFSv2, TCP"),
             (Version::V3, Transport::Datagram, "out over NFSv3, UDP"),
+            (Version::V4_2, Transport::Stream, "out over NFSv4.2, TCP"),
         ] {
             let out = self.stage.path("out");
             let mount = self.mount(version, transport).await?;
@@ -127,6 +131,16 @@ impl<'s> Script<'s> {
             fs::remove_dir_all(&out).map_err(|source| Failure::Local { path: out.clone(), source })?;
         }
         Ok(())
+    }
+
+    /// Lets the server copy the tree by itself, which NFSv4.2 can, and compares everything.
+    async fn copy_at_server(&self, name: &[u8], tree: &Path) -> Result<(), Failure> {
+        let mount = self.mount(Version::V4_2, Transport::Stream).await?;
+        let (copy, began) = ([name, b"-copy"].concat(), Instant::now());
+        let copied = copy::between((&mount, name), (&mount, &copy), &CopyOptions::default()).await;
+        self.tell("by the server, NFSv4.2", began.elapsed(), &copied.map_err(|source| self.copy_failure(source))?);
+        tell_compared(&compare(tree, &self.stage.path(EXPORT).join(OsStr::from_bytes(&copy)))?);
+        mount.unmount().await.map_err(about(self.url.to_string()))
     }
 
     async fn mount(&self, version: Version, transport: Transport) -> Result<Mount, Failure> {

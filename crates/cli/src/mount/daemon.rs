@@ -8,7 +8,7 @@ use std::{env, fs};
 use rustix::process::setsid;
 
 use super::helper;
-use super::log::Log;
+use super::log::{self, Log};
 use crate::failure::{Failure, MountFailure};
 
 /// What the process that stays says when it has mounted.
@@ -49,6 +49,7 @@ pub fn let_go(log: &Log) -> Result<(), Failure> {
     if !log.leave_terminal() {
         return Ok(());
     }
+    log::tell_place();
     let failed = |source| Failure::System { action: "leave the terminal", source };
     let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null").map_err(failed)?;
     // It fails for the leader of a session only, which is one already.

@@ -1,4 +1,7 @@
-//! Where a mount's log goes: to standard error while there is somebody to read it, and to the system's log after that.
+//! Where a mount's log goes: to standard error while there is somebody to read it, and after that to the system's log, or to a file where
+//! there is none.
+
+mod file;
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixDatagram;
@@ -32,14 +35,33 @@ pub fn start() -> Log {
 }
 
 impl Log {
-    /// Says that from now on the system's log is to be used. Says whether that was not so already.
+    /// Says that from now on nobody reads standard error. Says whether that was not so already.
     pub fn leave_terminal(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
 
-    /// Whether the system's log is used.
+    /// Whether nobody reads standard error any more.
     pub fn has_left_terminal(&self) -> bool {
         self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Tells on standard error where messages go from now on, when that is not the system's log.
+pub fn tell_place() {
+    if UnixDatagram::unbound().and_then(|socket| socket.connect(SYSTEM_LOG)).is_ok() {
+        return;
+    }
+    let Some(path) = file::path() else {
+        eprintln!("wharf: there is no system log, and no home for a log file: messages of this mount are lost");
+        return;
+    };
+    let shown = path.display();
+    match file::open(&path) {
+        Ok(_) => eprintln!("wharf: there is no system log: messages of this mount go to {shown}"),
+        Err(error) => eprintln!(
+            "wharf: there is no system log, and {shown} cannot be opened: {error}; messages of this mount are lost, \
+             and --foreground shows them"
+        ),
     }
 }
 
@@ -76,9 +98,16 @@ impl Write for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let Line::System(line) = self else { return };
-        let mut message = format!("<{PRIORITY}>wharf[{}]: ", process::id()).into_bytes();
-        message.extend_from_slice(line.trim_ascii());
-        // Without a system's log there is nobody left to tell.
-        let _ = UnixDatagram::unbound().and_then(|socket| socket.send_to(&message, SYSTEM_LOG));
+        let line = line.trim_ascii();
+        if !line.is_empty() && send(line).is_err() {
+            // Without the file either there is nobody left to tell.
+            let _ = file::path().map(|path| file::write(&path, line));
+        }
     }
+}
+
+/// Gives a line to the system's log.
+fn send(line: &[u8]) -> io::Result<usize> {
+    let message = [format!("<{PRIORITY}>wharf[{}]: ", process::id()).as_bytes(), line].concat();
+    UnixDatagram::unbound()?.send_to(&message, SYSTEM_LOG)
 }
