@@ -6,7 +6,7 @@ use client::{Data, Entry, Follow, Handle, Mount, Url};
 use tokio::task::JoinHandle;
 use vfs::FileKind;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, Session, about};
@@ -31,12 +31,17 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let own = OwnMounts::new("cat", flags.own);
     own.tell(remote::run(async {
         let mut output = Output::new();
+        let mut failures = Failures::default();
         for url in &flags.urls {
-            let session = Session::open(url, &flags.connect).await?;
-            own.add(&session.mount);
-            write_file(&session, &mut output).await?;
+            let written = async {
+                let session = Session::open(url, &flags.connect).await?;
+                own.add(&session.mount);
+                write_file(&session, &mut output).await
+            };
+            failures.go_on(written.await)?;
         }
-        Ok(output.finish()?)
+        output.finish()?;
+        failures.finish()
     }))
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 use client::{Detail, Entry, Follow, Mount, Url};
 use vfs::FileKind;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::nfsstat::{OwnFlags, OwnMounts};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, FileRecord, MAX_DEPTH, Session, Shown, about, mode_text, time_text};
@@ -39,10 +39,12 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     own.tell(remote::run(async {
         let (records, output) = (Vec::new(), Output::new());
         let mut lister = Lister { flags, records, output, own: &own, shown: Shown::on_stdout() };
+        let mut failures = Failures::default();
         for url in &flags.urls {
-            lister.list_url(url).await?;
+            failures.go_on(lister.list_url(url).await)?;
         }
-        lister.finish()
+        lister.finish()?;
+        failures.finish()
     }))
 }
 

@@ -2,7 +2,7 @@ use clap::Args;
 use client::{Entry, Follow, Status, Url};
 use vfs::{FileKind, SetAttributes};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::remote::{self, ConnectFlags, Session, about, new_dir_mode};
 
 /// Make directories.
@@ -22,17 +22,21 @@ pub struct Flags {
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     let set = SetAttributes { mode: Some(new_dir_mode()), ..SetAttributes::default() };
     remote::run(async {
+        let mut failures = Failures::default();
         for url in &flags.urls {
-            let session = Session::open(url, &flags.connect).await?;
-            if flags.parents {
-                make_all(&session, &set).await?;
-            } else {
-                let (dir, name) = session.find_parent().await?;
-                session.mount.mkdir(&dir.handle, &name, &set).await.map_err(about(session.name()))?;
-            }
+            failures.go_on(make(url, flags, &set).await)?;
         }
-        Ok(())
+        failures.finish()
     })
+}
+
+async fn make(url: &Url, flags: &Flags, set: &SetAttributes) -> Result<(), Failure> {
+    let session = Session::open(url, &flags.connect).await?;
+    if flags.parents {
+        return make_all(&session, set).await;
+    }
+    let (dir, name) = session.find_parent().await?;
+    session.mount.mkdir(&dir.handle, &name, set).await.map(drop).map_err(about(session.name()))
 }
 
 /// Makes every directory on the path that is not there.

@@ -29,8 +29,8 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         let mut failures = Failures::default();
         for url in &flags.urls {
             match remove(url, flags, &mut failures).await {
-                Err(failure) if !(flags.force && is_absence(&failure)) => failures.note(&failure),
-                _ => {}
+                Err(failure) if flags.force && is_absence(&failure) => {}
+                result => failures.go_on(result)?,
             }
         }
         failures.finish()

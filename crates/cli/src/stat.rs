@@ -4,7 +4,7 @@ use clap::Args;
 use client::{Entry, Follow, Url};
 use vfs::FileKind;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Failures};
 use crate::output::Output;
 use crate::remote::{self, ConnectFlags, FileRecord, Session, Shown, about, kind_text, mode_text, time_text};
 
@@ -29,24 +29,32 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     remote::run(async {
         let mut output = Output::new();
         let mut records = Vec::new();
+        let mut failures = Failures::default();
         for url in &flags.urls {
-            let session = Session::open(url, &flags.connect).await?;
-            let follow = if flags.dereference { Follow::Links } else { Follow::Nothing };
-            let entry = session.find(follow).await?;
-            let target = match entry.attributes.kind {
-                FileKind::Symlink => Some(session.mount.readlink(&entry.handle).await.map_err(about(session.name()))?),
-                _ => None,
-            };
-            match flags.json {
-                true => records.push(FileRecord::new(&url.path, &entry, target.as_deref())),
-                false => show(&mut output, &url.path, (&entry, target.as_deref()))?,
-            }
+            let shown = find(url, flags).await.and_then(|(entry, target)| match flags.json {
+                true => Ok(records.push(FileRecord::new(&url.path, &entry, target.as_deref()))),
+                false => show(&mut output, &url.path, (&entry, target.as_deref())),
+            });
+            failures.go_on(shown)?;
         }
         if flags.json {
             output.json(&records)?;
         }
-        Ok(output.finish()?)
+        output.finish()?;
+        failures.finish()
     })
+}
+
+/// The file, and what it points to when it is a symbolic link.
+async fn find(url: &Url, flags: &Flags) -> Result<(Entry, Option<Vec<u8>>), Failure> {
+    let session = Session::open(url, &flags.connect).await?;
+    let follow = if flags.dereference { Follow::Links } else { Follow::Nothing };
+    let entry = session.find(follow).await?;
+    let target = match entry.attributes.kind {
+        FileKind::Symlink => Some(session.mount.readlink(&entry.handle).await.map_err(about(session.name()))?),
+        _ => None,
+    };
+    Ok((entry, target))
 }
 
 fn show(output: &mut Output, path: &[u8], (entry, target): (&Entry, Option<&[u8]>)) -> Result<(), Failure> {

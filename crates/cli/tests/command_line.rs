@@ -132,6 +132,28 @@ fn what_is_not_there_need_not_be_removed_with_force() {
 }
 
 #[test]
+fn commands_go_on_with_the_next_file_after_a_failure() {
+    let scratch = Scratch::new();
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let (there, missing) = (server.url("/mem/there"), server.url("/mem/missing"));
+    wharf_ok(&["cp", scratch.file("a", "text").to_str().unwrap(), &there]);
+    for (arguments, shown) in [
+        (&["cat", &missing, &there][..], "text"),
+        (&["stat", &missing, &there], "File: /mem/there"),
+        (&["ls", &missing, &there], "/mem/there"),
+        (&["ls", "--json", &missing, &there], "\"path\": \"/mem/there\""),
+        (&["mkdir", &there, &server.url("/mem/new")], ""),
+        (&["rm", &missing, &there], ""),
+    ] {
+        let output = wharf(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{arguments:?}: {said}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains(shown), "{arguments:?}");
+    }
+    assert_eq!(wharf_ok(&["ls", &server.url("/mem")]), "new\n");
+}
+
+#[test]
 fn programs_and_mounted_directories_are_listed_as_the_classic_tools_do() {
     let scratch = Scratch::new();
     let export = scratch.dir("export");

@@ -14,6 +14,8 @@ use support::{Scratch, Server, interrupt, kept, snapshot, wait_until, wharf, wha
 
 /// A file of many WRITEs.
 const LARGE: usize = 12 << 20;
+/// What keeps a copy under way for as long as a test takes to interrupt it.
+const SLOW: [&str; 2] = ["--fault", "write:delay=300ms,read:delay=300ms"];
 /// What marks a tree that is not copied whole.
 const MARK: &str = ".wharf-copy";
 /// The options of a client that moves a large file in small pieces.
@@ -30,8 +32,11 @@ fn tree(scratch: &Scratch) -> PathBuf {
     }
     let bytes: Vec<u8> = (0..LARGE).map(|index| (index / 1000 * 7 + index % 13) as u8).collect();
     fs::write(tree.join("large"), bytes).unwrap();
-    let time = SystemTime::UNIX_EPOCH + Duration::new(1_234_567_890, 123_456_789);
-    fs::File::open(tree.join("large")).unwrap().set_modified(time).unwrap();
+    // NFSv2 has microseconds.
+    let time = SystemTime::UNIX_EPOCH + Duration::new(1_234_567_890, 123_456_000);
+    for name in ["S/large", "S/closed", "S/open", "S"] {
+        fs::File::open(scratch.path(name)).unwrap().set_modified(time).unwrap();
+    }
     tree
 }
 
@@ -87,15 +92,20 @@ fn same_command_line_completes_the_copy_on_every_way_and_goes_on_within_files() 
     let scratch = Scratch::new();
     let (tree, export) = (tree(&scratch), scratch.dir("export"));
     let back = scratch.path("back");
-    let slow = ["--fault", "write:delay=20ms,read:delay=20ms"];
     let start = |faults: &[&str]| Server::start(1, &[faults, &["--no-root-squash", &text(&export)]].concat());
-    let (up, across) = (export.join("up"), export.join("across"));
-    for (from, copy_of, is_remote) in
-        [(&tree, &up, [false, true]), (&up, &back, [true, false]), (&up, &across, [true; 2])]
-    {
-        let name = |path: &Path, is_remote, server: &Server| if is_remote { server.url(path) } else { text(path) };
+    let paths = ["up", "across", "up-2", "up-4.2"].map(|name| export.join(name));
+    let [up, across, up_2, up_4] = &paths;
+    for (from, copy_of, is_remote, version) in [
+        (&tree, up, [false, true], "3"),
+        (up, &back, [true, false], "3"),
+        (up, across, [true; 2], "3"),
+        (&tree, up_2, [false, true], "2"),
+        (&tree, up_4, [false, true], "4.2"),
+    ] {
+        let remote = |path: &Path, server: &Server| format!("{}?version={version}", server.url(path));
+        let name = |path: &Path, is_remote, server: &Server| if is_remote { remote(path, server) } else { text(path) };
         {
-            let server = start(&slow);
+            let server = start(&SLOW);
             let (from, to) = (name(from, is_remote[0], &server), name(copy_of, is_remote[1], &server));
             let said = interrupt(&copy(&from, &to), || is_half(copy_of));
             assert!(said.contains("incomplete: ") && said.contains("large; "), "{said}");
@@ -120,7 +130,7 @@ fn partial_file_that_is_not_of_its_original_is_copied_from_the_first_difference_
     let (tree, export) = (tree(&scratch), scratch.dir("export"));
     let copy_of = export.join("copy");
     {
-        let server = Server::start(1, &["--no-root-squash", "--fault", "write:delay=20ms", &text(&export)]);
+        let server = Server::start(1, &["--no-root-squash", SLOW[0], SLOW[1], &text(&export)]);
         interrupt(&copy(&text(&tree), &server.url(&copy_of)), || is_half(&copy_of));
     }
     // Somebody changes a byte near the end of what is there, and the time is what it was.
@@ -141,7 +151,7 @@ fn copy_that_was_killed_is_completed_too() {
     let (tree, export) = (tree(&scratch), scratch.dir("export"));
     let copy_of = export.join("copy");
     {
-        let server = Server::start(1, &["--no-root-squash", "--fault", "write:delay=20ms", &text(&export)]);
+        let server = Server::start(1, &["--no-root-squash", SLOW[0], SLOW[1], &text(&export)]);
         let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
         let to = server.url(&copy_of);
         let mut child = command.args(copy(&text(&tree), &to)).stderr(Stdio::null()).spawn().unwrap();
@@ -188,8 +198,8 @@ fn copy_goes_on_after_a_failure_names_it_and_ends_with_1() {
     let tree = tree(&scratch);
     let good = scratch.file("good", "good");
     let server =
-        Server::start(1, &["--no-root-squash", "--fault", "create(small):error=denied,write:error=io@5", "mem:64M"]);
-    let (to, into) = (server.url("/mem/copy"), server.url("/mem"));
+        Server::start(1, &["--no-root-squash", "--fault", "create(small):error=denied,write:error=io@5+", "mem:64M"]);
+    let to = server.url("/mem/copy");
     let said = wharf_fails(1, &copy(&text(&tree), &to));
     for path in ["copy/small", "copy/closed/small", "copy/open/small"] {
         assert!(said.lines().any(|line| line.contains(&format!("{path}: permission denied"))), "{path}: {said}");
@@ -203,7 +213,8 @@ fn copy_goes_on_after_a_failure_names_it_and_ends_with_1() {
     assert!(last.contains("0 of 4 files copied, 4 failures; run the same command with --resume"), "{said}");
     assert_eq!(wharf_ok(&["ls", "-a", &to]), format!("{MARK}\nclosed\nlarge\nopen\n"));
     // Several sources are copied one by one.
-    let missing = scratch.path("missing");
+    let server = Server::start(1, &["--no-root-squash", "mem:64M"]);
+    let (missing, into) = (scratch.path("missing"), server.url("/mem"));
     let said = wharf_fails(1, &["cp", &text(&missing), &text(&good), &text(&tree), &into]);
     assert_eq!(said.lines().count(), 2, "{said}");
     assert!(said.contains("missing: No such file") && said.contains("S: is a directory"), "{said}");

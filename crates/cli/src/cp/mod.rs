@@ -1,7 +1,7 @@
 mod stream;
 mod target;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::Duration;
 
@@ -78,7 +78,13 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
     let interrupted = interruption::listen()?;
     let own = OwnMounts::new("cp", flags.own);
-    let mounts = Mounts { copying: RefCell::default(), own, under_way: UnderWay::default(), stop: Stop::default() };
+    let mounts = Mounts {
+        copying: RefCell::default(),
+        own,
+        under_way: UnderWay::default(),
+        stop: Stop::default(),
+        has_begun: Cell::new(false),
+    };
     mounts.own.tell(remote::run(async {
         let mut copying = Box::pin(copy_all(flags, &mounts));
         let signal = tokio::select! {
@@ -86,6 +92,9 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
             Ok(signal) = interrupted => signal,
         };
         mounts.stop.stop();
+        if !mounts.has_begun.get() {
+            return Err(Failure::Interrupted { signal, left: "nothing was copied".to_owned() });
+        }
         // What a server that does not answer has of a file is compared when the copy goes on.
         let _ = tokio::time::timeout(STOP_TIMEOUT, &mut copying).await;
         drop(copying);
@@ -106,6 +115,8 @@ struct Mounts {
     own: OwnMounts,
     under_way: UnderWay,
     stop: Stop,
+    /// Whether anything may have been made.
+    has_begun: Cell<bool>,
 }
 
 impl Mounts {
@@ -131,8 +142,9 @@ async fn copy_all(flags: &Flags, mounts: &Mounts) -> Result<(), Failure> {
     let mut failures = Failures::default();
     for from in sources {
         match copy.either_way(from).await {
-            Err(failure) if copy.is_one_of_several && !failure.ends_all() => failures.note(&failure),
-            other => other?,
+            // It says how all ended.
+            Err(failure) if !copy.is_one_of_several => return Err(failure),
+            result => failures.go_on(result)?,
         }
     }
     failures.finish()
@@ -219,6 +231,7 @@ impl Copy<'_> {
     }
 
     fn progress(&self) -> CopyProgress {
+        self.mounts.has_begun.set(true);
         CopyProgress::start(self.flags.verify, &self.mounts.under_way)
     }
 
@@ -242,14 +255,8 @@ impl Copy<'_> {
                 }
                 Ok(())
             }
-            Err(CopyError::Incomplete { .. }) => Err(Failure::CopyIncomplete { left: progress.left() }),
-            Err(source) => {
-                let left = match progress.left() {
-                    left if left.is_empty() => left,
-                    left => format!("; {left}"),
-                };
-                Err(Failure::Copy { file, source, left })
-            }
+            Err(CopyError::Incomplete { .. }) => Err(Failure::CopyIncomplete { left: self.mounts.under_way.copied() }),
+            Err(source) => Err(Failure::Copy { file, source, left: progress.left() }),
         }
     }
 }

@@ -271,7 +271,11 @@ impl Failure {
         match self {
             Failure::Copy { source, .. } => source.ends_all(),
             Failure::Remote { source, .. } => source.status().is_none(),
-            Failure::Local { .. } | Failure::IsDirectory { .. } | Failure::CopyIncomplete { .. } => false,
+            Failure::Local { .. }
+            | Failure::IsDirectory { .. }
+            | Failure::NotReadable { .. }
+            | Failure::TooDeep { .. }
+            | Failure::CopyIncomplete { .. } => false,
             _ => true,
         }
     }

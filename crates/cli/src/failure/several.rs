@@ -17,6 +17,21 @@ impl Failures {
         }
     }
 
+    /// Tells of a failure, if it is one, and counts it.
+    ///
+    /// # Errors
+    /// The failure, when it would be the same with every further file.
+    pub fn go_on(&mut self, result: Result<(), Failure>) -> Result<(), Failure> {
+        match result {
+            Err(failure) if failure.ends_all() => Err(failure),
+            Err(failure) => {
+                self.note(&failure);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
     /// Counts a failure, and says whether it is to be told.
     pub fn is_told(&mut self) -> bool {
         self.count += 1;

@@ -11,6 +11,8 @@ use super::Total;
 
 /// The most entries of a tree that are counted. A larger tree is copied without percentage.
 const MAX_ENTRIES: u64 = 10_000_000;
+/// The most directories that wait to be counted.
+const MAX_PENDING: usize = 100_000;
 /// The most files with several names that are remembered while a tree is counted.
 const MAX_LINKED: usize = 1_000_000;
 
@@ -40,10 +42,10 @@ impl Count {
         self.bytes += file.bytes;
     }
 
-    /// Counts an entry, and says whether it is one too many.
-    fn is_over(&mut self) -> bool {
+    /// Counts an entry, and says whether there is no use in going on: the tree is too large, or nobody waits for the figures any more.
+    fn is_over(&mut self, pending: usize, total: &Weak<Total>) -> bool {
         self.entries += 1;
-        self.entries > MAX_ENTRIES
+        self.entries > MAX_ENTRIES || pending > MAX_PENDING || total.strong_count() == 0
     }
 }
 
@@ -54,8 +56,7 @@ pub(super) fn count_here(top: &Path, total: &Weak<Total>) {
     while let Some(dir) = dirs.pop() {
         let Ok(entries) = std::fs::read_dir(dir) else { continue };
         for entry in entries.flatten() {
-            // Nobody waits for the figures of a copy that has ended.
-            if count.is_over() || total.strong_count() == 0 {
+            if count.is_over(dirs.len(), total) {
                 return;
             }
             count_one(&entry.path(), &mut count, &mut dirs);
@@ -81,7 +82,7 @@ pub(super) async fn count_there(mount: Mount, top: Entry, total: Weak<Total>) {
     while let Some(dir) = dirs.pop() {
         let mut listing = mount.read_dir(&dir, Detail::Entries);
         while let Ok(Some(found)) = listing.next().await {
-            if count.is_over() || total.strong_count() == 0 {
+            if count.is_over(dirs.len(), &total) {
                 return;
             }
             if let Some(entry) = found.entry {

@@ -18,7 +18,7 @@ pub use bench::BenchProgress;
 pub use under_way::UnderWay;
 
 /// What to do about a copy that is not whole.
-pub const RESUME: &str = "run the same command with --resume to go on";
+const RESUME: &str = "run the same command with --resume to go on";
 
 /// A bar that shows how far a copy is, on a terminal; elsewhere nothing is drawn.
 pub struct CopyProgress {
@@ -128,7 +128,7 @@ impl CopyProgress {
 
     /// What is left of a copy that ends early, and what to do about it; empty when nothing was begun.
     pub fn left(&self) -> String {
-        if self.under_way.has_begun() { self.under_way.left() } else { String::new() }
+        if self.under_way.has_begun() { format!("; {}", self.under_way.left()) } else { String::new() }
     }
 
     /// Takes the bar away, and says how long it took.

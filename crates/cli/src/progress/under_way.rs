@@ -53,16 +53,18 @@ impl UnderWay {
     /// Counts a failure. Says whether it is to be told, and whether the file's copy is there and incomplete.
     pub(super) fn fail(&self, path: &[u8]) -> (bool, bool) {
         let mut state = self.state();
-        let is_begun = state.incomplete.contains(path);
+        // It is told with the failure.
+        let is_begun = state.incomplete.remove(path);
         (state.failures.is_told(), is_begun)
     }
 
-    /// Whether anything was begun.
+    /// Whether anything is copied or begun.
     pub(super) fn has_begun(&self) -> bool {
-        self.state().found > 0
+        let state = self.state();
+        state.copied > 0 || !state.incomplete.is_empty()
     }
 
-    /// Says which files are incomplete when the copy ends now.
+    /// Says which files are incomplete when the copy ends now, besides those that failed.
     pub fn incomplete(&self) -> String {
         let files = &self.state().incomplete;
         let named: Vec<_> = files.iter().take(MAX_NAMED).map(|path| display_name(path).to_string()).collect();
@@ -75,10 +77,10 @@ impl UnderWay {
 
     /// What is left of a copy that ends now, and what to do about it.
     pub fn left(&self) -> String {
-        format!("{}; {}; {RESUME}", self.incomplete(), self.copied())
+        format!("{}; {}", self.incomplete(), self.copied())
     }
 
-    /// Says how much is copied.
+    /// Says how much is copied, and what to do about the rest.
     pub fn copied(&self) -> String {
         let state = self.state();
         let total = state.total.map(|total| format!(" of {}", total.max(state.found))).unwrap_or_default();
@@ -87,6 +89,6 @@ impl UnderWay {
             (count, 0) => format!(", {count} failures"),
             (count, untold) => format!(", {count} failures, of which {untold} are not shown"),
         };
-        format!("{}{total} files copied{failed}", state.copied)
+        format!("{}{total} files copied{failed}; {RESUME}", state.copied)
     }
 }
