@@ -20,8 +20,9 @@ use crate::remote::{self, ConnectFlags, Session, about};
 
 /// Measure how fast a server reads and writes.
 ///
-/// Each workload runs for itself, one after the other. The file is made and filled when it is missing or too short; in a
-/// directory, a file is made and removed afterwards.
+/// Each workload runs for itself, one after the other. The file is made and filled when it is missing or too short; in
+/// a directory, a file is made and removed afterwards. Ctrl-C ends the measurement and tells what was measured until
+/// then.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The file or directory to use, such as nfs://host/export/file or host:/export/file.

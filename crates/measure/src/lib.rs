@@ -1,6 +1,7 @@
 //! The arithmetic of measurements: nothing here reads a clock, a file or a socket, and nothing formats.
 //!
-//! - [`Histogram`] takes millions of latencies in bounded memory; [`Spread`] does without quantiles in a few bytes; [`Samples`] keeps a few figures of whole runs as they
+//! - [`Histogram`] takes millions of latencies in bounded memory; [`Spread`] does without quantiles in a few bytes;
+//!   [`Samples`] keeps a few figures of whole runs as they
 //!   were measured.
 //! - [`Interval`] says how well a mean or a median is known.
 //! - [`Comparison`] says whether two ways to do something differ: only when the interval of their ratio clears 1.

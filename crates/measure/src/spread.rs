@@ -1,5 +1,5 @@
-/// How values spread: their number, the least and the greatest, the mean and the standard deviation, all exact, in a few bytes however
-/// many values there are.
+/// How values spread: their number, the least and the greatest, the mean and the standard deviation, all exact, in a
+/// few bytes however many values there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
     count: u64,

@@ -1,7 +1,7 @@
 //! The field names of fio's JSON, so that what reads fio's files reads these.
 //!
-//! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio version`,
-//! `errors` of each direction, `cpu_ns_per_op` and `server_cpu`.
+//! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio
+//! version`, `errors` of each direction, `cpu_ns_per_op` and `server_cpu`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

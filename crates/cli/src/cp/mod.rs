@@ -22,17 +22,19 @@ use target::{Source, local_name, local_origin, remote_name, remote_origin};
 ///
 /// A server of NFSv4.2 clones or copies its own files by itself. Holes stay holes wherever they can be told.
 ///
-/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite or --resume is given. A file
-/// that is not copied whole yet is its owner's alone (mode 0600) and gets its mode and times at the end; Ctrl-C names those that are
-/// incomplete.
+/// What is there already is never taken for a copy that was begun before: it is an error, unless --overwrite or
+/// --resume is given. A file that is not copied whole yet is its owner's alone (mode 0600) and gets its mode and times
+/// at the end; Ctrl-C names those that are incomplete.
 ///
-/// What cannot be copied is told, and everything else is copied all the same. The same command line with --resume copies what is missing:
-/// a directory that was being copied has a file .wharf-copy until all of it is there, so that it is completed and takes no second copy in.
+/// What cannot be copied is told, and everything else is copied all the same. The same command line with --resume
+/// copies what is missing: a directory that was being copied has a file .wharf-copy until all of it is there, so that
+/// it is completed and takes no second copy in.
 #[derive(Debug, Args)]
 #[command(override_usage = "wharf cp [OPTIONS] <SRC>... <DST>")]
 pub struct Flags {
-    /// What to copy, and last where to: paths, - for standard input or output, or files on servers such as nfs://host/export/dir or
-    /// host:/export/dir; one of the two sides is on a server. An existing directory takes the copies in, and several need one.
+    /// What to copy, and last where to: paths, - for standard input or output, or files on servers such as
+    /// nfs://host/export/dir or host:/export/dir; one of the two sides is on a server. An existing directory takes the
+    /// copies in, and several need one.
     // One list: clap takes a value behind an option for the last argument when that is one of its own.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<Location>,
@@ -42,8 +44,8 @@ pub struct Flags {
     /// Overwrite files that are there, and merge directories.
     #[arg(long)]
     overwrite: bool,
-    /// Go on with a copy that ended early: files whose copies have the same length and time of modification stay, unread. Of others what is
-    /// there is compared with the original, and they are copied from the first difference on.
+    /// Go on with a copy that ended early: files whose copies have the same length and time of modification stay,
+    /// unread. Of others what is there is compared with the original, and they are copied from the first difference on.
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
     /// Take DST for the copy itself, also when it is a directory that is there.
@@ -55,8 +57,9 @@ pub struct Flags {
     /// Keep users and groups too.
     #[arg(long)]
     owners: bool,
-    /// Keep extended attributes of the user's too (user.*), of files and directories: copies have those of their originals and no others.
-    /// A server has to have them and to speak NFSv4.2, which is used where no other version is named.
+    /// Keep extended attributes of the user's too (user.*), of files and directories: copies have those of their
+    /// originals and no others. A server has to have them and to speak NFSv4.2, which is used where no other version is
+    /// named.
     #[arg(long)]
     xattrs: bool,
     /// Say what was copied.

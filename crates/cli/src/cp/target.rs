@@ -1,5 +1,5 @@
-//! Where the copy goes: to the path that the user names, or into the directory that is there (cp(1)). A directory that is itself a
-//! copy of the same original that is not whole yet, or is whole already, is completed and takes nothing in.
+//! Where the copy goes: to the path that the user names, or into the directory that is there (cp(1)). A directory that
+//! is itself a copy of the same original that is not whole yet, or is whole already, is completed and takes nothing in.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

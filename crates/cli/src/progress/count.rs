@@ -42,7 +42,8 @@ impl Count {
         self.bytes += file.bytes;
     }
 
-    /// Counts an entry, and says whether there is no use in going on: the tree is too large, or nobody waits for the figures any more.
+    /// Counts an entry, and says whether there is no use in going on: the tree is too large, or nobody waits for the
+    /// figures any more.
     fn is_over(&mut self, pending: usize, total: &Weak<Total>) -> bool {
         self.entries += 1;
         self.entries > MAX_ENTRIES || pending > MAX_PENDING || total.strong_count() == 0

@@ -75,7 +75,8 @@ impl CopyProgress {
         let _ = std::thread::Builder::new().name("count".to_owned()).spawn(move || count::count_here(&top, &total));
     }
 
-    /// Counts what there is to copy of a server meanwhile. A tree is asked for a second time, which is done only for a terminal.
+    /// Counts what there is to copy of a server meanwhile. A tree is asked for a second time, which is done only for a
+    /// terminal.
     pub fn count_there(&self, mount: &Mount, top: Entry) {
         if !self.bar.is_hidden() {
             tokio::spawn(count::count_there(mount.clone(), top, Arc::downgrade(&self.total)));

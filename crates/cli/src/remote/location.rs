@@ -28,8 +28,8 @@ pub enum LocationError {
 impl FromStr for Location {
     type Err = LocationError;
 
-    /// `-` is a stream. Whatever begins like a URL or like `host:/` is on a server; a local file with such a name is written
-    /// `./nfs://…` or `./host:/…`, as for scp(1).
+    /// `-` is a stream. Whatever begins like a URL or like `host:/` is on a server; a local file with such a name is
+    /// written `./nfs://…` or `./host:/…`, as for scp(1).
     fn from_str(text: &str) -> Result<Location, LocationError> {
         match text {
             "-" => Ok(Location::Stream),

@@ -5,8 +5,8 @@ use serde::Serialize;
 use vfs::{Attributes, FileKind, Timestamp};
 
 /// What `--json` says of a file. A name that is not UTF-8 is shown with replacement characters, and exactly in
-/// hexadecimal beside. Numbers of file systems and files may take all of 64 bits, more than many readers of JSON keep exactly: they
-/// are strings.
+/// hexadecimal beside. Numbers of file systems and files may take all of 64 bits, more than many readers of JSON keep
+/// exactly: they are strings.
 #[derive(Debug, Serialize)]
 pub struct FileRecord {
     path: String,

@@ -106,8 +106,8 @@ pub fn interrupt(arguments: &[&str], is_under_way: impl Fn() -> bool) -> String 
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs the program on a terminal while `meanwhile` has its number and can see what is shown so far. Gives how it ended and all that was
-/// shown.
+/// Runs the program on a terminal while `meanwhile` has its number and can see what is shown so far. Gives how it ended
+/// and all that was shown.
 pub fn terminal(arguments: &[&str], meanwhile: impl FnOnce(Pid, &dyn Fn() -> String)) -> (ExitStatus, String) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&controller).unwrap();

@@ -80,7 +80,8 @@ pub enum CopyError {
     /// [`Stop`](super::Stop) ended the copy.
     #[error("stopped before everything was copied")]
     Stopped,
-    /// Some files could not be copied, of which [`CopyOptions::on_failure`](super::CopyOptions::on_failure) heard. All others were.
+    /// Some files could not be copied, of which [`CopyOptions::on_failure`](super::CopyOptions::on_failure) heard. All
+    /// others were.
     #[error("{failed} files could not be copied")]
     Incomplete {
         /// How many.

@@ -107,8 +107,8 @@ impl Job {
         Arc::clone(&self.transfers).acquire_owned().await.ok()
     }
 
-    /// The mode of the copy of a directory from the start on: its owner may make files in it. Others have their rights at once, unless
-    /// its group is another one still. So it keeps a fitting mode however the copy ends.
+    /// The mode of the copy of a directory from the start on: its owner may make files in it. Others have their rights
+    /// at once, unless its group is another one still. So it keeps a fitting mode however the copy ends.
     pub(super) fn first_mode(&self, original: &Attributes) -> u32 {
         if self.options.keep_owners { OWNER_BITS } else { original.mode | OWNER_BITS }
     }

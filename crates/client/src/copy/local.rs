@@ -127,8 +127,8 @@ pub(super) fn make_directory(path: &Path, mode: u32) -> Result<(), LocalError> {
         .map_err(LocalError::wrap(path, "set the mode"))
 }
 
-/// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure comes up again
-/// where a file is made.
+/// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure comes
+/// up again where a file is made.
 pub(super) fn open_up(path: &Path) {
     let mode = std::fs::symlink_metadata(path).map_or(OWNER_BITS, |metadata| metadata.mode() & 0o7777);
     if mode & OWNER_BITS != OWNER_BITS {

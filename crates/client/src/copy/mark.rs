@@ -1,7 +1,8 @@
 //! The mark of a tree that is not copied whole yet: a file in its top directory that says of what it is a copy.
 //!
-//! A directory that is there takes copies in (cp(1)), and the copy of a directory is there when it is copied again. The mark tells one
-//! from the other. It is made before anything else in the directory, and removed when everything is copied.
+//! A directory that is there takes copies in (cp(1)), and the copy of a directory is there when it is copied again. The
+//! mark tells one from the other. It is made before anything else in the directory, and removed when everything is
+//! copied.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -39,8 +40,8 @@ fn origin(text: &[u8]) -> Vec<u8> {
     text.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec()
 }
 
-/// Of what a directory of this machine is a copy that is not whole yet, if it is one: the [`CopyOptions::mark`](super::CopyOptions::mark)
-/// of that copy.
+/// Of what a directory of this machine is a copy that is not whole yet, if it is one: the
+/// [`CopyOptions::mark`](super::CopyOptions::mark) of that copy.
 ///
 /// # Errors
 /// What the system says.

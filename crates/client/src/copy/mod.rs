@@ -1,9 +1,10 @@
 //! Copies of whole trees between this machine and a mounted export, and between exports.
 //!
 //! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
-//! and extended attributes when asked for. Several files go at once and each has many transfers on the way, within limits for both. What is there
-//! already is never taken for a copy that was begun before: it is an error, or is overwritten when that was asked for, or stays when a copy
-//! is to go on and it is whole: of a file's attributes the times are set last.
+//! and extended attributes when asked for. Several files go at once and each has many transfers on the way, within
+//! limits for both. What is there already is never taken for a copy that was begun before: it is an error, or is
+//! overwritten when that was asked for. When a copy is to go on, what is whole stays (of a file's attributes the times
+//! are set last), and what is not is compared with its original.
 //!
 //! Where holes are is asked from NFSv4.2 on (SEEK), so that they cost nothing there. Older versions do not tell: of a file that takes
 //! less room than it is long everything is read, and blocks of zeros are left out of the copy.
@@ -58,12 +59,12 @@ const MAX_UNFINISHED_DIRECTORIES: usize = 4096;
 pub struct CopyOptions {
     /// Whether files that are there already are overwritten and directories merged. Otherwise they are errors.
     pub overwrite: bool,
-    /// Whether a copy goes on that ended early: files stay whose copies are there with the same length and time of modification, which a
-    /// file gets last of all. Of all others what is there is compared with the original, and they are copied from the first difference
-    /// on.
+    /// Whether a copy goes on that ended early: files stay whose copies are there with the same length and time of
+    /// modification, which a file gets last of all. Of all others what is there is compared with the original, and they
+    /// are copied from the first difference on.
     pub resume: bool,
-    /// What is written into the top directory of a tree's copy, in a file `.wharf-copy`, until all of the tree is copied:
-    /// the name of the original. [`unfinished_here`] and [`unfinished_there`] read it.
+    /// What is written into the top directory of a tree's copy, in a file `.wharf-copy`, until all of the tree is
+    /// copied: the name of the original. [`unfinished_here`] and [`unfinished_there`] read it.
     pub mark: Option<Vec<u8>>,
     /// Whether every file is read back from its copy and compared.
     pub verify: bool,
@@ -82,8 +83,9 @@ pub struct CopyOptions {
     pub transfers: usize,
     /// Hears of every step.
     pub progress: Option<Progress>,
-    /// Hears of each file of a tree that could not be copied, and the copy goes on with the next one. Without this the first failure
-    /// ends the copy, and in any case one that would be the same with every further file: the server is gone or has no room.
+    /// Hears of each file of a tree that could not be copied, and the copy goes on with the next one. Without this the
+    /// first failure ends the copy, and in any case one that would be the same with every further file: the server is
+    /// gone or has no room.
     pub on_failure: Option<OnFailure>,
     /// What ends the copy early.
     pub stop: Option<Stop>,
@@ -132,7 +134,8 @@ pub struct Summary {
     pub files: u64,
     /// Regular files whose copies were there already, with [`CopyOptions::resume`].
     pub kept: u64,
-    /// Bytes at the start of files that were there already, with [`CopyOptions::resume`]. They are not among the following ones.
+    /// Bytes at the start of files that were there already, with [`CopyOptions::resume`]. They are not among the
+    /// following ones.
     pub resumed_bytes: u64,
     /// Files that could not be copied, of which [`CopyOptions::on_failure`] heard.
     pub failed: u64,

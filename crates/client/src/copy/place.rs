@@ -46,8 +46,8 @@ impl Place {
         Ok(made)
     }
 
-    /// The file to copy `original` to, and how many bytes of it are there already, which are of a copy that ended early. Nothing else
-    /// is left in it.
+    /// The file to copy `original` to, and how many bytes of it are there already, which are of a copy that ended
+    /// early. Nothing else is left in it.
     pub(super) async fn open(&self, job: &Arc<Job>, original: Original<'_>) -> Result<(Handle, u64), CopyError> {
         let (target, left) = self.create(job).await?;
         let Some(left) = left else { return Ok((target, 0)) };

@@ -49,7 +49,8 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     Ok(())
 }
 
-/// The file to copy to, and how many bytes of it are there already, which are of a copy that ended early. Nothing else is left in it.
+/// The file to copy to, and how many bytes of it are there already, which are of a copy that ended early. Nothing else
+/// is left in it.
 async fn open(job: &Arc<Job>, file: &Receiving, original: &Content) -> Result<(Arc<File>, u64), CopyError> {
     let (to, resumes, overwrites) = (file.to.clone(), job.options.resume, job.options.overwrite);
     let existing = local::blocking(move || if resumes { local::open_existing(&to) } else { Ok(None) });
@@ -82,7 +83,8 @@ async fn leave(file: &Receiving, target: &Arc<File>, good: u64) -> CopyError {
     left.await.err().unwrap_or(CopyError::Stopped)
 }
 
-/// Reads everything behind the first `start` bytes, and says how far it came: less than to the end when the job was halted.
+/// Reads everything behind the first `start` bytes, and says how far it came: less than to the end when the job was
+/// halted.
 async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u64) -> Result<u64, CopyError> {
     let attributes = &file.from.attributes;
     let (size, step) = (attributes.size_bytes, job.mount.sizes().read as usize);

@@ -64,8 +64,8 @@ enum Made {
     Written,
 }
 
-/// Copies everything behind the first `start` bytes until the server has it on stable storage, and says how far it came: less than to
-/// the end when the job was halted.
+/// Copies everything behind the first `start` bytes until the server has it on stable storage, and says how far it
+/// came: less than to the end when the job was halted.
 async fn write_until_safe(
     job: &Arc<Job>,
     file: &Relaying,

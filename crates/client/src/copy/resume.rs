@@ -1,9 +1,9 @@
 //! Where the copy of a file goes on that ended early.
 //!
-//! A copy that ends in order leaves its file with the original's time of modification and shorter than the original: all bytes of
-//! it are then on stable storage. Only its end is compared, since it is the original's time that says of which file they are. A copy
-//! that did not end in order may have gaps. It is compared with the original from the start on, which changes nothing on the
-//! server, and goes on at the first difference.
+//! A copy that ends in order leaves its file with the original's time of modification and shorter than the original:
+//! all bytes of it are then on stable storage. Only its end is compared, since it is the original's time that says of
+//! which file they are. A copy that did not end in order may have gaps. It is compared with the original from the start
+//! on, which changes nothing on the server, and goes on at the first difference.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ const TAIL_BYTES: u64 = 1 << 20;
 /// Copies go on at a multiple of this, so that writes fit the pages of the server.
 const ALIGN_BYTES: u64 = 64 << 10;
 
-/// Whether a copy was ended: it has its original's length, and its time of modification as far as the target's version of NFS can tell it.
+/// Whether a copy was ended: it has its original's length, and its time of modification as far as the target's version
+/// of NFS can tell it.
 pub(super) fn is_whole(copy: &Attributes, original: &Attributes) -> bool {
     copy.kind == FileKind::Regular && copy.size_bytes == original.size_bytes && has_time_of(copy, original)
 }
@@ -66,8 +67,8 @@ async fn is_equal(job: &Arc<Job>, path: &[u8], pair: &Pair<'_>, range: Range<u64
     Ok(first_difference(job, path, contents, range).await?.is_none())
 }
 
-/// What to set on a copy of which only the first `good` bytes are there, all of them on stable storage. `None` when there is
-/// nothing to go on with.
+/// What to set on a copy of which only the first `good` bytes are there, all of them on stable storage. `None` when
+/// there is nothing to go on with.
 pub(super) fn checkpoint(original: &Attributes, good: u64) -> Option<SetAttributes> {
     // A file of the original's length and time would be taken for a whole copy.
     let good = good.min(original.size_bytes.saturating_sub(1));

@@ -54,8 +54,8 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
     /// What is there under the name.
     async fn existing(&self, to: &Self::Place) -> Result<Option<(Self::Made, Attributes)>, CopyError>;
 
-    /// Makes a directory that its files can be copied into, for a copy of the one with these attributes, or takes the one that is
-    /// there when that is allowed; tells its attributes.
+    /// Makes a directory that its files can be copied into, for a copy of the one with these attributes, or takes the
+    /// one that is there when that is allowed; tells its attributes.
     async fn make_directory(
         &self,
         job: &Job,

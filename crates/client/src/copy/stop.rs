@@ -3,8 +3,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Ends copies early and in order: no further file is begun, those that are being copied are left so that
-/// [`CopyOptions::resume`](super::CopyOptions::resume) goes on where they end, and directories get their modes and times.
-/// Clones end the same copies.
+/// [`CopyOptions::resume`](super::CopyOptions::resume) goes on where they end, and directories get their modes and
+/// times. Clones end the same copies.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
@@ -15,8 +15,8 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Ends the copies that have this in their options. They return [`CopyError::Stopped`](super::CopyError::Stopped) soon, as
-    /// soon as the servers have answered what they were sent.
+    /// Ends the copies that have this in their options. They return [`CopyError::Stopped`](super::CopyError::Stopped)
+    /// soon, as soon as the servers have answered what they were sent.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }

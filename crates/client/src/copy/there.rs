@@ -133,8 +133,8 @@ impl Target for There {
 }
 
 impl There {
-    /// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure comes up again
-    /// where a file is made.
+    /// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure
+    /// comes up again where a file is made.
     async fn open_up(&self, dir: &Entry) {
         let mode = dir.attributes.mode;
         if mode & OWNER_BITS != OWNER_BITS {

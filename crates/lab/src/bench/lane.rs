@@ -315,7 +315,8 @@ async fn close(open: Option<File>) -> Option<client::Result<()>> {
     Some(open?.close().await)
 }
 
-/// Waits for an operation, and says when its first call was given to the connection: that is done when it first has to wait.
+/// Waits for an operation, and says when its first call was given to the connection: that is done when it first has to
+/// wait.
 async fn submit<F: Future>(operation: F) -> (F::Output, Instant) {
     let mut operation = pin!(operation);
     let mut submitted = None;

@@ -16,8 +16,8 @@ const NAME: &str = "wharf-mount.log";
 /// How long the file gets before it becomes the old one, which takes the place of the one before.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The path of the file: in what systemd gives, else `/var/log` for the superuser, else the user's own state directory. `None` when there
-/// is no home either.
+/// The path of the file: in what systemd gives, else `/var/log` for the superuser, else the user's own state directory.
+/// `None` when there is no home either.
 pub(super) fn path() -> Option<PathBuf> {
     let given = env::var_os("LOGS_DIRECTORY").map(PathBuf::from).filter(|path| path.is_absolute());
     let own = || match rustix::process::geteuid().is_root() {

@@ -1,5 +1,5 @@
-//! Where a mount's log goes: to standard error while there is somebody to read it, and after that to the system's log, or to a file where
-//! there is none.
+//! Where a mount's log goes: to standard error while there is somebody to read it, and after that to the system's log,
+//! or to a file where there is none.
 
 mod file;
 
