@@ -31,9 +31,12 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         let mut records = Vec::new();
         let mut failures = Failures::default();
         for url in &flags.urls {
-            let shown = find(url, flags).await.and_then(|(entry, target)| match flags.json {
-                true => Ok(records.push(FileRecord::new(&url.path, &entry, target.as_deref()))),
-                false => show(&mut output, &url.path, (&entry, target.as_deref())),
+            let shown = find(url, flags).await.and_then(|(entry, target)| {
+                if flags.json {
+                    records.push(FileRecord::new(&url.path, &entry, target.as_deref()));
+                    return Ok(());
+                }
+                show(&mut output, &url.path, (&entry, target.as_deref()))
             });
             failures.go_on(shown)?;
         }

@@ -167,8 +167,8 @@ impl Copy<'_> {
             (Location::Local(from), Location::Remote(to)) => self.upload(from, to).await,
             (Location::Remote(from), Location::Local(to)) => self.download(from, to).await,
             (Location::Remote(from), Location::Remote(to)) => self.between(from, to).await,
-            (Location::Stream, Location::Remote(to)) => self.from_stream(to).await,
-            (Location::Remote(from), Location::Stream) => self.to_stream(from).await,
+            (Location::Stream, Location::Remote(to)) => self.upload_stream(to).await,
+            (Location::Remote(from), Location::Stream) => self.download_stream(from).await,
             (Location::Local(_) | Location::Stream, Location::Local(_) | Location::Stream) => {
                 Err(Failure::NoRemoteSide)
             }

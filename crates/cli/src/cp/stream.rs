@@ -20,7 +20,7 @@ const PRIVATE: u32 = 0o600;
 
 impl Copy<'_> {
     /// Writes a file out, as `wharf cat` does.
-    pub(super) async fn to_stream(&self, from: &Url) -> Result<(), Failure> {
+    pub(super) async fn download_stream(&self, from: &Url) -> Result<(), Failure> {
         let session = self.open(from).await?;
         let mut output = Output::new();
         cat::write_file(&session, &mut output).await?;
@@ -28,7 +28,7 @@ impl Copy<'_> {
     }
 
     /// Writes standard input to a file, to its end.
-    pub(super) async fn from_stream(&self, to: &Url) -> Result<(), Failure> {
+    pub(super) async fn upload_stream(&self, to: &Url) -> Result<(), Failure> {
         if self.flags.resume {
             return Err(Failure::NoResume);
         }

@@ -108,7 +108,13 @@ impl Target for Here {
         let mode = job.first_mode(like);
         match self.look(job, to, FileKind::Directory).await? {
             Way::Free => make(to, move |path| local::make_directory(path, mode)).await?,
-            Way::Taken => make(to, |path| Ok(local::open_up(path))).await?,
+            Way::Taken => {
+                let open_up = |path: &Path| {
+                    local::open_up(path);
+                    Ok(())
+                };
+                make(to, open_up).await?;
+            }
         }
         Ok((to.clone(), LocalFile::find(to.clone()).await?.attributes))
     }
