@@ -33,20 +33,24 @@ impl FromStr for Location {
     fn from_str(text: &str) -> Result<Location, LocationError> {
         match text {
             "-" => Ok(Location::Stream),
-            _ if text.starts_with(SCHEME) || split_host(text).is_some() => Ok(Location::Remote(parse_url(text)?)),
+            _ if is_url(text) || split_host(text).is_some() => Ok(Location::Remote(parse_url(text)?)),
             _ => Ok(Location::Local(PathBuf::from(text))),
         }
     }
 }
 
-const SCHEME: &str = "nfs://";
+/// Whether a text is to be a URL, be it of another scheme (RFC 3986 §3.1).
+fn is_url(text: &str) -> bool {
+    let is_scheme = |scheme: &str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
+}
 
 /// The file that a text names as a URL, or as mount(8) does: `host:/path`.
 ///
 /// # Errors
 /// When it is neither.
 pub fn parse_url(text: &str) -> Result<Url, LocationError> {
-    if text.starts_with(SCHEME) {
+    if is_url(text) {
         return Ok(text.parse()?);
     }
     let (host, path) = split_host(text).ok_or_else(|| LocationError::Malformed(text.to_owned()))?;
@@ -84,7 +88,9 @@ mod tests {
             assert!(error.contains("write nfs://host/export or host:/export"), "{error}");
             assert!(matches!(text.parse(), Ok(Location::Local(path)) if path.to_str() == Some(text)), "{text}");
         }
-        assert!("nfs://h".parse::<Location>().is_err());
+        for text in ["nfs://h", "http://h/x"] {
+            assert!(text.parse::<Location>().is_err() && parse_url(text).is_err(), "{text}");
+        }
         assert!(matches!("-".parse(), Ok(Location::Stream)));
     }
 }
