@@ -96,7 +96,7 @@ impl HostFs {
                 return Err(Error::WouldBlock);
             }
             if let Some(found) = self.search_dir(stored, parent.fd(), &record.fingerprint)? {
-                stored.store.put(Record { name: found.name.into_bytes(), ..record });
+                stored.store.put(Record { name: found.name.into_bytes(), ..record }).map_err(Error::Io)?;
                 self.keep_handles()?;
                 return Ok(found.fd);
             }
@@ -187,7 +187,7 @@ impl HostFs {
         let dir = self.walk(above)?;
         let fd = self.open_if_same(stored, dir.as_fd(), name, &record.fingerprint)?.ok_or(Error::Stale)?;
         let parent = StoredHandles::id_of(&self.adopt(stored, dir.as_fd(), 0)?)?;
-        stored.store.put(Record { parent, name: name.as_bytes().to_vec(), ..record.clone() });
+        stored.store.put(Record { parent, name: name.as_bytes().to_vec(), ..record.clone() }).map_err(Error::Io)?;
         self.keep_handles()?;
         Ok(fd)
     }

@@ -148,7 +148,8 @@ impl StoredHandles {
     /// Writes down where a file is, when it was moved.
     pub(crate) fn moved(&self, handle: &Handle, to: Site<'_>) -> Result<()> {
         if let Some(known) = self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
-            self.store.put(Record { parent: Self::id_of(to.dir)?, name: to.name.to_bytes().to_vec(), ..known });
+            let moved = Record { parent: Self::id_of(to.dir)?, name: to.name.to_bytes().to_vec(), ..known };
+            self.store.put(moved).map_err(Error::Io)?;
         }
         Ok(())
     }
@@ -157,10 +158,11 @@ impl StoredHandles {
     pub(crate) fn reaffirm(&self, handle: &Handle, subject: Subject<'_>) -> Result<()> {
         let fingerprint = self.fingerprint(subject)?;
         match self.store.record(Self::id_of(handle)?).map_err(Error::Io)? {
-            Some(known) if known.fingerprint != fingerprint => self.store.put(Record { fingerprint, ..known }),
-            _ => {}
+            Some(known) if known.fingerprint != fingerprint => {
+                self.store.put(Record { fingerprint, ..known }).map_err(Error::Io)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn make(&self, site: Site<'_>, subject: Subject<'_>) -> Result<Handle> {

@@ -240,7 +240,7 @@ fn open_store(dir: &Path, state_dir: &Path) -> Result<Arc<Store>, OpenError> {
     let export = dir.canonicalize().map_err(|source| OpenError::Directory { path: dir.to_path_buf(), source })?;
     DirBuilder::new().recursive(true).mode(STATE_DIR_MODE).create(state_dir).map_err(failed)?;
     let export = export.as_os_str().as_bytes();
-    let file = state_dir.join(format!("export-{:016x}.handles", fnv(export)));
+    let file = state_dir.join(format!("export-{:016x}.numbers", fnv(export)));
     shared_store::open(&file, export).map_err(|error| match error {
         StoreError::Foreign(owner) => OpenError::ForeignState { file, owner },
         StoreError::Io(source) if source.kind() == io::ErrorKind::WouldBlock => OpenError::StateInUse { file },

@@ -184,6 +184,45 @@ fn handles_of_the_store_survive_a_kill() {
     }
 }
 
+fn state_file(export: &Export, extension: &str) -> std::path::PathBuf {
+    let mut files = std::fs::read_dir(export.state()).unwrap().map(|entry| entry.unwrap().path());
+    files.find(|path| path.extension().is_some_and(|found| found == extension)).unwrap()
+}
+
+/// Changes bytes of a file of the store, as a failing disk would.
+fn damage(file: &std::path::Path, offset: u64, bytes: &[u8]) {
+    let file = std::fs::File::options().write(true).open(file).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, bytes, offset).unwrap();
+}
+
+#[test]
+fn damaged_record_costs_that_record_and_a_damaged_index_costs_none() {
+    let export = Export::on_disk();
+    let names: Vec<_> = (0..300).map(|number| format!("{number}-{}", "long".repeat(number % 60))).collect();
+    let files: Vec<_> = {
+        let fs = export.open(HandleForm::Store);
+        names.iter().map(|name| touch(&fs, name).handle).collect()
+    };
+    // Somewhere in the middle of the table.
+    let table = state_file(&export, "numbers");
+    damage(&table, std::fs::metadata(&table).unwrap().len() / 2, b"DAMAGED!");
+    let count_lost = || {
+        let fs = export.open(HandleForm::Store);
+        let is_lost = |file: &Handle| matches!(fs.attributes(&CX, file), Err(Error::Stale));
+        let lost = files.iter().filter(|file| is_lost(file)).count();
+        // A file whose record is lost gets another number.
+        names.iter().for_each(|name| assert!(fs.lookup(&CX, at(&fs.root(), name)).is_ok()));
+        lost
+    };
+    assert!(count_lost() <= 1);
+    for (offset, bytes) in [(0, vec![0xa5; 4096]), (4096, vec![0xa5; 4096]), (4096, vec![0; 4096])] {
+        damage(&state_file(&export, "index"), offset, &bytes);
+        assert!(count_lost() <= 1, "damage at {offset}");
+    }
+    std::fs::remove_file(state_file(&export, "index")).unwrap();
+    assert!(count_lost() <= 1);
+}
+
 #[test]
 fn store_that_lost_its_end_gives_no_number_twice() {
     let export = Export::on_disk();
@@ -191,9 +230,9 @@ fn store_that_lost_its_end_gives_no_number_twice() {
     let first = touch(&fs, "first").handle;
     let lost = touch(&fs, "lost").handle;
     drop(fs);
-    let log = std::fs::read_dir(export.state()).unwrap().next().unwrap().unwrap().path();
-    let length = std::fs::metadata(&log).unwrap().len();
-    std::fs::File::options().write(true).open(&log).unwrap().set_len(length - 3).unwrap();
+    let table = state_file(&export, "numbers");
+    let length = std::fs::metadata(&table).unwrap().len();
+    std::fs::File::options().write(true).open(&table).unwrap().set_len(length - 131).unwrap();
     let fs = export.open(HandleForm::Store);
     assert!(fs.attributes(&CX, &first).is_ok());
     assert!(matches!(fs.attributes(&CX, &lost), Err(Error::Stale)));

@@ -1,33 +1,29 @@
 //! Numbers for files where the kernel's handles cannot be used, and what those numbers stand for.
 //!
-//! A number is never given to a second file. Each is written to a log before the call that gives it out returns. In memory
-//! there is only where each number's line is, and a hash of each fingerprint: about 60 bytes for each file that was ever
-//! looked up and still exists.
+//! A number is never given to a second file. Its record is handed to the kernel before the call that gives the number out
+//! returns. Records are in a table on disk, at the place that the number says, and an index on disk leads from what a file is
+//! recognised by to its number. Memory holds only what changed last: some megabytes, however many files are known.
 
-mod log;
+mod index;
+mod migrate;
+mod old_log;
 mod record;
+mod slots;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use log::Log;
-use record::Line;
+use index::{Index, Known};
 pub(crate) use record::{Fingerprint, Record, fnv};
+use record::{Head, Long, MAX_REST_SLOTS};
+use slots::Slots;
 
 /// The number that stands for the exported directory, which has no record.
 pub(crate) const ROOT_ID: u64 = 0;
 
-/// How many numbers are reserved with one sync.
-const RESERVED_IDS: u64 = 1 << 20;
-
-/// How far numbering jumps ahead when the end of the log was damaged, so that no number that was lost comes again.
-const JUMP_AFTER_DAMAGE: u64 = 1 << 40;
-
-/// The log is written anew when this many bytes of it are out of date, and more than are not.
-const MAX_DEAD_BYTES: u64 = 16 * 1024 * 1024;
+/// The most slots that wait in memory, which is only as long as a listing runs or the disk is full.
+const MAX_PENDING_SLOTS: usize = 65_536;
 
 /// The numbers of one export.
 pub(crate) struct Store {
@@ -35,22 +31,10 @@ pub(crate) struct Store {
 }
 
 struct Numbers {
-    log: Log,
-    export: Vec<u8>,
-    lines: HashMap<u64, Spot>,
-    ids: HashMap<u64, u64>,
-    hasher: RandomState,
+    slots: Slots,
+    index: Index,
     next: u64,
     reserved: u64,
-    live_bytes: u64,
-    max_dead_bytes: u64,
-}
-
-/// Where a line is.
-#[derive(Clone, Copy)]
-struct Spot {
-    offset: u64,
-    length: u32,
 }
 
 /// Why the store cannot be opened.
@@ -63,12 +47,22 @@ pub(crate) enum StoreError {
 }
 
 impl Store {
-    /// Opens the log at `path`, or begins it, for the export at this path.
+    /// Opens the store at `path`, or begins it, for the export at this path. The index lies beside it.
     pub(crate) fn open(path: &Path, export: &[u8]) -> Result<Store, StoreError> {
-        let log = Log::open(path)?;
-        log.lock()?;
-        let mut numbers = Numbers::new(log, export);
-        numbers.replay(path)?;
+        let slots = match Slots::open(path)? {
+            Some(slots) => slots,
+            None => migrate::begin(path, export)?,
+        };
+        let owner = &slots.header().export;
+        if owner != export {
+            return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
+        }
+        let (index, known) = Index::open(&path.with_extension("index"), slots.header().serial)?;
+        // Should the table have lost its end, the index knows still which numbers were in it.
+        let indexed_below = if let Known::Below(number) = known { number } else { ROOT_ID + 1 };
+        let next = slots.end().max(indexed_below);
+        let mut numbers = Numbers { slots, index, next, reserved: 0 };
+        numbers.complete_index(known)?;
         numbers.reserve()?;
         Ok(Store { numbers: Mutex::new(numbers) })
     }
@@ -80,10 +74,11 @@ impl Store {
         let mut numbers = self.lock();
         let Some(known) = numbers.find(&seen.fingerprint)? else { return numbers.add(seen.clone()) };
         let is_moved = known.parent != seen.parent || known.name != seen.name;
+        let id = known.id;
         if is_moved && is_only_name {
-            numbers.put(Record { id: known.id, ..seen.clone() });
+            numbers.replace(known, Record { id, ..seen.clone() })?;
         }
-        Ok(known.id)
+        Ok(id)
     }
 
     /// The number of a file, if it has one.
@@ -102,8 +97,12 @@ impl Store {
     }
 
     /// Replaces what is known of a number.
-    pub(crate) fn put(&self, record: Record) {
-        self.lock().put(record);
+    pub(crate) fn put(&self, record: Record) -> io::Result<()> {
+        let mut numbers = self.lock();
+        match numbers.record(record.id)? {
+            Some(known) => numbers.replace(known, record),
+            None => Ok(()),
+        }
     }
 
     /// Forgets a file that is gone.
@@ -113,11 +112,10 @@ impl Store {
 
     /// Hands what is new to the kernel, so that it survives the end of this process.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        let mut numbers = self.lock();
-        numbers.log.flush()?;
-        let dead_bytes = numbers.log.len() - numbers.live_bytes.min(numbers.log.len());
-        if dead_bytes > numbers.max_dead_bytes.max(numbers.live_bytes) {
-            numbers.rewrite_or_wait(dead_bytes);
+        let numbers = &mut *self.lock();
+        numbers.slots.flush(numbers.next)?;
+        if let Err(error) = numbers.index.write_some(numbers.next) {
+            tracing::debug!(%error, "cannot write the index of file handles, so it waits in memory");
         }
         Ok(())
     }
@@ -129,138 +127,145 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if let Err(error) = self.lock().log.sync() {
-            tracing::warn!(%error, "cannot sync the store of file handles");
+        if let Err(error) = self.lock().close() {
+            tracing::warn!(%error, "cannot close the store of file handles; its index is made anew at the next start");
         }
     }
 }
 
 impl Numbers {
-    fn new(log: Log, export: &[u8]) -> Numbers {
-        Numbers {
-            log,
-            export: export.to_vec(),
-            lines: HashMap::new(),
-            ids: HashMap::new(),
-            hasher: RandomState::new(),
-            next: ROOT_ID + 1,
-            reserved: 0,
-            live_bytes: 0,
-            max_dead_bytes: MAX_DEAD_BYTES,
-        }
-    }
-
-    fn replay(&mut self, path: &Path) -> Result<(), StoreError> {
-        let mut log = std::mem::replace(&mut self.log, Log::open(Path::new("/dev/null"))?);
-        let mut owner = None;
-        let cut = log.replay(|line, offset, length| match line {
-            Line::Export(path) => owner = Some(path),
-            Line::Node(record) => self.index(&record, Spot { offset, length: length as u32 }),
-            Line::Gone(id) => drop(self.lines.remove(&id)),
-            Line::Reserved(id) => self.reserved = self.reserved.max(id),
+    /// Adds what the index does not have yet: the last numbers, or all of them when it cannot be relied on.
+    fn complete_index(&mut self, known: Known) -> io::Result<()> {
+        let first = self.slots.header().spans.first().map_or(ROOT_ID + 1, |span| span.first_number);
+        let from = match known {
+            Known::Below(number) => number.max(first),
+            Known::Nothing => {
+                let entries = self.slots.used_bytes()? / record::SLOT_BYTES as u64;
+                self.index.begin(entries)?;
+                first
+            }
+        };
+        let Numbers { slots, index, next, .. } = self;
+        slots.scan(from, |read, number, slot| {
+            let fingerprint = match Head::parse(number, slot) {
+                Head::Whole(record) => record.fingerprint,
+                Head::Long(long) => match read_long(read, *long)? {
+                    Some(record) => record.fingerprint,
+                    None => return Ok(()),
+                },
+                Head::Empty | Head::Damaged => return Ok(()),
+            };
+            index.add(fingerprint.hash(), number);
+            index.write_some(*next)
         })?;
-        self.log = log;
-        match owner {
-            Some(owner) if owner != self.export => return Err(StoreError::Foreign(owner.escape_ascii().to_string())),
-            Some(_) => {}
-            None => drop(self.log.append(&Line::Export(self.export.clone()))),
+        index.is_complete(*next)
+    }
+
+    fn record(&mut self, id: u64) -> io::Result<Option<Record>> {
+        let Some(slot) = self.slots.read_one(id)? else { return Ok(None) };
+        let record = match Head::parse(id, &slot) {
+            Head::Empty => return Ok(None),
+            Head::Whole(record) => Some(record),
+            Head::Long(long) => read_long(&self.slots, *long)?,
+            Head::Damaged if Head::is_rest(id, &slot) => return Ok(None),
+            Head::Damaged => None,
+        };
+        if record.is_none() {
+            tracing::warn!(id, "a record in the store of file handles is damaged: its handle is stale");
+            self.slots.clear(id, 1);
         }
-        self.next = self.next.max(self.reserved);
-        if cut > 0 {
-            tracing::warn!(path = %path.display(), cut_bytes = cut, "the store of file handles was cut off at its last whole line");
-            self.next += JUMP_AFTER_DAMAGE;
+        Ok(record)
+    }
+
+    fn find(&mut self, fingerprint: &Fingerprint) -> io::Result<Option<Record>> {
+        let hash = fingerprint.hash();
+        let is_same = |record: &Record| record.fingerprint == *fingerprint;
+        if let Some(id) = self.index.recent(hash)
+            && let Some(record) = self.record(id)?.filter(is_same)
+        {
+            return Ok(Some(record));
         }
-        Ok(())
-    }
-
-    fn hash(&self, fingerprint: &Fingerprint) -> u64 {
-        self.hasher.hash_one(fingerprint)
-    }
-
-    fn index(&mut self, record: &Record, spot: Spot) {
-        self.next = self.next.max(record.id + 1);
-        self.ids.insert(self.hash(&record.fingerprint), record.id);
-        let replaced = self.lines.insert(record.id, spot);
-        self.live_bytes += u64::from(spot.length);
-        self.live_bytes -= replaced.map_or(0, |spot| u64::from(spot.length));
-    }
-
-    fn record(&self, id: u64) -> io::Result<Option<Record>> {
-        let Some(spot) = self.lines.get(&id) else { return Ok(None) };
-        match self.log.line_at(spot.offset, spot.length as usize)? {
-            Line::Node(record) if record.id == id => Ok(Some(record)),
-            _ => Err(io::ErrorKind::InvalidData.into()),
+        for id in self.index.find(hash)? {
+            if let Some(record) = self.record(id)?.filter(is_same) {
+                self.index.remember(hash, id);
+                return Ok(Some(record));
+            }
         }
-    }
-
-    fn find(&self, fingerprint: &Fingerprint) -> io::Result<Option<Record>> {
-        let Some(&id) = self.ids.get(&self.hash(fingerprint)) else { return Ok(None) };
-        Ok(self.record(id)?.filter(|record| record.fingerprint == *fingerprint))
+        Ok(None)
     }
 
     fn add(&mut self, seen: Record) -> io::Result<u64> {
-        if self.next >= self.reserved {
-            self.reserve()?;
-        }
-        let id = self.next;
-        self.put(Record { id, ..seen });
+        self.make_room()?;
+        let (id, hash) = (self.next, seen.fingerprint.hash());
+        self.index.add(hash, id);
+        self.next += 1;
+        self.write(&Record { id, ..seen });
         Ok(id)
     }
 
-    fn put(&mut self, record: Record) {
-        if let Ok(Some(earlier)) = self.record(record.id)
-            && earlier.fingerprint != record.fingerprint
-        {
-            self.ids.remove(&self.hash(&earlier.fingerprint));
+    fn replace(&mut self, known: Record, record: Record) -> io::Result<()> {
+        self.make_room()?;
+        self.clear_rest(record.id)?;
+        if known.fingerprint != record.fingerprint {
+            self.index.add_known(record.fingerprint.hash(), record.id)?;
+            self.index.remove(known.fingerprint.hash(), record.id);
         }
-        let line = Line::Node(record);
-        let (offset, length) = self.log.append(&line);
-        if let Line::Node(record) = &line {
-            self.index(record, Spot { offset, length: length as u32 });
-        }
+        self.write(&record);
+        Ok(())
     }
 
     fn forget(&mut self, id: u64) -> io::Result<()> {
         let Some(record) = self.record(id)? else { return Ok(()) };
-        self.ids.remove(&self.hash(&record.fingerprint));
-        if let Some(spot) = self.lines.remove(&id) {
-            self.live_bytes -= u64::from(spot.length);
-        }
-        self.log.append(&Line::Gone(id));
+        self.index.remove(record.fingerprint.hash(), id);
+        self.clear_rest(id)?;
+        self.slots.clear(id, 1);
         Ok(())
     }
 
-    /// Sees to it that the next numbers are not given out again, even if the log loses its end.
+    /// Puts a record into its slot, and what does not fit there into slots of numbers that no file gets.
+    fn write(&mut self, record: &Record) {
+        let (rest, count) = (self.next, record.rest_slots());
+        let slots = record.slots(rest);
+        self.slots.write(rest, &slots[1..]);
+        self.slots.write(record.id, &slots[..1]);
+        self.next += count as u64;
+    }
+
+    fn clear_rest(&mut self, id: u64) -> io::Result<()> {
+        let slot = self.slots.read_one(id)?.unwrap_or(record::EMPTY);
+        if let Head::Long(long) = Head::parse(id, &slot) {
+            self.slots.clear(long.rest, long.rest_slots());
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a record can be added: that numbers are left, and that not too much waits for a disk that is full.
+    fn make_room(&mut self) -> io::Result<()> {
+        if self.slots.pending() > MAX_PENDING_SLOTS {
+            self.slots.flush(self.next)?;
+        }
+        if self.index.is_stuck() {
+            self.index.write_some(self.next)?;
+        }
+        if self.next + MAX_REST_SLOTS as u64 >= self.reserved { self.reserve() } else { Ok(()) }
+    }
+
+    /// Sees to it that the next numbers are not given out again, even if the machine crashes.
     fn reserve(&mut self) -> io::Result<()> {
-        self.reserved = self.next + RESERVED_IDS;
-        self.log.append(&Line::Reserved(self.reserved));
-        self.log.sync()
-    }
-
-    /// A log that cannot be written anew is still good; it is tried again when twice as much is out of date.
-    fn rewrite_or_wait(&mut self, dead_bytes: u64) {
-        match self.rewrite() {
-            Ok(()) => self.max_dead_bytes = MAX_DEAD_BYTES,
-            Err(error) => {
-                tracing::warn!(%error, "cannot write the store of file handles anew, so it goes on growing");
-                self.max_dead_bytes = dead_bytes * 2;
-            }
-        }
-    }
-
-    /// Writes what is still true into a new log.
-    fn rewrite(&mut self) -> io::Result<()> {
-        let mut log = self.log.successor()?;
-        log.append(&Line::Export(self.export.clone()));
-        log.append(&Line::Reserved(self.reserved));
-        let mut lines = HashMap::with_capacity(self.lines.len());
-        for (&id, spot) in &self.lines {
-            let (offset, length) = log.append(&self.log.line_at(spot.offset, spot.length as usize)?);
-            lines.insert(id, Spot { offset, length: length as u32 });
-            log.flush_when_large()?;
-        }
-        log.replace(&self.log)?;
-        (self.log, self.lines) = (log, lines);
+        self.reserved = self.slots.reserve(self.next)?;
         Ok(())
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.slots.close(self.next)?;
+        self.index.close(self.next)
     }
 }
+
+fn read_long(slots: &Slots, long: Long) -> io::Result<Option<Record>> {
+    let rest = slots.read(long.rest, long.rest_slots())?;
+    Ok(long.complete(&rest))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,25 +1,37 @@
-//! What the store remembers of a file, and the bytes of the log.
+//! What the store remembers of a file, and its bytes in the table of slots.
 //!
 //! ```text
-//! record   length of the payload (4)  checksum (4)  payload
-//! payload  0  path of the export                               the first record: whose log this is
-//!          1  id (8)  parent (8)  file number (8)  device (8)  evidence: length (1), bytes  name: length (1), bytes
-//!          2  id (8)                                           the file is gone
-//!          3  id (8)                                           ids below this may have been given out
+//! head   checksum (4)  1  evidence length (1)  name length (1)  0  parent (8)  file number (8)  device (8)
+//!        evidence and name (96), or, when they are longer, number of the rest (8) and their start (88)
+//! rest   checksum (4)  2  0 (3)  number of the head (8)  what is left of evidence and name (112)
 //! ```
 //!
-//! Numbers are little-endian.
+//! Numbers are little-endian. A slot of zeros stands for no file. A checksum covers the slot's own number too, so that a
+//! slot in a wrong place is damaged.
 
-/// The bytes in front of a payload.
-pub(crate) const PREFIX_BYTES: usize = 8;
+/// The bytes of one slot: four of them lie in each sector of a disk, which is written as a whole.
+pub(crate) const SLOT_BYTES: usize = 128;
 
-/// The longest payload: a path of 4096 bytes, with room to spare.
-pub(crate) const MAX_PAYLOAD_BYTES: usize = 8192;
+/// The most slots behind a head, for the longest evidence and name.
+pub(crate) const MAX_REST_SLOTS: usize = (2 * u8::MAX as usize - LONG_BYTES).div_ceil(REST_BYTES);
 
-const EXPORT: u8 = 0;
-const NODE: u8 = 1;
-const GONE: u8 = 2;
-const RESERVED: u8 = 3;
+const HEAD: u8 = 1;
+const REST: u8 = 2;
+
+/// Where the numbers of a head begin, and where its evidence and name do.
+const FIXED: usize = 8;
+const BODY: usize = 32;
+
+/// How much of evidence and name a head has without a rest, with one, and how much each slot of the rest has.
+const BODY_BYTES: usize = SLOT_BYTES - BODY;
+const LONG_BYTES: usize = BODY_BYTES - 8;
+const REST_BYTES: usize = SLOT_BYTES - 16;
+
+/// The bytes of a slot.
+pub(crate) type Slot = [u8; SLOT_BYTES];
+
+/// The slot of a number that stands for no file.
+pub(crate) const EMPTY: Slot = [0; SLOT_BYTES];
 
 /// What tells a file from every other one, and from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,139 +57,203 @@ pub(crate) struct Record {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// A line of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// Whose log this is.
-    Export(Vec<u8>),
-    /// A file, or where it is now.
-    Node(Record),
-    /// A file that is gone.
-    Gone(u64),
-    /// Ids below this may have been given out.
-    Reserved(u64),
+/// What a slot has under a number.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// No file.
+    Empty,
+    /// Something that was not written there.
+    Damaged,
+    /// A whole record.
+    Whole(Record),
+    /// A record whose evidence and name go on in the slots of other numbers.
+    Long(Box<Long>),
 }
 
-impl Line {
-    /// Appends the line's bytes.
-    pub(crate) fn put(&self, log: &mut Vec<u8>) {
-        let start = log.len();
-        log.extend_from_slice(&[0; PREFIX_BYTES]);
-        self.put_payload(log);
-        let payload = &log[start + PREFIX_BYTES..];
-        let (length, sum) = (payload.len() as u32, checksum(payload));
-        log[start..start + 4].copy_from_slice(&length.to_le_bytes());
-        log[start + 4..start + PREFIX_BYTES].copy_from_slice(&sum.to_le_bytes());
-    }
+/// The start of a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Long {
+    record: Record,
+    body: Vec<u8>,
+    lengths: [u8; 2],
+    /// The first number of the rest.
+    pub(crate) rest: u64,
+}
 
-    /// Reads the line at the start of `log` and says how many bytes it takes; `None` when it is cut off or damaged.
-    pub(crate) fn take(log: &[u8]) -> Option<(Line, usize)> {
-        let (prefix, rest) = log.split_first_chunk::<PREFIX_BYTES>()?;
-        let [a, b, c, d, e, f, g, h] = *prefix;
-        let length = u32::from_le_bytes([a, b, c, d]) as usize;
-        let payload = rest.get(..length).filter(|payload| payload.len() <= MAX_PAYLOAD_BYTES)?;
-        let is_whole = checksum(payload) == u32::from_le_bytes([e, f, g, h]);
-        is_whole.then(|| Some((Line::parse(payload)?, PREFIX_BYTES + length))).flatten()
-    }
-
-    fn put_payload(&self, log: &mut Vec<u8>) {
-        match self {
-            Line::Export(path) => {
-                log.push(EXPORT);
-                log.extend_from_slice(path);
-            }
-            Line::Node(record) => record.put(log),
-            Line::Gone(id) => put_number(log, GONE, *id),
-            Line::Reserved(id) => put_number(log, RESERVED, *id),
-        }
-    }
-
-    fn parse(payload: &[u8]) -> Option<Line> {
-        let (&kind, mut rest) = payload.split_first()?;
-        match kind {
-            EXPORT => Some(Line::Export(rest.to_vec())),
-            NODE => Record::parse(rest).map(Line::Node),
-            GONE => take_u64(&mut rest).map(Line::Gone),
-            RESERVED => take_u64(&mut rest).map(Line::Reserved),
-            _ => None,
-        }
+impl Fingerprint {
+    /// The same in every version of this program.
+    pub(crate) fn hash(&self) -> u64 {
+        let sum = fnv_on(fnv_on(fnv(&self.fileid.to_le_bytes()), &self.device.to_le_bytes()), &self.evidence);
+        // FNV leaves similar numbers with similar high bits; this is the finaliser of SplitMix64.
+        let mixed = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
     }
 }
 
 impl Record {
-    fn put(&self, log: &mut Vec<u8>) {
-        put_number(log, NODE, self.id);
-        for number in [self.parent, self.fingerprint.fileid, self.fingerprint.device] {
-            log.extend_from_slice(&number.to_le_bytes());
-        }
-        for bytes in [&self.fingerprint.evidence, &self.name] {
-            log.push(bytes.len() as u8);
-            log.extend_from_slice(bytes);
-        }
+    /// How many slots it needs behind its head.
+    pub(crate) fn rest_slots(&self) -> usize {
+        rest_slots(self.fingerprint.evidence.len() + self.name.len())
     }
 
-    fn parse(mut rest: &[u8]) -> Option<Record> {
-        let id = take_u64(&mut rest)?;
-        let parent = take_u64(&mut rest)?;
-        let (fileid, device) = (take_u64(&mut rest)?, take_u64(&mut rest)?);
-        let evidence = take_bytes(&mut rest)?;
-        let name = take_bytes(&mut rest)?;
-        Some(Record { id, parent, name, fingerprint: Fingerprint { fileid, device, evidence } })
+    /// Its slots: the head, and those of the rest, which begin at the number `rest`.
+    pub(crate) fn slots(&self, rest: u64) -> Vec<Slot> {
+        let body = [&self.fingerprint.evidence[..], &self.name].concat();
+        let is_long = body.len() > BODY_BYTES;
+        let (start, left) = body.split_at(if is_long { LONG_BYTES } else { body.len() });
+        let mut slots = vec![self.head(if is_long { Some(rest) } else { None }, start)];
+        slots.extend((rest..).zip(left.chunks(REST_BYTES)).map(|(number, bytes)| rest_slot(self.id, number, bytes)));
+        slots
+    }
+
+    fn head(&self, rest: Option<u64>, start: &[u8]) -> Slot {
+        let mut slot = EMPTY;
+        slot[4..7].copy_from_slice(&[HEAD, self.fingerprint.evidence.len() as u8, self.name.len() as u8]);
+        let numbers = [self.parent, self.fingerprint.fileid, self.fingerprint.device];
+        slot[FIXED..BODY].copy_from_slice(&numbers.map(u64::to_le_bytes).concat());
+        let rest = rest.map_or_else(Vec::new, |number| number.to_le_bytes().to_vec());
+        slot[BODY..BODY + rest.len()].copy_from_slice(&rest);
+        slot[BODY + rest.len()..][..start.len()].copy_from_slice(start);
+        sealed(slot, self.id)
     }
 }
 
-fn put_number(log: &mut Vec<u8>, kind: u8, number: u64) {
-    log.push(kind);
-    log.extend_from_slice(&number.to_le_bytes());
+impl Head {
+    /// Reads the slot of a number.
+    pub(crate) fn parse(id: u64, slot: &Slot) -> Head {
+        if *slot == EMPTY {
+            return Head::Empty;
+        }
+        let [evidence, name] = [slot[5], slot[6]];
+        let length = usize::from(evidence) + usize::from(name);
+        if slot[4] != HEAD || !is_sealed(slot, id) {
+            return Head::Damaged;
+        }
+        let [parent, fileid, device] = [8, 16, 24].map(|at| u64_at(slot, at));
+        let fingerprint = Fingerprint { fileid, device, evidence: Vec::new() };
+        let record = Record { id, parent, name: Vec::new(), fingerprint };
+        if length <= BODY_BYTES {
+            return Head::Whole(with_body(record, &slot[BODY..BODY + length], evidence));
+        }
+        let body = slot[BODY + 8..].to_vec();
+        Head::Long(Box::new(Long { record, body, lengths: [evidence, name], rest: u64_at(slot, BODY) }))
+    }
+
+    /// Whether a slot is part of another number's record.
+    pub(crate) fn is_rest(number: u64, slot: &Slot) -> bool {
+        slot[4] == REST && is_sealed(slot, number)
+    }
 }
 
-fn take_u64(rest: &mut &[u8]) -> Option<u64> {
-    rest.split_off(..8)?.try_into().ok().map(u64::from_le_bytes)
+impl Long {
+    /// How many slots the rest has.
+    pub(crate) fn rest_slots(&self) -> usize {
+        rest_slots(self.lengths.map(usize::from).iter().sum())
+    }
+
+    /// The whole record, if these are the slots of its rest.
+    pub(crate) fn complete(self, rest: &[Slot]) -> Option<Record> {
+        let Long { record, mut body, lengths, rest: first } = self;
+        for (number, slot) in (first..).zip(rest) {
+            let is_own = Head::is_rest(number, slot) && u64_at(slot, FIXED) == record.id;
+            is_own.then(|| body.extend_from_slice(&slot[16..]))?;
+        }
+        let length = lengths.map(usize::from).iter().sum();
+        Some(with_body(record, body.get(..length)?, lengths[0]))
+    }
 }
 
-fn take_bytes(rest: &mut &[u8]) -> Option<Vec<u8>> {
-    let length = usize::from(*rest.split_off_first()?);
-    rest.split_off(..length).map(<[u8]>::to_vec)
+fn rest_slots(body_bytes: usize) -> usize {
+    if body_bytes <= BODY_BYTES { 0 } else { (body_bytes - LONG_BYTES).div_ceil(REST_BYTES) }
 }
 
-/// FNV-1a, folded to 32 bits: it finds what a crash leaves half written, and is not meant against anybody.
-fn checksum(bytes: &[u8]) -> u32 {
-    let sum = fnv(bytes);
+fn with_body(mut record: Record, body: &[u8], evidence: u8) -> Record {
+    let (evidence, name) = body.split_at(evidence.into());
+    record.fingerprint.evidence = evidence.to_vec();
+    record.name = name.to_vec();
+    record
+}
+
+fn rest_slot(id: u64, number: u64, bytes: &[u8]) -> Slot {
+    let mut slot = EMPTY;
+    slot[4] = REST;
+    slot[FIXED..16].copy_from_slice(&id.to_le_bytes());
+    slot[16..16 + bytes.len()].copy_from_slice(bytes);
+    sealed(slot, number)
+}
+
+fn sealed(mut slot: Slot, number: u64) -> Slot {
+    let sum = checksum(&slot, number);
+    slot[..4].copy_from_slice(&sum.to_le_bytes());
+    slot
+}
+
+fn is_sealed(slot: &Slot, number: u64) -> bool {
+    slot[..4] == checksum(slot, number).to_le_bytes()
+}
+
+fn checksum(slot: &Slot, number: u64) -> u32 {
+    let words = slot[4..].chunks_exact(4).map(|word| u32_of(word).into());
+    // One step for each word: FNV's step for each byte would cost more than reading the slot.
+    let sum = words.fold(fnv(&number.to_le_bytes()), |sum, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01b3));
     (sum ^ (sum >> 32)) as u32
+}
+
+fn u32_of(word: &[u8]) -> u32 {
+    word.try_into().map_or(0, u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..at + 8].try_into().map_or(0, u64::from_le_bytes)
 }
 
 /// FNV-1a with 64 bits: the same in every version of this program.
 pub(crate) fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv_on(0xcbf2_9ce4_8422_2325, bytes)
+}
+
+fn fnv_on(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record() -> Record {
-        let fingerprint = Fingerprint { fileid: 12, device: 0, evidence: vec![7; 130] };
-        Record { id: 3, parent: 1, name: vec![0xff; 255], fingerprint }
+    fn record(evidence: usize, name: usize) -> Record {
+        let fingerprint = Fingerprint { fileid: 12, device: 0, evidence: vec![7; evidence] };
+        Record { id: 3, parent: 1, name: vec![0xff; name], fingerprint }
     }
 
-    #[test]
-    fn line_comes_back_as_it_was_written() {
-        for line in [Line::Export(b"/srv".to_vec()), Line::Node(record()), Line::Gone(9), Line::Reserved(u64::MAX)] {
-            let mut log = Vec::new();
-            line.put(&mut log);
-            assert_eq!(Line::take(&log), Some((line, log.len())));
+    fn read_back(slots: &[Slot]) -> Option<Record> {
+        match Head::parse(3, &slots[0]) {
+            Head::Whole(record) => Some(record),
+            Head::Long(long) => long.complete(&slots[1..]),
+            Head::Empty | Head::Damaged => None,
         }
     }
 
     #[test]
-    fn line_that_is_cut_off_or_altered_is_no_line() {
-        let mut log = Vec::new();
-        Line::Node(record()).put(&mut log);
-        assert!((0..log.len()).all(|length| Line::take(&log[..length]).is_none()));
-        for at in 0..log.len() {
-            log[at] ^= 1;
-            assert_eq!(Line::take(&log), None, "byte {at}");
-            log[at] ^= 1;
+    fn record_of_any_length_comes_back_as_it_was_written() {
+        for (evidence, name) in [(0, 1), (12, 84), (12, 85), (132, 1), (132, 255), (255, 255)] {
+            let record = record(evidence, name);
+            let slots = record.slots(40);
+            assert_eq!(slots.len(), 1 + record.rest_slots());
+            assert!(record.rest_slots() <= MAX_REST_SLOTS);
+            assert_eq!(read_back(&slots), Some(record));
         }
+    }
+
+    #[test]
+    fn altered_slot_is_no_record_and_neither_is_one_of_another_number() {
+        let mut slots = record(132, 255).slots(40);
+        for (slot, at) in (0..slots.len()).flat_map(|slot| (0..SLOT_BYTES).map(move |at| (slot, at))) {
+            slots[slot][at] ^= 1;
+            assert_eq!(read_back(&slots), None, "slot {slot}, byte {at}");
+            slots[slot][at] ^= 1;
+        }
+        assert_eq!(Head::parse(4, &slots[0]), Head::Damaged);
+        assert_eq!(Head::parse(3, &EMPTY), Head::Empty);
     }
 }

@@ -1,0 +1,81 @@
+//! Beginning a store: empty, or with the numbers of the log that earlier servers kept.
+
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::Path;
+
+use crate::store::old_log::{Line, OldLog, Summary};
+use crate::store::record::Record;
+use crate::store::slots::{Header, Slots, Span};
+use crate::store::{ROOT_ID, StoreError};
+
+/// What the log of earlier servers was called, beside the table.
+const OLD_EXTENSION: &str = "handles";
+
+/// How many slots are put into the table at once.
+const BATCH_SLOTS: usize = 8192;
+
+/// Makes the table at `path`. It gets its name when it is whole, and only then the log goes.
+pub(crate) fn begin(path: &Path, export: &[u8]) -> Result<Slots, StoreError> {
+    let old_path = path.with_extension(OLD_EXTENSION);
+    let Some((log, _kept_locked)) = OldLog::open(&old_path)? else { return Ok(create(path, header(export, None))?) };
+    let summary = log.summary()?;
+    if let Some(owner) = summary.export.as_deref().filter(|owner| *owner != export) {
+        return Err(StoreError::Foreign(owner.escape_ascii().to_string()));
+    }
+    let new_path = path.with_extension("new");
+    let mut slots = Slots::create(&new_path, header(export, Some(&summary)))?;
+    let records = take_over(&log, &summary, &mut slots)?;
+    rename(&new_path, path)?;
+    std::fs::remove_file(&old_path)?;
+    let damaged_bytes = summary.damaged_bytes();
+    tracing::info!(path = %path.display(), records, damaged_bytes, "took the file handles of an earlier version over");
+    Ok(slots)
+}
+
+fn create(path: &Path, header: Header) -> io::Result<Slots> {
+    let new_path = path.with_extension("new");
+    let mut slots = Slots::create(&new_path, header)?;
+    slots.sync(ROOT_ID + 1)?;
+    rename(&new_path, path)?;
+    Ok(slots)
+}
+
+fn header(export: &[u8], summary: Option<&Summary>) -> Header {
+    let empty = || vec![Span { first_number: ROOT_ID + 1, first_slot: 0 }];
+    let spans = summary.map_or_else(empty, Summary::spans);
+    Header { serial: RandomState::new().hash_one(export), export: export.to_vec(), spans }
+}
+
+/// Later lines replace earlier ones.
+fn take_over(log: &OldLog, summary: &Summary, slots: &mut Slots) -> io::Result<u64> {
+    let (mut next, mut records) = (summary.next(), 0);
+    log.read(|line| {
+        match line {
+            Line::Node(record) => {
+                put(slots, &record, &mut next);
+                records += 1;
+            }
+            Line::Gone(id) => slots.clear(id, 1),
+            Line::Export(_) | Line::Reserved(_) => {}
+        }
+        if slots.pending() >= BATCH_SLOTS { slots.flush(next) } else { Ok(()) }
+    })?;
+    slots.close(next)?;
+    Ok(records)
+}
+
+fn put(slots: &mut Slots, record: &Record, next: &mut u64) {
+    let made = record.slots(*next);
+    slots.write(*next, &made[1..]);
+    slots.write(record.id, &made[..1]);
+    *next += made.len() as u64 - 1;
+}
+
+/// Gives a file its name so that a crash leaves either name and never a part of it.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
+}
