@@ -8,19 +8,19 @@ use vfs::{
 };
 
 use crate::cache::NodeCache;
-use crate::find_stored::Lost;
 use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Identity;
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
+use crate::search::Searches;
 use crate::volume::Volume;
 
 /// A directory of the host, and what is below it.
 pub struct HostFs {
     pub(crate) volume: Volume,
     pub(crate) handles: Handles,
-    pub(crate) lost: Lost,
+    pub(crate) searches: Searches,
     pub(crate) nodes: NodeCache,
     pub(crate) identity: Identity,
     pub(crate) streams: StreamTable,
@@ -51,6 +51,7 @@ impl FileSystem for HostFs {
 
     fn maintain(&self) {
         self.release_removed();
+        self.tidy_searches();
     }
 
     fn properties(&self) -> Properties {

@@ -51,6 +51,7 @@ mod read_ahead;
 mod remove;
 mod rename;
 mod resolve;
+mod search;
 mod set_attributes;
 mod shared_store;
 mod store;
@@ -60,6 +61,7 @@ mod sys;
 mod verifier;
 mod volume;
 mod whereabouts;
+mod walk;
 mod xattr;
 
 pub use host::HostFs;

@@ -11,7 +11,6 @@ use rustix::process::{Resource, Rlimit};
 use vfs::Origin;
 
 use crate::cache::NodeCache;
-use crate::find_stored::Lost;
 use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Identity;
@@ -19,6 +18,7 @@ use crate::kernel_handles::KernelHandles;
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::shared_store;
+use crate::search::Searches;
 use crate::store::{Store, StoreError, fnv};
 use crate::volume::Volume;
 use crate::whereabouts;
@@ -185,7 +185,7 @@ impl HostFs {
         let handles = choose_handles(dir, &volume, &options)?;
         let nodes = NodeCache::new(options.workers, max_nodes(&options));
         let streams = StreamTable::new(options.read_ahead.clone());
-        Ok(HostFs { volume, handles, lost: Lost::default(), nodes, identity, streams, options })
+        Ok(HostFs { volume, handles, searches: Searches::default(), nodes, identity, streams, options })
     }
 }
 

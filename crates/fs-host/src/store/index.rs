@@ -31,8 +31,8 @@ const PAGE_ENTRIES: usize = PAGE_BYTES / ENTRY_BYTES;
 /// still fit by six standard deviations.
 const MEAN_ENTRIES: u64 = 88;
 
-/// How many entries wait in memory; tests have less, so that they write more.
-const MAX_WAITING: usize = if cfg!(test) { 512 } else { 16_384 };
+/// How many entries wait in memory; tests of a debug build have fewer, so that they write more.
+const MAX_WAITING: usize = if cfg!(all(test, debug_assertions)) { 512 } else { 16_384 };
 
 /// How many wait while the whole index is made.
 const MAX_WAITING_IN_REBUILD: usize = 1 << 20;

@@ -22,8 +22,8 @@ use slots::Slots;
 /// The number that stands for the exported directory, which has no record.
 pub(crate) const ROOT_ID: u64 = 0;
 
-/// The most slots that wait in memory, which is only as long as a listing runs or the disk is full.
-const MAX_PENDING_SLOTS: usize = 65_536;
+/// The most slots that wait in memory for the end of a call, or for room on a full disk.
+const MAX_PENDING_SLOTS: usize = 1024;
 
 /// The numbers of one export.
 pub(crate) struct Store {
@@ -81,9 +81,9 @@ impl Store {
         Ok(id)
     }
 
-    /// The number of a file, if it has one.
-    pub(crate) fn known_id(&self, fingerprint: &Fingerprint) -> io::Result<Option<u64>> {
-        Ok(self.lock().find(fingerprint)?.map(|record| record.id))
+    /// What is known of a file, if it has a number.
+    pub(crate) fn known(&self, fingerprint: &Fingerprint) -> io::Result<Option<Record>> {
+        self.lock().find(fingerprint)
     }
 
     /// The number that the next new file will get.
@@ -112,12 +112,7 @@ impl Store {
 
     /// Hands what is new to the kernel, so that it survives the end of this process.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        let numbers = &mut *self.lock();
-        numbers.slots.flush(numbers.next)?;
-        if let Err(error) = numbers.index.write_some(numbers.next) {
-            tracing::debug!(%error, "cannot write the index of file handles, so it waits in memory");
-        }
-        Ok(())
+        self.lock().flush()
     }
 
     fn lock(&self) -> MutexGuard<'_, Numbers> {
@@ -239,13 +234,19 @@ impl Numbers {
         Ok(())
     }
 
+    /// Hands records to the kernel. The index may wait in memory, up to a point.
+    fn flush(&mut self) -> io::Result<()> {
+        self.slots.flush(self.next)?;
+        match self.index.write_some(self.next) {
+            Err(error) if self.index.is_stuck() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Sees to it that a record can be added: that numbers are left, and that not too much waits for a disk that is full.
     fn make_room(&mut self) -> io::Result<()> {
-        if self.slots.pending() > MAX_PENDING_SLOTS {
-            self.slots.flush(self.next)?;
-        }
-        if self.index.is_stuck() {
-            self.index.write_some(self.next)?;
+        if self.slots.pending() >= MAX_PENDING_SLOTS || self.index.is_stuck() {
+            self.flush()?;
         }
         if self.next + MAX_REST_SLOTS as u64 >= self.reserved { self.reserve() } else { Ok(()) }
     }

@@ -56,7 +56,7 @@ fn file(fileid: u64) -> Record {
 fn is_known(store: &Store, fileid: u64, id: u64) -> bool {
     let seen = file(fileid);
     let known = store.record(id).unwrap();
-    store.known_id(&seen.fingerprint).unwrap() == Some(id) && known == Some(Record { id, ..seen })
+    store.known(&seen.fingerprint).unwrap() == known && known == Some(Record { id, ..seen })
 }
 
 #[test]
@@ -80,9 +80,7 @@ fn store_agrees_with_a_model_through_growth_removal_and_restarts() {
             store.flush().unwrap();
         }
         assert!(model.iter().all(|(&fileid, &id)| is_known(&store, fileid, id)));
-        assert!(
-            (0..6_000).all(|id| model.contains_key(&id) || store.known_id(&file(id).fingerprint).unwrap().is_none())
-        );
+        assert!((0..6_000).all(|id| model.contains_key(&id) || store.known(&file(id).fingerprint).unwrap().is_none()));
     }
 }
 
@@ -109,7 +107,7 @@ fn file_that_is_recognised_otherwise_from_now_on_is_found_after_a_kill() {
     let store = folder.after_kill();
     let store = store.open();
     assert!(is_known(&store, 90_000, ids[3]));
-    assert_eq!(store.known_id(&file(3).fingerprint).unwrap(), None);
+    assert_eq!(store.known(&file(3).fingerprint).unwrap(), None);
 }
 
 #[test]
@@ -202,8 +200,8 @@ fn ten_million_files_are_known_in_little_memory_and_opened_at_once() {
     let find = |store: &Store| {
         for step in 0..300_000 {
             let fileid = step * 7_919 % FILES;
-            let id = store.known_id(&file(fileid).fingerprint).unwrap();
-            assert!(id.is_some_and(|id| store.record(id).unwrap().is_some()));
+            let known = store.known(&file(fileid).fingerprint).unwrap();
+            assert!(known.is_some_and(|known| store.record(known.id).unwrap() == Some(known)));
         }
     };
     for (case, folder) in [("after closing", &folder), ("after a kill", &killed)] {
