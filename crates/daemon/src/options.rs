@@ -59,6 +59,8 @@ pub struct Options {
     pub gather_writes: bool,
     /// How many open files each thread keeps. Default 1024; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
+    /// How many open files all threads keep. Default: no bound but that of each thread.
+    pub max_open_files: usize,
     /// How long an open file is kept that nobody uses, to twice that. Default 10 s.
     pub open_file_idle: Duration,
     /// How long a client of NFSv4 may be silent before it can lose what it holds, in whole seconds. Default 90 s.
@@ -95,6 +97,7 @@ impl Default for Options {
             sendfile_bytes: Some(Settings::SENDFILE_BYTES),
             gather_writes: true,
             open_files_per_worker: 1024,
+            max_open_files: usize::MAX,
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),

@@ -1,9 +1,11 @@
 //! The nodes at hand: one shelf per worker, each behind its own lock, so that a hit waits for nobody.
 //!
-//! A shelf is bounded. What makes room is the node that was not used since the hand last came by (second chance).
+//! A shelf is bounded, and so are all of them together. What makes room is the node that was not used since the hand last came by
+//! (second chance): of the same shelf, or of another one when only that has any.
 //! A node holds a descriptor, and a descriptor keeps a removed file's space: a file that is gone leaves every shelf.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vfs::Handle;
@@ -13,7 +15,16 @@ use crate::node::Node;
 /// All workers' shelves.
 pub(crate) struct NodeCache {
     shelves: Box<[Aligned]>,
-    max_nodes: usize,
+    limits: NodeLimits,
+    /// How many nodes all shelves have.
+    count: AtomicUsize,
+}
+
+/// How many nodes are kept at the most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NodeLimits {
+    pub(crate) per_worker: usize,
+    pub(crate) total: usize,
 }
 
 /// Keeps two workers' locks off one cache line.
@@ -34,10 +45,11 @@ struct Slot {
 }
 
 impl NodeCache {
-    /// Makes a cache of `workers` shelves with at most `max_nodes` nodes each.
-    pub(crate) fn new(workers: usize, max_nodes: usize) -> NodeCache {
+    /// Makes a cache of `workers` shelves; each may have one node at the least.
+    pub(crate) fn new(workers: usize, limits: NodeLimits) -> NodeCache {
         let shelves = (0..workers.max(1)).map(|_| Aligned(Mutex::default())).collect();
-        NodeCache { shelves, max_nodes: max_nodes.max(1) }
+        let limits = NodeLimits { per_worker: limits.per_worker.max(1), total: limits.total.max(1) };
+        NodeCache { shelves, limits, count: AtomicUsize::new(0) }
     }
 
     /// The node that `worker` has at hand for `handle`.
@@ -47,7 +59,10 @@ impl NodeCache {
 
     /// Puts a node on `worker`'s shelf, in place of another one when the shelf is full.
     pub(crate) fn put(&self, worker: usize, handle: Handle, node: Arc<Node>) {
-        let replaced = self.shelf(worker).put(Slot { handle, node, used: false }, self.max_nodes);
+        let replaced = self.shelf(worker).put(Slot { handle, node, used: false }, self.limits.per_worker);
+        if replaced.is_none() && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
+            self.make_room(worker);
+        }
         // The descriptor is closed when the lock is free again.
         drop(replaced);
     }
@@ -56,8 +71,14 @@ impl NodeCache {
     pub(crate) fn forget(&self, handle: &Handle) {
         for worker in 0..self.shelves.len() {
             let taken = self.shelf(worker).remove(handle);
+            self.count.fetch_sub(usize::from(taken.is_some()), Ordering::Relaxed);
             drop(taken);
         }
+    }
+
+    /// Takes half of the nodes off every shelf, to get descriptors back.
+    pub(crate) fn shrink_all(&self) {
+        (0..self.shelves.len()).for_each(|worker| self.shrink(worker));
     }
 
     /// Takes half of the nodes off `worker`'s shelf, to get descriptors back.
@@ -70,6 +91,7 @@ impl NodeCache {
         }
         shelf.hand = 0;
         drop(shelf);
+        self.count.fetch_sub(taken.len(), Ordering::Relaxed);
         drop(taken);
     }
 
@@ -78,7 +100,21 @@ impl NodeCache {
         for worker in 0..self.shelves.len() {
             let nodes: Vec<_> = self.shelf(worker).slots.iter().map(|s| (s.handle, Arc::clone(&s.node))).collect();
             for (handle, _) in nodes.iter().filter(|(_, node)| is_unwanted(node)) {
-                drop(self.shelf(worker).remove(handle));
+                let taken = self.shelf(worker).remove(handle);
+                self.count.fetch_sub(usize::from(taken.is_some()), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Takes a node off the shelf of `worker`, which has a new one, or else off the next one that has any.
+    fn make_room(&self, worker: usize) {
+        for next in worker..worker + self.shelves.len() {
+            let mut shelf = self.shelf(next);
+            let taken = if next > worker || shelf.slots.len() > 1 { shelf.take_unused() } else { None };
+            drop(shelf);
+            if taken.is_some() {
+                self.count.fetch_sub(1, Ordering::Relaxed);
+                return;
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit};
 use vfs::Origin;
 
-use crate::cache::NodeCache;
+use crate::cache::{NodeCache, NodeLimits};
 use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Identity;
@@ -26,9 +26,9 @@ use crate::whereabouts;
 /// Where the kernel shows a process its own descriptors.
 const PROC_DESCRIPTORS: &str = "/proc/self/fd";
 
-/// A node is one descriptor, a directory two, and half of the limit is for everything else of the process: connections
-/// and open files.
-const LIMIT_SHARE: u64 = 4;
+/// A node is one descriptor, a directory two: all together they take a quarter of the limit at the most. The rest is for
+/// connections, open files, and what calls open for a moment.
+const LIMIT_SHARE: u64 = 8;
 
 /// The store tells names of files: its directory is its owner's alone.
 const STATE_DIR_MODE: u32 = 0o700;
@@ -183,7 +183,7 @@ impl HostFs {
         let volume = open_volume(dir)?;
         require_apart(dir, &options)?;
         let handles = choose_handles(dir, &volume, &options)?;
-        let nodes = NodeCache::new(options.workers, max_nodes(&options));
+        let nodes = NodeCache::new(options.workers, node_limits(&options));
         let streams = StreamTable::new(options.read_ahead.clone());
         Ok(HostFs { volume, handles, searches: Searches::default(), nodes, identity, streams, options })
     }
@@ -260,8 +260,8 @@ fn prepare_process() {
     }
 }
 
-fn max_nodes(options: &HostOptions) -> usize {
+fn node_limits(options: &HostOptions) -> NodeLimits {
     let limit = rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let share = limit / LIMIT_SHARE / options.workers.max(1) as u64;
-    options.max_nodes_per_worker.min(usize::try_from(share).unwrap_or(usize::MAX))
+    let share = usize::try_from(limit / LIMIT_SHARE).unwrap_or(usize::MAX);
+    NodeLimits { per_worker: options.max_nodes_per_worker, total: options.max_nodes.unwrap_or(share) }
 }

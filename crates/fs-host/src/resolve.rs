@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags, Statx};
 use vfs::{Attributes, Context, Error, FileKind, Handle, Result};
 
 use crate::attributes::{from_statx, kind, stat_fd};
-use crate::failure::{failed, is_out_of_descriptors};
+use crate::failure::failed;
 use crate::form::{Named, decode, root_handle};
 use crate::handles::{Handles, Subject};
 use crate::host::HostFs;
@@ -62,15 +62,17 @@ impl HostFs {
         Ok(stat)
     }
 
-    /// Runs `open`, and once more with half of the worker's shelf cleared if no descriptor was left.
+    /// Runs `open`, and when no descriptor was left, once more with half of the worker's shelf cleared, and then of all.
     pub(crate) fn with_room<T>(&self, cx: &Context<'_>, open: impl Fn() -> Result<T>) -> Result<T> {
         match open() {
-            Err(error) if is_out_of_descriptors(&error) => {
-                self.nodes.shrink(cx.worker);
-                open()
-            }
-            done => done,
+            Err(error) if error.lacks_descriptors() => self.nodes.shrink(cx.worker),
+            done => return done,
         }
+        match open() {
+            Err(error) if error.lacks_descriptors() => self.nodes.shrink_all(),
+            done => return done,
+        }
+        open()
     }
 
     /// Lets go of the descriptors of files that something else on the host has removed, so that their space is freed.

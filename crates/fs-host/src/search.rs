@@ -14,7 +14,7 @@ use rustix::fs::{FileType, OFlags, RawDir, RawDirEntry, SeekFrom, Statx, seek};
 use vfs::{Context, Error, FileKind, Result};
 
 use crate::attributes::{kind, stat_name};
-use crate::failure::{failed, is_out_of_descriptors};
+use crate::failure::failed;
 use crate::handles::{StoredHandles, Subject};
 use crate::host::HostFs;
 use crate::node::{Node, reopen};
@@ -98,7 +98,7 @@ impl HostFs {
             match self.visit(cx, stored, &mut turn, stop) {
                 // A directory that has gone meanwhile, or that nobody may read, has nothing in it.
                 Ok(()) | Err(Error::Stale | Error::NoEntry | Error::NotDirectory | Error::AccessDenied) => {}
-                Err(error) if is_out_of_descriptors(&error) => {
+                Err(error) if error.lacks_descriptors() => {
                     turn.walk.pause(stop);
                     return Err(error);
                 }

@@ -250,8 +250,8 @@ impl<'c> Node<'c> {
         let open = || self.fs().open(&self.context, &self.handle, mode);
         let (files, worker) = (&self.server.files, self.context.worker);
         match files.get((worker, self.now), &self.open_key(mode), open) {
-            Err(vfs::Error::TryLater(_)) => {
-                files.release(worker, self.now);
+            Err(error) if error.lacks_descriptors() => {
+                files.release(self.now);
                 files.get((worker, self.now), &self.open_key(mode), open)
             }
             result => result,

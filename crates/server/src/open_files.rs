@@ -11,6 +11,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZero;
 use std::ops::AddAssign;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -79,19 +80,28 @@ struct SharedAttributes {
 #[repr(align(128))]
 struct Aligned(Mutex<WorkerFiles>);
 
+/// How many files are kept open at the most.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenFileLimits {
+    pub(crate) per_worker: usize,
+    pub(crate) total: usize,
+}
+
 /// The caches of all workers.
 pub(crate) struct OpenFiles {
     workers: Box<[Aligned]>,
-    max_per_worker: usize,
+    limits: OpenFileLimits,
+    /// How many files all workers have open.
+    count: AtomicUsize,
     idle: Duration,
     last_sweep: Mutex<Duration>,
 }
 
 impl OpenFiles {
-    /// Makes empty caches that hold up to `max_per_worker` files each, until nobody has used them for `idle` to twice that.
-    pub(crate) fn new(workers: usize, max_per_worker: usize, idle: Duration) -> OpenFiles {
+    /// Makes empty caches, which keep a file until nobody has used it for `idle` to twice that.
+    pub(crate) fn new(workers: usize, limits: OpenFileLimits, idle: Duration) -> OpenFiles {
         let workers = (0..workers.max(1)).map(|_| Aligned::default()).collect();
-        OpenFiles { workers, max_per_worker, idle, last_sweep: Mutex::default() }
+        OpenFiles { workers, limits, count: AtomicUsize::new(0), idle, last_sweep: Mutex::default() }
     }
 
     fn worker(&self, worker: usize) -> MutexGuard<'_, WorkerFiles> {
@@ -118,8 +128,28 @@ impl OpenFiles {
         let file = open()?;
         let slot = Slot { file: file.clone(), opened: now, is_used: false };
         // Closing a file may take a while: what has to go is dropped when the lock is free again, here and below.
-        let _closed = self.worker(worker).insert(*key, slot, self.max_per_worker);
+        let closed = self.worker(worker).insert(*key, slot, self.limits.per_worker);
+        self.note_closed(&closed);
+        if self.limits.per_worker > 0 && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
+            self.make_room(worker, now);
+        }
         Ok(file)
+    }
+
+    /// Closes a file of `worker`, which has just opened one, or else of the next worker that has any.
+    fn make_room(&self, worker: usize, now: Duration) {
+        for next in worker..worker + self.workers.len() {
+            let mut files = self.worker(next);
+            let closed = if next > worker || files.files.len() > 1 { files.evict_any(now) } else { None };
+            drop(files);
+            if closed.is_some() {
+                return self.note_closed(closed.as_slice());
+            }
+        }
+    }
+
+    fn note_closed(&self, closed: &[Slot]) {
+        self.count.fetch_sub(closed.len(), Ordering::Relaxed);
     }
 
     /// The attributes that an earlier request of the batch found for the file, or those that `find` finds now. They are true for every
@@ -151,7 +181,8 @@ impl OpenFiles {
     pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
         for worker in &self.workers {
             for mode in [OpenMode::Read, OpenMode::Write] {
-                let _closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, Why::Purged);
+                let closed = lock(&worker.0).close(&OpenKey { file: *file, mode }, now, Why::Purged);
+                self.note_closed(closed.as_slice());
             }
         }
     }
@@ -166,13 +197,17 @@ impl OpenFiles {
             *last_sweep = now;
         }
         for worker in &self.workers {
-            let _closed = lock(&worker.0).close_all(now, Why::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
+            let closed = lock(&worker.0).close_all(now, Why::Idle, |_, slot| !std::mem::take(&mut slot.is_used));
+            self.note_closed(&closed);
         }
     }
 
-    /// Closes all files of one worker but those that are in use right now, because descriptors have run out.
-    pub(crate) fn release(&self, worker: usize, now: Duration) {
-        let _closed = self.worker(worker).close_all(now, Why::Evicted, |_, _| true);
+    /// Closes all files but those that are in use right now, because descriptors have run out.
+    pub(crate) fn release(&self, now: Duration) {
+        for worker in &self.workers {
+            let closed = lock(&worker.0).close_all(now, Why::Evicted, |_, _| true);
+            self.note_closed(&closed);
+        }
     }
 
     /// Closes the files that `is_served` does not know: no export shows them any more. For their age the time of the last sweep
@@ -180,7 +215,8 @@ impl OpenFiles {
     pub(crate) fn retain(&self, is_served: impl Fn(&FileKey) -> bool) {
         let now = *lock(&self.last_sweep);
         for worker in &self.workers {
-            let _closed = lock(&worker.0).close_all(now, Why::Purged, |key, _| !is_served(&key.file));
+            let closed = lock(&worker.0).close_all(now, Why::Purged, |key, _| !is_served(&key.file));
+            self.note_closed(&closed);
         }
     }
 
@@ -224,6 +260,16 @@ impl WorkerFiles {
                 Some(_) => return self.close(&key, now, Why::Evicted),
                 // It was purged; only its place in the order was left.
                 None => return None,
+            }
+        }
+        None
+    }
+
+    /// Takes out a file, if there is one.
+    fn evict_any(&mut self, now: Duration) -> Option<Slot> {
+        while !self.order.is_empty() {
+            if let Some(slot) = self.evict_one(now) {
+                return Some(slot);
             }
         }
         None

@@ -15,7 +15,7 @@ use crate::host_locks::ExportedLocks;
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
-use crate::open_files::{OpenFileCounts, OpenFiles};
+use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
 use crate::owners::{NameService, Owners};
 use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
@@ -57,6 +57,8 @@ pub struct Settings {
     pub replay_age: Duration,
     /// How many open files each worker keeps; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
+    /// How many open files all workers keep.
+    pub max_open_files: usize,
     /// How long an open file is kept that nobody uses: this time to twice that.
     pub open_file_idle: Duration,
     /// A number that is another one each time the server is started: the first write verifier. Its upper half alone
@@ -87,6 +89,10 @@ impl Settings {
         ((self.boot() << 1 | 1) & i32::MAX as u32) as i32
     }
 
+    fn open_file_limits(&self) -> OpenFileLimits {
+        OpenFileLimits { per_worker: self.open_files_per_worker, total: self.max_open_files }
+    }
+
     /// The number of this boot, which client ids and stateids carry.
     fn boot(&self) -> u32 {
         (self.instance >> 32) as u32
@@ -106,6 +112,7 @@ impl Settings {
             replay_entries: 16_384,
             replay_age: Duration::from_secs(120),
             open_files_per_worker: 1024,
+            max_open_files: usize::MAX,
             open_file_idle: Duration::from_secs(10),
             instance,
             lease: Duration::from_secs(90),
@@ -159,7 +166,7 @@ impl Server {
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
             replay_of_writes: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key)
                 .of_writes(),
-            files: OpenFiles::new(settings.workers, settings.open_files_per_worker, settings.open_file_idle),
+            files: OpenFiles::new(settings.workers, settings.open_file_limits(), settings.open_file_idle),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),
             mounts: MountList::default(),

@@ -92,6 +92,14 @@ pub enum Error {
     Io(#[source] io::Error),
 }
 
+impl Error {
+    /// Whether the process, or the whole system, has as many files open as it may have (EMFILE, ENFILE): closing some helps.
+    #[must_use]
+    pub fn lacks_descriptors(&self) -> bool {
+        matches!(self, Error::TryLater(source) if matches!(source.raw_os_error(), Some(23 | 24)))
+    }
+}
+
 impl From<io::Error> for Error {
     /// Names the operating system's errors; the numbers are Linux's, which are the same on every architecture that
     /// Rust's standard library supports there for all but a few names, and those few are not among them.
@@ -137,6 +145,8 @@ mod tests {
 
     #[test]
     fn running_out_of_descriptors_is_temporary() {
-        assert!(matches!(Error::from(io::Error::from_raw_os_error(24)), Error::TryLater(_)));
+        let error = Error::from(io::Error::from_raw_os_error(24));
+        assert!(matches!(error, Error::TryLater(_)) && error.lacks_descriptors());
+        assert!(!Error::from(io::Error::from_raw_os_error(12)).lacks_descriptors());
     }
 }

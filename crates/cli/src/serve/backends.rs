@@ -42,6 +42,8 @@ pub struct BackendOptions {
     pub read_ahead: ReadAheadMode,
     /// The user and the group that own the roots of what is in memory.
     pub owner: (u32, u32),
+    /// How many files of a directory are kept at hand, if that is bounded.
+    pub files_at_hand: Option<usize>,
 }
 
 /// What makes two exports be the same file system.
@@ -143,6 +145,7 @@ impl BackendOptions {
             workers: self.workers,
             sync_metadata,
             read_ahead: self.read_ahead.clone(),
+            max_nodes: self.files_at_hand,
             ..HostOptions::default()
         }
     }

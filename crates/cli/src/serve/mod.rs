@@ -44,7 +44,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let loaded = config::load(&sources)?;
     logging::start(flags.settings().or(loaded.settings.clone()).log);
     privilege.log();
-    descriptors::raise_limit();
-    Serving::start(flags, sources, loaded)?.until_told(signals);
+    let budget = descriptors::raise_limit();
+    Serving::start((flags, budget), sources, loaded)?.until_told(signals);
     Ok(())
 }

@@ -12,6 +12,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::{Handle, Signals};
 
 use super::backends::{BackendOptions, Backends};
+use super::descriptors::Budget;
 use super::host_names::HostNames;
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
@@ -50,16 +51,18 @@ impl Serving {
     ///
     /// # Errors
     /// When anything of it cannot be served.
-    pub fn start(flags: &Flags, sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
+    pub fn start((flags, budget): (&Flags, Budget), sources: Sources, loaded: Loaded) -> Result<Serving, Failure> {
         let privilege = Privilege::of_this_process();
         let settings = flags.settings().or(loaded.settings.clone());
-        let options = start::options(&settings, &privilege)?;
+        let mut options = start::options(&settings, &privilege)?;
+        budget.apply(&mut options);
         let read_ahead = storage_flags::read_ahead_mode(&settings.storage);
         let backends = Backends::new(BackendOptions {
             read_ahead: read_ahead.clone(),
             state_dir: options.state_dir.clone(),
             workers: options.workers(),
             owner: privilege.own(),
+            files_at_hand: Some(budget.files_at_hand(loaded.exports.len())),
         });
         let addresses = start::addresses(&options)?;
         let host_names = HostNames::start()?;

@@ -7,9 +7,10 @@ use std::net::TcpStream;
 
 /// The last fragment of a record begins with this bit (RFC 5531 §11).
 pub const LAST_FRAGMENT: u32 = 1 << 31;
-/// NFS version 3 and two of its procedures (RFC 1813 §3).
+/// NFS version 3 and three of its procedures (RFC 1813 §3).
 pub const NULL: u32 = 0;
 pub const READ: u32 = 6;
+pub const CREATE: u32 = 8;
 
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
@@ -25,13 +26,26 @@ pub fn call(xid: u32, procedure: u32, arguments: &[u8]) -> Vec<u8> {
     [&words(&[xid, 0, 2, 100_003, 3, procedure, 0, 0, 0, 0]), arguments].concat()
 }
 
+fn opaque(bytes: &[u8]) -> Vec<u8> {
+    let mut opaque = [&words(&[bytes.len() as u32]), bytes].concat();
+    opaque.resize(opaque.len().next_multiple_of(4), 0);
+    opaque
+}
+
 /// The arguments of a READ from the beginning of a file.
 pub fn read_arguments(handle: &[u8], count: u32) -> Vec<u8> {
-    let mut arguments = words(&[handle.len() as u32]);
-    arguments.extend_from_slice(handle);
-    arguments.resize(arguments.len().next_multiple_of(4), 0);
-    arguments.extend(words(&[0, 0, count]));
-    arguments
+    [opaque(handle), words(&[0, 0, count])].concat()
+}
+
+/// The arguments of an UNCHECKED CREATE without attributes.
+pub fn create_arguments(dir: &[u8], name: &str) -> Vec<u8> {
+    [opaque(dir), opaque(name.as_bytes()), words(&[0; 7])].concat()
+}
+
+/// The status that the reply to a call of NFS version 3 tells, behind its head, and what follows.
+pub fn status(reply: &[u8]) -> (u32, &[u8]) {
+    let (status, rest) = reply[20..].split_first_chunk().unwrap();
+    (u32::from_be_bytes(*status), rest)
 }
 
 /// Reads a reply of one fragment: its xid and all that follows.

@@ -233,7 +233,9 @@ impl Slots {
                 _ => drop(free.replace(page..page + 1).map(|run| self.punch(run))),
             }
         }
-        free.map(|run| self.punch(run));
+        if let Some(run) = free {
+            self.punch(run);
+        }
     }
 
     fn is_free(&self, page: u64) -> bool {
