@@ -38,7 +38,10 @@ fn work(address: SocketAddr, root: &[u8], round: usize) -> Vec<u32> {
             (0..CALLS).map(|number| create_arguments(root, &format!("{round}-{connection}-{number}"))).collect();
         let made = ask(&mut stream, CREATE, &creates);
         // Behind the status: that a handle follows, its length, and its bytes.
-        let handle = |reply: &Vec<u8>| status(reply).1[8..].first_chunk::<32>().unwrap().to_vec();
+        let handle = |reply: &Vec<u8>| {
+            let (length, bytes) = status(reply).1[4..].split_first_chunk().unwrap();
+            bytes[..u32::from_be_bytes(*length) as usize].to_vec()
+        };
         let reads = made.values().filter(|reply| status(reply).0 == 0).map(|reply| read_arguments(&handle(reply), 1));
         let read = ask(&mut stream, READ, &reads.collect::<Vec<_>>());
         made.values()

@@ -19,6 +19,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use crate::store::lately::Lately;
 use crate::store::record::fnv;
 use crate::store::slots::read_at;
 
@@ -40,8 +41,11 @@ const MAX_WAITING_IN_REBUILD: usize = 1 << 20;
 /// How many may wait when they cannot be written.
 const MAX_STUCK: usize = 4 * MAX_WAITING;
 
-/// How many entries that were found or made lately are remembered: a power of two.
-const RECENT: usize = 1 << 17;
+/// How many entries that were found or made lately are remembered.
+const RECENT: usize = 1 << 16;
+
+/// How many pages that were used lately are in memory, 8 MiB: all those of 180 000 files.
+const RECENT_PAGES: usize = 2048;
 
 /// Where the kernel says since which start of the machine it runs.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -49,6 +53,8 @@ const BOOT_ID_BYTES: usize = 36;
 
 /// Where the kernel does not say.
 const UNKNOWN_BOOT: [u8; BOOT_ID_BYTES] = [0; BOOT_ID_BYTES];
+
+type Page = [u8; PAGE_BYTES];
 
 /// The hash table.
 pub(crate) struct Index {
@@ -64,7 +70,8 @@ pub(crate) struct Index {
     cursor: (u64, u64),
     /// The next number when the present round began: when it ends, all numbers below are in the file.
     round_began: u64,
-    recent: Vec<(u64, u64)>,
+    recent: Lately<u64>,
+    pages: Lately<Box<Page>>,
 }
 
 /// What the index knows when it is opened.
@@ -92,7 +99,8 @@ impl Index {
             max_waiting: MAX_WAITING_IN_REBUILD,
             cursor: (0, 0),
             round_began: 0,
-            recent: vec![(0, 0); RECENT],
+            recent: Lately::new(RECENT),
+            pages: Lately::new(RECENT_PAGES),
         };
         Ok((index, state.map_or(Known::Nothing, |state| Known::Below(state.indexed_below))))
     }
@@ -103,6 +111,7 @@ impl Index {
         self.buckets = (entries / MEAN_ENTRIES).max(1);
         self.file.set_len((1 + self.buckets) * PAGE_BYTES as u64)?;
         self.entries = 0;
+        self.pages = Lately::new(RECENT_PAGES);
         Ok(())
     }
 
@@ -124,25 +133,26 @@ impl Index {
 
     /// The number that was found or added under a hash lately.
     pub(crate) fn recent(&self, hash: u64) -> Option<u64> {
-        let (known, number) = self.recent[hash as usize % RECENT];
-        (known == hash && number != 0).then_some(number)
+        self.recent.get(hash).copied()
     }
 
     /// Remembers under which number a file was found.
     pub(crate) fn remember(&mut self, hash: u64, number: u64) {
-        self.recent[hash as usize % RECENT] = (hash, number);
+        self.recent.put(hash, number);
     }
 
     /// The numbers of files with this hash: one, as good as always, or none.
-    pub(crate) fn find(&self, hash: u64) -> io::Result<Vec<u64>> {
+    pub(crate) fn find(&mut self, hash: u64) -> io::Result<Vec<u64>> {
         let key = hash.reverse_bits();
         let waiting = self.waiting.range((key, 0)..=(key, u64::MAX));
         let mut numbers: Vec<u64> =
             waiting.filter(|(_, is_there)| **is_there).map(|(&(_, number), _)| number).collect();
         if numbers.is_empty() {
-            let page = self.read_page(self.bucket_of(hash))?;
-            let is_removed = |number| self.waiting.get(&(key, number)) == Some(&false);
-            let stored = entries(&page).filter(|&(known, number)| known == hash && !is_removed(number));
+            let bucket = self.bucket_of(hash);
+            let Index { waiting, pages, file, .. } = self;
+            let page = read_page((pages, file), bucket)?;
+            let is_removed = |number| waiting.get(&(key, number)) == Some(&false);
+            let stored = entries(page).filter(|&(known, number)| known == hash && !is_removed(number));
             numbers.extend(stored.map(|(_, number)| number));
         }
         Ok(numbers)
@@ -171,7 +181,7 @@ impl Index {
     /// Removes a number.
     pub(crate) fn remove(&mut self, hash: u64, number: u64) {
         if self.recent(hash) == Some(number) {
-            self.recent[hash as usize % RECENT] = (0, 0);
+            self.recent.remove(hash);
         }
         let key = (hash.reverse_bits(), number);
         // What never came to the file need not be removed from it. Should it be there all the same, it leads to no record.
@@ -247,8 +257,8 @@ impl Index {
     fn split(&mut self) -> io::Result<()> {
         let new = self.buckets;
         let low = 1 << new.ilog2();
-        let page = self.read_page(new - low)?;
-        let moved: Vec<_> = entries(&page).filter(|(hash, _)| hash & (2 * low - 1) == new).collect();
+        let page = read_page((&mut self.pages, &self.file), new - low)?;
+        let moved: Vec<_> = entries(page).filter(|(hash, _)| hash & (2 * low - 1) == new).collect();
         self.write_page(new, &moved)?;
         self.buckets += 1;
         Ok(())
@@ -261,24 +271,22 @@ impl Index {
     }
 
     /// What a bucket has, without what belongs to another one.
-    fn kept_entries(&self, bucket: u64) -> io::Result<Vec<(u64, u64)>> {
-        let page = self.read_page(bucket)?;
-        Ok(entries(&page).filter(|&(hash, _)| self.bucket_of(hash) == bucket).collect())
+    fn kept_entries(&mut self, bucket: u64) -> io::Result<Vec<(u64, u64)>> {
+        let mut kept: Vec<_> = entries(read_page((&mut self.pages, &self.file), bucket)?).collect();
+        kept.retain(|&(hash, _)| self.bucket_of(hash) == bucket);
+        Ok(kept)
     }
 
-    fn read_page(&self, bucket: u64) -> io::Result<[u8; PAGE_BYTES]> {
-        let mut page = [0; PAGE_BYTES];
-        read_at(&self.file, &mut page, (1 + bucket) * PAGE_BYTES as u64)?;
-        Ok(page)
-    }
-
-    fn write_page(&self, bucket: u64, kept: &[(u64, u64)]) -> io::Result<()> {
-        let mut page = [0; PAGE_BYTES];
+    fn write_page(&mut self, bucket: u64, kept: &[(u64, u64)]) -> io::Result<()> {
+        let mut page = Box::new([0; PAGE_BYTES]);
         for (place, (hash, number)) in page.chunks_exact_mut(ENTRY_BYTES).zip(kept) {
             place[..8].copy_from_slice(&hash.to_le_bytes());
             place[8..].copy_from_slice(&number.to_le_bytes());
         }
-        self.file.write_all_at(&page, (1 + bucket) * PAGE_BYTES as u64)
+        self.pages.remove(bucket);
+        self.file.write_all_at(&*page, (1 + bucket) * PAGE_BYTES as u64)?;
+        self.pages.put(bucket, page);
+        Ok(())
     }
 
     fn write_state(&self, indexed_below: u64, is_closed: bool) -> io::Result<()> {
@@ -287,7 +295,16 @@ impl Index {
     }
 }
 
-fn entries(page: &[u8; PAGE_BYTES]) -> impl Iterator<Item = (u64, u64)> {
+fn read_page<'a>((pages, file): (&'a mut Lately<Box<Page>>, &File), bucket: u64) -> io::Result<&'a Page> {
+    if pages.get(bucket).is_none() {
+        let mut page = Box::new([0; PAGE_BYTES]);
+        read_at(file, &mut *page, (1 + bucket) * PAGE_BYTES as u64)?;
+        pages.put(bucket, page);
+    }
+    pages.get(bucket).map(|page| &**page).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+fn entries(page: &Page) -> impl Iterator<Item = (u64, u64)> {
     let entries = page.as_chunks::<8>().0.as_chunks::<2>().0.iter();
     entries
         .map(|[hash, number]| (u64::from_le_bytes(*hash), u64::from_le_bytes(*number)))

@@ -5,6 +5,7 @@
 //! recognised by to its number. Memory holds only what changed last: some megabytes, however many files are known.
 
 mod index;
+mod lately;
 mod migrate;
 mod old_log;
 mod record;
@@ -200,7 +201,7 @@ impl Numbers {
 
     fn replace(&mut self, known: Record, record: Record) -> io::Result<()> {
         self.make_room()?;
-        self.clear_rest(record.id)?;
+        self.clear_rest(&known)?;
         if known.fingerprint != record.fingerprint {
             self.index.add_known(record.fingerprint.hash(), record.id)?;
             self.index.remove(known.fingerprint.hash(), record.id);
@@ -212,7 +213,7 @@ impl Numbers {
     fn forget(&mut self, id: u64) -> io::Result<()> {
         let Some(record) = self.record(id)? else { return Ok(()) };
         self.index.remove(record.fingerprint.hash(), id);
-        self.clear_rest(id)?;
+        self.clear_rest(&record)?;
         self.slots.clear(id, 1);
         Ok(())
     }
@@ -226,9 +227,11 @@ impl Numbers {
         self.next += count as u64;
     }
 
-    fn clear_rest(&mut self, id: u64) -> io::Result<()> {
-        let slot = self.slots.read_one(id)?.unwrap_or(record::EMPTY);
-        if let Head::Long(long) = Head::parse(id, &slot) {
+    fn clear_rest(&mut self, known: &Record) -> io::Result<()> {
+        if known.rest_slots() > 0
+            && let Some(slot) = self.slots.read_one(known.id)?
+            && let Head::Long(long) = Head::parse(known.id, &slot)
+        {
             self.slots.clear(long.rest, long.rest_slots());
         }
         Ok(())

@@ -20,6 +20,7 @@ use std::path::Path;
 use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, seek};
 use rustix::io::Errno;
 
+use crate::store::lately::Lately;
 use crate::store::record::{EMPTY, SLOT_BYTES, Slot, fnv};
 
 const MAGIC: &[u8; 16] = b"wharf-numbers-1\n";
@@ -40,6 +41,9 @@ const MAX_CLEARED_PAGES: usize = 256;
 /// How much of the table is read at once when all of it is read, in slots.
 const BATCH_SLOTS: u64 = 8192;
 
+/// How many slots that were used lately are in memory.
+const LATELY: usize = 4096;
+
 /// Numbers that follow one another in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -56,6 +60,7 @@ pub(crate) struct Slots {
     /// Slots that are not in the file yet.
     pending: BTreeMap<u64, Slot>,
     cleared_pages: BTreeSet<u64>,
+    lately: Lately<Slot>,
 }
 
 /// What the start of the file says.
@@ -81,7 +86,7 @@ impl Slots {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "both of its headers are damaged");
         let header = [0, HEADER_BYTES].iter().find_map(|&at| Header::read(&file, at as u64)).ok_or_else(damaged)?;
         let len = file.metadata()?.len().saturating_sub(HEADERS_BYTES).div_ceil(SLOT_BYTES as u64);
-        Ok(Some(Slots { file, header, len, pending: BTreeMap::new(), cleared_pages: BTreeSet::new() }))
+        Ok(Some(Slots { len, ..Slots::of(file, header) }))
     }
 
     /// Begins a table, for this process alone, readable for its owner alone.
@@ -92,7 +97,12 @@ impl Slots {
         file.set_len(0)?;
         file.write_all_at(&header.bytes()?, 0)?;
         file.write_all_at(&header.bytes()?, HEADER_BYTES as u64)?;
-        Ok(Slots { file, header, len: 0, pending: BTreeMap::new(), cleared_pages: BTreeSet::new() })
+        Ok(Slots::of(file, header))
+    }
+
+    fn of(file: File, header: Header) -> Slots {
+        let (pending, cleared_pages) = (BTreeMap::new(), BTreeSet::new());
+        Slots { file, header, len: 0, pending, cleared_pages, lately: Lately::new(LATELY) }
     }
 
     /// What the start of the file says.
@@ -122,11 +132,13 @@ impl Slots {
     }
 
     /// The slot of a number, if the table has a place for it.
-    pub(crate) fn read_one(&self, number: u64) -> io::Result<Option<Slot>> {
+    pub(crate) fn read_one(&mut self, number: u64) -> io::Result<Option<Slot>> {
         let Some(at) = self.header.slot_of(number) else { return Ok(None) };
-        let mut slot = self.pending.get(&at).copied();
+        let mut slot = self.lately.get(at).or_else(|| self.pending.get(&at)).copied();
         if slot.is_none() {
-            read_at(&self.file, slot.insert(EMPTY), place(at))?;
+            let read = slot.insert(EMPTY);
+            read_at(&self.file, read, place(at))?;
+            self.lately.put(at, *read);
         }
         Ok(slot)
     }
@@ -145,7 +157,10 @@ impl Slots {
     /// Puts slots from a number on; they are in memory until the next [`Slots::flush`].
     pub(crate) fn write(&mut self, number: u64, slots: &[Slot]) {
         if let Some(first) = self.header.slot_of(number) {
-            self.pending.extend((first..).zip(slots.iter().copied()));
+            for (at, slot) in (first..).zip(slots) {
+                self.lately.put(at, *slot);
+                self.pending.insert(at, *slot);
+            }
         }
     }
 
