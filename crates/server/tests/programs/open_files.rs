@@ -176,6 +176,17 @@ fn file_that_was_used_stays_when_another_has_to_make_room() {
 }
 
 #[test]
+fn no_more_files_stay_open_than_all_workers_together_may_have() {
+    let counted = Counted::with(Settings { max_open_files: 3, ..settings() });
+    let files: Vec<FileHandle> = (0..8).map(|number| counted.file(&format!("f{number}"))).collect();
+    for file in &files {
+        success(counted.caller().read(file, 0, 1));
+        assert!(counted.counts().open <= 3);
+    }
+    assert_eq!((counted.counts().open, counted.counts().evicted), (3, 5));
+}
+
+#[test]
 fn file_that_nobody_uses_is_closed_after_the_idle_time_and_one_in_use_is_not() {
     let counted = Counted::with(Settings { open_file_idle: Duration::from_secs(10), ..settings() });
     let (used, unused) = (counted.file("used"), counted.file("unused"));
