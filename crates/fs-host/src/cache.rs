@@ -1,8 +1,8 @@
 //! The nodes at hand: one shelf per worker, each behind its own lock, so that a hit waits for nobody.
 //!
-//! A shelf is bounded, and so are all of them together. What makes room is the node that was not used since the hand last came by
-//! (second chance): of the same shelf, or of another one when only that has any.
-//! A node holds a descriptor, and a descriptor keeps a removed file's space: a file that is gone leaves every shelf.
+//! A shelf is bounded, and so are all of them together. What makes room is the node that was not used since the hand
+//! last came by (second chance): of the same shelf, or of another one when only that has any. A node holds a
+//! descriptor, and a descriptor keeps a removed file's space: a file that is gone leaves every shelf.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

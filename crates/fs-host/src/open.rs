@@ -26,8 +26,8 @@ use crate::whereabouts;
 /// Where the kernel shows a process its own descriptors.
 const PROC_DESCRIPTORS: &str = "/proc/self/fd";
 
-/// A node is one descriptor, a directory two: all together they take a quarter of the limit at the most. The rest is for
-/// connections, open files, and what calls open for a moment.
+/// A node is one descriptor, a directory two: all together they take a quarter of the limit at the most. The rest is
+/// for connections, open files, and what calls open for a moment.
 const LIMIT_SHARE: u64 = 8;
 
 /// The store tells names of files: its directory is its owner's alone.

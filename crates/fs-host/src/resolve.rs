@@ -62,7 +62,8 @@ impl HostFs {
         Ok(stat)
     }
 
-    /// Runs `open`, and when no descriptor was left, once more with half of the worker's shelf cleared, and then of all.
+    /// Runs `open`, and when no descriptor was left, once more with half of the worker's shelf cleared, and then of
+    /// all.
     pub(crate) fn with_room<T>(&self, cx: &Context<'_>, open: impl Fn() -> Result<T>) -> Result<T> {
         match open() {
             Err(error) if error.lacks_descriptors() => self.nodes.shrink(cx.worker),

@@ -1,7 +1,7 @@
 //! Searching the export for a file that is not where it was, because somebody on the host has moved it.
 //!
-//! Every file that the walk meets and that has a number is looked up, and its place is written down: when a tool moves many files,
-//! the first one that is asked for finds all of them.
+//! Every file that the walk meets and that has a number is looked up, and its place is written down: when a tool moves
+//! many files, the first one that is asked for finds all of them.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -60,7 +60,7 @@ impl HostFs {
         if !cx.may_block {
             return Err(Error::WouldBlock);
         }
-        self.searches.vain().ask(record.id);
+        self.searches.vain().ask(record);
         // Somebody else's search, such as that for a directory above, may have met it.
         if stored.store.record(record.id).map_err(Error::Io)?.as_ref() != Some(record) {
             return self.open_found(cx, stored, record.id);
@@ -186,7 +186,8 @@ impl HostFs {
         self.learn(cx, stored, turn, (seen, &stat))
     }
 
-    /// Writes down where a file is that has a number. One with several names keeps the one that is known, if it is still there.
+    /// Writes down where a file is that has a number. One with several names keeps the one that is known, if it is
+    /// still there.
     fn learn(
         &self,
         cx: &Context<'_>,

@@ -1,11 +1,13 @@
-//! The walk through an export that looks for files that somebody on the host has moved: what it has still to look at, and what it
-//! came to. It is shared by all who look for a file, and makes no system call itself; `search.rs` carries it out.
+//! The walk through an export that looks for files that somebody on the host has moved: what it has still to look at,
+//! and what it came to. It is shared by all who look for a file, and makes no system call itself; `search.rs` carries
+//! it out.
 //!
-//! A client can ask for any number of files that are gone. So there is one walk at a time, a thread works on it only for a turn,
-//! and it rests between turns and between walks. Its memory is bounded however large the tree is: directories wait
-//! by their numbers.
+//! A client can ask for any number of files that are gone. So there is one walk at a time, a thread works on it only
+//! for a turn, and it rests between turns and between walks. Its memory is bounded however large the tree is:
+//! directories wait by their numbers.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use crate::store::Record;
@@ -34,8 +36,8 @@ const MAX_IDLE: Duration = Duration::from_secs(60);
 /// How long a file that was searched for in vain is not searched for again.
 const VAIN_HOLDS: Duration = Duration::from_secs(60);
 
-/// How long a look at the whole tree speaks for files that were not in it. When somebody on the host removes many files,
-/// the first one that is asked for is searched and the others are known to be gone.
+/// How long a look at the whole tree speaks for files that were not in it. When somebody on the host removes many
+/// files, the first one that is asked for is searched and the others are known to be gone.
 const EVIDENCE_HOLDS: Duration = Duration::from_secs(5);
 
 /// The bits that remember which files a walk saw: 1 MiB. When several files share one, none of them is taken for gone.
@@ -76,10 +78,10 @@ pub(crate) struct Stop {
 /// What searches came to that found nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Vain {
-    /// Files for which a search was asked for and has not ended.
-    asked: HashSet<u64>,
-    /// Files that were searched for in vain, and until when that holds.
-    until: HashMap<u64, Instant>,
+    /// Files for which a search was asked for and has not ended, and the places where they were not.
+    asked: HashMap<u64, u64>,
+    /// Files that were searched for in vain, until when that holds, and the places where they were not.
+    until: HashMap<u64, (Instant, u64)>,
     evidence: Option<Evidence>,
 }
 
@@ -152,7 +154,8 @@ impl Walk {
         self.is_whole
     }
 
-    /// Looks at a directory soon, and not at those in it: most files that are moved stay where they are, under another name.
+    /// Looks at a directory soon, and not at those in it: most files that are moved stay where they are, under another
+    /// name.
     pub(crate) fn look_first(&mut self, dir: u64) {
         if self.was_first.len() < MAX_FIRST && self.was_first.insert(dir) {
             self.first.push_back(Stop { dir, cookie: 0, descends: false });
@@ -194,31 +197,40 @@ impl Walk {
 impl Vain {
     /// Whether a file is known to be gone, or was lately searched for in vain.
     pub(crate) fn has(&self, record: &Record, now: Instant) -> bool {
-        let is_vain = self.until.get(&record.id).is_some_and(|&until| now < until);
+        // A file that was found since is known to be in another place.
+        let holds = |&(until, place)| now < until && place == place_of(record);
+        let is_vain = self.until.get(&record.id).is_some_and(holds);
         is_vain || self.evidence.as_ref().is_some_and(|evidence| evidence.excludes(record, now))
     }
 
     /// Remembers that somebody looks for a file.
-    pub(crate) fn ask(&mut self, id: u64) {
+    pub(crate) fn ask(&mut self, record: &Record) {
         if self.asked.len() < MAX_ASKED {
-            self.asked.insert(id);
+            self.asked.insert(record.id, place_of(record));
         }
     }
 
     /// Takes what a walk came to that is over: whoever asked for a file and still does not find it has done so in vain.
     pub(crate) fn end(&mut self, walk: Walk, now: Instant) {
-        self.until.retain(|_, until| now < *until);
+        self.until.retain(|_, (until, _)| now < *until);
         let room = MAX_ASKED.saturating_sub(self.until.len());
-        self.until.extend(self.asked.drain().take(room).map(|id| (id, now + VAIN_HOLDS)));
+        self.until.extend(self.asked.drain().take(room).map(|(id, place)| (id, (now + VAIN_HOLDS, place))));
         let Walk { below_id, seen, is_whole, .. } = walk;
         self.evidence = is_whole.then_some(Evidence { ended: now, below_id, seen });
     }
 
     /// Gives back the memory of what no longer holds.
     pub(crate) fn expire(&mut self, now: Instant) {
-        self.until.retain(|_, until| now < *until);
+        self.until.retain(|_, (until, _)| now < *until);
         self.evidence.take_if(|evidence| !evidence.holds(now));
     }
+}
+
+/// What tells a file's last known place from others.
+fn place_of(record: &Record) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (record.parent, &record.name).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Evidence {
@@ -301,12 +313,14 @@ mod tests {
     #[test]
     fn file_that_a_walk_did_not_see_is_gone_for_a_while_and_one_that_was_asked_for_longer() {
         let (mut walks, mut vain, now) = (Walks::default(), Vain::default(), Instant::now());
-        vain.ask(1);
+        vain.ask(&file(1));
         let ended = now + SECOND;
         vain.end(walk(&mut walks, now, &[1, 2]), ended);
         let gone = |id, after| vain.has(&file(id), ended + after);
         assert!(gone(1, SECOND) && gone(3, SECOND) && !gone(2, SECOND));
         assert!(gone(1, 59 * SECOND) && !gone(3, 6 * SECOND) && !gone(1, 61 * SECOND));
+        let elsewhere = Record { parent: 9, ..file(1) };
+        assert!(!vain.has(&elsewhere, ended + SECOND), "it was found since");
         // It was numbered later.
         assert!(!gone(100, SECOND));
     }
@@ -314,7 +328,7 @@ mod tests {
     #[test]
     fn memory_is_bounded_however_many_ask_and_however_many_directories_there_are() {
         let (mut walks, mut vain, now) = (Walks::default(), Vain::default(), Instant::now());
-        (0..100_000).for_each(|id| vain.ask(id));
+        (0..100_000).for_each(|id| vain.ask(&file(id)));
         assert_eq!(vain.asked.len(), MAX_ASKED);
         let walk = walks.go_on(now, 100);
         (0..=MAX_QUEUED as u64).for_each(|dir| walk.add(dir));

@@ -1,5 +1,5 @@
-//! Searching for files that somebody on the host has moved or removed: what it costs is bounded, whoever asks for whatever.
-//! A program of its own, since it counts the memory of the process.
+//! Searching for files that somebody on the host has moved or removed: what it costs is bounded, whoever asks for
+//! whatever. A program of its own, since it counts the memory of the process.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
 mod support;

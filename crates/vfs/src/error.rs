@@ -93,7 +93,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the process, or the whole system, has as many files open as it may have (EMFILE, ENFILE): closing some helps.
+    /// Whether the process, or the whole system, has as many files open as it may have (EMFILE, ENFILE): closing some
+    /// helps.
     #[must_use]
     pub fn lacks_descriptors(&self) -> bool {
         matches!(self, Error::TryLater(source) if matches!(source.raw_os_error(), Some(23 | 24)))

@@ -9,8 +9,8 @@ const MAX_FOR_FILES: u64 = 7168;
 /// Below this many the server says that it is short of them.
 const ENOUGH: u64 = 1024;
 
-/// What a limit of file descriptors allows. A part that is named nowhere is left for what each call opens for a moment, for files with
-/// locks and for the server's own.
+/// What a limit of file descriptors allows. A part that is named nowhere is left for what each call opens for a moment,
+/// for files with locks and for the server's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     limit: u64,
@@ -22,8 +22,9 @@ pub struct Budget {
     files_at_hand: usize,
 }
 
-/// Raises the soft limit of file descriptors to the hard one, and says what it allows. The soft limit is low for the sake of programs
-/// that use select(2), which cannot have more than 1024; each connection takes a descriptor, and so does each cached file.
+/// Raises the soft limit of file descriptors to the hard one, and says what it allows. The soft limit is low for the
+/// sake of programs that use select(2), which cannot have more than 1024; each connection takes a descriptor, and so
+/// does each cached file.
 pub fn raise_limit() -> Budget {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {

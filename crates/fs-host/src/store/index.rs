@@ -1,5 +1,5 @@
-//! From what a file is recognised by to its number: a hash table on disk that grows by one bucket at a time (linear hashing,
-//! Litwin 1980), so that a search reads one page and no growth makes anybody wait.
+//! From what a file is recognised by to its number: a hash table on disk that grows by one bucket at a time (linear
+//! hashing, Litwin 1980), so that a search reads one page and no growth makes anybody wait.
 //!
 //! ```text
 //! page 0    checksum (4)  "wharf-index-1\n" and 2 zeros  serial of the table (8)  boot id (36)  1 if closed  0 (7)
@@ -7,11 +7,11 @@
 //! page 1+n  bucket n: up to 256 entries, each: hash (8)  number (8); the first without a number ends it
 //! ```
 //!
-//! An entry is only a hint: whoever finds one compares the record. So a lost or damaged entry costs no handle; its file gets a
-//! second number when it is next looked up. The whole can be rebuilt from the table of slots.
+//! An entry is only a hint: whoever finds one compares the record. So a lost or damaged entry costs no handle; its file
+//! gets a second number when it is next looked up. The whole can be rebuilt from the table of slots.
 //!
-//! New entries wait in memory, in the order of their buckets, since several of a bucket cost one write. What waited when the
-//! process was killed is found again among the last numbers.
+//! New entries wait in memory, in the order of their buckets, since several of a bucket cost one write. What waited
+//! when the process was killed is found again among the last numbers.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -62,8 +62,8 @@ pub(crate) struct Index {
     serial: u64,
     buckets: u64,
     entries: u64,
-    /// Changes that are not in the file yet, by the hash's bits in reverse, which is the order of buckets: whether the entry is
-    /// to be there.
+    /// Changes that are not in the file yet, by the hash's bits in reverse, which is the order of buckets: whether the
+    /// entry is to be there.
     waiting: BTreeMap<(u64, u64), bool>,
     max_waiting: usize,
     /// Up to where the present round through the waiting entries has come.
@@ -169,7 +169,8 @@ impl Index {
         self.waiting.len() >= MAX_STUCK
     }
 
-    /// Adds a number that was given out before under another hash: after a kill it would not be found among the last ones.
+    /// Adds a number that was given out before under another hash: after a kill it would not be found among the last
+    /// ones.
     pub(crate) fn add_known(&mut self, hash: u64, number: u64) -> io::Result<()> {
         let key = (hash.reverse_bits(), number);
         self.apply(self.bucket_of(hash), &[(key, true)])?;
@@ -184,7 +185,8 @@ impl Index {
             self.recent.remove(hash);
         }
         let key = (hash.reverse_bits(), number);
-        // What never came to the file need not be removed from it. Should it be there all the same, it leads to no record.
+        // What never came to the file need not be removed from it. Should it be there all the same, it leads to no
+        // record.
         if self.waiting.remove(&key) != Some(true) && self.waiting.len() < MAX_STUCK {
             self.waiting.insert(key, false);
         }
@@ -252,8 +254,8 @@ impl Index {
         Ok(())
     }
 
-    /// Adds a bucket and puts into it what belongs there of the one that it is split from. There the entries stay until it is next
-    /// written, so that a crash of the machine between the two writes loses nothing.
+    /// Adds a bucket and puts into it what belongs there of the one that it is split from. There the entries stay until
+    /// it is next written, so that a crash of the machine between the two writes loses nothing.
     fn split(&mut self) -> io::Result<()> {
         let new = self.buckets;
         let low = 1 << new.ilog2();

@@ -1,8 +1,9 @@
 //! Numbers for files where the kernel's handles cannot be used, and what those numbers stand for.
 //!
-//! A number is never given to a second file. Its record is handed to the kernel before the call that gives the number out
-//! returns. Records are in a table on disk, at the place that the number says, and an index on disk leads from what a file is
-//! recognised by to its number. Memory holds only what changed last: some megabytes, however many files are known.
+//! A number is never given to a second file. Its record is handed to the kernel before the call that gives the number
+//! out returns. Records are in a table on disk, at the place that the number says, and an index on disk leads from what
+//! a file is recognised by to its number. Memory holds only what changed last: some megabytes, however many files are
+//! known.
 
 mod index;
 mod lately;
@@ -246,7 +247,8 @@ impl Numbers {
         }
     }
 
-    /// Sees to it that a record can be added: that numbers are left, and that not too much waits for a disk that is full.
+    /// Sees to it that a record can be added: that numbers are left, and that not too much waits for a disk that is
+    /// full.
     fn make_room(&mut self) -> io::Result<()> {
         if self.slots.pending() >= MAX_PENDING_SLOTS || self.index.is_stuck() {
             self.flush()?;

@@ -6,8 +6,8 @@
 //! rest   checksum (4)  2  0 (3)  number of the head (8)  what is left of evidence and name (112)
 //! ```
 //!
-//! Numbers are little-endian. A slot of zeros stands for no file. A checksum covers the slot's own number too, so that a
-//! slot in a wrong place is damaged.
+//! Numbers are little-endian. A slot of zeros stands for no file. A checksum covers the slot's own number too, so that
+//! a slot in a wrong place is damaged.
 
 /// The bytes of one slot: four of them lie in each sector of a disk, which is written as a whole.
 pub(crate) const SLOT_BYTES: usize = 128;

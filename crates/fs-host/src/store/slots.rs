@@ -6,9 +6,10 @@
 //! slots           128 bytes each
 //! ```
 //!
-//! The header never changes. What was handed to the kernel survives the end of this process, however that comes; a crash of
-//! the machine may cost the last changes. The length of the file says which numbers may have been given out: it grows with
-//! a sync, many numbers at a time, before any of them is given. Space of files that are gone goes back by the page.
+//! The header never changes. What was handed to the kernel survives the end of this process, however that comes; a
+//! crash of the machine may cost the last changes. The length of the file says which numbers may have been given out:
+//! it grows with a sync, many numbers at a time, before any of them is given. Space of files that are gone goes back by
+//! the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -115,8 +116,8 @@ impl Slots {
         self.header.number_at(self.len)
     }
 
-    /// Sees to it that the numbers below the next ones are not given out again, even if the machine crashes, and returns where
-    /// the reserved ones end.
+    /// Sees to it that the numbers below the next ones are not given out again, even if the machine crashes, and
+    /// returns where the reserved ones end.
     pub(crate) fn reserve(&mut self, next: u64) -> io::Result<u64> {
         let slot = self.header.slot_of(next).ok_or(io::ErrorKind::InvalidInput)?;
         self.set_len(slot + RESERVED_SLOTS)?;
@@ -234,7 +235,8 @@ impl Slots {
         }
     }
 
-    /// Gives back the space of cleared pages that have nothing left in them. A page in which numbers are still given out waits.
+    /// Gives back the space of cleared pages that have nothing left in them. A page in which numbers are still given
+    /// out waits.
     fn give_back(&mut self, next: u64) {
         let next_page = self.header.slot_of(next).unwrap_or(0) / PAGE_SLOTS;
         let waiting = self.cleared_pages.split_off(&next_page);

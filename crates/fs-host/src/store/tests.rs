@@ -170,7 +170,8 @@ fn log_of_an_earlier_version_is_taken_over_but_for_what_is_damaged() {
     assert!(!folder.file("handles").exists());
 }
 
-/// `cargo test --release -p wharf-fs-host --lib -- --ignored --nocapture ten_million`: what the decision's table tells of it.
+/// `cargo test --release -p wharf-fs-host --lib -- --ignored --nocapture ten_million`: what the decision's table tells
+/// of it.
 #[test]
 #[ignore = "it takes minutes and 2 GB of disk"]
 fn ten_million_files_are_known_in_little_memory_and_opened_at_once() {
