@@ -3,6 +3,9 @@
 //! A record is written and not synced: it survives the end of the process, which is when clients send their calls again at
 //! once. When the file in use is full, the other one is emptied and used, so that both together hold the newest replies
 //! and have a bounded size. A record is its length and the time in seconds, both big-endian, and its bytes.
+//!
+//! A log with a gap tells lies: without the reply to a call, others' later changes look like the call's. So when a
+//! record cannot be written, all earlier ones are dropped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -37,14 +40,14 @@ struct Current {
 }
 
 impl FileReplyLog {
-    /// Opens the log in `dir`, and reads the records that are no older than `max_age`.
+    /// Opens the log in `dir`, and reads the records that are no older than `max_age`, oldest first.
     pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
         let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
-        let mut records = Vec::new();
+        let mut records = [Vec::new(), Vec::new()];
         let (mut sizes, mut changed) = ([0; 2], [UNIX_EPOCH; 2]);
         for (index, name) in NAMES.iter().enumerate() {
             let bytes = read_or_nothing(&dir.join(name))?;
-            sizes[index] = whole_records(&bytes, oldest, &mut records) as u64;
+            sizes[index] = whole_records(&bytes, oldest, &mut records[index]) as u64;
             changed[index] = fs::metadata(dir.join(name)).and_then(|about| about.modified()).unwrap_or(UNIX_EPOCH);
         }
         // The file that was written to last was in use; of two that were at the same moment, the one that has room.
@@ -54,6 +57,8 @@ impl FileReplyLog {
         // What a torn record left behind is cut off, so that the next one is found.
         file.set_len(sizes[index])?;
         let current = Mutex::new(Current { index, file, written: sizes[index], has_failed: false });
+        let [first, second] = records;
+        let records = if index == 1 { [first, second].concat() } else { [second, first].concat() };
         Ok((FileReplyLog { dir: dir.to_owned(), current }, records))
     }
 }
@@ -66,11 +71,9 @@ impl ReplyLog for FileReplyLog {
         bytes.extend(record);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let result = current.make_room(&self.dir).and_then(|()| current.file.write_all(&bytes));
-        current.written += bytes.len() as u64;
-        if let Err(error) = result
-            && !std::mem::replace(&mut current.has_failed, true)
-        {
-            tracing::error!(dir = %self.dir.display(), %error, "replies cannot be kept over a restart; is the disk full?");
+        match result {
+            Ok(()) => current.written += bytes.len() as u64,
+            Err(error) => current.fail(&self.dir, &error),
         }
     }
 }
@@ -86,6 +89,19 @@ impl Current {
         file.set_len(0)?;
         *self = Current { index, file, written: 0, has_failed: self.has_failed };
         Ok(())
+    }
+
+    /// Drops all records, so that there is no gap among them.
+    fn fail(&mut self, dir: &Path, error: &io::Error) {
+        // Emptying a file needs no space.
+        let emptied = [0, 1].map(|index| open_file(dir, index).and_then(|file| file.set_len(0)).is_ok());
+        self.written = 0;
+        if !std::mem::replace(&mut self.has_failed, true) {
+            tracing::error!(
+                dir = %dir.display(), %error, ?emptied,
+                "replies cannot be kept over a restart, and calls that clients send again may fail; is the disk full?"
+            );
+        }
     }
 }
 
@@ -163,6 +179,35 @@ mod tests {
         log.keep(b"after the restart");
         let records = FileReplyLog::open(&dir, AGE).unwrap().1;
         assert!(records.contains(&newest) && records.contains(&b"after the restart".to_vec()));
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn records_are_read_in_the_order_in_which_they_were_kept() {
+        let dir = dir("order");
+        let (log, _) = FileReplyLog::open(&dir, AGE).unwrap();
+        // Three times over the size: the first file is in use again.
+        let count = 5 * MAX_FILE_BYTES / 2 / 1000;
+        for number in 0..count {
+            log.keep(&[&number.to_be_bytes()[..], &[0; 1000]].concat());
+        }
+        let records = FileReplyLog::open(&dir, AGE).unwrap().1;
+        assert!(records.is_sorted() && records.len() > 1000, "{} records", records.len());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn record_that_cannot_be_written_drops_the_earlier_ones() {
+        let dir = dir("gap");
+        let (log, _) = FileReplyLog::open(&dir, AGE).unwrap();
+        log.keep(b"one");
+        let read_only = File::open(dir.join(NAMES[0])).unwrap();
+        let writable = std::mem::replace(&mut log.current.lock().unwrap().file, read_only);
+        log.keep(b"lost");
+        log.current.lock().unwrap().file = writable;
+        log.keep(b"three");
+        let records = FileReplyLog::open(&dir, AGE).unwrap().1;
+        assert_eq!(records, [b"three"]);
         fs::remove_dir_all(dir).unwrap();
     }
 
