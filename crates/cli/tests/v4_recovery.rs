@@ -5,6 +5,8 @@
 mod support;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Version};
 use rustix::process::Signal;
@@ -27,37 +29,39 @@ impl Site {
         let scratch = Scratch::new();
         let export = scratch.dir("export").to_str().unwrap().to_owned();
         let mut site = Site { scratch, export, server: None, port: 0 };
-        site.start();
+        site.start(&[]);
         site
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, faults: &[&str]) {
         let (listen, state) = (format!("127.0.0.1:{}", self.port), self.scratch.path("state"));
-        let server = Server::with_addresses(
-            1,
-            &[
-                "--listen",
-                &listen,
-                "--no-root-squash",
-                "--lease",
-                LEASE,
-                "--grace",
-                LEASE,
-                "--state-dir",
-                state.to_str().unwrap(),
-                &self.export,
-            ],
-        );
+        let options = [
+            "--listen",
+            &listen,
+            "--no-root-squash",
+            "--lease",
+            LEASE,
+            "--grace",
+            LEASE,
+            "--state-dir",
+            state.to_str().unwrap(),
+        ];
+        let server = Server::with_addresses(1, &[&options, faults, &[self.export.as_str()]].concat());
         self.port = server.port();
         self.server = Some(server);
     }
 
     fn kill_and_restart(&mut self) {
+        self.restart_with(&[]);
+    }
+
+    /// Kills the server and starts it with `faults`.
+    fn restart_with(&mut self, faults: &[&str]) {
         let mut server = self.server.take().unwrap();
         server.signal(Signal::KILL);
         server.wait();
         drop(server);
-        self.start();
+        self.start(faults);
     }
 
     async fn mount(&self, version: Version) -> Mount {
@@ -121,9 +125,60 @@ async fn lease_is_renewed_while_nothing_is_called() {
         let (mine, yours) = (site.mount(version).await, site.mount(version).await);
         let held = open(&mine, OpenOptions::both()).await;
         held.lock(LockKind::Exclusive, 0, 10).await.unwrap();
-        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
         let other = open(&yours, OpenOptions::both()).await;
         let refused = other.try_lock(LockKind::Exclusive, 0, 10).await.unwrap_err();
         assert!(matches!(refused.reason(), Reason::Locked { .. }), "{version}: {refused}");
+    }
+}
+
+/// How many of several clients made the directory, while the server was killed and started again.
+async fn winners(site: &mut Site, mounts: &[Arc<Mount>], (name, kill_after): (String, Duration)) -> usize {
+    let attempts: Vec<_> = mounts
+        .iter()
+        .map(|mount| {
+            let (mount, name) = (mount.clone(), name.clone());
+            tokio::spawn(async move {
+                let root = mount.root().handle;
+                mount.mkdir(&root, name.as_bytes(), &SetAttributes::default()).await.map(drop)
+            })
+        })
+        .collect();
+    std::thread::sleep(kill_after);
+    site.kill_and_restart();
+    let mut winners = 0;
+    for attempt in attempts {
+        match attempt.await.unwrap() {
+            Ok(()) => winners += 1,
+            Err(error) => assert_eq!(error.status(), Some(Status::Exists), "{name}: {error}"),
+        }
+    }
+    winners
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lock_directory_has_one_holder_when_the_server_is_killed_meanwhile() {
+    for version in [Version::V3, Version::V4_0, Version::V4_1] {
+        let mut site = Site::new();
+        let mounts = [site.mount(version).await, site.mount(version).await, site.mount(version).await].map(Arc::new);
+        for round in 0..8 {
+            let kill_after = Duration::from_micros(round * 300);
+            let winners = winners(&mut site, &mounts, (format!("lock-{round}"), kill_after)).await;
+            assert!(winners <= 1, "{version}, round {round}: {winners} holders");
+            println!("{version}, round {round}: {winners}");
+        }
+    }
+}
+
+/// The server is killed after it noted the first client's call, and before it made the directory.
+#[tokio::test(flavor = "multi_thread")]
+async fn lock_directory_has_one_holder_when_the_server_is_killed_before_it_is_made() {
+    for version in [Version::V2, Version::V3, Version::V4_0, Version::V4_1] {
+        let mut site = Site::new();
+        site.restart_with(&["--fault", "make_node:delay=600s"]);
+        let mounts = [site.mount(version).await, site.mount(version).await, site.mount(version).await].map(Arc::new);
+        // Long enough for the calls to arrive; if they do not, they are new calls after the restart.
+        let kill_after = Duration::from_millis(300);
+        assert_eq!(winners(&mut site, &mounts, ("lock".to_owned(), kill_after)).await, 1, "{version}");
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use server::{AccessRule, ClientPattern, Export, ExportOptions, Server};
 use vfs::FileSystem;
 
+use crate::connections::OpenConnections;
 use crate::copiers::Copiers;
 use crate::error::{ReloadError, StartError};
 use crate::make_server::make_server;
@@ -51,6 +52,7 @@ impl Daemon {
         let programs = Arc::new(Programs::new(server.clone(), began));
         let net = sockets.start(programs.clone())?;
         programs.courier.connect(net.clone());
+        server.watch_connections(Box::new(OpenConnections { net: net.clone(), began }));
         let copiers = Copiers::start(&programs, first_copier).map_err(StartError::Thread)?;
         let upkeep = Upkeep::start(programs).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);

@@ -16,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod connections;
 mod copiers;
 mod courier;
 mod daemon;

@@ -182,10 +182,10 @@ impl Service for Programs {
         self.guarded(call, output, |output| self.answer_run(call, rest, output))
     }
 
-    fn disconnected(&self, gone: &net::Peer) {
+    fn disconnected(&self, gone: &net::Peer, is_delivered: bool) {
         let now = self.now();
         self.courier.disconnected(&self.server, gone, now);
-        self.server.disconnected(&peer(gone), now);
+        self.server.disconnected(&peer(gone), is_delivered, now);
         self.courier.send_all(&self.server, now);
     }
 }

@@ -63,6 +63,10 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
         }
     }
 
+    fn changes_wait(&self) -> bool {
+        self.inner.changes_wait()
+    }
+
     fn maintain(&self) {
         self.inner.maintain();
     }

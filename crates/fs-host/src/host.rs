@@ -49,6 +49,10 @@ impl FileSystem for HostFs {
         Blocking::Sometimes
     }
 
+    fn changes_wait(&self) -> bool {
+        self.syncs()
+    }
+
     fn maintain(&self) {
         self.release_removed();
         self.tidy_searches();

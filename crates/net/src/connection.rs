@@ -81,6 +81,10 @@ pub(crate) struct Connection {
     pub(crate) ended_by_peer: bool,
     /// When bytes last went in or out, or a call came back.
     pub(crate) last_active: Instant,
+    /// When bytes last came in.
+    pub(crate) last_received: Instant,
+    /// Whether the peer had acknowledged every answer when the connection was closed.
+    pub(crate) is_delivered: bool,
 }
 
 /// What one turn of a connection does.
@@ -145,6 +149,8 @@ impl Connection {
             ready: Ready::default(),
             ended_by_peer: false,
             last_active: now,
+            last_received: now,
+            is_delivered: false,
         }
     }
 

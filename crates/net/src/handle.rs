@@ -3,14 +3,17 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::dial;
 use crate::hub::Hub;
 use crate::mailbox::{Accepted, Letter, OwnDatagram};
 use crate::sys::Source;
-use crate::{Bound, Counters, NetError, Transport};
+use crate::{Bound, Counters, Delivery, NetError, Transport};
+
+/// How long a busy loop may take to tell what became of what was sent.
+const DELIVERY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// How long [`Handle::join`] waits for blocking threads after the loops have ended; one may hang in a dead file system.
 const BLOCKING_THREADS_END: Duration = Duration::from_secs(1);
@@ -44,6 +47,15 @@ impl Handle {
         if let Some(desk) = self.hub.loops.get(dial::loop_of(connection)) {
             desk.mailbox.post(Letter::Send { connection, bytes });
         }
+    }
+
+    /// What became of what was sent over a connection; a peer that sends something after `since` is there. The
+    /// connection's loop says so: to be called from another thread that may wait.
+    pub fn delivery(&self, connection: u64, since: Instant) -> Delivery {
+        let (tell, told) = mpsc::sync_channel(1);
+        let Some(desk) = self.hub.loops.get(dial::loop_of(connection)) else { return Delivery::Lost };
+        desk.mailbox.post(Letter::AskDelivery { connection, since, tell });
+        told.recv_timeout(DELIVERY_TIMEOUT).unwrap_or(Delivery::Pending)
     }
 
     /// Opens a connection to `address`, which becomes one of the server's: what comes over it are messages to the service. It may

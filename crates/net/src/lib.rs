@@ -38,4 +38,4 @@ pub use handle::Handle;
 pub use limits::Limits;
 pub use send_path::SendPath;
 pub use server::{Bound, Server};
-pub use service::{Call, Frame, FrameError, Lane, Peer, Service, Transport, Verdict};
+pub use service::{Call, Delivery, Frame, FrameError, Lane, Peer, Service, Transport, Verdict};

@@ -4,14 +4,15 @@ use std::io;
 use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::Peer;
 use crate::blocking::Done;
 use crate::sys::Source;
+use crate::{Delivery, Peer};
 
 /// One piece of news for a loop.
 pub(crate) enum Letter {
@@ -28,6 +29,15 @@ pub(crate) enum Letter {
     },
     /// A datagram that the service sends on its own account.
     SendDatagram(OwnDatagram),
+    /// Somebody asks what became of what was sent over a connection.
+    AskDelivery {
+        /// The connection's number.
+        connection: u64,
+        /// A peer that sends something after this is there.
+        since: Instant,
+        /// Where to tell it.
+        tell: SyncSender<Delivery>,
+    },
     /// The server is to finish what it has begun and to end by `deadline`.
     Shutdown {
         /// When whatever is left is dropped.

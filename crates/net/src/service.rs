@@ -82,6 +82,17 @@ pub enum Verdict {
     Close(String),
 }
 
+/// What became of what was sent over a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// Every message is answered, and the peer has acknowledged every answer; or it still sends.
+    Delivered,
+    /// The connection is open, and something is not answered or not acknowledged.
+    Pending,
+    /// The connection is gone, and answers may be lost with it.
+    Lost,
+}
+
 /// What answers messages. It is called from several threads at once.
 pub trait Service: Send + Sync + 'static {
     /// Finds the first message in the unread bytes of a stream. Fragments of one message may be moved together in place.
@@ -129,8 +140,9 @@ pub trait Service: Send + Sync + 'static {
         Verdict::Answered
     }
 
-    /// Hears that a connection is gone.
-    fn disconnected(&self, peer: &Peer) {
-        let _ = peer;
+    /// Takes note that a connection is gone. `is_delivered` says whether the peer closed it, or fell silent, after it
+    /// had acknowledged every answer.
+    fn disconnected(&self, peer: &Peer, is_delivered: bool) {
+        let _ = (peer, is_delivered);
     }
 }

@@ -11,7 +11,7 @@ use crate::counters::Event;
 use crate::fault::Stop;
 use crate::identity::Identity;
 use crate::node::CallContext;
-use crate::replay::{MAX_REPLY_BYTES, ReplayCache, Seen};
+use crate::replay::{Begun, MAX_REPLY_BYTES, ReplayCache, ReplayKey, Seen};
 use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
 use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
@@ -111,7 +111,7 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
         let program = Program { outlives_process: false, ..program };
         answer_once((server, &server.replay_of_writes), request, &program, call, output)
     } else {
-        carry_out(server, request, (&program, call), false, output)
+        carry_out(server, request, (&program, call), None, output)
     }
 }
 
@@ -123,11 +123,14 @@ fn answer_once(
     call: &Call<'_>,
     output: &mut Output,
 ) -> Answer {
-    let key = replay.key(request.peer.address.ip(), call.xid.0, request.message);
-    let may_have_happened = match replay.begin(&key, request.now) {
-        Seen::New => false,
-        Seen::MayHaveHappened => true,
-        Seen::UnderWay => {
+    let (key, connection) = (replay.key(&request.peer, call.xid.0, request.message), connection(request));
+    let Some(seen) = look_up((server, replay), &key, connection, request) else {
+        server.counters.count(request.worker, Event::Deferred);
+        return Answer::WouldBlock(0);
+    };
+    let happened = match seen {
+        Seen::New(happened) => happened,
+        Seen::UnderWay | Seen::Elsewhere { .. } => {
             server.counters.count(request.worker, Event::Dropped);
             return Answer::Silent;
         }
@@ -137,9 +140,9 @@ fn answer_once(
             return Answer::Reply;
         }
     };
-    let begun = replay.begun(key, program.outlives_process);
+    let begun = replay.begun((key, connection), happened, program.outlives_process);
     let start = output.bytes.len();
-    let answer = carry_out(server, request, (program, call), may_have_happened, output);
+    let answer = carry_out(server, request, (program, call), Some(&begun), output);
     let reply = &output.bytes.as_slice()[start..];
     // Of NFSv4.0 a reply may be larger, if a COMPOUND both changes and reads: it is not kept.
     if answer == Answer::Reply && reply.len() <= MAX_REPLY_BYTES {
@@ -148,11 +151,30 @@ fn answer_once(
     answer
 }
 
+/// What is known of a call; `None` if a thread has to find out that may wait.
+fn look_up(
+    (server, replay): (&Server, &ReplayCache),
+    key: &ReplayKey,
+    connection: u64,
+    request: &Request<'_>,
+) -> Option<Seen> {
+    match replay.begin(key, connection, request.now) {
+        Seen::Elsewhere { .. } if !request.may_block => None,
+        Seen::Elsewhere { .. } => Some(server.begin_elsewhere(replay, key, request)),
+        seen => Some(seen),
+    }
+}
+
+/// The connection that a call came over; datagrams have none.
+fn connection(request: &Request<'_>) -> u64 {
+    if request.peer.transport == Transport::Tcp { request.peer.connection } else { 0 }
+}
+
 fn carry_out(
     server: &Server,
     request: &Request<'_>,
     (program, call): (&Program, &Call<'_>),
-    may_have_happened: bool,
+    begun: Option<&Begun<'_>>,
     output: &mut Output,
 ) -> Answer {
     let identity = match Identity::of(call) {
@@ -163,7 +185,7 @@ fn carry_out(
     };
     let exports = server.exports.load();
     let waits_for = Cell::new(0);
-    let context = CallContext { server, request, exports: &exports, identity, may_have_happened, waits_for };
+    let context = CallContext { server, request, exports: &exports, identity, begun, waits_for };
     let mark = output.mark();
     Reply::encode_success(call.xid, &mut Encoder::new(&mut output.bytes));
     let stop = match (program.run)(&context, call, output) {

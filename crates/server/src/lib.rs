@@ -11,6 +11,7 @@
 mod access;
 mod callout;
 mod change;
+mod connections;
 mod counters;
 mod dispatch;
 mod events;
@@ -23,6 +24,7 @@ mod link;
 mod listing;
 mod make;
 mod mount;
+mod name_turn;
 mod nlm;
 mod node;
 mod nsm;
@@ -45,6 +47,7 @@ mod v4;
 mod write_run;
 
 pub use callout::{Destination, Transmit};
+pub use connections::{Connections, Delivery};
 pub use counters::{Counters, ProcedureCount};
 pub use exports::{
     AccessRule, Claim, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,

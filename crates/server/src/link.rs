@@ -3,6 +3,7 @@
 use vfs::{Error, FileKind};
 
 use crate::fault::Fault;
+use crate::name_turn::{Change, Turn};
 use crate::node::Node;
 
 /// Gives `file` the further name `name` in `dir`.
@@ -17,11 +18,12 @@ pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), F
     }
     let place = dir.place(name)?;
     file.require_undelegated()?;
-    match dir.fs().link(&dir.context, &file.handle, place) {
-        // The name may have been given by this very call, before the server was killed.
-        Err(Error::Exists) if dir.may_have_happened && dir.fs().lookup(&dir.context, place)?.handle == file.handle => {
-            Ok(())
-        }
-        result => Ok(result.map(drop)?),
+    let change = Change::Link(place);
+    let Turn::Mine(mut turn) = dir.take_turn(&change)? else { return Ok(()) };
+    if turn.is_noted() && dir.existing(place)?.is_some() {
+        return Err(Error::Exists.into());
     }
+    dir.note_link(&mut turn, &change, &file.handle);
+    dir.fs().link(&dir.context, &file.handle, place)?;
+    Ok(())
 }

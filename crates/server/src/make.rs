@@ -3,6 +3,7 @@
 use vfs::{Attributes, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes, race};
 
 use crate::fault::Fault;
+use crate::name_turn::Change;
 use crate::node::Node;
 use crate::set_attributes;
 
@@ -15,11 +16,7 @@ pub(crate) fn make(
 ) -> Result<Entry, Fault> {
     dir.require_changeable(dir_attributes)?;
     let place = dir.place(name)?;
-    match make(dir, place) {
-        // What is there may have been made by this very call, before the server was killed.
-        Err(Fault::File(Error::Exists)) if dir.may_have_happened => Ok(dir.fs().lookup(&dir.context, place)?),
-        result => result,
-    }
+    make(dir, place)
 }
 
 /// Makes a regular file called `name` in `dir`, with the attributes `set`. One that exists is taken as it is, but for its size,
@@ -50,7 +47,7 @@ fn guarded_or_existing(
 ) -> Result<Entry, Fault> {
     let may_add_names = dir.require_changeable(Ok(*dir_attributes));
     match may_add_names.and_then(|_| set_attributes::check_new(set, &dir.context.caller)) {
-        Ok(()) => Ok(dir.fs().create(&dir.context, place, CreateMode::Guarded, set)?),
+        Ok(()) => create_new(dir, place, set),
         Err(error) => {
             dir.require_searchable(dir_attributes)?;
             Err(dir.existing(place)?.map_or(error, |_| Error::Exists).into())
@@ -69,7 +66,18 @@ pub(crate) fn unless_removed<T>(done: Result<T, Fault>) -> Result<Option<T>, Fau
 /// Makes a regular file, or finds it there as `mode` says.
 pub(crate) fn regular(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry, Fault> {
     set_attributes::check_new(set, &dir.context.caller)?;
+    if mode == CreateMode::Guarded {
+        return create_new(dir, place, set);
+    }
+    // The verifier of an exclusive create tells a retransmission from another call, also after a restart (RFC 1813
+    // §3.3.8).
+    let _turn = dir.take_turn(&Change::Make(place))?;
     Ok(dir.fs().create(&dir.context, place, mode, set)?)
+}
+
+fn create_new(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
+    let create = || dir.fs().create(&dir.context, place, CreateMode::Guarded, set);
+    dir.make_in_turn(place, (FileKind::Regular, set), create)
 }
 
 /// Makes anything but a regular file.
@@ -80,7 +88,19 @@ pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &Se
         return Err(Error::Invalid.into());
     }
     set_attributes::check_new(set, &dir.context.caller)?;
-    Ok(dir.fs().make_node(&dir.context, place, node, set)?)
+    dir.make_in_turn(place, (kind(node), set), || dir.fs().make_node(&dir.context, place, node, set))
+}
+
+/// The kind of file that a new node is.
+pub(crate) fn kind(node: NewNode<'_>) -> FileKind {
+    match node {
+        NewNode::Directory => FileKind::Directory,
+        NewNode::Symlink(_) => FileKind::Symlink,
+        NewNode::BlockDevice(_) => FileKind::BlockDevice,
+        NewNode::CharDevice(_) => FileKind::CharDevice,
+        NewNode::Fifo => FileKind::Fifo,
+        NewNode::Socket => FileKind::Socket,
+    }
 }
 
 fn take_existing(dir: &Node<'_>, existing: Entry, size_bytes: Option<u64>) -> Result<Entry, Fault> {

@@ -16,6 +16,7 @@ use crate::fault::Fault;
 use crate::handle::WireHandle;
 use crate::identity::Identity;
 use crate::open_files::OpenKey;
+use crate::replay::Begun;
 use crate::request::{Request, Transport};
 use crate::server::Server;
 
@@ -25,8 +26,8 @@ pub(crate) struct CallContext<'s> {
     pub(crate) request: &'s Request<'s>,
     pub(crate) exports: &'s ExportTable,
     pub(crate) identity: Identity<'s>,
-    /// Whether a process before this one, which was killed, may have carried this very call out.
-    pub(crate) may_have_happened: bool,
+    /// What is kept of the call beyond its end, if it must not happen twice.
+    pub(crate) begun: Option<&'s Begun<'s>>,
     /// The number of the export that was asked for last: what the call waits for, if it has to wait.
     pub(crate) waits_for: Cell<u64>,
 }
@@ -56,7 +57,7 @@ impl CallContext<'_> {
             handle,
             context: self.context(caller),
             requester: Requester::Other,
-            may_have_happened: self.may_have_happened,
+            begun: self.begun,
         })
     }
 
@@ -112,9 +113,8 @@ pub(crate) struct Node<'c> {
     pub(crate) batch: Option<NonZero<u64>>,
     /// Whose delegations do not stand in the way.
     pub(crate) requester: Requester,
-    /// Whether a process before this one may have carried this very call out: then what it would have brought about is no
-    /// failure of it.
-    pub(crate) may_have_happened: bool,
+    /// What is kept of the call beyond its end, if it must not happen twice.
+    pub(crate) begun: Option<&'c Begun<'c>>,
 }
 
 impl<'c> Node<'c> {

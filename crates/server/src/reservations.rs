@@ -109,7 +109,7 @@ mod tests {
             request: &request,
             exports: &exports,
             identity: Identity::NOBODY,
-            may_have_happened: false,
+            begun: None,
             waits_for: Cell::default(),
         };
         check(&cx.node_of(exported, handle).unwrap())

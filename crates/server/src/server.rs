@@ -8,6 +8,7 @@ use state::{ClientRecords, Limits, NoRecords, RecordsError, State};
 
 use crate::callout::{Callouts, Destination};
 use crate::change::Changes;
+use crate::connections::{ConnectionWatch, Connections};
 use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
@@ -17,6 +18,7 @@ use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
 use crate::owners::{NameService, Owners};
+use crate::replay::judge::judge;
 use crate::replay::{ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
@@ -131,6 +133,7 @@ pub struct Server {
     pub(crate) replay: ReplayCache,
     /// The replies to WRITEs in datagrams, apart from the others, which they would soon push out.
     pub(crate) replay_of_writes: ReplayCache,
+    pub(crate) connections: ConnectionWatch,
     pub(crate) files: OpenFiles,
     pub(crate) changes: Changes,
     pub(crate) counters: Counters,
@@ -166,6 +169,7 @@ impl Server {
             replay: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key),
             replay_of_writes: ReplayCache::new(settings.replay_entries, settings.replay_age, &settings.handle_key)
                 .of_writes(),
+            connections: ConnectionWatch::default(),
             files: OpenFiles::new(settings.workers, settings.open_file_limits(), settings.open_file_idle),
             changes: Changes::new(),
             counters: Counters::new(settings.workers),
@@ -206,8 +210,11 @@ impl Server {
 
     /// Lets the replies to calls that must not happen twice outlive the process: takes up those that `records` hold, which are
     /// what `log` was given before, and gives it the further ones. To be called before the first message is answered.
+    ///
+    /// Calls that the records show as begun and not answered are compared with the files ([`crate::ReplyLog`]).
     pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>]) {
-        let broken = self.replay.set_log(log, records);
+        let exports = self.exports.load_full();
+        let broken = self.replay.set_log(log, records, |change| judge(&exports, change));
         if broken > 0 {
             tracing::warn!(
                 broken,
@@ -253,8 +260,18 @@ impl Server {
         self.notices.send(self, now);
     }
 
-    /// Hears that a connection is gone: nothing that came over it goes on, and what was asked over it is not answered.
-    pub fn disconnected(&self, peer: &Peer, now: Duration) {
+    /// Lets the server ask whether clients have the replies that were sent to them: a call over one connection that has
+    /// the bytes of a call over another one is a retransmission only if they may lack the first one's reply.
+    pub fn watch_connections(&self, connections: Box<dyn Connections>) {
+        self.connections.set(connections);
+    }
+
+    /// Takes note that a connection is gone: nothing that came over it goes on, and what was asked over it is not
+    /// answered. `is_delivered` says whether the client had acknowledged all replies when it closed the connection.
+    pub fn disconnected(&self, peer: &Peer, is_delivered: bool, now: Duration) {
+        if is_delivered {
+            self.connections.delivered(peer.connection);
+        }
         self.paused.forget(peer.address);
         self.state.connection_closed(peer.connection);
         self.unreachable(&Destination::Connection(peer.connection), now);

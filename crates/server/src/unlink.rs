@@ -3,6 +3,7 @@
 use vfs::{Access, Attributes, Entry, Error, FileKind, permission};
 
 use crate::fault::Fault;
+use crate::name_turn::{Change, Turn};
 use crate::node::Node;
 
 /// Refuses unless the caller may take the name of `victim` out of `dir`.
@@ -15,23 +16,17 @@ fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attri
 
 /// Removes a name that is not a directory's from `dir`, whose attributes are these.
 pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
-    forgive_absence(dir, remove_now(dir, dir_attributes, name))
-}
-
-/// A name that is gone may have been taken away by this very call, before the server was killed.
-fn forgive_absence(dir: &Node<'_>, result: Result<(), Fault>) -> Result<(), Fault> {
-    match result {
-        Err(Fault::File(Error::NoEntry)) if dir.may_have_happened => Ok(()),
-        result => result,
-    }
-}
-
-fn remove_now(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
     let dir_attributes = dir.require_changeable(dir_attributes)?;
     let place = dir.place(name).map_err(dots_are_directories)?;
+    let change = Change::Remove(place);
+    let Turn::Mine(mut turn) = dir.take_turn(&change)? else { return Ok(()) };
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
+    if victim.attributes.kind == FileKind::Directory {
+        return Err(Error::IsDirectory.into());
+    }
     dir.sibling(victim.handle).require_undelegated()?;
+    dir.note_unlink(&mut turn, &change, &victim.handle);
     dir.fs().remove_seen(&dir.context, place, &victim)?;
     dir.forget_if_unlinked(&victim);
     Ok(())
@@ -39,10 +34,6 @@ fn remove_now(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u
 
 /// Removes an empty directory. `.` is no name to remove by (RFC 1813 §3.3.13: INVAL), and `..` is never empty.
 pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
-    forgive_absence(dir, remove_dir_now(dir, name))
-}
-
-fn remove_dir_now(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     match name {
         b"." => return Err(Error::Invalid.into()),
         b".." => return Err(Error::NotEmpty.into()),
@@ -50,17 +41,16 @@ fn remove_dir_now(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     }
     let dir_attributes = dir.require_changeable_dir()?;
     let place = dir.place(name)?;
+    let change = Change::Remove(place);
+    let Turn::Mine(mut turn) = dir.take_turn(&change)? else { return Ok(()) };
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
+    dir.note_unlink(&mut turn, &change, &victim.handle);
     Ok(dir.fs().remove_dir(&dir.context, place)?)
 }
 
 /// Moves a name, over another one if there is one.
 pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fault> {
-    forgive_absence(from.0, rename_now(from, to))
-}
-
-fn rename_now(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fault> {
     let ((from_dir, from_name), (to_dir, to_name)) = (from, to);
     if !from_dir.shares_export(to_dir) {
         return Err(Error::CrossDevice.into());
@@ -70,6 +60,8 @@ fn rename_now(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fa
     let no_dots = |_| Fault::from(Error::Invalid);
     let from_place = check_name(from_dir, from_name, no_dots)?;
     let to_place = check_name(to_dir, to_name, no_dots)?;
+    let change = Change::Move(from_place, to_place);
+    let Turn::Mine(mut turn) = from_dir.take_turn(&change)? else { return Ok(()) };
     let moved = from_dir.fs().lookup(&from_dir.context, from_place)?;
     require_removable(from_dir, &from_attributes, &moved.attributes)?;
     require_movable(from_dir, to_dir, &moved)?;
@@ -79,6 +71,7 @@ fn rename_now(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fa
         to_dir.sibling(replaced.handle).require_undelegated()?;
     }
     from_dir.sibling(moved.handle).require_undelegated()?;
+    from_dir.note_unlink(&mut turn, &change, &moved.handle);
     from_dir.fs().rename(&from_dir.context, from_place, to_place)?;
     if let Some(replaced) = replaced.filter(|replaced| replaced.handle != moved.handle) {
         to_dir.forget_if_unlinked(&replaced);

@@ -70,8 +70,7 @@ impl Server {
         let Ok(identity) = Identity::of(&call) else { return RunAnswer::OneByOne };
         let exports = self.exports.load();
         let waits_for = Cell::new(0);
-        let context =
-            CallContext { server: self, request, exports: &exports, identity, may_have_happened: false, waits_for };
+        let context = CallContext { server: self, request, exports: &exports, identity, begun: None, waits_for };
         match gather::write(&context, run) {
             Ok(gathered) => {
                 for _ in 0..gathered.count {

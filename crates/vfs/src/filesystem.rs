@@ -38,6 +38,12 @@ pub trait FileSystem: Send + Sync {
         Blocking::Always
     }
 
+    /// Whether every change of names waits for storage, so that on a thread that may not wait it is answered with
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock).
+    fn changes_wait(&self) -> bool {
+        false
+    }
+
     /// What the file system can do.
     fn properties(&self) -> Properties {
         Properties::default()

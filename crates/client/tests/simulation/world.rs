@@ -190,7 +190,7 @@ impl World {
         let gone = self.lock().streams.remove(&stream);
         if let Some(Stream { task, .. }) = gone {
             task.abort();
-            self.server().disconnected(&peer(stream), self.now());
+            self.server().disconnected(&peer(stream), false, self.now());
         }
     }
 

@@ -114,7 +114,7 @@ impl<S: Service + ?Sized> Loop<S> {
             self.close(key, CloseReason::Shutdown);
             if let Some(connection) = self.connections.remove(key) {
                 tracing::warn!(peer = %connection.peer.address, "calls were still being answered when the server ended");
-                self.bench.engine.service.disconnected(&connection.peer);
+                self.bench.engine.service.disconnected(&connection.peer, connection.is_delivered);
             }
         }
     }

@@ -3,6 +3,7 @@
 mod accept;
 mod busy_poll;
 mod datagrams;
+mod delivery;
 mod ending;
 mod fragments;
 mod poller;
@@ -156,6 +157,7 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Closes a connection; it is forgotten as soon as none of its calls is with a blocking thread.
     fn close(&mut self, key: Key, reason: CloseReason) {
         let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.is_delivered |= connection.is_delivered_at(&reason);
         if connection.socket.take().is_none() {
             return;
         }
@@ -176,7 +178,7 @@ impl<S: Service + ?Sized> Loop<S> {
         if self.connections.get_mut(key).is_some_and(done)
             && let Some(connection) = self.connections.remove(key)
         {
-            self.bench.engine.service.disconnected(&connection.peer);
+            self.bench.engine.service.disconnected(&connection.peer, connection.is_delivered);
         }
     }
 
@@ -189,6 +191,10 @@ impl<S: Service + ?Sized> Loop<S> {
                 Letter::Done(done) => self.take_back(done),
                 Letter::Send { connection, bytes } => self.send_own(connection, &bytes),
                 Letter::SendDatagram(datagram) => self.datagrams.add_own(&datagram),
+                Letter::AskDelivery { connection, since, tell } => {
+                    // Whoever asked may have given up by now.
+                    let _ = tell.send(self.delivery(connection, since));
+                }
                 Letter::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }

@@ -204,6 +204,7 @@ impl<S: Service + ?Sized> Bench<S> {
             Ok(count) => {
                 self.now = Instant::now();
                 connection.last_active = self.now;
+                connection.last_received = self.now;
                 connection.work.bytes += count;
                 self.desk().counters.bytes_in.add(count as u64);
                 Ok(true)

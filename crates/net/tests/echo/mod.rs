@@ -34,6 +34,8 @@ pub struct Echo {
     pub file: Mutex<Option<SharedFile>>,
     pub calls: AtomicU64,
     pub disconnected: Mutex<Vec<Peer>>,
+    /// Whether the peers of closed connections had all answers.
+    pub delivered: Mutex<Vec<bool>>,
     pub workers: Mutex<Vec<usize>>,
     /// How many messages each run had.
     pub runs: Mutex<Vec<usize>>,
@@ -126,7 +128,8 @@ impl Service for Echo {
         Verdict::Answered
     }
 
-    fn disconnected(&self, peer: &Peer) {
+    fn disconnected(&self, peer: &Peer, is_delivered: bool) {
+        self.delivered.lock().unwrap().push(is_delivered);
         self.disconnected.lock().unwrap().push(*peer);
     }
 }

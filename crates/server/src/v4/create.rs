@@ -1,7 +1,7 @@
 //! CREATE: everything but regular files (RFC 7530 §16.4, RFC 8881 §18.4).
 
 use proto::nfs4::{CreateArgs, CreateOk, CreateType, SpecData, Status};
-use vfs::{Device, FileKind, NewNode};
+use vfs::{Device, NewNode};
 
 use super::change::DirChange;
 use super::compound::Compound;
@@ -12,7 +12,7 @@ use crate::make;
 pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk> {
     let new = node(&args.kind)?;
     let dir = compound.current()?;
-    let attributes = NewAttributes::parse(compound, &args.attributes, For { node: &dir, kind: kind(new) })?;
+    let attributes = NewAttributes::parse(compound, &args.attributes, For { node: &dir, kind: make::kind(new) })?;
     let at_birth = attributes.at_birth();
     let name = vfs::Name::new(args.name.0)?;
     let change = DirChange::begin(&dir)?;
@@ -23,17 +23,6 @@ pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outc
     drop(change);
     compound.set_current_sibling(made.handle);
     Ok(results)
-}
-
-fn kind(node: NewNode<'_>) -> FileKind {
-    match node {
-        NewNode::Directory => FileKind::Directory,
-        NewNode::Symlink(_) => FileKind::Symlink,
-        NewNode::BlockDevice(_) => FileKind::BlockDevice,
-        NewNode::CharDevice(_) => FileKind::CharDevice,
-        NewNode::Fifo => FileKind::Fifo,
-        NewNode::Socket => FileKind::Socket,
-    }
 }
 
 fn node<'a>(kind: &CreateType<'a>) -> Outcome<NewNode<'a>> {

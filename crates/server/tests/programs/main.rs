@@ -6,6 +6,7 @@
 mod caller;
 
 mod batches;
+mod connections;
 mod gathering;
 mod handles;
 mod host;
@@ -19,6 +20,7 @@ mod rpcbind;
 mod scrambled;
 mod sendfile;
 mod storage;
+mod unanswered;
 mod v2_files;
 mod v2_names;
 mod v3_files;

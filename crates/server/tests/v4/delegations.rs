@@ -256,7 +256,7 @@ fn client_without_a_back_channel_gets_no_delegation() {
 fn delegations_end_with_the_connection_of_the_back_channel_until_another_is_bound() {
     let server = memory_server();
     let first = client(&server, 1);
-    server.disconnected(&first.caller.peer, first.caller.now);
+    server.disconnected(&first.caller.peer, false, first.caller.now);
     assert_eq!(opened(&first, SHARE_ACCESS_READ).1, Delegation::None);
 }
 
@@ -265,7 +265,7 @@ fn connection_that_is_bound_later_is_called_over() {
     let server = memory_server();
     let (mut first, second) = (client(&server, 1), client(&server, 2));
     opened(&first, SHARE_ACCESS_READ);
-    server.disconnected(&first.caller.peer, first.caller.now);
+    server.disconnected(&first.caller.peer, false, first.caller.now);
     assert_eq!(refused(&second, SHARE_ACCESS_WRITE), Status::Delay);
     assert!(next_callback(&first.caller).is_none(), "there is no path");
     first.caller = first.caller.over(7);

@@ -8,6 +8,7 @@ mod caller;
 mod attributes;
 mod client40;
 mod compound;
+mod connections;
 mod courtesy;
 mod delegations;
 mod framing;

@@ -71,7 +71,7 @@ impl Server {
             request: &request,
             exports: &exports,
             identity,
-            may_have_happened: false,
+            begun: None,
             waits_for: Cell::default(),
         };
         let to = side(&cx, &job.what.destination)?;

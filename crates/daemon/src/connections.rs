@@ -1,0 +1,22 @@
+//! The server's view of the connections that the event loops hold.
+
+use std::time::{Duration, Instant};
+
+use server::{Connections, Delivery};
+
+/// The connections of the loops, by the server's clock.
+pub(crate) struct OpenConnections {
+    pub(crate) net: net::Handle,
+    /// When the server's clock began.
+    pub(crate) began: Instant,
+}
+
+impl Connections for OpenConnections {
+    fn delivery(&self, connection: u64, now: Duration) -> Delivery {
+        match self.net.delivery(connection, self.began + now) {
+            net::Delivery::Delivered => Delivery::Delivered,
+            net::Delivery::Pending => Delivery::Pending,
+            net::Delivery::Lost => Delivery::Lost,
+        }
+    }
+}

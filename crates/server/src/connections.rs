@@ -1,0 +1,123 @@
+//! Whether the client at the other end of a connection has the replies that were sent over it: what tells a
+//! retransmission over another connection from a call of another process behind the same address.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::replay::{ReplayCache, ReplayKey, Seen};
+use crate::request::Request;
+use crate::server::Server;
+
+/// How many closed connections are remembered whose clients had all replies.
+const MAX_CLOSED: usize = 16_384;
+
+/// How often it is looked whether a client acknowledges a reply, and the time between two looks: a second in all. A
+/// client that is there acknowledges within half a second (RFC 1122 §4.2.3.2) and the time that its packets take.
+const LOOKS: u32 = 100;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// What became of the replies that were sent over a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// The client has them.
+    Delivered,
+    /// The connection is open, and the client has not acknowledged all of them.
+    Pending,
+    /// The connection is gone: the client may lack some.
+    Lost,
+}
+
+/// What carries the messages knows this of its connections.
+pub trait Connections: Send + Sync {
+    /// What became of the replies over an open connection, at `now` or later. A client that has sent something after
+    /// `now` is there and gets them. [`Delivery::Lost`] if there is no such connection. To be called from a thread that
+    /// may wait.
+    fn delivery(&self, connection: u64, now: Duration) -> Delivery;
+}
+
+/// All that is known of connections.
+#[derive(Default)]
+pub(crate) struct ConnectionWatch {
+    open: OnceLock<Box<dyn Connections>>,
+    closed: Mutex<Closed>,
+}
+
+/// Connections that their clients closed with all replies in hand, oldest first.
+#[derive(Default)]
+struct Closed {
+    numbers: HashSet<u64>,
+    order: VecDeque<u64>,
+}
+
+impl ConnectionWatch {
+    /// Gets what carries the messages; without it an open connection counts as lost.
+    pub(crate) fn set(&self, connections: Box<dyn Connections>) {
+        // It is called once, at the start.
+        let _ = self.open.set(connections);
+    }
+
+    /// Takes note that a client has closed a connection, and had all replies.
+    pub(crate) fn delivered(&self, connection: u64) {
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if closed.order.len() >= MAX_CLOSED
+            && let Some(oldest) = closed.order.pop_front()
+        {
+            closed.numbers.remove(&oldest);
+        }
+        if closed.numbers.insert(connection) {
+            closed.order.push_back(connection);
+        }
+    }
+
+    fn delivery(&self, connection: u64, now: Duration) -> Delivery {
+        let open = self.open.get().map_or(Delivery::Lost, |open| open.delivery(connection, now));
+        // It may have been closed just now.
+        let is_closed = || self.closed.lock().unwrap_or_else(PoisonError::into_inner).numbers.contains(&connection);
+        if open == Delivery::Lost && is_closed() { Delivery::Delivered } else { open }
+    }
+}
+
+impl Server {
+    /// Tells a retransmission from a call of another process, when a call with the same bytes came over another
+    /// connection. To be called from a thread that may wait.
+    pub(crate) fn begin_elsewhere(&self, replay: &ReplayCache, key: &ReplayKey, request: &Request<'_>) -> Seen {
+        let (own, now) = (request.peer.connection, request.now);
+        for _ in 0..LOOKS {
+            let (connection, is_answered) = match replay.begin(key, own, now) {
+                Seen::Elsewhere { connection, is_answered } => (connection, is_answered),
+                seen => return seen,
+            };
+            match self.connections.delivery(connection, now) {
+                Delivery::Delivered if is_answered => replay.replace(key, connection),
+                Delivery::Lost if is_answered => replay.adopt(key, own),
+                _ => (self.settings.pause)(BETWEEN_LOOKS),
+            }
+        }
+        match replay.begin(key, own, now) {
+            // Nobody acknowledges the reply: the client has given that connection up.
+            Seen::Elsewhere { is_answered: true, .. } => {
+                replay.adopt(key, own);
+                replay.begin(key, own, now)
+            }
+            Seen::Elsewhere { .. } => Seen::UnderWay,
+            seen => seen,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_closed_connections_is_bounded_and_drops_the_oldest() {
+        let watch = ConnectionWatch::default();
+        for connection in 0..=MAX_CLOSED as u64 {
+            watch.delivered(connection);
+        }
+        assert_eq!(watch.delivery(0, Duration::ZERO), Delivery::Lost);
+        assert_eq!(watch.delivery(1, Duration::ZERO), Delivery::Delivered);
+        assert_eq!(watch.closed.lock().unwrap().numbers.len(), MAX_CLOSED);
+    }
+}

@@ -1,0 +1,194 @@
+//! The turn of a call to change names: what keeps a change from being made twice when the server is killed in between
+//! ([`crate::replay`]).
+//!
+//! Every change of names takes its turn, also those of NFSv4.1 and later, whose sessions end with the process: they must not come between the
+//! note and the reply of another call. Without a log there are no turns.
+
+use std::time::Duration;
+
+use vfs::{Entry, Error, FileKind, Handle, Place, SetAttributes};
+
+use crate::exports::{ExportTable, Exported};
+use crate::fault::Fault;
+use crate::node::Node;
+use crate::replay::record::{Before, FileBytes, Maker, NameChange, NamedPlace, Step};
+use crate::replay::{Begun, Names, Slot};
+
+/// How often it is looked whether another call is done with a name, and the time between two looks: 5 seconds in all, after which
+/// the client is told to try later.
+const LOOKS: u32 = 5000;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+
+/// A change of names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Change<'p> {
+    /// Something new gets a name.
+    Make(Place<'p>),
+    /// A file gets one more name.
+    Link(Place<'p>),
+    /// A name is taken away.
+    Remove(Place<'p>),
+    /// A name is moved.
+    Move(Place<'p>, Place<'p>),
+}
+
+/// Whose turn it is.
+pub(crate) enum Turn<'c> {
+    /// This call's.
+    Mine(NameTurn<'c>),
+    /// Nobody's: a process before this one made the change for this very call. This is what it made, if that was something new.
+    Finished(Option<Handle>),
+}
+
+/// The names that a call may change; nobody else changes them until this is dropped or, if the change is noted, until the call
+/// is answered.
+pub(crate) struct NameTurn<'c> {
+    held: Option<Held<'c>>,
+    noting: Option<&'c Begun<'c>>,
+}
+
+/// Slots that are given back at the end.
+struct Held<'c> {
+    names: &'c Names,
+    slots: [Option<Slot>; 2],
+}
+
+impl<'c> Node<'c> {
+    /// Takes the turn to change names of this export.
+    pub(crate) fn take_turn(&self, change: &Change<'_>) -> Result<Turn<'c>, Fault> {
+        let Some(names) = self.server.replay.names() else {
+            return Ok(Turn::Mine(NameTurn { held: None, noting: None }));
+        };
+        // Nothing is noted of a call that is put off anyway.
+        if !self.context.may_block && self.fs().changes_wait() {
+            return Err(Fault::Defer);
+        }
+        let noting = self.begun.filter(|begun| begun.outlives_process());
+        if let Some(begun) = noting
+            && let Some(finished) = change.as_step(self.exported, |step| begun.finished(&step))
+        {
+            return Ok(Turn::Finished(finished.made));
+        }
+        let slots =
+            change.places().map(|place| Some(names.slot(&self.exported.file_key(place?.dir), place?.name.as_bytes())));
+        let held = self.until_free(|| Held::take(names, noting, slots))?;
+        Ok(Turn::Mine(NameTurn { held: Some(held), noting }))
+    }
+
+    fn until_free<T>(&self, mut look: impl FnMut() -> Option<T>) -> Result<T, Fault> {
+        for _ in 0..LOOKS {
+            match look() {
+                Some(found) => return Ok(found),
+                None if !self.context.may_block => return Err(Fault::Defer),
+                None => (self.server.settings.pause)(BETWEEN_LOOKS),
+            }
+        }
+        Err(Error::TryLater(std::io::ErrorKind::TimedOut.into()).into())
+    }
+
+    fn note(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, before: Before<'_>) {
+        let (Some(begun), Some(held)) = (turn.noting, turn.held.take()) else { return };
+        let at_ns = NameChange::time_ns((self.server.settings.wall_clock)());
+        change.as_step(self.exported, |step| begun.note(NameChange { step, before, at_ns }, held.keep()));
+    }
+
+    /// Makes something new called `place`, in this call's turn, with `make`.
+    pub(crate) fn make_in_turn(
+        &self,
+        place: Place<'_>,
+        (kind, set): (FileKind, &SetAttributes),
+        make: impl FnOnce() -> vfs::Result<Entry>,
+    ) -> Result<Entry, Fault> {
+        let change = Change::Make(place);
+        let mut turn = match self.take_turn(&change)? {
+            Turn::Mine(turn) => turn,
+            Turn::Finished(made) => return self.made_before(place, made),
+        };
+        if turn.is_noted() {
+            if self.existing(place)?.is_some() {
+                return Err(Error::Exists.into());
+            }
+            let maker = self.context.caller.uid;
+            let before = Before::Absent(Maker::new(kind, maker, set.uid.unwrap_or(maker)));
+            self.note(&mut turn, &change, before);
+        }
+        Ok(make()?)
+    }
+
+    /// What a process before this one made for this call.
+    fn made_before(&self, place: Place<'_>, made: Option<Handle>) -> Result<Entry, Fault> {
+        let handle = made.map_or_else(|| Ok(self.fs().lookup(&self.context, place)?.handle), Ok::<_, Error>)?;
+        Ok(Entry { handle, attributes: self.sibling(handle).attributes()? })
+    }
+
+    /// Notes that `file` is about to be given a name.
+    pub(crate) fn note_link(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, file: &Handle) {
+        self.note(turn, change, Before::Unlinked(FileBytes { handle: file.as_bytes() }));
+    }
+
+    /// Notes that `file` is about to lose a name, or to get another one for it.
+    pub(crate) fn note_unlink(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, file: &Handle) {
+        self.note(turn, change, Before::Named(FileBytes { handle: file.as_bytes() }));
+    }
+}
+
+impl NameTurn<'_> {
+    /// Whether what the call changes is noted, with what was there before.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.noting.is_some()
+    }
+}
+
+impl<'p> Change<'p> {
+    fn places(&self) -> [Option<Place<'p>>; 2] {
+        match *self {
+            Change::Make(place) | Change::Link(place) | Change::Remove(place) => [Some(place), None],
+            Change::Move(from, to) => [Some(from), Some(to)],
+        }
+    }
+
+    /// Hands the change to `run` as records have it.
+    fn as_step<T>(&self, exported: &Exported, run: impl FnOnce(Step<'_>) -> T) -> T {
+        let [first, second] = self.places();
+        let dir = |place: Option<Place<'_>>| place.map(|place| ExportTable::wire_handle(exported, &place.dir));
+        let dirs = [dir(first), dir(second)];
+        let named = |index: usize, place: Place<'p>| NamedPlace {
+            dir: dirs[index].as_ref().map_or(&[], |dir| dir.as_bytes()),
+            name: place.name.as_bytes(),
+        };
+        run(match *self {
+            Change::Make(place) => Step::Make(named(0, place)),
+            Change::Link(place) => Step::Link(named(0, place)),
+            Change::Remove(place) => Step::Remove(named(0, place)),
+            Change::Move(from, to) => Step::Move(named(0, from), named(1, to)),
+        })
+    }
+}
+
+impl<'c> Held<'c> {
+    /// Takes the slots, unless another call has one. What this call has already it need not take.
+    fn take(names: &'c Names, begun: Option<&Begun<'_>>, slots: [Option<Slot>; 2]) -> Option<Held<'c>> {
+        let mut held = Held { names, slots: [None; 2] };
+        for (index, slot) in slots.into_iter().enumerate() {
+            let is_needed =
+                |slot: &Slot| !held.slots.contains(&Some(*slot)) && !begun.is_some_and(|begun| begun.has(*slot));
+            let Some(slot) = slot.filter(is_needed) else { continue };
+            if !names.try_take(slot) {
+                return None;
+            }
+            held.slots[index] = Some(slot);
+        }
+        Some(held)
+    }
+
+    /// Leaves the slots to somebody else.
+    fn keep(mut self) -> impl Iterator<Item = Slot> {
+        std::mem::take(&mut self.slots).into_iter().flatten()
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.slots.iter().flatten().for_each(|slot| self.names.release(*slot));
+    }
+}

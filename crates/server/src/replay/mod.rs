@@ -1,0 +1,717 @@
+//! Replies to calls that must not happen twice, kept so that a retransmitted call gets the first one's reply
+//! (RFC 1813 §4.5, "duplicate request cache").
+//!
+//! # Which calls are the same
+//! A call is known by its sender's address, its xid and all of its bytes, or their number and the first ones where they bear data.
+//! Each kept reply is small, since only those to calls that change names and attributes are kept, and to WRITEs in datagrams: a
+//! copy of one may come so late that other bytes were written in its place since, which it must not go over.
+//!
+//! Several processes behind one address may use the same xids and bytes, so that the port counts too. A datagram is the same call
+//! only from the same port. A call over another connection is a retransmission only if the first connection may have lost
+//! the reply: it broke ([`Server::disconnected`](crate::Server::disconnected)), it is open and does not acknowledge the reply
+//! ([`Connections`](crate::Connections)), or the server was started again since. A client that has its reply does not send the call
+//! again, so that the call of another process replaces it. Linux's knfsd compares address and port in all cases, and relies on clients that
+//! reconnect from the same port; FreeBSD compares connections and acknowledged bytes, as this does.
+//!
+//! # After a restart
+//! A server that is killed loses what it has in memory, and a client whose reply was lost with it sends its call again. So
+//! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there.
+//!
+//! A call can also be killed between its change and its reply. So a call that changes names is noted right before the change, with what was
+//! there ([`record::NameChange`]). From its look at the names until its reply is in the log, no other call changes them
+//! ([`names::Names`]). A server that starts compares each unanswered note with the files before it answers anybody: only the noted call
+//! or a local process can have changed the names since. The change counts as made by the call if
+//! - something new exists where nothing was, of the kind that the call makes, with its owner, made within a second of the note;
+//! - the file of a LINK has the name, and changed within that second;
+//! - a removed name is gone, and its directory last changed within that second;
+//! - a moved file has its new name and not the old one, and changed within that second.
+//!
+//! A retransmission of such a call succeeds without doing anything. In all other cases it is carried out like a new call. If that was wrong,
+//! the client is told EXIST or NOENT for its own change, as every server without a log does; never do two
+//! clients hear that they made the same name. What remains: the server is killed in the microseconds between note and
+//! change, and a local process makes the same change within the second. See [`judge`].
+
+pub(crate) mod judge;
+mod names;
+pub(crate) mod record;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use vfs::Handle;
+
+use crate::handle::HandleKey;
+use crate::request::{Peer, Transport};
+use judge::Finding;
+pub(crate) use names::{Names, Slot};
+use record::{Done, FileBytes, NameChange, Record, Reply, Step, bytes_of};
+
+/// How many parts the cache has, each behind a lock of its own.
+const SHARDS: usize = 16;
+
+/// The largest reply that is kept, in bytes; the largest that these calls make is far below it.
+pub(crate) const MAX_REPLY_BYTES: usize = 1024;
+
+/// How much of a message with data tells it from others, in bytes: the head, the arguments and the beginning of the data. To look at all
+/// of the data would take longer than to write them.
+const MAX_WRITE_KEY_BYTES: usize = 1024;
+
+/// The connection of calls that came in datagrams, or before a restart.
+const NO_CONNECTION: u64 = 0;
+
+/// What tells one call from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReplayKey {
+    sender: IpAddr,
+    /// The sender's port, of datagrams; 0 for streams.
+    port: u16,
+    xid: u32,
+    /// Two independent hashes of what is looked at of the message, so that different calls meet with a chance of 2⁻¹²⁸ only.
+    message: [u64; 2],
+}
+
+/// One hash of the message is as good as one of everything, and nobody who does not know its key can make many calls share it.
+impl Hash for ReplayKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.message[0]);
+    }
+}
+
+/// Where replies outlive the process.
+pub trait ReplyLog: Send + Sync {
+    /// Keeps a record: it must survive the end of this process when this returns, though not that of the machine.
+    fn keep(&self, record: &[u8]);
+}
+
+/// A call that the cache knows.
+#[derive(Debug)]
+struct Entry {
+    /// The connection that it came over.
+    connection: u64,
+    state: EntryState,
+}
+
+#[derive(Debug)]
+enum EntryState {
+    UnderWay,
+    Answered {
+        reply: Box<[u8]>,
+        at: Duration,
+    },
+    /// A process before this one changed these names for it, and was killed before it answered.
+    Happened(Vec<Finished>),
+}
+
+/// A step of a call that a process before this one made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finished {
+    step: Box<[u8]>,
+    /// What it made, if that was something new.
+    pub(crate) made: Option<Handle>,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    entries: HashMap<ReplayKey, Entry>,
+    /// Answered calls, oldest first.
+    order: VecDeque<ReplayKey>,
+}
+
+/// The cache: bounded in entries and in age.
+pub(crate) struct ReplayCache {
+    shards: Box<[Mutex<Shard>]>,
+    /// Keys of two hashes, the same after a restart.
+    keys: [HandleKey; 2],
+    /// How much of a message is looked at.
+    key_bytes: usize,
+    log: Option<Log>,
+    entries_per_shard: usize,
+    max_age: Duration,
+}
+
+/// What a cache that outlives its process has besides.
+struct Log {
+    records: Arc<dyn ReplyLog>,
+    names: Names,
+}
+
+impl fmt::Debug for ReplayCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplayCache").field("max_age", &self.max_age).finish_non_exhaustive()
+    }
+}
+
+/// A call that is under way. Dropped without a reply, it is unknown again: when it was put off, and when a defect of the
+/// server ends it, so that no client waits for it in vain.
+pub(crate) struct Begun<'c> {
+    cache: &'c ReplayCache,
+    key: ReplayKey,
+    connection: u64,
+    happened: Vec<Finished>,
+    /// Where the reply is kept too.
+    log: Option<&'c Log>,
+    /// Whether a change of names was noted.
+    is_noted: Cell<bool>,
+    /// The names that nobody else may change before the reply is in the log.
+    slots: RefCell<Vec<Slot>>,
+}
+
+/// What is known of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It is under way from now on. A process before this one made these steps of it.
+    New(Vec<Finished>),
+    /// It is under way: its reply will go out, so nothing is to be said now.
+    UnderWay,
+    /// It was answered; this is the reply.
+    Answered(Box<[u8]>),
+    /// A call with the same bytes came over another connection.
+    Elsewhere {
+        /// Which one.
+        connection: u64,
+        /// Whether it was answered.
+        is_answered: bool,
+    },
+}
+
+impl ReplayCache {
+    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most. Calls are told
+    /// apart with hashes under `key`.
+    pub(crate) fn new(max_entries: usize, max_age: Duration, key: &HandleKey) -> ReplayCache {
+        ReplayCache {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
+            key_bytes: usize::MAX,
+            log: None,
+            entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
+            max_age,
+        }
+    }
+
+    /// Makes it one for calls that bear data.
+    pub(crate) fn of_writes(self) -> ReplayCache {
+        ReplayCache { key_bytes: MAX_WRITE_KEY_BYTES, ..self }
+    }
+
+    /// Takes up what `records` hold, oldest first, and keeps further ones in `log`. `judge` finds out whether a change was made.
+    /// Returns how many records were none.
+    pub(crate) fn set_log(
+        &mut self,
+        log: Arc<dyn ReplyLog>,
+        records: &[Vec<u8>],
+        judge: impl Fn(&NameChange<'_>) -> Finding,
+    ) -> usize {
+        let mut unanswered = Unanswered::default();
+        let read = records.iter().filter_map(|record| Record::read(record).ok());
+        let count = read.inspect(|record| self.take_up(record, &mut unanswered)).count();
+        for (key, notes) in unanswered.0 {
+            let made = notes.made(&judge);
+            keep_findings(&*log, &key, &made);
+            let finished = made.iter().map(Finished::of).collect();
+            self.shard(&key).entries.insert(key, Entry::unclaimed(EntryState::Happened(finished)));
+        }
+        self.log = Some(Log { records: log, names: Names::new() });
+        records.len() - count
+    }
+
+    fn take_up<'r>(&self, record: &Record<'r>, unanswered: &mut Unanswered<'r>) {
+        match *record {
+            Record::Answered(key, reply) => {
+                unanswered.0.remove(&key);
+                self.remember((&key, NO_CONNECTION), reply.bytes, Duration::ZERO);
+            }
+            Record::Dropped(key) => drop(unanswered.0.remove(&key)),
+            Record::Begun(key, change) => unanswered.0.entry(key).or_default().note(change),
+            Record::Happened(key, done) => unanswered.0.entry(key).or_default().done.push(done),
+        }
+    }
+
+    /// The key of a message of `peer`'s.
+    pub(crate) fn key(&self, peer: &Peer, xid: u32, message: &[u8]) -> ReplayKey {
+        let (looked_at, rest) = message.split_at(message.len().min(self.key_bytes));
+        // A datagram may be cut on its way.
+        let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at) ^ rest.len() as u64];
+        let port = if peer.transport == Transport::Udp { peer.address.port() } else { 0 };
+        ReplayKey { sender: peer.address.ip().to_canonical(), port, xid, message }
+    }
+
+    /// The names that calls are changing, if that matters: if a log tells a later process of them.
+    pub(crate) fn names(&self) -> Option<&Names> {
+        self.log.as_ref().map(|log| &log.names)
+    }
+
+    fn shard(&self, key: &ReplayKey) -> MutexGuard<'_, Shard> {
+        let shard = &self.shards[key.message[0] as usize % SHARDS];
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks up a call that came over `connection`, and notes it as under way when it is new.
+    pub(crate) fn begin(&self, key: &ReplayKey, connection: u64, now: Duration) -> Seen {
+        let mut shard = self.shard(key);
+        shard.expire(now.saturating_sub(self.max_age));
+        let Some(entry) = shard.entries.get_mut(key) else {
+            shard.entries.insert(*key, Entry { connection, state: EntryState::UnderWay });
+            return Seen::New(Vec::new());
+        };
+        if entry.connection != connection && entry.connection != NO_CONNECTION {
+            let is_answered = !matches!(entry.state, EntryState::UnderWay);
+            return Seen::Elsewhere { connection: entry.connection, is_answered };
+        }
+        entry.connection = connection;
+        match &mut entry.state {
+            EntryState::UnderWay => Seen::UnderWay,
+            EntryState::Answered { reply, .. } => Seen::Answered(reply.clone()),
+            EntryState::Happened(finished) => {
+                let finished = std::mem::take(finished);
+                entry.state = EntryState::UnderWay;
+                Seen::New(if now <= self.max_age { finished } else { Vec::new() })
+            }
+        }
+    }
+
+    /// Takes an answered call for one that `connection` sends again, since the one that it came over has lost the reply.
+    pub(crate) fn adopt(&self, key: &ReplayKey, connection: u64) {
+        if let Some(entry) = self.shard(key).entries.get_mut(key) {
+            entry.connection = connection;
+        }
+    }
+
+    /// Drops an answered call of `connection`, which has its reply: a call with the same bytes is another one.
+    pub(crate) fn replace(&self, key: &ReplayKey, connection: u64) {
+        let mut shard = self.shard(key);
+        let is_answered = |entry: &Entry| matches!(entry.state, EntryState::Answered { .. });
+        if shard.entries.get(key).is_some_and(|entry| entry.connection == connection && is_answered(entry)) {
+            shard.entries.remove(key);
+            shard.order.retain(|other| other != key);
+        }
+    }
+
+    /// Holds the note that a call is under way, until it has a reply; in the log too, if that `outlives_process`.
+    pub(crate) fn begun(
+        &self,
+        (key, connection): (ReplayKey, u64),
+        happened: Vec<Finished>,
+        outlives_process: bool,
+    ) -> Begun<'_> {
+        let log = self.log.as_ref().filter(|_| outlives_process);
+        let (is_noted, slots) = (Cell::new(false), RefCell::default());
+        Begun { cache: self, key, connection, happened, log, is_noted, slots }
+    }
+
+    fn remember(&self, (key, connection): (&ReplayKey, u64), reply: &[u8], now: Duration) {
+        let mut shard = self.shard(key);
+        while shard.order.len() >= self.entries_per_shard {
+            shard.drop_oldest();
+        }
+        let state = EntryState::Answered { reply: reply.into(), at: now };
+        let before = shard.entries.insert(*key, Entry { connection, state });
+        // A log that was read twice has the same call twice.
+        if !before.is_some_and(|entry| matches!(entry.state, EntryState::Answered { .. })) {
+            shard.order.push_back(*key);
+        }
+    }
+
+    /// How many replies are kept.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().unwrap().order.len()).sum()
+    }
+}
+
+/// What the log says of calls that were not answered.
+#[derive(Default)]
+struct Unanswered<'r>(HashMap<ReplayKey, Notes<'r>>);
+
+#[derive(Default)]
+struct Notes<'r> {
+    begun: Vec<NameChange<'r>>,
+    done: Vec<Done<'r>>,
+}
+
+impl<'r> Notes<'r> {
+    /// Adds a change; one that is noted once more was put off before and is judged by what was there the last time.
+    fn note(&mut self, change: NameChange<'r>) {
+        self.begun.retain(|other| other.step != change.step);
+        self.begun.push(change);
+    }
+
+    /// The steps that were made.
+    fn made(&self, judge: impl Fn(&NameChange<'_>) -> Finding) -> Vec<Made<'r>> {
+        let known = self.done.iter().map(|done| Made { step: done.step, handle: Handle::new(done.made.handle) });
+        let is_new = |change: &&NameChange<'_>| !self.done.iter().any(|done| done.step == change.step);
+        let found = self.begun.iter().filter(is_new).filter_map(|change| match judge(change) {
+            Finding::Made(handle) => Some(Made { step: change.step, handle }),
+            Finding::NotMade => None,
+        });
+        known.chain(found).collect()
+    }
+}
+
+/// A step that was made.
+struct Made<'r> {
+    step: Step<'r>,
+    handle: Option<Handle>,
+}
+
+impl Finished {
+    fn of(made: &Made<'_>) -> Finished {
+        let handle = made.handle.filter(|handle| !handle.as_bytes().is_empty());
+        Finished { step: step_bytes(&made.step), made: handle }
+    }
+}
+
+fn step_bytes(step: &Step<'_>) -> Box<[u8]> {
+    bytes_of(step).as_slice().into()
+}
+
+impl Entry {
+    fn unclaimed(state: EntryState) -> Entry {
+        Entry { connection: NO_CONNECTION, state }
+    }
+}
+
+impl Begun<'_> {
+    /// Whether a log is to tell a later process of this call.
+    pub(crate) fn outlives_process(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// What a process before this one did of a step, if it made it.
+    pub(crate) fn finished(&self, step: &Step<'_>) -> Option<&Finished> {
+        if self.happened.is_empty() {
+            return None;
+        }
+        let step = step_bytes(step);
+        self.happened.iter().find(|finished| finished.step == step)
+    }
+
+    /// Whether this call has taken a name already.
+    pub(crate) fn has(&self, slot: Slot) -> bool {
+        self.slots.borrow().contains(&slot)
+    }
+
+    /// Notes a change right before it is made, and keeps its names, which this call has taken, until the reply is in the log.
+    pub(crate) fn note(&self, change: NameChange<'_>, slots: impl Iterator<Item = Slot>) {
+        self.slots.borrow_mut().extend(slots);
+        if let Some(log) = self.log {
+            log.records.keep(Record::Begun(self.key, change).bytes().as_slice());
+            self.is_noted.set(true);
+        }
+    }
+
+    /// Keeps the reply.
+    pub(crate) fn finish(mut self, reply: &[u8], now: Duration) {
+        debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
+        if let Some(log) = self.log.take() {
+            log.records.keep(Record::Answered(self.key, Reply { bytes: reply }).bytes().as_slice());
+            self.release(log);
+        }
+        self.cache.remember((&self.key, self.connection), reply, now);
+        self.happened = Vec::new();
+        std::mem::forget(self);
+    }
+
+    fn release(&self, log: &Log) {
+        self.slots.take().into_iter().for_each(|slot| log.names.release(slot));
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if let Some(log) = self.log {
+            // Others may change the names from here on.
+            if self.is_noted.get() {
+                log.records.keep(Record::Dropped(self.key).bytes().as_slice());
+            }
+            self.release(log);
+        }
+        let happened = std::mem::take(&mut self.happened);
+        let mut shard = self.cache.shard(&self.key);
+        if happened.is_empty() {
+            shard.entries.remove(&self.key);
+        } else {
+            shard.entries.insert(self.key, Entry::unclaimed(EntryState::Happened(happened)));
+        }
+    }
+}
+
+impl Shard {
+    fn expire(&mut self, oldest: Duration) {
+        while let Some(key) = self.order.front() {
+            match self.entries.get(key) {
+                Some(Entry { state: EntryState::Answered { at, .. }, .. }) if *at >= oldest => break,
+                _ => self.drop_oldest(),
+            }
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(key) = self.order.pop_front() {
+            self.entries.remove(&key);
+        }
+    }
+}
+
+/// Puts what was found of a call in the place of its notes, so that the next start does not judge what others changed since.
+fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[Made<'_>]) {
+    log.keep(Record::Dropped(*key).bytes().as_slice());
+    for Made { step, handle } in made {
+        let made = FileBytes { handle: handle.as_ref().map_or(&[], Handle::as_bytes) };
+        log.keep(Record::Happened(*key, Done { step: *step, made }).bytes().as_slice());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::record::{Before, NamedPlace};
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn cache() -> ReplayCache {
+        ReplayCache::new(SHARDS * 4, 60 * SECOND, &HandleKey::new([9; 16]))
+    }
+
+    fn peer(address: &str, transport: Transport) -> Peer {
+        let address = address.parse().unwrap();
+        Peer { address, local: address, transport, connection: 7 }
+    }
+
+    fn key(cache: &ReplayCache, xid: u32) -> ReplayKey {
+        cache.key(&peer("192.0.2.1:700", Transport::Tcp), xid, &xid.to_be_bytes())
+    }
+
+    fn new() -> Seen {
+        Seen::New(Vec::new())
+    }
+
+    /// Begins the call and answers it.
+    fn answer(cache: &ReplayCache, key: ReplayKey, connection: u64) {
+        assert_eq!(cache.begin(&key, connection, SECOND), new());
+        cache.begun((key, connection), Vec::new(), true).finish(b"reply", SECOND);
+    }
+
+    fn replayed() -> Seen {
+        Seen::Answered(b"reply".as_slice().into())
+    }
+
+    #[test]
+    fn retransmitted_call_is_dropped_while_it_is_under_way_and_answered_afterwards() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        assert_eq!(cache.begin(&key, 7, SECOND), new());
+        let begun = cache.begun((key, 7), Vec::new(), true);
+        assert_eq!(cache.begin(&key, 7, SECOND), Seen::UnderWay);
+        begun.finish(b"reply", SECOND);
+        assert_eq!(cache.begin(&key, 7, 2 * SECOND), replayed());
+    }
+
+    #[test]
+    fn other_bytes_under_the_same_xid_are_another_call() {
+        let cache = cache();
+        let key = |sender, message: &[u8]| cache.key(&peer(sender, Transport::Tcp), 1, message);
+        assert_ne!(key("192.0.2.1:700", b"remove a"), key("192.0.2.1:700", b"remove b"));
+        assert_ne!(key("192.0.2.1:700", b"remove a"), key("192.0.2.2:700", b"remove a"));
+    }
+
+    #[test]
+    fn datagram_is_a_retransmission_only_from_the_same_port() {
+        let cache = cache();
+        let key = |sender, transport| cache.key(&peer(sender, transport), 1, b"remove a");
+        assert_ne!(key("192.0.2.1:700", Transport::Udp), key("192.0.2.1:701", Transport::Udp));
+        assert_ne!(key("192.0.2.1:700", Transport::Udp), key("192.0.2.1:700", Transport::Tcp));
+        assert_eq!(key("192.0.2.1:700", Transport::Tcp), key("192.0.2.1:701", Transport::Tcp));
+    }
+
+    #[test]
+    fn call_over_another_connection_is_not_answered_before_the_first_one_is_judged() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        assert_eq!(cache.begin(&key, 7, SECOND), new());
+        let begun = cache.begun((key, 7), Vec::new(), true);
+        assert_eq!(cache.begin(&key, 8, SECOND), Seen::Elsewhere { connection: 7, is_answered: false });
+        begun.finish(b"reply", SECOND);
+        assert_eq!(cache.begin(&key, 8, SECOND), Seen::Elsewhere { connection: 7, is_answered: true });
+        cache.adopt(&key, 8);
+        assert_eq!(cache.begin(&key, 8, SECOND), replayed());
+        assert_eq!(cache.begin(&key, 7, SECOND), Seen::Elsewhere { connection: 8, is_answered: true });
+        cache.replace(&key, 8);
+        assert_eq!(cache.begin(&key, 7, SECOND), new());
+    }
+
+    #[test]
+    fn call_that_takes_the_place_of_another_is_kept_as_long_as_any() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        answer(&cache, key, 7);
+        cache.replace(&key, 7);
+        answer(&cache, key, 8);
+        assert_eq!((cache.len(), cache.begin(&key, 8, 2 * SECOND)), (1, replayed()));
+    }
+
+    #[test]
+    fn of_a_write_the_length_and_the_beginning_of_the_data_are_looked_at_and_no_more() {
+        let (cache, sender) = (cache().of_writes(), peer("192.0.2.1:700", Transport::Udp));
+        let mut message = [0; 8192];
+        let key = cache.key(&sender, 1, &message);
+        message[MAX_WRITE_KEY_BYTES] = 1;
+        assert_eq!(cache.key(&sender, 1, &message), key);
+        assert_ne!(cache.key(&sender, 1, &message[..4096]), key);
+        message[MAX_WRITE_KEY_BYTES - 1] = 1;
+        assert_ne!(cache.key(&sender, 1, &message), key);
+    }
+
+    #[test]
+    fn call_that_ended_without_a_reply_is_new_again() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        assert_eq!(cache.begin(&key, 7, SECOND), new());
+        drop(cache.begun((key, 7), Vec::new(), true));
+        assert_eq!(cache.begin(&key, 7, SECOND), new());
+    }
+
+    #[test]
+    fn cache_holds_no_more_than_it_may() {
+        let cache = cache();
+        for xid in 0..10_000 {
+            answer(&cache, key(&cache, xid), 7);
+        }
+        assert_eq!(cache.len(), SHARDS * 4);
+    }
+
+    #[test]
+    fn old_reply_is_not_given_to_a_new_call_that_looks_the_same() {
+        let cache = cache();
+        let key = key(&cache, 1);
+        answer(&cache, key, 7);
+        assert_eq!(cache.begin(&key, 7, 62 * SECOND), new());
+    }
+
+    /// A log in memory.
+    #[derive(Default)]
+    struct Records(Mutex<Vec<Vec<u8>>>);
+
+    impl ReplyLog for Records {
+        fn keep(&self, record: &[u8]) {
+            self.0.lock().unwrap().push(record.to_vec());
+        }
+    }
+
+    impl Records {
+        fn all(&self) -> Vec<Vec<u8>> {
+            self.0.lock().unwrap().clone()
+        }
+    }
+
+    fn logged(log: &Arc<Records>, records: &[Vec<u8>], finding: Finding) -> (ReplayCache, usize) {
+        let mut cache = cache();
+        let broken = cache.set_log(log.clone(), records, |_| finding);
+        (cache, broken)
+    }
+
+    /// A process that begins a call which removes a name, and is killed before it answers.
+    fn killed_before_the_reply(log: &Arc<Records>) {
+        let (cache, _) = logged(log, &log.all(), Finding::NotMade);
+        let key = key(&cache, 1);
+        assert_eq!(cache.begin(&key, 7, SECOND), new());
+        let begun = cache.begun((key, 7), Vec::new(), true);
+        let before = Before::Named(FileBytes { handle: b"file" });
+        begun.note(NameChange { step: removal(), before, at_ns: 0 }, std::iter::empty());
+        std::mem::forget(begun);
+    }
+
+    fn removal() -> Step<'static> {
+        Step::Remove(NamedPlace { dir: b"dir", name: b"name" })
+    }
+
+    #[test]
+    fn reply_is_given_again_after_a_restart_over_any_connection_and_then_over_that_one() {
+        let log = Arc::new(Records::default());
+        let (before, _) = logged(&log, &[], Finding::NotMade);
+        answer(&before, key(&before, 1), 7);
+        let records = [log.all(), vec![b"no record".to_vec()]].concat();
+        let (after, broken) = logged(&log, &records, Finding::NotMade);
+        assert_eq!(broken, 1);
+        assert_eq!(after.begin(&key(&after, 1), 8, SECOND), replayed());
+        assert_eq!(after.begin(&key(&after, 1), 9, SECOND), Seen::Elsewhere { connection: 8, is_answered: true });
+        assert_eq!(after.begin(&key(&after, 2), 8, SECOND), new());
+    }
+
+    #[test]
+    fn reply_that_ends_with_the_process_is_not_given_after_it() {
+        let log = Arc::new(Records::default());
+        let (before, _) = logged(&log, &[], Finding::NotMade);
+        let call = key(&before, 1);
+        before.begin(&call, 7, SECOND);
+        before.begun((call, 7), Vec::new(), false).finish(b"reply", SECOND);
+        assert_eq!(before.begin(&call, 7, SECOND), replayed());
+        assert!(log.all().is_empty());
+    }
+
+    #[test]
+    fn unanswered_call_has_done_what_was_found_made_and_only_once() {
+        let log = Arc::new(Records::default());
+        killed_before_the_reply(&log);
+        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let call = key(&after, 1);
+        let Seen::New(happened) = after.begin(&call, 8, SECOND) else { panic!("the call is under way") };
+        let begun = after.begun((call, 8), happened, true);
+        assert!(begun.finished(&removal()).is_some());
+        assert!(begun.finished(&Step::Make(NamedPlace { dir: b"dir", name: b"name" })).is_none());
+        begun.finish(b"reply", SECOND);
+        assert_eq!(after.begin(&call, 8, SECOND), replayed());
+        assert_eq!(after.begin(&call, 8, 62 * SECOND), new());
+    }
+
+    #[test]
+    fn call_that_is_put_off_keeps_what_a_process_before_did_of_it() {
+        let log = Arc::new(Records::default());
+        killed_before_the_reply(&log);
+        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let call = key(&after, 1);
+        let Seen::New(first) = after.begin(&call, 8, SECOND) else { panic!("the call is under way") };
+        drop(after.begun((call, 8), first.clone(), true));
+        assert_eq!(after.begin(&call, 8, SECOND), Seen::New(first));
+    }
+
+    #[test]
+    fn unanswered_call_that_was_found_not_made_is_new() {
+        let log = Arc::new(Records::default());
+        killed_before_the_reply(&log);
+        let (after, _) = logged(&log, &log.all(), Finding::NotMade);
+        assert_eq!(after.begin(&key(&after, 1), 8, SECOND), new());
+    }
+
+    /// Others may have changed the names since the first start that judged them.
+    #[test]
+    fn what_one_start_has_found_the_next_one_does_not_judge_again() {
+        for (first, finding) in [(Finding::NotMade, Finding::Made(None)), (Finding::Made(None), Finding::NotMade)] {
+            let log = Arc::new(Records::default());
+            killed_before_the_reply(&log);
+            logged(&log, &log.all(), first);
+            let (after, _) = logged(&log, &log.all(), finding);
+            let Seen::New(happened) = after.begin(&key(&after, 1), 8, SECOND) else { panic!("the call is under way") };
+            assert_eq!(happened.is_empty(), first == Finding::NotMade);
+        }
+    }
+
+    /// From then on others may change its names: it can no longer be told who changed them.
+    #[test]
+    fn noted_call_that_ended_without_a_reply_is_not_judged() {
+        let log = Arc::new(Records::default());
+        let (before, _) = logged(&log, &[], Finding::NotMade);
+        let call = key(&before, 1);
+        before.begin(&call, 7, SECOND);
+        let begun = before.begun((call, 7), Vec::new(), true);
+        let change = NameChange { step: removal(), before: Before::Named(FileBytes { handle: b"" }), at_ns: 0 };
+        begun.note(change, std::iter::empty());
+        drop(begun);
+        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        assert_eq!(after.begin(&key(&after, 1), 8, SECOND), new());
+    }
+}

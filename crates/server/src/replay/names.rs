@@ -1,0 +1,61 @@
+//! Names that are being changed: one call at a time changes a name, from its look at what is there until its reply is in the log.
+//!
+//! Without this, another client could change a name between the record of a call and its execution, or between that and the
+//! record of its reply. A server that is killed there and started again would take the other client's change for the call's.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use state::FileKey;
+
+/// How many names are told apart. Two names that share a slot wait for each other now and then.
+const SLOTS: usize = 4096;
+
+/// The names that are being changed.
+#[derive(Debug)]
+pub(crate) struct Names {
+    slots: Box<[AtomicBool]>,
+    hasher: RandomState,
+}
+
+/// The slot of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(usize);
+
+impl Names {
+    pub(crate) fn new() -> Names {
+        Names { slots: (0..SLOTS).map(|_| AtomicBool::new(false)).collect(), hasher: RandomState::new() }
+    }
+
+    /// The slot of the name `name` in `dir`.
+    pub(crate) fn slot(&self, dir: &FileKey, name: &[u8]) -> Slot {
+        Slot(self.hasher.hash_one((dir, name)) as usize % SLOTS)
+    }
+
+    /// Takes a slot, unless somebody has it.
+    pub(crate) fn try_take(&self, slot: Slot) -> bool {
+        !self.slots[slot.0].swap(true, Ordering::Acquire)
+    }
+
+    /// Gives a slot back.
+    pub(crate) fn release(&self, slot: Slot) {
+        self.slots[slot.0].store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vfs::Handle;
+
+    use super::*;
+
+    #[test]
+    fn name_is_taken_by_one_at_a_time() {
+        let names = Names::new();
+        let slot = names.slot(&FileKey { export: 1, node: Handle::from_u64(1) }, b"name");
+        assert!(names.try_take(slot));
+        assert!(!names.try_take(slot));
+        names.release(slot);
+        assert!(names.try_take(slot));
+    }
+}

@@ -1,0 +1,187 @@
+//! What the reply log keeps of a call.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use buffer::Buffer;
+use vfs::{FileKind, Handle, Name, Timestamp};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+use super::{MAX_REPLY_BYTES, ReplayKey};
+use crate::handle::WireHandle;
+
+/// A record of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Record<'r> {
+    /// The call is about to change names.
+    #[xdr(case = 1)]
+    Begun(ReplayKey, NameChange<'r>),
+    /// The call was answered.
+    #[xdr(case = 2)]
+    Answered(ReplayKey, Reply<'r>),
+    /// The call ended without a reply that is kept: what was noted of it says nothing any more.
+    #[xdr(case = 3)]
+    Dropped(ReplayKey),
+    /// A later start of the server found that the call had changed these names before the server was killed.
+    #[xdr(case = 4)]
+    Happened(ReplayKey, Done<'r>),
+}
+
+/// The bytes of a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Reply<'r> {
+    #[xdr(max = MAX_REPLY_BYTES)]
+    pub(crate) bytes: &'r [u8],
+}
+
+/// A change of names, and what was there before it: enough to tell afterwards whether it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct NameChange<'r> {
+    pub(crate) step: Step<'r>,
+    pub(crate) before: Before<'r>,
+    /// When it was about to be made, in nanoseconds since 1970.
+    pub(crate) at_ns: u64,
+}
+
+/// Which names a call changes, and how. A retransmitted call has the same steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Step<'r> {
+    /// Something new gets a name.
+    #[xdr(case = 1)]
+    Make(NamedPlace<'r>),
+    /// A file gets one more name.
+    #[xdr(case = 2)]
+    Link(NamedPlace<'r>),
+    /// A name is taken away.
+    #[xdr(case = 3)]
+    Remove(NamedPlace<'r>),
+    /// A name is moved, over another one if there is one.
+    #[xdr(case = 4)]
+    Move(NamedPlace<'r>, NamedPlace<'r>),
+}
+
+/// A name in a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct NamedPlace<'r> {
+    /// The directory's handle, as clients have it.
+    #[xdr(max = WireHandle::MAX_BYTES)]
+    pub(crate) dir: &'r [u8],
+    #[xdr(max = Name::MAX_BYTES)]
+    pub(crate) name: &'r [u8],
+}
+
+/// What was there before a change, and what the change is to bring about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Before<'r> {
+    /// The name did not exist; it is to be that of something of this kind, which belongs to one of these users.
+    #[xdr(case = 1)]
+    Absent(Maker),
+    /// The name did not exist; it is to be one more of this file's.
+    #[xdr(case = 2)]
+    Unlinked(FileBytes<'r>),
+    /// The name was that of this file.
+    #[xdr(case = 3)]
+    Named(FileBytes<'r>),
+}
+
+/// What is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Maker {
+    kind: u32,
+    /// Who makes it.
+    pub(crate) maker: u32,
+    /// Whom it is given to in the end.
+    pub(crate) owner: u32,
+}
+
+/// The bytes by which a file system knows a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct FileBytes<'r> {
+    #[xdr(max = Handle::MAX_BYTES)]
+    pub(crate) handle: &'r [u8],
+}
+
+/// A change that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Done<'r> {
+    pub(crate) step: Step<'r>,
+    /// What it made; empty if it made nothing new.
+    pub(crate) made: FileBytes<'r>,
+}
+
+impl Record<'_> {
+    pub(crate) fn read(record: &[u8]) -> xdr::Result<Record<'_>> {
+        Record::decode(&mut Decoder::new(record))
+    }
+
+    pub(crate) fn bytes(&self) -> Buffer {
+        bytes_of(self)
+    }
+}
+
+/// The bytes of a part of a record.
+pub(super) fn bytes_of(part: &impl Encode) -> Buffer {
+    let mut bytes = Buffer::new();
+    part.encode(&mut Encoder::new(&mut bytes));
+    bytes
+}
+
+impl Encode for ReplayKey {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let sender = match self.sender {
+            IpAddr::V4(address) => address.to_ipv6_mapped(),
+            IpAddr::V6(address) => address,
+        };
+        to.fixed(&sender.octets());
+        to.u32(self.port.into());
+        to.u32(self.xid);
+        self.message.iter().for_each(|hash| to.u64(*hash));
+    }
+}
+
+impl<'r> Decode<'r> for ReplayKey {
+    fn decode(from: &mut Decoder<'r>) -> xdr::Result<ReplayKey> {
+        let sender = IpAddr::V6(Ipv6Addr::from(from.fixed::<16>()?)).to_canonical();
+        let port = from.u32()?;
+        let port = u16::try_from(port).map_err(|_| from.bad_value("port", port))?;
+        Ok(ReplayKey { sender, port, xid: from.u32()?, message: [from.u64()?, from.u64()?] })
+    }
+}
+
+impl Maker {
+    pub(crate) fn new(kind: FileKind, maker: u32, owner: u32) -> Maker {
+        Maker { kind: number(kind), maker, owner }
+    }
+
+    pub(crate) fn makes(&self, kind: FileKind) -> bool {
+        self.kind == number(kind)
+    }
+}
+
+fn number(kind: FileKind) -> u32 {
+    match kind {
+        FileKind::Regular => 1,
+        FileKind::Directory => 2,
+        FileKind::BlockDevice => 3,
+        FileKind::CharDevice => 4,
+        FileKind::Symlink => 5,
+        FileKind::Socket => 6,
+        FileKind::Fifo => 7,
+    }
+}
+
+impl NameChange<'_> {
+    /// The time of day as records have it.
+    pub(crate) fn time_ns(now: SystemTime) -> u64 {
+        let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Whether `time` lies from a little before the change was to be made to `longest` after.
+    pub(crate) fn is_of_its_time(&self, time: Timestamp, (tick, longest): (Duration, Duration)) -> bool {
+        let at = Duration::from_nanos(self.at_ns);
+        let Ok(seconds) = u64::try_from(time.seconds) else { return false };
+        let time = Duration::new(seconds, time.nanoseconds);
+        time + tick >= at && time <= at + longest
+    }
+}
