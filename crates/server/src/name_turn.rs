@@ -1,8 +1,8 @@
 //! The turn of a call to change names: what keeps a change from being made twice when the server is killed in between
 //! ([`crate::replay`]).
 //!
-//! Every change of names takes its turn, also those of NFSv4.1 and later, whose sessions end with the process: they must not come between the
-//! note and the reply of another call. Without a log there are no turns.
+//! Every change of names takes its turn, also those of NFSv4.1 and later, whose sessions end with the process: they
+//! must not come between the note and the reply of another call. Without a log there are no turns.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
 use crate::node::Node;
 use crate::replay::record::{Before, FileBytes, Maker, NameChange, NamedPlace, Step};
-use crate::replay::{Begun, Names, Slot};
+use crate::replay::{Begun, Finished, Names, Slot};
 
-/// How often it is looked whether another call is done with a name, and the time between two looks: 5 seconds in all, after which
-/// the client is told to try later.
+/// How often it is looked whether another call is done with a name, and the time between two looks: 5 seconds in all,
+/// after which the client is told to try later.
 const LOOKS: u32 = 5000;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
@@ -36,12 +36,12 @@ pub(crate) enum Change<'p> {
 pub(crate) enum Turn<'c> {
     /// This call's.
     Mine(NameTurn<'c>),
-    /// Nobody's: a process before this one made the change for this very call. This is what it made, if that was something new.
+    /// Nobody's: a process before this one made the change for this very call. This file has the name since.
     Finished(Option<Handle>),
 }
 
-/// The names that a call may change; nobody else changes them until this is dropped or, if the change is noted, until the call
-/// is answered.
+/// The names that a call may change; nobody else changes them until this is dropped or, if the change is noted, until
+/// the call is answered.
 pub(crate) struct NameTurn<'c> {
     held: Option<Held<'c>>,
     noting: Option<&'c Begun<'c>>,
@@ -66,6 +66,7 @@ impl<'c> Node<'c> {
         let noting = self.begun.filter(|begun| begun.outlives_process());
         if let Some(begun) = noting
             && let Some(finished) = change.as_step(self.exported, |step| begun.finished(&step))
+            && (!begun.is_operation() || self.is_as_left(change, finished)?)
         {
             return Ok(Turn::Finished(finished.made));
         }
@@ -73,6 +74,15 @@ impl<'c> Node<'c> {
             change.places().map(|place| Some(names.slot(&self.exported.file_key(place?.dir), place?.name.as_bytes())));
         let held = self.until_free(|| Held::take(names, noting, slots))?;
         Ok(Turn::Mine(NameTurn { held: Some(held), noting }))
+    }
+
+    /// Whether names are still as a change has left them.
+    fn is_as_left(&self, change: &Change<'_>, finished: &Finished) -> vfs::Result<bool> {
+        let now = |place: Place<'_>| Ok::<_, Error>(self.existing(place)?.map(|entry| entry.handle));
+        Ok(match *change {
+            Change::Make(place) | Change::Link(place) | Change::Remove(place) => now(place)? == finished.made,
+            Change::Move(from, to) => now(from)?.is_none() && now(to)? == finished.made,
+        })
     }
 
     fn until_free<T>(&self, mut look: impl FnMut() -> Option<T>) -> Result<T, Fault> {

@@ -156,7 +156,8 @@ impl Core {
         fore: ChannelAttributes,
         back: ChannelAttributes,
     ) -> Result<Arc<Session>, StateError> {
-        let lease = Arc::clone(&self.client(args.client)?.lease);
+        let client = self.client(args.client)?;
+        let (lease, owner) = (Arc::clone(&client.lease), (Arc::clone(&client.name), client.verifier));
         self.last_session += 1;
         let direction = if args.back_channel { Direction::Both } else { Direction::Fore };
         let inner = Inner {
@@ -172,6 +173,7 @@ impl Core {
         Ok(Arc::new(Session {
             id: SessionId::new(args.client, self.last_session),
             client: args.client,
+            owner,
             lease,
             fore,
             back,

@@ -64,6 +64,8 @@ pub enum CallbackSecurity {
 pub struct Session {
     pub(crate) id: SessionId,
     pub(crate) client: ClientId,
+    /// What the client calls itself, and which start of the client it is (`client_owner4`).
+    pub(crate) owner: (Arc<[u8]>, [u8; 8]),
     pub(crate) lease: Arc<Lease>,
     pub(crate) fore: ChannelAttributes,
     pub(crate) back: ChannelAttributes,
@@ -96,6 +98,12 @@ impl Session {
     /// The client that the session belongs to.
     pub fn client(&self) -> ClientId {
         self.client
+    }
+
+    /// What the client calls itself, and which start of the client it is: the same in all its sessions, and after a
+    /// restart of the server (RFC 8881 §2.4).
+    pub fn owner(&self) -> (&[u8], [u8; 8]) {
+        (&self.owner.0, self.owner.1)
     }
 
     /// The attributes of the fore channel as they were agreed on.

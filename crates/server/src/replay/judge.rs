@@ -18,7 +18,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 pub(crate) enum Finding {
     /// The change was not made, or perhaps by somebody else.
     NotMade,
-    /// The call made it; this is what it made, if that was something new.
+    /// The call made it; this file has the name since.
     Made(Option<Handle>),
 }
 
@@ -33,16 +33,17 @@ fn find(exports: &ExportTable, change: &NameChange<'_>) -> Option<Finding> {
         Step::Move(from, to) => (from, Some(to)),
     };
     let first = Spot::of(exports, first)?;
-    let is_made = match (&change.before, second) {
+    let (is_made, made) = match (&change.before, second) {
         (Before::Absent(maker), None) => return first.is_made_by(change, maker),
-        (Before::Unlinked(file), None) => first.is_now(change, file.handle)?,
-        (Before::Named(_), None) => first.is_removed(change)?,
+        (Before::Unlinked(file), None) => (first.is_now(change, file.handle)?, Handle::new(file.handle)),
+        (Before::Named(_), None) => (first.is_removed(change)?, None),
         (Before::Named(file), Some(to)) => {
-            !first.names(file.handle)? && Spot::of(exports, to)?.is_now(change, file.handle)?
+            let is_moved = !first.names(file.handle)? && Spot::of(exports, to)?.is_now(change, file.handle)?;
+            (is_moved, Handle::new(file.handle))
         }
-        _ => false,
+        _ => (false, None),
     };
-    Some(if is_made { Finding::Made(None) } else { Finding::NotMade })
+    Some(if is_made { Finding::Made(made) } else { Finding::NotMade })
 }
 
 /// A place that a call has noted.
@@ -93,7 +94,8 @@ impl<'t> Spot<'t> {
         Some(self.entry()?.is_none() && self.is_of_its_time(change, dir.changed))
     }
 
-    /// Whether a change at `time` was this one, as far as local processes are concerned. Where there are none, no other change is possible.
+    /// Whether a change at `time` was this one, as far as local processes are concerned. Where there are none, no other
+    /// change is possible.
     fn is_of_its_time(&self, change: &NameChange<'_>, time: Timestamp) -> bool {
         self.fs.properties().exclusive || change.is_of_its_time(time, (TICK, LONGEST))
     }

@@ -2,34 +2,42 @@
 //! (RFC 1813 §4.5, "duplicate request cache").
 //!
 //! # Which calls are the same
-//! A call is known by its sender's address, its xid and all of its bytes, or their number and the first ones where they bear data.
-//! Each kept reply is small, since only those to calls that change names and attributes are kept, and to WRITEs in datagrams: a
-//! copy of one may come so late that other bytes were written in its place since, which it must not go over.
+//! A call is known by its sender's address, its xid and all of its bytes, or their number and the first ones where they
+//! bear data. Each kept reply is small, since only those to calls that change names and attributes are kept, and to
+//! WRITEs in datagrams: a copy of one may come so late that other bytes were written in its place since, which it must
+//! not go over.
 //!
-//! Several processes behind one address may use the same xids and bytes, so that the port counts too. A datagram is the same call
-//! only from the same port. A call over another connection is a retransmission only if the first connection may have lost
-//! the reply: it broke ([`Server::disconnected`](crate::Server::disconnected)), it is open and does not acknowledge the reply
-//! ([`Connections`](crate::Connections)), or the server was started again since. A client that has its reply does not send the call
-//! again, so that the call of another process replaces it. Linux's knfsd compares address and port in all cases, and relies on clients that
-//! reconnect from the same port; FreeBSD compares connections and acknowledged bytes, as this does.
+//! Several processes behind one address may use the same xids and bytes, so that the port counts too. A datagram is the
+//! same call only from the same port. A call over another connection is a retransmission only if the first connection
+//! may have lost the reply: it broke ([`Server::disconnected`](crate::Server::disconnected)), it is open and does not
+//! acknowledge the reply ([`Connections`](crate::Connections)), or the server was started again since. A client that
+//! has its reply does not send the call again, so that the call of another process replaces it. Linux's knfsd compares
+//! address and port in all cases, and relies on clients that reconnect from the same port; FreeBSD compares connections
+//! and acknowledged bytes, as this does.
+//!
+//! A client may give a connection up without the server seeing it. Such a connection acknowledges nothing. So does, for
+//! a while, that of a live client that does not read. After a second without an acknowledgement or a further call, the
+//! connection counts as lost.
 //!
 //! # After a restart
-//! A server that is killed loses what it has in memory, and a client whose reply was lost with it sends its call again. So
-//! each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there.
+//! A server that is killed loses what it has in memory, and a client whose reply was lost with it sends its call again.
+//! So each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there.
 //!
-//! A call can also be killed between its change and its reply. So a call that changes names is noted right before the change, with what was
-//! there ([`record::NameChange`]). From its look at the names until its reply is in the log, no other call changes them
-//! ([`names::Names`]). A server that starts compares each unanswered note with the files before it answers anybody: only the noted call
-//! or a local process can have changed the names since. The change counts as made by the call if
-//! - something new exists where nothing was, of the kind that the call makes, with its owner, made within a second of the note;
+//! A call can also be killed between its change and its reply. So a call that changes names is noted right before the
+//! change, with what was there ([`record::NameChange`]). From its look at the names until its reply is in the log, no
+//! other call changes them ([`names::Names`]). A server that starts compares each unanswered note with the files before
+//! it answers anybody: only the noted call or a local process can have changed the names since. The change counts as
+//! made by the call if
+//! - something new exists where nothing was, of the kind that the call makes, with its owner, made within a second of
+//!   the note;
 //! - the file of a LINK has the name, and changed within that second;
 //! - a removed name is gone, and its directory last changed within that second;
 //! - a moved file has its new name and not the old one, and changed within that second.
 //!
-//! A retransmission of such a call succeeds without doing anything. In all other cases it is carried out like a new call. If that was wrong,
-//! the client is told EXIST or NOENT for its own change, as every server without a log does; never do two
-//! clients hear that they made the same name. What remains: the server is killed in the microseconds between note and
-//! change, and a local process makes the same change within the second. See [`judge`].
+//! A retransmission of such a call succeeds without doing anything. In all other cases it is carried out like a new
+//! call. If that was wrong, the client is told EXIST or NOENT for its own change, as every server without a log does;
+//! never do two clients hear that they made the same name. What remains: the server is killed in the microseconds
+//! between note and change, and a local process makes the same change within the second. See [`judge`].
 
 pub(crate) mod judge;
 mod names;
@@ -39,7 +47,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,8 +65,8 @@ const SHARDS: usize = 16;
 /// The largest reply that is kept, in bytes; the largest that these calls make is far below it.
 pub(crate) const MAX_REPLY_BYTES: usize = 1024;
 
-/// How much of a message with data tells it from others, in bytes: the head, the arguments and the beginning of the data. To look at all
-/// of the data would take longer than to write them.
+/// How much of a message with data tells it from others, in bytes: the head, the arguments and the beginning of the
+/// data. To look at all of the data would take longer than to write them.
 const MAX_WRITE_KEY_BYTES: usize = 1024;
 
 /// The connection of calls that came in datagrams, or before a restart.
@@ -71,11 +79,13 @@ pub(crate) struct ReplayKey {
     /// The sender's port, of datagrams; 0 for streams.
     port: u16,
     xid: u32,
-    /// Two independent hashes of what is looked at of the message, so that different calls meet with a chance of 2⁻¹²⁸ only.
+    /// Two independent hashes of what is looked at of the message, so that different calls meet with a chance of 2⁻¹²⁸
+    /// only.
     message: [u64; 2],
 }
 
-/// One hash of the message is as good as one of everything, and nobody who does not know its key can make many calls share it.
+/// One hash of the message is as good as one of everything, and nobody who does not know its key can make many calls
+/// share it.
 impl Hash for ReplayKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.message[0]);
@@ -111,7 +121,7 @@ enum EntryState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finished {
     step: Box<[u8]>,
-    /// What it made, if that was something new.
+    /// The file that has the name since.
     pub(crate) made: Option<Handle>,
 }
 
@@ -146,12 +156,13 @@ impl fmt::Debug for ReplayCache {
     }
 }
 
-/// A call that is under way. Dropped without a reply, it is unknown again: when it was put off, and when a defect of the
-/// server ends it, so that no client waits for it in vain.
+/// A call that is under way. Dropped without a reply, it is unknown again: when it was put off, and when a defect of
+/// the server ends it, so that no client waits for it in vain.
 pub(crate) struct Begun<'c> {
     cache: &'c ReplayCache,
     key: ReplayKey,
-    connection: u64,
+    /// The connection that it came over; `None` for an operation of a session, whose slot keeps the reply.
+    connection: Option<u64>,
     happened: Vec<Finished>,
     /// Where the reply is kept too.
     log: Option<&'c Log>,
@@ -180,8 +191,8 @@ pub(crate) enum Seen {
 }
 
 impl ReplayCache {
-    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most. Calls are told
-    /// apart with hashes under `key`.
+    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most. Calls
+    /// are told apart with hashes under `key`.
     pub(crate) fn new(max_entries: usize, max_age: Duration, key: &HandleKey) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -198,8 +209,8 @@ impl ReplayCache {
         ReplayCache { key_bytes: MAX_WRITE_KEY_BYTES, ..self }
     }
 
-    /// Takes up what `records` hold, oldest first, and keeps further ones in `log`. `judge` finds out whether a change was made.
-    /// Returns how many records were none.
+    /// Takes up what `records` hold, oldest first, and keeps further ones in `log`. `judge` finds out whether a change
+    /// was made. Returns how many records were none.
     pub(crate) fn set_log(
         &mut self,
         log: Arc<dyn ReplyLog>,
@@ -240,6 +251,32 @@ impl ReplayCache {
         ReplayKey { sender: peer.address.ip().to_canonical(), port, xid, message }
     }
 
+    /// Begins an operation of a session, if a log tells a later process of it. `operation` tells it from the others of
+    /// all clients: sessions end with the process, so that an operation that is sent again has another number then.
+    pub(crate) fn begin_operation(&self, operation: &[u8], now: Duration) -> Option<Begun<'_>> {
+        let log = Some(self.log.as_ref()?);
+        let message = [self.keys[0].checksum(operation), self.keys[1].checksum(operation)];
+        let key = ReplayKey { sender: Ipv4Addr::UNSPECIFIED.into(), port: 0, xid: 0, message };
+        let happened = self.claim(&key).filter(|_| now <= self.max_age).unwrap_or_default();
+        Some(Begun {
+            cache: self,
+            key,
+            connection: None,
+            happened,
+            log,
+            is_noted: Cell::new(false),
+            slots: RefCell::default(),
+        })
+    }
+
+    /// Takes what a process before this one did.
+    fn claim(&self, key: &ReplayKey) -> Option<Vec<Finished>> {
+        match self.shard(key).entries.remove(key)?.state {
+            EntryState::Happened(finished) => Some(finished),
+            EntryState::UnderWay | EntryState::Answered { .. } => None,
+        }
+    }
+
     /// The names that calls are changing, if that matters: if a log tells a later process of them.
     pub(crate) fn names(&self) -> Option<&Names> {
         self.log.as_ref().map(|log| &log.names)
@@ -274,7 +311,8 @@ impl ReplayCache {
         }
     }
 
-    /// Takes an answered call for one that `connection` sends again, since the one that it came over has lost the reply.
+    /// Takes an answered call for one that `connection` sends again, since the one that it came over has lost the
+    /// reply.
     pub(crate) fn adopt(&self, key: &ReplayKey, connection: u64) {
         if let Some(entry) = self.shard(key).entries.get_mut(key) {
             entry.connection = connection;
@@ -300,7 +338,7 @@ impl ReplayCache {
     ) -> Begun<'_> {
         let log = self.log.as_ref().filter(|_| outlives_process);
         let (is_noted, slots) = (Cell::new(false), RefCell::default());
-        Begun { cache: self, key, connection, happened, log, is_noted, slots }
+        Begun { cache: self, key, connection: Some(connection), happened, log, is_noted, slots }
     }
 
     fn remember(&self, (key, connection): (&ReplayKey, u64), reply: &[u8], now: Duration) {
@@ -395,7 +433,8 @@ impl Begun<'_> {
         self.slots.borrow().contains(&slot)
     }
 
-    /// Notes a change right before it is made, and keeps its names, which this call has taken, until the reply is in the log.
+    /// Notes a change right before it is made, and keeps its names, which this call has taken, until the reply is in
+    /// the log.
     pub(crate) fn note(&self, change: NameChange<'_>, slots: impl Iterator<Item = Slot>) {
         self.slots.borrow_mut().extend(slots);
         if let Some(log) = self.log {
@@ -411,9 +450,19 @@ impl Begun<'_> {
             log.records.keep(Record::Answered(self.key, Reply { bytes: reply }).bytes().as_slice());
             self.release(log);
         }
-        self.cache.remember((&self.key, self.connection), reply, now);
+        self.cache.remember((&self.key, self.connection.unwrap_or(NO_CONNECTION)), reply, now);
         self.happened = Vec::new();
         std::mem::forget(self);
+    }
+
+    /// Ends an operation of a session.
+    pub(crate) fn end(mut self) {
+        self.happened = Vec::new();
+    }
+
+    /// Whether it is an operation of a session: another process of the client's may send one with the same arguments.
+    pub(crate) fn is_operation(&self) -> bool {
+        self.connection.is_none()
     }
 
     fn release(&self, log: &Log) {
@@ -431,11 +480,11 @@ impl Drop for Begun<'_> {
             self.release(log);
         }
         let happened = std::mem::take(&mut self.happened);
-        let mut shard = self.cache.shard(&self.key);
-        if happened.is_empty() {
-            shard.entries.remove(&self.key);
-        } else {
-            shard.entries.insert(self.key, Entry::unclaimed(EntryState::Happened(happened)));
+        if !happened.is_empty() {
+            let entry = Entry::unclaimed(EntryState::Happened(happened));
+            self.cache.shard(&self.key).entries.insert(self.key, entry);
+        } else if !self.is_operation() {
+            self.cache.shard(&self.key).entries.remove(&self.key);
         }
     }
 }
@@ -457,7 +506,8 @@ impl Shard {
     }
 }
 
-/// Puts what was found of a call in the place of its notes, so that the next start does not judge what others changed since.
+/// Puts what was found of a call in the place of its notes, so that the next start does not judge what others changed
+/// since.
 fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[Made<'_>]) {
     log.keep(Record::Dropped(*key).bytes().as_slice());
     for Made { step, handle } in made {

@@ -1,7 +1,9 @@
-//! Names that are being changed: one call at a time changes a name, from its look at what is there until its reply is in the log.
+//! Names that are being changed: one call at a time changes a name, from its look at what is there until its reply is
+//! in the log.
 //!
-//! Without this, another client could change a name between the record of a call and its execution, or between that and the
-//! record of its reply. A server that is killed there and started again would take the other client's change for the call's.
+//! Without this, another client could change a name between the record of a call and its execution, or between that and
+//! the record of its reply. A server that is killed there and started again would take the other client's change for
+//! the call's.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};

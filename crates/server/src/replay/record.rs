@@ -105,7 +105,7 @@ pub(crate) struct FileBytes<'r> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Done<'r> {
     pub(crate) step: Step<'r>,
-    /// What it made; empty if it made nothing new.
+    /// The file that has the name since; empty if there is none.
     pub(crate) made: FileBytes<'r>,
 }
 

@@ -1,17 +1,22 @@
 //! CREATE: everything but regular files (RFC 7530 §16.4, RFC 8881 §18.4).
 
-use proto::nfs4::{CreateArgs, CreateOk, CreateType, SpecData, Status};
+use proto::nfs4::{CreateArgs, CreateOk, CreateType, OpNumber, SpecData, Status};
 use vfs::{Device, NewNode};
 
 use super::change::DirChange;
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
+use super::resent::{Noted, noted};
 use super::set::{For, NewAttributes};
 use crate::make;
 
 pub(super) fn create(compound: &mut Compound<'_>, args: &CreateArgs<'_>) -> Outcome<CreateOk> {
+    noted(compound, (OpNumber::Create, args), |compound, noted| create_noted(compound, args, noted))
+}
+
+fn create_noted(compound: &mut Compound<'_>, args: &CreateArgs<'_>, noted: &Noted<'_>) -> Outcome<CreateOk> {
     let new = node(&args.kind)?;
-    let dir = compound.current()?;
+    let dir = noted.on(compound.current()?);
     let attributes = NewAttributes::parse(compound, &args.attributes, For { node: &dir, kind: make::kind(new) })?;
     let at_birth = attributes.at_birth();
     let name = vfs::Name::new(args.name.0)?;

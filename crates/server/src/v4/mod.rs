@@ -57,6 +57,7 @@ mod remove;
 mod removexattr;
 mod rename;
 mod renew;
+mod resent;
 mod restorefh;
 mod savefh;
 mod secinfo;

@@ -1,15 +1,20 @@
 //! REMOVE: names of every kind (RFC 7530 §16.26, RFC 8881 §18.25).
 
-use proto::nfs4::{ChangeInfo, RemoveArgs};
+use proto::nfs4::{ChangeInfo, OpNumber, RemoveArgs};
 
 use super::change::DirChange;
 use super::compound::Compound;
 use super::failure::Outcome;
+use super::resent::{Noted, noted};
 use crate::fault::Fault;
 use crate::unlink;
 
 pub(super) fn remove(compound: &mut Compound<'_>, args: &RemoveArgs<'_>) -> Outcome<ChangeInfo> {
-    let dir = compound.current()?;
+    noted(compound, (OpNumber::Remove, args), |compound, noted| remove_noted(compound, args, noted))
+}
+
+fn remove_noted(compound: &mut Compound<'_>, args: &RemoveArgs<'_>, noted: &Noted<'_>) -> Outcome<ChangeInfo> {
+    let dir = noted.on(compound.current()?);
     let name = vfs::Name::new(args.target.0)?;
     let change = DirChange::begin(&dir)?;
     match unlink::remove(&dir, dir.attributes(), name.as_bytes()) {

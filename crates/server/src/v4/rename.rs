@@ -1,14 +1,19 @@
 //! RENAME (RFC 7530 §16.27, RFC 8881 §18.26): from the saved directory to the current one.
 
-use proto::nfs4::{RenameArgs, RenameOk};
+use proto::nfs4::{OpNumber, RenameArgs, RenameOk};
 
 use super::change::DirChange;
 use super::compound::Compound;
 use super::failure::Outcome;
+use super::resent::{Noted, noted};
 use crate::unlink;
 
 pub(super) fn rename(compound: &mut Compound<'_>, args: &RenameArgs<'_>) -> Outcome<RenameOk> {
-    let (from, to) = (compound.saved()?, compound.current()?);
+    noted(compound, (OpNumber::Rename, args), |compound, noted| rename_noted(compound, args, noted))
+}
+
+fn rename_noted(compound: &mut Compound<'_>, args: &RenameArgs<'_>, noted: &Noted<'_>) -> Outcome<RenameOk> {
+    let (from, to) = (noted.on(compound.saved()?), compound.current()?);
     let (old, new) = (vfs::Name::new(args.old_name.0)?, vfs::Name::new(args.new_name.0)?);
     let from_change = DirChange::begin(&from)?;
     let is_other = from.handle != to.handle || !from.shares_export(&to);

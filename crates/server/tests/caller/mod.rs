@@ -5,6 +5,7 @@
 pub mod nfs2;
 pub mod nfs3;
 mod random;
+pub mod records;
 
 use std::num::NonZero;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! A server that is killed with calls unanswered, and started again: what the clients hear when they send the calls again.
+//! A server that is killed with calls unanswered, and started again: what the clients hear when they send the calls
+//! again.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use fs_fault::{FaultFs, FaultPlan};
@@ -12,50 +13,13 @@ use proto::nfs3::{
     Create, CreateHow, FileHandle, Link, LinkArgs, Mkdir, MkdirArgs, Remove, RemoveArgs, Rename, RenameArgs, Rmdir,
     RmdirArgs, Symlink, SymlinkArgs,
 };
-use server::{ReplyLog, Server};
+use server::Server;
 use vfs::FileSystem;
 
 use crate::caller::nfs3::{at, mode, success};
+use crate::caller::records::{ANSWERED, BEGUN, Records, started};
 use crate::caller::{Caller, EXPORT, WORKERS, export, memory, server, settings};
 use crate::replay::{calls, is_success};
-
-/// A log in memory.
-#[derive(Default)]
-struct Records(Mutex<Vec<Vec<u8>>>);
-
-impl ReplyLog for Records {
-    fn keep(&self, record: &[u8]) {
-        self.0.lock().unwrap().push(record.to_vec());
-    }
-}
-
-impl Records {
-    /// Drops all records before those of the call that is sent next.
-    fn clear(&self) {
-        self.0.lock().unwrap().clear();
-    }
-
-    /// What a server has written that is killed before it writes the reply to its last call.
-    fn without_the_reply(&self) -> Vec<Vec<u8>> {
-        let mut records = self.0.lock().unwrap().clone();
-        records.pop();
-        records
-    }
-
-    fn kinds(&self) -> Vec<u8> {
-        self.0.lock().unwrap().iter().map(|record| record[3]).collect()
-    }
-}
-
-const BEGUN: u8 = 1;
-const ANSWERED: u8 = 2;
-
-/// A server that keeps records, with those of the one before it.
-fn started(file_system: Arc<dyn FileSystem>, records: &[Vec<u8>]) -> (Server, Arc<Records>) {
-    let (mut server, log) = (server(vec![export(EXPORT, file_system)]), Arc::new(Records::default()));
-    server.keep_replies(log.clone(), records);
-    (server, log)
-}
 
 /// A client of a server that was started just now.
 fn caller(server: &Server) -> Caller<'_> {
@@ -105,8 +69,8 @@ fn call_that_never_ran_is_carried_out_when_it_is_sent_again() {
     }
 }
 
-/// Two clients race for a lock directory; the server is killed before it made the directory for the first one, and the second one gets
-/// it after the restart. The same holds for the other changes.
+/// Two clients race for a lock directory; the server is killed before it made the directory for the first one, and the
+/// second one gets it after the restart. The same holds for the other changes.
 #[test]
 fn change_that_another_client_made_after_the_restart_is_not_claimed() {
     let files = memory();
@@ -153,8 +117,8 @@ fn what_existed_before_the_call_is_not_its_doing() {
     }
 }
 
-/// A client removes a file, the server is killed before it did so, and the name passes to another file: that one is not forgiven, but
-/// removed, like by every call.
+/// A client removes a file, the server is killed before it did so, and the name passes to another file: that one is not
+/// forgiven, but removed, like by every call.
 #[test]
 fn retransmission_that_finds_another_file_is_a_new_call() {
     let files = memory();
