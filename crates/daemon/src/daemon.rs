@@ -8,6 +8,7 @@ use vfs::FileSystem;
 use crate::connections::OpenConnections;
 use crate::copiers::Copiers;
 use crate::error::{ReloadError, StartError};
+use crate::grace_log::GraceLog;
 use crate::make_server::make_server;
 use crate::options::{Options, RpcbindMode};
 use crate::portmap;
@@ -54,7 +55,7 @@ impl Daemon {
         programs.courier.connect(net.clone());
         server.watch_connections(Box::new(OpenConnections { net: net.clone(), began }));
         let copiers = Copiers::start(&programs, first_copier).map_err(StartError::Thread)?;
-        let upkeep = Upkeep::start(programs).map_err(StartError::Thread)?;
+        let upkeep = Upkeep::start(programs, GraceLog::new(options.how_to_end_grace)).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);
         Ok(Daemon { server, net, upkeep, copiers, addresses, registration })
     }
@@ -80,6 +81,15 @@ impl Daemon {
     /// When the exports cannot be told apart; the old ones stay in force.
     pub fn reload(&self, exports: Vec<Export>) -> Result<(), ReloadError> {
         Ok(self.server.reload(exports)?)
+    }
+
+    /// Ends the wait for clients that have not reclaimed yet what they held before a restart; they lose it. Returns whether
+    /// the server waited.
+    ///
+    /// # Errors
+    /// When the state directory cannot be written; the server waits on.
+    pub fn end_grace(&self) -> Result<bool, state::RecordsError> {
+        self.server.end_grace()
     }
 
     /// Asks the server to end: nothing new is accepted, what was accepted is finished. What is not finished after `grace` is

@@ -21,6 +21,7 @@ mod copiers;
 mod courier;
 mod daemon;
 mod error;
+mod grace_log;
 mod key_file;
 mod make_server;
 mod names;

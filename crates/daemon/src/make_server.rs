@@ -9,7 +9,7 @@ use server::{Export, Server, Settings};
 use crate::error::StartError;
 use crate::names::MachineNames;
 use crate::options::Options;
-use crate::records::StoredRecords;
+use crate::records::{StoredRecords, is_full};
 use crate::reply_log::FileReplyLog;
 use crate::state_dir::{self, StateError};
 
@@ -18,8 +18,9 @@ const MIN_TRANSFER_BYTES: u32 = 8192;
 
 /// Makes a server that so many threads call.
 pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export>) -> Result<Server, StartError> {
-    let key = state_dir::handle_key(options.state_dir.as_deref())?;
-    let records = client_records(options.state_dir.as_deref(), options.lease)?;
+    let dir = options.state_dir.as_deref().map(state_dir::make_dir).transpose()?.flatten();
+    let key = state_dir::handle_key(dir)?;
+    let records = client_records(dir, options.lease)?;
     let settings = with_options(Settings::new(workers, instance(records.as_ref()), key), options, records.as_ref());
     let replay_age = settings.replay_age;
     let mut server = Server::new(settings, exports)?;
@@ -29,12 +30,23 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
     if let Some(records) = records {
         server.keep_clients(Box::new(records))?;
     }
-    if let Some(dir) = &options.state_dir {
-        let (log, records) =
-            FileReplyLog::open(dir, replay_age).map_err(StateError::in_dir("read the replies in", dir))?;
-        server.keep_replies(Arc::new(log), &records);
+    if let Some(dir) = dir {
+        keep_replies(&mut server, dir, replay_age)?;
     }
     Ok(server)
+}
+
+/// Lets replies outlive the process, if there is space for them.
+fn keep_replies(server: &mut Server, dir: &Path, max_age: Duration) -> Result<(), StateError> {
+    match FileReplyLog::open(dir, max_age) {
+        Ok((log, records)) => server.keep_replies(Arc::new(log), &records),
+        Err(error) if is_full(&error) => tracing::error!(
+            "cannot write the replies in {}: {error}; calls that are sent again after a restart may happen twice",
+            dir.display()
+        ),
+        Err(error) => return Err(StateError::in_dir("read the replies in", dir)(error)),
+    }
+    Ok(())
 }
 
 fn with_options(mut settings: Settings, options: &Options, records: Option<&StoredRecords>) -> Settings {

@@ -67,6 +67,9 @@ pub struct Options {
     pub lease: Duration,
     /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
     pub grace: Duration,
+    /// What an administrator does to end the grace period early, for the log: it leads to [`Daemon::end_grace`](crate::Daemon::end_grace).
+    /// Default: nothing is said.
+    pub how_to_end_grace: Option<String>,
     /// The domain in which NFSv4 is told and takes the names of this machine's users and groups; without it, numbers. Default: none.
     pub domain: Option<String>,
     /// How many replies to calls that must not happen twice are kept. Default 16 384.
@@ -101,6 +104,7 @@ impl Default for Options {
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
+            how_to_end_grace: None,
             domain: None,
             replay_entries: 16_384,
         }

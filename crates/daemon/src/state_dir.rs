@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use server::HandleKey;
 
 use crate::key_file::{self, KeyFlaw};
-use crate::records::ClientRecordsError;
+use crate::records::{ClientRecordsError, is_full};
 
 const KEY_FILE: &str = "handle-key";
 
@@ -67,14 +67,36 @@ pub fn default_dir(is_superuser: bool) -> Option<PathBuf> {
         .map(|state| state.join("wharf"))
 }
 
-/// The key in `dir`, made there if there is none yet; without a directory, a new one.
+/// Makes the directory if it is not there; `None` when there is no space for it.
+pub(crate) fn make_dir(dir: &Path) -> Result<Option<&Path>, StateError> {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(dir) {
+        Err(error) if is_full(&error) => {
+            tracing::error!(
+                "cannot make the state directory {}: {error}; clients lose locks and file handles when the server restarts",
+                dir.display()
+            );
+            Ok(None)
+        }
+        made => made.map(|()| Some(dir)).map_err(failed("make the directory", dir)),
+    }
+}
+
+/// The key in `dir`, made there if there is none yet; without a directory, or without space, a new one for this time.
 pub(crate) fn handle_key(dir: Option<&Path>) -> Result<HandleKey, StateError> {
     let Some(dir) = dir else { return random_key().map(HandleKey::new) };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed("make the directory", dir))?;
     let path = dir.join(KEY_FILE);
     match File::open(&path) {
         Ok(file) => read_key(file, &path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make_key(&path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match make_key(&path) {
+            Err(StateError::File { source, .. }) if is_full(&source) => {
+                tracing::error!(
+                    "cannot write {}: {source}; clients must mount again when the server restarts",
+                    path.display()
+                );
+                random_key().map(HandleKey::new)
+            }
+            made => made,
+        },
         Err(error) => Err(failed("open", &path)(error)),
     }
 }
@@ -120,7 +142,11 @@ fn make_key(path: &Path) -> Result<HandleKey, StateError> {
         file.write_all(&key_file::encode(key))?;
         file.sync_all()
     };
-    write().map_err(failed("write", &draft))?;
+    write().map_err(|error| {
+        // Half a key is of no use, and takes space.
+        let _ = fs::remove_file(&draft);
+        failed("write", &draft)(error)
+    })?;
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft).map_err(failed("remove", &draft))?;
     match linked {

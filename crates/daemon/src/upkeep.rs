@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::grace_log::GraceLog;
 use crate::service::Programs;
 
 /// How often the server looks for what is over, such as leases.
@@ -19,12 +20,14 @@ pub(crate) struct Upkeep {
 
 impl Upkeep {
     /// Starts the thread.
-    pub(crate) fn start(programs: Arc<Programs>) -> std::io::Result<Upkeep> {
+    pub(crate) fn start(programs: Arc<Programs>, mut grace: GraceLog) -> std::io::Result<Upkeep> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
             let mut ticks = 0;
+            grace.look(&programs.server, programs.now());
             while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 programs.tick();
+                grace.look(&programs.server, programs.now());
                 ticks += 1;
                 if ticks % TICKS_PER_TIDYING == 0 {
                     programs.server.maintain();

@@ -53,6 +53,7 @@ pub use exports::{
     AccessRule, Claim, ClientPattern, ClientPatternError, Export, ExportOptions, ExportTable, ExportTableError, Squash,
 };
 pub use handle::HandleKey;
+pub use nlm::lock_host;
 pub use open_files::OpenFileCounts;
 pub use owners::{NameService, Principal};
 pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use buffer::Output;
-use state::{ClientRecords, Limits, NoRecords, RecordsError, State};
+use state::{ClientRecords, GraceReport, Limits, NoRecords, RecordsError, State};
 
 use crate::callout::{Callouts, Destination};
 use crate::change::Changes;
@@ -275,6 +275,20 @@ impl Server {
         self.paused.forget(peer.address);
         self.state.connection_closed(peer.connection);
         self.unreachable(&Destination::Connection(peer.connection), now);
+    }
+
+    /// Whom new opens and locks wait for after a restart, `most` of them by name; `None` when they wait for nobody.
+    pub fn grace_report(&self, now: Duration, most: usize) -> Option<GraceReport> {
+        self.state.grace_report(now, most)
+    }
+
+    /// Ends the wait for clients that have not reclaimed yet what they held before a restart; they may not any more. Returns
+    /// whether the server waited.
+    ///
+    /// # Errors
+    /// When the records of these clients cannot be removed; the server waits on.
+    pub fn end_grace(&self) -> Result<bool, RecordsError> {
+        self.state.end_grace()
     }
 
     /// The exports in force.

@@ -7,7 +7,8 @@ use crate::client::{Callback40, Client, Pending, Protocol, Revoked, V40};
 use crate::core::Core;
 use crate::lease::Lease;
 use crate::limits::NAME_MAX_BYTES;
-use crate::{ClientId, Principal, State, StateError};
+use crate::recording::Recording;
+use crate::{ClientId, Origin, Principal, State, StateError};
 
 /// The arguments of SETCLIENTID.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct SetClientIdArgs<'a> {
     pub callback: Option<Callback40>,
     /// Who sent the request.
     pub principal: Principal,
+    /// Where it came from.
+    pub origin: Origin,
 }
 
 impl State {
@@ -87,7 +90,7 @@ impl Core {
             // Otherwise the client restarted; its old state goes when the new id is confirmed.
         }
         self.drop_unconfirmed40(names.unconfirmed);
-        self.make_room_for_client(now)?;
+        self.make_room_for_client(now, args.origin)?;
         self.new_client40(now, args)
     }
 
@@ -107,15 +110,17 @@ impl Core {
             name: Arc::clone(&name),
             verifier: args.verifier,
             principal: args.principal.clone(),
+            origin: args.origin,
             lease: Arc::new(Lease::new(now)),
             confirmed: false,
             reclaim_complete: false,
-            recorded: false,
+            record: Recording::default(),
             last_state: 0,
             revoked: Revoked::default(),
             protocol: Protocol::V40(Box::new(v40)),
         };
         self.clients.insert(id.number(), client);
+        self.origins.enter(args.origin, id.number());
         self.names40.entry(name).or_default().unconfirmed = Some(id);
         Ok((id, confirm))
     }

@@ -7,7 +7,8 @@ use crate::client::{Client, Protocol, Revoked, V41};
 use crate::core::Core;
 use crate::lease::Lease;
 use crate::limits::NAME_MAX_BYTES;
-use crate::{ClientId, Principal, State, StateError, StatusFlags};
+use crate::recording::Recording;
+use crate::{ClientId, Origin, Principal, State, StateError, StatusFlags};
 
 /// The confirmed and the unconfirmed client id of one owner string; at most one of each (RFC 8881 §18.35.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +28,8 @@ pub struct ExchangeIdArgs<'a> {
     pub update: bool,
     /// Who sent the request.
     pub principal: Principal,
+    /// Where it came from.
+    pub origin: Origin,
 }
 
 /// What EXCHANGE_ID answers.
@@ -68,7 +71,7 @@ impl State {
         if !v41.sessions.is_empty() || core.has_state(client.number()) {
             return Err(StateError::ClientidBusy);
         }
-        core.forget_record(client)?;
+        core.release_record(client);
         core.drop_client(client);
         Ok(())
     }
@@ -109,7 +112,7 @@ impl Core {
             // Case 5: the client restarted. Its old state goes when the new client id is confirmed.
         }
         self.drop_unconfirmed(names);
-        self.make_room_for_client(now)?;
+        self.make_room_for_client(now, args.origin)?;
         self.new_client41(now, args)
     }
 
@@ -142,16 +145,18 @@ impl Core {
             name: Arc::clone(&name),
             verifier: args.verifier,
             principal: args.principal.clone(),
+            origin: args.origin,
             lease,
             confirmed: false,
             reclaim_complete: false,
-            recorded: false,
+            record: Recording::default(),
             last_state: 0,
             revoked: Revoked::default(),
             protocol: Protocol::V41(Box::new(V41 { next_create: 1, last_created: None, sessions: Vec::new() })),
         };
         let answer = exchanged(&client);
         self.clients.insert(id.number(), client);
+        self.origins.enter(args.origin, id.number());
         self.names41.entry(name).or_default().unconfirmed = Some(id);
         Ok(answer)
     }

@@ -14,6 +14,7 @@ use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
 use crate::ids::StateKey;
 use crate::nlm::NlmHosts;
+use crate::origin::Origins;
 use crate::owner::Owners;
 use crate::recall::Recalls;
 use crate::records::ClientRecords;
@@ -47,8 +48,8 @@ pub(crate) struct Core {
     pub courtesy_this_round: usize,
     pub names40: HashMap<Arc<[u8]>, OwnerNames>,
     pub names41: HashMap<Arc<[u8]>, OwnerNames>,
+    pub origins: Origins,
     pub last_session: u64,
-    pub slots_granted: u32,
     pub states: BTreeMap<StateKey, Held>,
     pub files: HashMap<Arc<FileKey>, File>,
     pub owners: Owners,
@@ -63,6 +64,8 @@ pub(crate) struct Core {
     pub waiting_from: Option<Arc<FileKey>>,
     pub grace: GracePeriod,
     pub records: Box<dyn ClientRecords>,
+    /// Whether the store could not write a change.
+    pub is_store_behind: bool,
     pub host: Box<dyn HostLocks>,
     pub events: VecDeque<Event>,
 }

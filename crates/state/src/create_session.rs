@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::limits::{MIN_OPERATIONS, MIN_REQUEST_BYTES, MIN_RESPONSE_BYTES};
 use crate::session::{ChannelAttributes, Direction, Inner, Session};
 use crate::sync::lock;
-use crate::{CallbackSecurity, ClientId, Limits, Principal, SessionId, State, StateError, StatusFlags};
+use crate::{CallbackSecurity, ClientId, Limits, Origin, Principal, SessionId, State, StateError, StatusFlags};
 
 /// The arguments of CREATE_SESSION.
 #[derive(Debug, Clone)]
@@ -106,10 +106,10 @@ impl Core {
         if self.client(args.client)?.v41().is_some_and(|v41| v41.sessions.len() >= per_client) {
             return Err(StateError::Resource);
         }
-        fore.max_requests = fore.max_requests.min(self.limits().slots.saturating_sub(self.slots_granted)).max(1);
+        fore.max_requests = fore.max_requests.min(self.room_for_session(args.client, &fore)?);
         self.confirm(now, args.client)?;
         let session = self.new_session(args, fore, back)?;
-        self.slots_granted += session.fore.max_requests;
+        self.origins.add_session(self.client(args.client)?.origin, &fore, &self.shared.limits);
         let created = CreatedSession {
             session: session.id,
             sequence: args.sequence,
@@ -139,13 +139,17 @@ impl Core {
         let name = Arc::clone(&client.name);
         let names = if is_v40 { &self.names40 } else { &self.names41 };
         if let Some(old) = names.get(&name).and_then(|names| names.confirmed) {
+            self.release_record(old);
             self.drop_client(old);
         }
         let names = if is_v40 { &mut self.names40 } else { &mut self.names41 };
         let entry = names.entry(name).or_default();
         entry.confirmed = Some(id);
         entry.unconfirmed = None;
-        self.client_mut(id)?.confirmed = true;
+        let client = self.client_mut(id)?;
+        client.confirmed = true;
+        let origin = client.origin;
+        self.origins.confirm(origin, id.number());
         self.welcome(now, id);
         Ok(())
     }
@@ -184,11 +188,18 @@ impl Core {
     }
 
     pub(crate) fn drop_session(&mut self, id: &SessionId) {
-        let Some(session) = self.shared.sessions.remove(id) else { return };
-        self.slots_granted = self.slots_granted.saturating_sub(session.fore.max_requests);
-        if let Some(v41) = self.client_mut(session.client).ok().and_then(Client::v41_mut) {
+        let Ok(client) = self.shared.sessions.get(id).map(|session| session.client) else { return };
+        let Ok(origin) = self.client(client).map(|client| client.origin) else { return };
+        self.end_session(origin, id);
+        if let Some(v41) = self.client_mut(client).ok().and_then(Client::v41_mut) {
             v41.sessions.retain(|session| session != id);
         }
+    }
+
+    /// Ends a session of a client that comes from `origin`.
+    pub(crate) fn end_session(&mut self, origin: Origin, id: &SessionId) {
+        let Some(session) = self.shared.sessions.remove(id) else { return };
+        self.origins.remove_session(origin, &session.fore, &self.shared.limits);
     }
 }
 

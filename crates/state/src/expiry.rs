@@ -24,7 +24,9 @@ impl State {
         core.sweep_clients(now);
         core.sweep_owners(now);
         core.sweep_waiting(now);
+        core.sweep_nlm_records(now);
         core.sweep_nlm_hosts(now);
+        core.catch_up_store();
         core.bury(now)
     }
 
@@ -49,11 +51,10 @@ impl Core {
         client.lease.end();
         if let Protocol::V41(v41) = &client.protocol {
             for session in &v41.sessions {
-                if let Some(session) = self.shared.sessions.remove(session) {
-                    self.slots_granted = self.slots_granted.saturating_sub(session.fore.max_requests);
-                }
+                self.end_session(client.origin, session);
             }
         }
+        self.origins.leave(client.origin, id.number());
         let names = if client.is_v40() { &mut self.names40 } else { &mut self.names41 };
         if let Some(entry) = names.get_mut(&client.name) {
             entry.confirmed = entry.confirmed.filter(|confirmed| *confirmed != id);
@@ -110,6 +111,7 @@ impl Core {
         } else if let Some(last) = batch.last() {
             self.sweep_from = last + 1;
         }
+        self.sweep_records(now, &batch);
         for number in batch {
             self.sweep_client(now, number);
         }
@@ -144,25 +146,10 @@ impl Core {
         self.forget_record(id)?;
         if lease.end_if_overdue(now, length) {
             self.drop_client(id);
-        } else if let Some(client) = self.clients.get_mut(&number) {
-            // It came back in between. If its record cannot be written now, it is with its next grant; until then it would
-            // lose what it has in a restart, which harms nobody else.
-            client.recorded = false;
+        } else {
+            // It came back in between, and is on record again.
             let _ = self.ensure_recorded(id, false);
         }
         Ok(())
-    }
-
-    /// Makes room for a new client if the table is full: the first client that is overdue goes.
-    pub(crate) fn make_room_for_client(&mut self, now: Duration) -> Result<(), StateError> {
-        if self.clients.len() < self.limits().clients {
-            return Ok(());
-        }
-        let length = self.limits().lease;
-        let overdue = self.clients.values().find(|client| client.is_overdue(now, length)).map(|client| client.id);
-        match overdue {
-            Some(id) => self.expire(now, id.number(), length),
-            None => Err(StateError::Delay),
-        }
     }
 }

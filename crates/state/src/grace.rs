@@ -7,8 +7,7 @@ use std::time::Duration;
 use crate::client::Protocol;
 use crate::core::Core;
 use crate::records::{ClientRecord, RecordKind};
-use crate::stateid_table::Standing;
-use crate::{ClientId, RecordsError, State, StateError, StatusFlags};
+use crate::{ClientId, Limits, RecordsError, State, StateError, StatusFlags};
 
 /// A reclaim in the last moments prolongs the grace period by this much, up to twice its length
 /// (RFC 8881 §8.4.2.1 allows it), so that a client that began in time is not cut off.
@@ -19,13 +18,24 @@ pub(crate) struct GracePeriod {
     /// When it is over; `None` once it is.
     until: Option<Duration>,
     at_most_until: Duration,
-    recorded: HashMap<(RecordKind, Box<[u8]>), Recorded>,
+    recorded: HashMap<(RecordKind, Box<[u8]>), Reclaimer>,
+}
+
+/// A client that was on record when the server began.
+#[derive(Debug, Clone, Copy, Default)]
+struct Reclaimer {
+    standing: Standing,
+    /// When it reclaimed last.
+    reclaimed: Duration,
+    /// Since when it wants something new.
+    wants_more: Option<Duration>,
 }
 
 /// How far a recorded client is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Recorded {
-    /// It may reclaim, and nothing was heard of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Standing {
+    /// It may reclaim, and has not begun to.
+    #[default]
     Absent,
     /// It may reclaim, and has reclaimed something.
     Reclaiming,
@@ -35,11 +45,42 @@ enum Recorded {
     Revoked,
 }
 
+/// Whom new opens and locks wait for after a restart, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GraceReport {
+    /// When the grace period ends at the latest, unless a reclaim in its last moments prolongs it.
+    pub ends_in: Duration,
+    /// How many clients have not finished.
+    pub waiting_for: usize,
+    /// Some of them, by protocol and name.
+    pub names: Vec<(RecordKind, Box<[u8]>)>,
+}
+
+impl Reclaimer {
+    /// Whether it has finished. NFSv4.1 says so (RFC 8881 §18.51). NFSv4.0 and the lock protocol have nothing to say it
+    /// with: who has reclaimed something, and nothing more for a while, has finished, and sooner when it wants something new:
+    /// the clients known reclaim one thing after the other, and go on then. A client of NFSv4.0 that wants something new and
+    /// has reclaimed nothing has nothing. A host of the lock protocol may not have been told of the restart yet.
+    fn has_finished(&self, kind: RecordKind, now: Duration, limits: &Limits) -> bool {
+        let pauses = match kind {
+            RecordKind::V40 => &limits.reclaim_pauses,
+            RecordKind::Nlm => &limits.nlm_reclaim_pauses,
+            RecordKind::V41 => return matches!(self.standing, Standing::Done | Standing::Revoked),
+        };
+        let has_gone_on = || self.wants_more.is_some_and(|since| since.max(self.reclaimed) + pauses.going_on <= now);
+        match self.standing {
+            Standing::Done | Standing::Revoked => true,
+            Standing::Reclaiming => has_gone_on() || self.reclaimed + pauses.silent <= now,
+            Standing::Absent => kind == RecordKind::V40 && has_gone_on(),
+        }
+    }
+}
+
 impl GracePeriod {
     pub(crate) fn new(records: Vec<ClientRecord>, now: Duration, length: Duration) -> GracePeriod {
         let of = |record: ClientRecord| {
-            let standing = if record.revoked { Recorded::Revoked } else { Recorded::Absent };
-            ((record.kind, record.name), standing)
+            let standing = if record.revoked { Standing::Revoked } else { Standing::Absent };
+            ((record.kind, record.name), Reclaimer { standing, ..Reclaimer::default() })
         };
         let recorded: HashMap<_, _> = records.into_iter().map(of).collect();
         let until = (!recorded.is_empty()).then_some(now + length);
@@ -50,36 +91,53 @@ impl GracePeriod {
         self.until.is_none()
     }
 
-    /// Whether everybody who may reclaim has finished. Clients of NFSv4.0 and of the lock protocol cannot say so.
-    fn is_complete(&self) -> bool {
-        self.recorded.values().all(|standing| matches!(standing, Recorded::Done | Recorded::Revoked))
+    /// The clients that have not finished.
+    fn unfinished<'a>(
+        &'a self,
+        now: Duration,
+        limits: &'a Limits,
+    ) -> impl Iterator<Item = &'a (RecordKind, Box<[u8]>)> {
+        let unfinished = self.recorded.iter().filter(move |((kind, _), one)| !one.has_finished(*kind, now, limits));
+        unfinished.map(|(key, _)| key)
     }
 
-    /// The clients of a kind that may reclaim and were not heard of.
+    /// The clients of a kind that may reclaim and have not begun to.
     pub(crate) fn absent(&self, kind: RecordKind) -> impl Iterator<Item = &[u8]> {
-        let is_absent = move |((of, _), standing): &(&(RecordKind, Box<[u8]>), &Recorded)| {
-            *of == kind && **standing == Recorded::Absent
+        let is_absent = move |((of, _), one): &(&(RecordKind, Box<[u8]>), &Reclaimer)| {
+            *of == kind && one.standing == Standing::Absent
         };
         self.recorded.iter().filter(is_absent).map(|((_, name), _)| &**name)
     }
 
-    /// Whether a client may reclaim and was not heard of.
+    /// Whether a client may reclaim and has not begun to.
     pub(crate) fn is_absent(&self, kind: RecordKind, name: &[u8]) -> bool {
-        self.get(kind, name) == Some(Recorded::Absent)
+        self.standing(kind, name) == Some(Standing::Absent)
     }
 
     /// Notes that a client has nothing to reclaim any more.
     pub(crate) fn forget(&mut self, kind: RecordKind, name: &[u8]) {
-        self.set(kind, name, Recorded::Done);
+        self.set(kind, name, Standing::Done);
     }
 
-    fn get(&self, kind: RecordKind, name: &[u8]) -> Option<Recorded> {
-        self.recorded.get(&(kind, name.into())).copied()
+    /// Notes that a client may not reclaim any more.
+    pub(crate) fn revoke(&mut self, kind: RecordKind, name: &[u8]) {
+        self.set(kind, name, Standing::Revoked);
     }
 
-    fn set(&mut self, kind: RecordKind, name: &[u8], standing: Recorded) {
-        if let Some(recorded) = self.recorded.get_mut(&(kind, name.into())) {
-            *recorded = standing;
+    /// Notes that a client wants something new.
+    fn wants_more(&mut self, now: Duration, kind: RecordKind, name: &[u8]) {
+        if let Some(one) = self.recorded.get_mut(&(kind, name.into())) {
+            one.wants_more.get_or_insert(now);
+        }
+    }
+
+    fn standing(&self, kind: RecordKind, name: &[u8]) -> Option<Standing> {
+        self.recorded.get(&(kind, name.into())).map(|one| one.standing)
+    }
+
+    fn set(&mut self, kind: RecordKind, name: &[u8], standing: Standing) {
+        if let Some(one) = self.recorded.get_mut(&(kind, name.into())) {
+            one.standing = standing;
         }
     }
 }
@@ -90,11 +148,35 @@ impl State {
         self.shared.grace.load(Ordering::Acquire) && self.core().in_grace(now)
     }
 
+    /// Whom new opens and locks wait for, `most` of them by name; `None` when they wait for nobody.
+    pub fn grace_report(&self, now: Duration, most: usize) -> Option<GraceReport> {
+        if !self.in_grace(now) {
+            return None;
+        }
+        let core = self.core();
+        let (ends_in, limits) = (core.grace.until?.saturating_sub(now), core.limits());
+        let names = core.grace.unfinished(now, limits).take(most).cloned().collect();
+        Some(GraceReport { ends_in, waiting_for: core.grace.unfinished(now, limits).count(), names })
+    }
+
+    /// Ends the grace period because an administrator wants it: whoever has not reclaimed yet may not any more. Returns whether
+    /// there was one.
+    ///
+    /// # Errors
+    /// When the store cannot forget who has not reclaimed; the grace period goes on.
+    pub fn end_grace(&self) -> Result<bool, RecordsError> {
+        let mut core = self.core();
+        if core.grace.is_over() {
+            return Ok(false);
+        }
+        core.end_grace().map(|()| true)
+    }
+
     /// RECLAIM_COMPLETE (RFC 8881 §18.51). With `one_fs` it is about one migrated file system, of which there are none
     /// here.
     ///
     /// # Errors
-    /// [`StateError::CompleteAlready`], `StaleClientid`, or `Records`.
+    /// [`StateError::CompleteAlready`], or `StaleClientid`.
     pub fn reclaim_complete(&self, now: Duration, client: ClientId, one_fs: bool) -> Result<(), StateError> {
         let mut core = self.core();
         core.live_client(now, client)?;
@@ -109,22 +191,23 @@ impl Core {
     /// Whether the grace period lasts; ends it when its time is over or everybody has reclaimed.
     pub(crate) fn in_grace(&mut self, now: Duration) -> bool {
         let Some(until) = self.grace.until else { return false };
-        if now < until && !self.grace.is_complete() {
+        if now < until && self.grace.unfinished(now, &self.shared.limits).next().is_some() {
             return true;
         }
         // Until the store has forgotten who did not come back, nothing may be granted (RFC 8881 §8.4.3).
         self.end_grace().is_err()
     }
 
-    /// Forgets the records of clients that did not come back: what they had may now be given to others.
+    /// Forgets the records of clients that have reclaimed nothing: what they had may now be given to others.
     fn end_grace(&mut self) -> Result<(), RecordsError> {
-        let gone =
-            self.grace.recorded.iter().filter(|(_, standing)| matches!(standing, Recorded::Absent | Recorded::Revoked));
-        let gone: Vec<(RecordKind, &[u8])> = gone
-            .map(|((kind, name), _)| (*kind, &**name))
-            .filter(|(kind, name)| !self.is_recorded_now(*kind, name))
-            .collect();
-        self.records.remove(&gone)?;
+        let gone = self.grace.recorded.iter().filter(|((kind, name), _)| !self.is_recorded_now(*kind, name));
+        let record = |((kind, name), one): (&(RecordKind, Box<[u8]>), &Reclaimer)| ClientRecord {
+            kind: *kind,
+            name: name.clone(),
+            revoked: one.standing == Standing::Revoked,
+        };
+        let gone: Vec<ClientRecord> = gone.map(record).collect();
+        self.strike_off_record(&gone)?;
         self.grace.until = None;
         self.grace.recorded = HashMap::new();
         self.shared.grace.store(false, Ordering::Release);
@@ -142,7 +225,7 @@ impl Core {
             RecordKind::Nlm => return self.nlm.is_recorded(name),
         };
         let confirmed = names.get(name).and_then(|names| names.confirmed);
-        confirmed.and_then(|id| self.client(id).ok()).is_some_and(|client| client.recorded)
+        confirmed.and_then(|id| self.client(id).ok()).is_some_and(|client| client.record.is_kept())
     }
 
     /// Whether a grant is possible now: a reclaim within the grace period and by those who may, anything else after it.
@@ -153,6 +236,8 @@ impl Core {
         if !reclaim {
             // NFSv4.1 clients say when they are done, even with nothing to reclaim (RFC 8881 §18.51.3).
             let must_wait = in_grace || is_v41 && !client.reclaim_complete;
+            let (kind, name) = (client.record_kind(), client.name.clone());
+            self.grace.wants_more(now, kind, &name);
             return if must_wait { Err(StateError::Grace) } else { Ok(()) };
         }
         if !in_grace || is_v41 && client.reclaim_complete {
@@ -164,116 +249,51 @@ impl Core {
 
     /// Whether a recorded client may reclaim, and notes that it does.
     pub(crate) fn check_reclaim(&mut self, now: Duration, kind: RecordKind, name: &[u8]) -> Result<(), StateError> {
-        match self.grace.get(kind, name) {
-            None | Some(Recorded::Revoked | Recorded::Done) => return Err(StateError::ReclaimBad),
-            Some(Recorded::Absent | Recorded::Reclaiming) => {}
+        match self.grace.recorded.get_mut(&(kind, name.into())) {
+            Some(one) if matches!(one.standing, Standing::Absent | Standing::Reclaiming) => {
+                (one.standing, one.reclaimed) = (Standing::Reclaiming, now);
+            }
+            _ => return Err(StateError::ReclaimBad),
         }
-        self.grace.set(kind, name, Recorded::Reclaiming);
         let at_most = self.grace.at_most_until;
         self.grace.until = self.grace.until.map(|until| until.max((now + PROLONGED_BY).min(at_most)));
         Ok(())
     }
 
     fn reclaim_complete(&mut self, now: Duration, id: ClientId) -> Result<(), StateError> {
-        let client = self.client(id)?;
+        let client = self.client_mut(id)?;
         if client.reclaim_complete {
             return Err(StateError::CompleteAlready);
         }
-        let record = ClientRecord { kind: RecordKind::V41, name: (*client.name).into(), revoked: false };
-        self.records.add(&record)?;
-        self.grace.set(RecordKind::V41, &record.name, Recorded::Done);
-        let client = self.client_mut(id)?;
         client.reclaim_complete = true;
-        client.recorded = true;
         client.lease.set_flag(StatusFlags::RESTART_RECLAIM_NEEDED, false);
+        let name = client.name.clone();
+        self.grace.set(RecordKind::V41, &name, Standing::Done);
         self.in_grace(now);
         Ok(())
+    }
+
+    /// The grace period as the lock protocol knows it: any host that was recorded may reclaim.
+    pub(crate) fn check_nlm_grace(&mut self, now: Duration, host: &[u8], reclaim: bool) -> Result<(), StateError> {
+        match (self.in_grace(now), reclaim) {
+            (true, false) => {
+                self.grace.wants_more(now, RecordKind::Nlm, host);
+                Err(StateError::Grace)
+            }
+            (false, true) => Err(StateError::NoGrace),
+            (false, false) => Ok(()),
+            (true, true) => self.check_reclaim(now, RecordKind::Nlm, host),
+        }
     }
 
     /// Tells a client that was confirmed whether it has something to reclaim.
     pub(crate) fn welcome(&mut self, now: Duration, id: ClientId) {
         let in_grace = self.in_grace(now);
         let Ok(client) = self.client(id) else { return };
-        let may = self.grace.get(client.record_kind(), &client.name);
-        let needed = in_grace && matches!(may, Some(Recorded::Absent | Recorded::Reclaiming));
+        let may = self.grace.standing(client.record_kind(), &client.name);
+        let needed = in_grace && matches!(may, Some(Standing::Absent | Standing::Reclaiming));
         if let Protocol::V41(_) = client.protocol {
             client.lease.set_flag(StatusFlags::RESTART_RECLAIM_NEEDED, needed);
-        }
-    }
-
-    /// Makes sure that a client is in the record before it is granted anything.
-    pub(crate) fn ensure_recorded(&mut self, id: ClientId, reclaim: bool) -> Result<(), StateError> {
-        let client = self.client(id)?;
-        if client.recorded {
-            return Ok(());
-        }
-        // What is reclaimed is in the record already.
-        if !reclaim {
-            let record = ClientRecord { kind: client.record_kind(), name: (*client.name).into(), revoked: false };
-            self.records.add(&record)?;
-        }
-        self.client_mut(id)?.recorded = true;
-        Ok(())
-    }
-
-    /// Takes a client out of the record: it has nothing to reclaim any more.
-    pub(crate) fn forget_record(&mut self, id: ClientId) -> Result<(), StateError> {
-        let client = self.client(id)?;
-        if !client.confirmed || !client.recorded {
-            return Ok(());
-        }
-        let (kind, name) = (client.record_kind(), client.name.clone());
-        self.records.remove(&[(kind, &name)])?;
-        self.grace.set(kind, &name, Recorded::Done);
-        self.client_mut(id)?.recorded = false;
-        Ok(())
-    }
-
-    /// Marks the record of a client before the first of its states is revoked: after a restart, it might reclaim what others
-    /// have had meanwhile (RFC 8881 §8.4.3).
-    pub(crate) fn mark_record(&mut self, number: u32) -> Result<(), StateError> {
-        let Some(client) = self.clients.get(&number) else { return Ok(()) };
-        if client.recorded && client.revoked == Default::default() {
-            let (kind, name) = (client.record_kind(), client.name.clone());
-            self.records.mark(kind, &name, true)?;
-            self.grace.set(kind, &name, Recorded::Revoked);
-        }
-        Ok(())
-    }
-
-    /// Counts a state that was revoked.
-    pub(crate) fn note_revoked(&mut self, number: u32, why: Standing) {
-        let Some(client) = self.clients.get_mut(&number) else { return };
-        match why {
-            Standing::Expired => client.revoked.expired += 1,
-            Standing::AdminRevoked => client.revoked.admin += 1,
-            Standing::DelegRevoked => client.revoked.recallable += 1,
-            _ => return,
-        }
-        self.publish_revoked(number);
-    }
-
-    /// Counts a revoked state that the client has acknowledged. When it knows of all, it may reclaim the rest.
-    pub(crate) fn forget_revoked(&mut self, number: u32, why: Standing) {
-        let Some(client) = self.clients.get_mut(&number) else { return };
-        match why {
-            Standing::Expired => client.revoked.expired -= 1,
-            Standing::AdminRevoked => client.revoked.admin -= 1,
-            Standing::DelegRevoked => client.revoked.recallable -= 1,
-            _ => return,
-        }
-        if client.revoked == Default::default() && client.recorded {
-            let (kind, name) = (client.record_kind(), client.name.clone());
-            // The mark that stays refuses more than it must.
-            let _ = self.records.mark(kind, &name, false);
-        }
-        self.publish_revoked(number);
-    }
-
-    fn publish_revoked(&self, number: u32) {
-        let other_state = self.states_of(number).any(|(_, held)| held.standing.holds());
-        if let Some(client) = self.clients.get(&number) {
-            client.publish_revoked(other_state);
         }
     }
 }

@@ -23,20 +23,35 @@ pub struct Limits {
     pub lease: Duration,
     /// How long reclaiming may take after a restart. Default 90 s; not shorter than the lease of the boot before.
     pub grace: Duration,
+    /// When a client of NFSv4.0 has finished reclaiming. Default 1 s and 10 s.
+    pub reclaim_pauses: ReclaimPauses,
+    /// When a host of the lock protocol has, whose datagrams may be lost and sent again. Default 10 s and 30 s.
+    pub nlm_reclaim_pauses: ReclaimPauses,
+    /// How long a client that holds nothing stays on record when it was off the record before; each further time twice as long, up to
+    /// 31 times. Default 1 s.
+    pub record_idle: Duration,
     /// How long a client whose lease ended keeps the state that nobody else wants. Default 24 h.
     pub courtesy: Duration,
-    /// Clients, confirmed and not. Default 16 384. Past it, expired clients go first.
+    /// Clients, confirmed and not. Default 16 384; a quarter of them for one origin. Past it, clients of the largest origin go:
+    /// unconfirmed ones first, then those that hold nothing.
     pub clients: usize,
+    /// Unconfirmed client ids of one origin. Default 1 024; past it, the oldest goes.
+    pub unconfirmed_per_origin: usize,
     /// Clients whose lease has ended and whose state is kept. Default 4 096.
     pub courtesy_clients: usize,
     /// How long an unconfirmed client id is kept. Default 90 s.
     pub unconfirmed: Duration,
     /// Sessions of one client. Default 64.
     pub sessions_per_client: usize,
+    /// Sessions of all clients. Default 65 536; a quarter of them for one origin.
+    pub sessions: usize,
     /// Slots of one session's fore channel. Default 128.
     pub slots_per_session: u32,
-    /// Slots of all sessions. Default 262 144; when they run out, new sessions get one slot.
+    /// Slots of all sessions. Default 262 144; a quarter of them for one origin. When they run out, new sessions get one slot.
     pub slots: u32,
+    /// Bytes that the kept replies of all sessions may take. Default 512 MiB; a quarter of them for one origin. When they run out,
+    /// new sessions get one slot.
+    pub reply_cache_bytes: usize,
     /// Bytes of reply cache of one session: bounds slots × largest cached reply. Default 1 MiB.
     pub reply_cache_bytes_per_session: u32,
     /// The largest request, in bytes. Default 1 MiB + 64 KiB.
@@ -86,18 +101,33 @@ pub struct Limits {
     pub steps: usize,
 }
 
+/// How long a client that cannot say so must have reclaimed nothing to have finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReclaimPauses {
+    /// When it wants something new.
+    pub going_on: Duration,
+    /// When it does not.
+    pub silent: Duration,
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
+            reclaim_pauses: ReclaimPauses { going_on: Duration::from_secs(1), silent: Duration::from_secs(10) },
+            nlm_reclaim_pauses: ReclaimPauses { going_on: Duration::from_secs(10), silent: Duration::from_secs(30) },
+            record_idle: Duration::from_secs(1),
             courtesy: Duration::from_secs(24 * 3600),
             clients: 16_384,
             courtesy_clients: 4_096,
+            unconfirmed_per_origin: 1_024,
             unconfirmed: Duration::from_secs(90),
             sessions_per_client: 64,
+            sessions: 65_536,
             slots_per_session: 128,
             slots: 262_144,
+            reply_cache_bytes: 512 << 20,
             reply_cache_bytes_per_session: 1 << 20,
             request_bytes: (1 << 20) + (64 << 10),
             response_bytes: (1 << 20) + (64 << 10),

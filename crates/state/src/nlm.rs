@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::core::Core;
 use crate::limits::NAME_MAX_BYTES;
 use crate::owner::{OwnerId, OwnerKind};
-use crate::records::{ClientRecord, RecordKind};
+use crate::recording::Recording;
+use crate::records::RecordKind;
 use crate::waiter::{WaitFor, Wanted};
 use crate::{ByteRange, FileKey, State, StateError};
 
@@ -22,14 +23,33 @@ pub(crate) struct NlmHosts {
 #[derive(Debug)]
 struct NlmHost {
     number: u32,
-    recorded: bool,
+    record: Recording,
     /// When it last asked for something.
     used: Duration,
 }
 
 impl NlmHosts {
     pub(crate) fn is_recorded(&self, name: &[u8]) -> bool {
-        self.by_name.get(name).is_some_and(|host| host.recorded)
+        self.by_name.get(name).is_some_and(|host| host.record.is_kept())
+    }
+
+    pub(crate) fn record_mut(&mut self, name: &[u8]) -> Option<&mut Recording> {
+        self.by_name.get_mut(name).map(|host| &mut host.record)
+    }
+
+    /// Takes the hosts off the record that are idle by their record, their number and when they last asked for something.
+    pub(crate) fn take_idle_records(
+        &mut self,
+        is_idle: impl Fn(&mut Recording, u32, Duration) -> bool,
+    ) -> Vec<Box<[u8]>> {
+        let mut idle = Vec::new();
+        for (name, host) in self.by_name.iter_mut().filter(|(_, host)| host.record.is_kept()) {
+            if is_idle(&mut host.record, host.number, host.used) {
+                host.record.release();
+                idle.push(name.clone());
+            }
+        }
+        idle
     }
 
     pub(crate) fn number(&self, name: &[u8]) -> Option<u32> {
@@ -61,7 +81,7 @@ impl NlmHosts {
 
     fn insert(&mut self, name: &[u8], now: Duration) -> u32 {
         self.last += 1;
-        self.by_name.insert(name.into(), NlmHost { number: self.last, recorded: false, used: now });
+        self.by_name.insert(name.into(), NlmHost { number: self.last, record: Recording::default(), used: now });
         self.names.insert(self.last, name.into());
         self.last
     }
@@ -172,24 +192,18 @@ impl State {
     }
 
     /// NLM_FREE_ALL, and a host that restarted by what the status monitor says: everything of the host is free.
-    ///
-    /// # Errors
-    /// [`StateError::Records`] when the host cannot be taken out of the record; its locks are free all the same.
-    pub fn nlm_free_all(&self, now: Duration, host: &[u8]) -> Result<(), StateError> {
-        self.core().free_nlm_host(now, host)
+    pub fn nlm_free_all(&self, now: Duration, host: &[u8]) {
+        self.core().free_nlm_host(now, host);
     }
 
     /// [`State::nlm_free_all`] for every host whose name `is_gone`, those included that held something before this server
     /// restarted. Returns how many there were.
-    ///
-    /// # Errors
-    /// [`StateError::Records`] when a host cannot be taken out of the record.
-    pub fn nlm_free_hosts(&self, now: Duration, is_gone: impl Fn(&[u8]) -> bool) -> Result<usize, StateError> {
+    pub fn nlm_free_hosts(&self, now: Duration, is_gone: impl Fn(&[u8]) -> bool) -> usize {
         let mut core = self.core();
         let mut names: BTreeSet<Box<[u8]>> = core.nlm.by_name.keys().filter(|name| is_gone(name)).cloned().collect();
         names.extend(core.grace.absent(RecordKind::Nlm).filter(|name| is_gone(name)).map(Box::from));
-        let freed = names.iter().map(|name| core.free_nlm_host(now, name)).fold(Ok(()), Result::and);
-        freed.map(|()| names.len())
+        names.iter().for_each(|name| core.free_nlm_host(now, name));
+        names.len()
     }
 
     /// The hosts that held something when the server ended, and have not reclaimed it yet.
@@ -205,7 +219,7 @@ impl Core {
             self.recall_for_lock(now, &lock.file, lock.exclusive)?;
         }
         let owner = self.new_nlm_owner(now, lock.host, lock.owner)?;
-        self.record_nlm_host(lock.host, mode == NlmMode::Reclaim)?;
+        self.record_nlm_host(lock.host, mode == NlmMode::Reclaim);
         let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
         let wait = match mode {
             NlmMode::Wait(cookie) => Some(WaitFor::Nlm(cookie.into())),
@@ -230,16 +244,6 @@ impl Core {
         self.settle_locks(&lock.file);
     }
 
-    /// The grace period as the lock protocol knows it: any host that was recorded may reclaim.
-    pub(crate) fn check_nlm_grace(&mut self, now: Duration, host: &[u8], reclaim: bool) -> Result<(), StateError> {
-        match (self.in_grace(now), reclaim) {
-            (true, false) => Err(StateError::Grace),
-            (false, true) => Err(StateError::NoGrace),
-            (false, false) => Ok(()),
-            (true, true) => self.check_reclaim(now, RecordKind::Nlm, host),
-        }
-    }
-
     fn nlm_owner(&self, lock: &NlmLock<'_>) -> Option<OwnerId> {
         self.owners.find(OwnerKind::Nlm, self.nlm.number(lock.host)?, lock.owner)
     }
@@ -252,24 +256,12 @@ impl Core {
         let number = match known {
             Some(number) => number,
             None if host.len() > NAME_MAX_BYTES => return Err(StateError::Inval),
-            None if self.nlm.by_name.len() >= self.limits().nlm_hosts => return Err(StateError::Resource),
+            None if self.nlm.by_name.len() >= self.limits().nlm_hosts && !self.forget_idle_nlm_host() => {
+                return Err(StateError::Resource);
+            }
             None => self.nlm.insert(host, now),
         };
         self.owner(now, OwnerKind::Nlm, number, owner)
-    }
-
-    /// Puts a host into the record before it holds anything; a reclaiming one is there already.
-    pub(crate) fn record_nlm_host(&mut self, host: &[u8], reclaim: bool) -> Result<(), StateError> {
-        if self.nlm.is_recorded(host) {
-            return Ok(());
-        }
-        if !reclaim {
-            self.records.add(&ClientRecord { kind: RecordKind::Nlm, name: host.into(), revoked: false })?;
-        }
-        if let Some(host) = self.nlm.by_name.get_mut(host) {
-            host.recorded = true;
-        }
-        Ok(())
     }
 
     /// The names of an owner's host and of the owner.
@@ -296,7 +288,7 @@ impl Core {
         self.release_owner(owner);
     }
 
-    fn free_nlm_host(&mut self, now: Duration, host: &[u8]) -> Result<(), StateError> {
+    fn free_nlm_host(&mut self, now: Duration, host: &[u8]) {
         let recorded = self.nlm.is_recorded(host) || self.grace.is_absent(RecordKind::Nlm, host);
         if let Some(number) = self.nlm.number(host) {
             while let Some(owner) = self.owners.first_of(true, number) {
@@ -305,10 +297,9 @@ impl Core {
             self.nlm.remove(host);
         }
         if recorded {
-            self.records.remove(&[(RecordKind::Nlm, host)])?;
+            self.take_off_record(&[(RecordKind::Nlm, host)]);
             self.grace.forget(RecordKind::Nlm, host);
         }
-        Ok(())
     }
 
     fn free_nlm_owner(&mut self, now: Duration, id: OwnerId) {

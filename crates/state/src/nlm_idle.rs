@@ -1,5 +1,5 @@
-//! Hosts of the lock protocol that hold nothing any more: after a while they go off the record, so that neither the table nor the
-//! record grows for ever, and a restart waits for nobody who has nothing to reclaim.
+//! Hosts of the lock protocol that hold nothing any more: after a while they are forgotten, so that the table does not grow for
+//! ever.
 
 use std::time::Duration;
 
@@ -18,12 +18,22 @@ impl Core {
         let owners = &self.owners;
         let has_nothing = |number| owners.first_of(true, number).is_none();
         let gone: Vec<Box<[u8]>> = self.nlm.unused_since(now.saturating_sub(idle), has_nothing).take(steps).collect();
-        let records: Vec<(RecordKind, &[u8])> = gone.iter().map(|host| (RecordKind::Nlm, &**host)).collect();
-        // A host whose record cannot be removed stays; the next sweep tries again.
-        if gone.is_empty() || self.records.remove(&records).is_err() {
-            return;
-        }
+        let recorded = gone.iter().filter(|host| self.nlm.is_recorded(host));
+        let records: Vec<(RecordKind, &[u8])> = recorded.map(|host| (RecordKind::Nlm, &**host)).collect();
+        self.take_off_record(&records);
         gone.iter().for_each(|host| self.nlm.remove(host));
+    }
+
+    /// Makes room for another host: one goes that holds nothing, of which anybody can make very many. False when there is none.
+    pub(crate) fn forget_idle_nlm_host(&mut self) -> bool {
+        let owners = &self.owners;
+        let has_nothing = |number| owners.first_of(true, number).is_none();
+        let Some(host) = self.nlm.unused_since(Duration::MAX, has_nothing).next() else { return false };
+        if self.nlm.is_recorded(&host) {
+            self.take_off_record(&[(RecordKind::Nlm, &host)]);
+        }
+        self.nlm.remove(&host);
+        true
     }
 }
 

@@ -77,7 +77,7 @@ impl Core {
 
     fn take_share(&mut self, now: Duration, args: &NlmShareArgs<'_>, share: NlmShare) -> Result<(), StateError> {
         self.clear_share_conflicts_of(now, &args.file, &share)?;
-        self.record_nlm_host(args.host, args.reclaim)?;
+        self.record_nlm_host(args.host, args.reclaim);
         let file = self.file_entry(&args.file);
         let limit = self.limits().nlm_shares_per_file;
         let owner = share.owner;

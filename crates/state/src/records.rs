@@ -22,13 +22,14 @@ pub struct ClientRecord {
     pub revoked: bool,
 }
 
-/// The store of client records failed; the request that needed it is refused.
+/// The store of client records failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RecordsError(pub String);
 
-/// A store of client records. Each call returns when its change would survive a crash: what is granted afterwards
-/// relies on it. It is called with the state's mutex held, once in a client's life and when state is revoked.
+/// A store of client records. Each call that succeeds returns when its change would survive a crash: what is granted afterwards
+/// relies on it. A change that failed is remembered, and written with the next one that does not fail. The calls are made with the
+/// state's mutex held, when a client gets its first state and when it has none for a while, and when state is revoked.
 pub trait ClientRecords: Send {
     /// The records that the previous boots left.
     ///
@@ -53,6 +54,13 @@ pub trait ClientRecords: Send {
     /// # Errors
     /// When the mark may not survive a crash.
     fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError>;
+
+    /// Makes sure that no record survives a crash, in a store that has no space to say which ones must not. The next call that
+    /// succeeds brings back those that still count.
+    ///
+    /// # Errors
+    /// When records may come back after a crash.
+    fn give_up(&mut self) -> Result<(), RecordsError>;
 }
 
 /// A store that forgets everything: every restart refuses every reclaim.
@@ -73,6 +81,10 @@ impl ClientRecords for NoRecords {
     }
 
     fn mark(&mut self, _: RecordKind, _: &[u8], _: bool) -> Result<(), RecordsError> {
+        Ok(())
+    }
+
+    fn give_up(&mut self) -> Result<(), RecordsError> {
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ use crate::core::{Core, Counts, Shared};
 use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
 use crate::nlm::NlmHosts;
+use crate::origin::Origins;
 use crate::owner::Owners;
 use crate::recall::Recalls;
 use crate::records::{ClientRecords, RecordsError};
@@ -102,7 +103,7 @@ impl State {
             names41: HashMap::new(),
             // A client finds the session of a callback by its id and the server's address, which another server may share.
             last_session: RandomState::new().hash_one(boot) >> 1,
-            slots_granted: 0,
+            origins: Origins::default(),
             states: BTreeMap::new(),
             files: HashMap::new(),
             owners: Owners::default(),
@@ -115,6 +116,7 @@ impl State {
             waiting_from: None,
             grace,
             records,
+            is_store_behind: false,
             host,
             events: VecDeque::new(),
         };

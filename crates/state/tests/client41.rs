@@ -125,7 +125,7 @@ fn other_principal_confirms_nobody_but_may_use_a_confirmed_client() {
 
 #[test]
 fn channel_attributes_are_cut_to_the_limits() {
-    let world = World::with(Limits { slots: 10, ..Limits::default() });
+    let world = World::with(Limits { slots: 40, ..Limits::default() });
     let id = world.exchange("c", 1, "alice").unwrap();
     let mut args = session_args(id.client, 1);
     args.fore = ChannelAttributes { max_requests: 4096, max_request_bytes: u32::MAX, ..channel() };
@@ -165,9 +165,9 @@ fn session_is_destroyed_only_over_a_connection_of_its_own() {
 
 #[test]
 fn too_many_clients_are_told_to_wait_unless_one_is_overdue() {
-    let mut world = World::with(Limits { clients: 2, ..Limits::default() });
-    world.client("a");
-    world.client("b");
+    let mut world = World::with(Limits { clients: 8, ..Limits::default() });
+    world.holder("a");
+    world.holder("b");
     assert_eq!(world.exchange("c", 1, "alice"), Err(StateError::Delay));
     world.sleep(91);
     assert!(world.exchange("c", 1, "alice").is_ok());

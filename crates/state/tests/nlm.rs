@@ -83,7 +83,7 @@ fn host_that_restarted_has_nothing_left() {
     now(&world, lock("i", "r", 40, 10)).unwrap();
     world.state.nlm_lock(world.now, &lock("h", "p", 40, 10), NlmMode::Wait(b"")).unwrap();
     assert_eq!(world.records.0.lock().unwrap().len(), 2);
-    world.state.nlm_free_all(world.now, b"h").unwrap();
+    world.state.nlm_free_all(world.now, b"h");
     assert_eq!(world.state.census().locks, 1);
     world.state.nlm_unlock(world.now, &lock("i", "r", 40, 10)).unwrap();
     assert_eq!(world.events(), [], "nor does it wait");
@@ -97,10 +97,10 @@ fn host_that_restarted_before_it_reclaimed_is_told_nothing_and_waited_for_no_mor
     now(&world, lock("i", "q", 20, 10)).unwrap();
     world.restart();
     assert_eq!(world.state.nlm_hosts_to_notify().len(), 2);
-    assert_eq!(world.state.nlm_free_hosts(world.now, |host| host == b"h"), Ok(1));
+    assert_eq!(world.state.nlm_free_hosts(world.now, |host| host == b"h"), 1);
     assert_eq!(world.state.nlm_hosts_to_notify(), [Box::from(&b"i"[..])]);
     assert!(world.state.in_grace(world.now));
-    assert_eq!(world.state.nlm_free_hosts(world.now, |_| true), Ok(1));
+    assert_eq!(world.state.nlm_free_hosts(world.now, |_| true), 1);
     assert!(!world.state.in_grace(world.now), "nobody is left who may reclaim");
     assert!(world.records.0.lock().unwrap().is_empty());
 }
@@ -166,10 +166,23 @@ fn host_that_holds_nothing_for_long_is_forgotten() {
     now(&world, lock("busy", "p", 20, 10)).unwrap();
     world.sleep(599);
     world.tick();
-    assert_eq!((world.state.nlm_hosts(), world.records.0.lock().unwrap().len()), (2, 2));
+    assert_eq!((world.state.nlm_hosts(), world.records.0.lock().unwrap().len()), (2, 1));
     world.sleep(600);
     world.tick();
     assert_eq!((world.state.nlm_hosts(), world.records.0.lock().unwrap().len()), (1, 1));
     assert_eq!(now(&world, lock("idle", "p", 0, 10)), Ok(NlmOutcome::Granted), "it may come back");
     assert_eq!(world.records.0.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn hosts_that_hold_nothing_make_room_for_others() {
+    let world = World::with(Limits { nlm_hosts: 10, ..Limits::default() });
+    assert_eq!(now(&world, lock("holder", "p", 100, 1)), Ok(NlmOutcome::Granted));
+    for number in 0..50 {
+        let name = format!("flood {number}");
+        assert_eq!(now(&world, lock(&name, "p", 0, 10)), Ok(NlmOutcome::Granted), "{number}");
+        world.state.nlm_unlock(world.now, &lock(&name, "p", 0, 10));
+    }
+    assert_eq!(world.state.nlm_hosts(), 10);
+    assert!(is_denied(now(&world, lock("witness", "p", 100, 1))), "the holder is still there");
 }

@@ -31,6 +31,11 @@ impl ClientRecords for Records {
         found.for_each(|record| record.revoked = revoked);
         Ok(())
     }
+
+    fn give_up(&mut self) -> Result<(), RecordsError> {
+        self.0.lock().unwrap().clear();
+        Ok(())
+    }
 }
 
 /// The replies to calls of NFSv2, v3 and v4.0 that must not happen twice.

@@ -5,6 +5,7 @@
 //! - A call that has returned survives a crash: its line is on stable storage, or the whole file was replaced in one step.
 //! - After a crash, the file holds everything that was acknowledged, and perhaps the one change that was not.
 //! - A file that a write failed on is never appended to again: the next change writes a new one.
+//! - What cannot be written, as on a full disk, is remembered, and written with the next change that can be.
 //! - Each start has a greater number than all before it, whatever the clock says.
 
 mod line;
@@ -14,7 +15,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use state::{ClientRecord, ClientRecords, RecordKind, RecordsError};
 
@@ -28,6 +29,12 @@ const MIN_REWRITTEN_BYTES: u64 = 256 << 10;
 
 /// The longest file that is read, in bytes: every client that there may be, with the longest names, several times over.
 const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// For how long nothing but what must be written is tried after a failure: on a full disk, each attempt costs the time of a file.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How often the log says again that the store fails.
+const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// Why the client records are of no use.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +74,14 @@ pub(crate) struct StoredRecords {
     clients: BTreeMap<Key, bool>,
     /// `None` when the file cannot be trusted to end in a whole line.
     log: Option<Log>,
+    trouble: Option<Trouble>,
+}
+
+/// Since when nothing can be written.
+#[derive(Debug, Clone, Copy)]
+struct Trouble {
+    tried: Instant,
+    complained: Instant,
 }
 
 /// This start, as it stands in the store.
@@ -88,6 +103,18 @@ struct Log {
     begun_bytes: u64,
 }
 
+impl ClientRecordsError {
+    /// Whether there is no space for the file.
+    fn is_full(&self) -> bool {
+        matches!(self, ClientRecordsError::File { source, .. } if is_full(source))
+    }
+}
+
+/// Whether an error says that there is no space, or none for this user.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 impl StoredRecords {
     /// Opens the records in `dir`, which exists, and notes a start at `seconds` by the clock.
     pub(crate) fn open(dir: &Path, seconds: u32, lease: Duration) -> Result<StoredRecords, ClientRecordsError> {
@@ -98,11 +125,15 @@ impl StoredRecords {
             TryLockError::Error(source) => failed("lock", dir)(source),
         })?;
         let start = Start { boot: 0, lease, earlier_lease: Duration::ZERO };
-        let mut records = StoredRecords { path, dir: dir_file, start, clients: BTreeMap::new(), log: None };
+        let mut records =
+            StoredRecords { path, dir: dir_file, start, clients: BTreeMap::new(), log: None, trouble: None };
         records.replay()?;
         records.start.earlier_lease = std::mem::replace(&mut records.start.lease, lease);
         records.start.boot = next_boot(records.start.boot, seconds);
-        records.rewrite()?;
+        match records.rewrite() {
+            Err(error) if !error.is_full() => return Err(error),
+            done => records.note(&done),
+        }
         Ok(records)
     }
 
@@ -169,19 +200,39 @@ impl StoredRecords {
     }
 
     /// Makes a change, here and on stable storage. One that fails is made by the next that does not.
-    fn change(&mut self, line: Line) -> Result<(), RecordsError> {
+    fn change(&mut self, line: Line, is_urgent: bool) -> Result<(), RecordsError> {
         let bytes = line.bytes();
         self.apply(line);
+        if self.trouble.is_some_and(|trouble| !is_urgent && trouble.tried.elapsed() < PAUSE) {
+            return Err(RecordsError("the store failed a moment ago".to_owned()));
+        }
         let done = match (self.log.take().filter(|log| !log.is_mostly_stale()), bytes) {
             (Some(log), Some(bytes)) => {
                 log.append(&bytes).map(|log| self.log = Some(log)).map_err(failed("write", &self.path))
             }
             _ => self.rewrite(),
         };
-        done.map_err(|error| {
-            tracing::error!(%error, "a change of the client records may not survive a restart");
-            RecordsError(error.to_string())
-        })
+        self.note(&done);
+        done.map_err(|error| RecordsError(error.to_string()))
+    }
+
+    /// Says now and then that nothing can be written, and that it can be again.
+    fn note(&mut self, done: &Result<(), ClientRecordsError>) {
+        let now = Instant::now();
+        let before = self.trouble.take();
+        match (done, before) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(_)) => tracing::info!(path = %self.path.display(), "the client records can be written again"),
+            (Err(_), Some(Trouble { complained, .. })) if now < complained + COMPLAINT => {
+                self.trouble = Some(Trouble { tried: now, complained });
+            }
+            (Err(error), _) => {
+                self.trouble = Some(Trouble { tried: now, complained: now });
+                tracing::error!(
+                    "{error}; clients go on, but may lose opens and locks when the server restarts: make room there"
+                );
+            }
+        }
     }
 
     /// Puts a new file with what is true now in the place of the old one, in one step.
@@ -195,7 +246,11 @@ impl StoredRecords {
             file.sync_all()?;
             Ok(file)
         };
-        let file = write().map_err(failed("write", &draft))?;
+        let file = write().map_err(|error| {
+            // Half a draft is of no use, and takes space.
+            let _ = fs::remove_file(&draft);
+            failed("write", &draft)(error)
+        })?;
         fs::rename(&draft, &self.path).map_err(failed("replace", &self.path))?;
         self.dir.sync_all().map_err(failed("write the directory of", &self.path))?;
         let length_bytes = bytes.len() as u64;
@@ -203,13 +258,29 @@ impl StoredRecords {
         Ok(())
     }
 
-    fn contents(&self) -> Vec<u8> {
+    /// Leaves of the file only what stands in front of the clients, which takes no space.
+    fn truncate(&mut self) -> Result<(), ClientRecordsError> {
+        self.log = None;
+        let file = match OpenOptions::new().write(true).open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened.map_err(failed("open", &self.path))?,
+        };
+        let head_bytes = self.head().len() as u64;
+        file.set_len(head_bytes).and_then(|()| file.sync_all()).map_err(failed("truncate", &self.path))
+    }
+
+    /// What every file begins with, and always as long.
+    fn head(&self) -> Vec<u8> {
         let lease_s = u32::try_from(self.start.lease.as_secs()).unwrap_or(u32::MAX);
-        let start = Line::Start { boot: self.start.boot, lease_s };
-        let clients = self.records().map(Line::Client);
-        // A start and a client are never too long for a line.
-        let lines = std::iter::once(start).chain(clients).filter_map(|line| line.bytes());
-        MAGIC.into_iter().chain(lines.flatten()).collect()
+        // A start is never too long for a line.
+        let start = Line::Start { boot: self.start.boot, lease_s }.bytes().unwrap_or_default();
+        [&MAGIC[..], &start].concat()
+    }
+
+    fn contents(&self) -> Vec<u8> {
+        // A client is never too long for a line.
+        let lines = self.records().filter_map(|record| Line::Client(record).bytes());
+        self.head().into_iter().chain(lines.flatten()).collect()
     }
 
     fn records(&self) -> impl Iterator<Item = ClientRecord> {
@@ -253,22 +324,30 @@ impl ClientRecords for StoredRecords {
     }
 
     fn add(&mut self, record: &ClientRecord) -> Result<(), RecordsError> {
-        self.change(Line::Client(record.clone()))
+        self.change(Line::Client(record.clone()), false)
     }
 
     fn remove(&mut self, names: &[(RecordKind, &[u8])]) -> Result<(), RecordsError> {
         let keys = names.iter().map(|(kind, name)| (*kind, Box::from(*name)));
+        let is_urgent = !names.is_empty();
         let known: Vec<Key> = keys.filter(|key| self.clients.contains_key(key)).collect();
-        if known.is_empty() && self.log.is_some() { Ok(()) } else { self.change(Line::Forget(known)) }
+        if known.is_empty() && self.log.is_some() { Ok(()) } else { self.change(Line::Forget(known), is_urgent) }
     }
 
     fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError> {
         match self.clients.get(&(kind, Box::from(name))) {
             Some(known) if *known != revoked || self.log.is_none() => {
-                self.change(Line::Client(ClientRecord { kind, name: name.into(), revoked }))
+                self.change(Line::Client(ClientRecord { kind, name: name.into(), revoked }), true)
             }
             _ => Ok(()),
         }
+    }
+
+    fn give_up(&mut self) -> Result<(), RecordsError> {
+        self.truncate().map_err(|error| {
+            self.note(&Err(error));
+            RecordsError("the client records can be neither written nor removed".to_owned())
+        })
     }
 }
 

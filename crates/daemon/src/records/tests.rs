@@ -1,6 +1,6 @@
 use state::{
     ChannelAttributes, Claim, ClientId, CreateSessionArgs, DelegationWant, Door, ExchangeIdArgs, FileKey, Limits,
-    NoHostLocks, OpenArgs, Opened, Principal, ShareAccess, ShareDeny, State, StateError,
+    NoHostLocks, OpenArgs, Opened, Origin, Principal, ShareAccess, ShareDeny, State, StateError,
 };
 
 use super::*;
@@ -146,9 +146,32 @@ fn change_that_failed_is_made_by_the_next_one() {
     records.add(&client(b"a")).unwrap_err();
     records.add(&client(b"b")).unwrap_err();
     fs::remove_dir(&draft).unwrap();
-    records.add(&client(b"c")).unwrap();
+    records.add(&client(b"c")).unwrap_err();
+    // What is urgent is tried at once, and brings the rest along.
+    records.remove(&[(RecordKind::V41, b"b")]).unwrap();
     drop(records);
-    assert_eq!(scratch.open().load().unwrap(), [client(b"a"), client(b"b"), client(b"c")]);
+    assert_eq!(scratch.open().load().unwrap(), [client(b"a"), client(b"c")]);
+}
+
+#[test]
+fn records_that_are_given_up_are_gone_and_come_back_with_the_next_change() {
+    let scratch = Scratch::new("given-up");
+    let mut records = scratch.open();
+    let boot = records.start().boot;
+    records.add(&client(b"a")).unwrap();
+    records.add(&client(b"b")).unwrap();
+    records.give_up().unwrap();
+    let (lost, start) = (scratch.bytes(), records.start());
+    records.remove(&[(RecordKind::V41, b"a")]).unwrap();
+    let (kept, draft) = (scratch.bytes(), scratch.0.join("client-records.new"));
+    drop(records);
+    assert_eq!(scratch.load(&lost).unwrap(), []);
+    fs::write(scratch.file(), &lost).unwrap();
+    let after = scratch.open();
+    assert_eq!((after.start().boot, after.start().earlier_lease), (boot + 1, start.lease), "the start is still known");
+    drop(after);
+    assert_eq!(scratch.load(&kept).unwrap(), [client(b"b")]);
+    assert!(!draft.exists());
 }
 
 #[test]
@@ -228,7 +251,9 @@ fn boot(scratch: &Scratch) -> State {
 
 /// A client of this name with a session.
 fn join(state: &State, now: Duration, name: &[u8]) -> ClientId {
-    let exchange = ExchangeIdArgs { owner: name, verifier: [1; 8], update: false, principal: Principal::default() };
+    let origin = Origin::of([192, 0, 2, 1].into());
+    let exchange =
+        ExchangeIdArgs { owner: name, verifier: [1; 8], update: false, principal: Principal::default(), origin };
     let new = state.exchange_id(now, &exchange).unwrap();
     let channel = ChannelAttributes {
         max_request_bytes: 4096,

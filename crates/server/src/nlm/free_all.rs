@@ -17,12 +17,6 @@ pub(super) fn free_all(cx: &CallContext<'_>, args: &FreeAllArgs<'_>) {
 pub(crate) fn free_host(server: &Server, address: IpAddr, name: &[u8], now: Duration) {
     let is_gone = |key: &[u8]| HostKey::parse(key).is_some_and(|host| host.is_called(address, name));
     server.waits.end_hosts(|host| host.is_called(address, name));
-    match server.state.nlm_free_hosts(now, is_gone) {
-        Ok(hosts) => {
-            tracing::info!(%address, host = %name.escape_ascii(), hosts, "a host restarted; its locks are free")
-        }
-        Err(error) => {
-            tracing::error!(%address, %error, "the locks of a host that restarted are free, but it stays on record")
-        }
-    }
+    let hosts = server.state.nlm_free_hosts(now, is_gone);
+    tracing::info!(%address, host = %name.escape_ascii(), hosts, "a host restarted; its locks are free");
 }

@@ -66,6 +66,12 @@ impl HostKey {
     }
 }
 
+/// The address and the name of a host of the lock protocol by its name on record; `None` when that is none.
+pub fn lock_host(record: &[u8]) -> Option<(IpAddr, &[u8])> {
+    let address = HostKey::parse(record)?.address();
+    Some((address, &record[HEAD_BYTES..]))
+}
+
 fn is_same_name(one: &[u8], other: &[u8]) -> bool {
     let first = |name: &[u8]| name.split(|byte| *byte == b'.').next().map(<[u8]>::to_ascii_lowercase);
     let both_whole = one.contains(&b'.') && other.contains(&b'.');

@@ -35,6 +35,7 @@ use crate::node::CallContext;
 pub(crate) use free_all::free_host;
 pub(crate) use granted::{grant, retry};
 pub(crate) use host::HostKey;
+pub use host::lock_host;
 pub(crate) use waits::Waits;
 
 /// Carries out one procedure and appends its results.

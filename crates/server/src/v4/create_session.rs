@@ -4,10 +4,10 @@ use proto::nfs4::{
     CREATE_SESSION_CONN_BACK_CHAN, CREATE_SESSION_CONN_RDMA, CREATE_SESSION_PERSIST, CreateSessionArgs,
     CreateSessionOk, SessionId, Status,
 };
-use state::CallbackSecurity;
+use state::{CallbackSecurity, StateError};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
 use super::session;
 
 /// What RFC 8881 §18.36.3 defines.
@@ -34,7 +34,12 @@ pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionAr
             connection: compound.cx.request.peer.connection,
             principal: compound.principal(),
         },
-    )?;
+    );
+    let created = created.map_err(|error| match error {
+        // NFSv4.1 has no NFS4ERR_RESOURCE (RFC 8881 §18.36.4).
+        StateError::Resource => Status::NoSpc.into(),
+        error => Failure::from(error),
+    })?;
     Ok(CreateSessionOk {
         session: SessionId(created.session.0),
         sequence: created.sequence,

@@ -24,6 +24,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output
             verifier: args.verifier,
             update: args.flags & EXCHGID_UPD_CONFIRMED_REC_A != 0,
             principal: compound.principal(),
+            origin: compound.admitted()?,
         },
     )?;
     let confirmed = if exchanged.confirmed { EXCHGID_CONFIRMED_R } else { 0 };

@@ -1,7 +1,7 @@
 //! What the operations about clients and sessions share.
 
 use proto::nfs4::{CallbackSec, ChannelAttrs, Status};
-use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Principal, Requester, SessionId};
+use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Origin, Principal, Requester, SessionId};
 use xdr::{Encode, Encoder};
 
 use super::compound::Compound;
@@ -26,6 +26,14 @@ impl Compound<'_> {
     /// Whose delegations do not stand in the way of this request. Requests of NFSv4.0 do not say who sends them.
     pub(super) fn requester(&self) -> Requester {
         self.client().map_or(Requester::Other, Requester::Client)
+    }
+
+    /// Where the request comes from, for an operation that makes a client known. Whoever no export admits has no use for it: such an
+    /// address gets nothing kept here.
+    pub(super) fn admitted(&self) -> Outcome<Origin> {
+        let client = self.cx.client();
+        let is_admitted = self.cx.exports.iter().any(|export| export.options_for(client).is_some());
+        if is_admitted { Ok(Origin::of(client.ip())) } else { Err(Status::Perm.into()) }
     }
 
     /// Who sent the request.

@@ -15,6 +15,7 @@ pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_
         verifier: args.verifier,
         callback: callback40(args, compound.cx.client().ip()),
         principal: compound.principal(),
+        origin: compound.admitted()?,
     };
     match compound.cx.server.state.setclientid(compound.cx.request.now, &wanted) {
         Ok((client, confirm)) => Ok(SetclientidOk { client: ClientId(client.0), confirm }),

@@ -2,10 +2,13 @@
 
 use proto::nfs4::{
     Component, Create, CreateArgs, CreateType, DestroySession, DestroySessionArgs, ExchangeId, ExchangeIdArgs, Fattr,
-    Getattr, GetattrArgs, Sequence, SsvParms, StateProtect, StateProtectOps, Status,
+    Getattr, GetattrArgs, Sequence, Setclientid, SsvParms, StateProtect, StateProtectOps, Status,
 };
 
-use crate::caller::{Caller, memory_server};
+use server::{AccessRule, ClientPattern, Export, ExportOptions};
+
+use crate::caller::{Caller, export, memory, memory_server, server};
+use crate::client40::setclientid;
 use crate::compound::{COMPOUND, Compound, Results, failure, success};
 use crate::session::Session;
 
@@ -23,6 +26,28 @@ fn repeated_request_gets_the_very_bytes_of_its_reply_and_is_not_carried_out_agai
 
     let mut again = session.call(&session.begin().root().op::<Create>(&directory("d")));
     assert_eq!(failure(again.skip_root().take::<Create>()), Status::Exist);
+}
+
+#[test]
+fn address_that_no_export_admits_gets_no_client_id() {
+    let clients = ClientPattern::Network { address: "192.0.2.0".parse().unwrap(), prefix_bits: 24 };
+    let rules = vec![AccessRule { clients, options: ExportOptions::default() }];
+    let export = Export { rules, ..export("/export", memory()) };
+    let server = server(vec![export]);
+    let stranger = Caller::root(&server).from("198.51.100.1:700");
+    let exchange = ExchangeIdArgs {
+        verifier: [1; 8],
+        owner_id: b"stranger",
+        flags: 0,
+        state_protect: StateProtect::None,
+        implementation: None,
+    };
+    let exchanged = stranger.compound(&Compound::new(1).op::<ExchangeId>(&exchange)).take::<ExchangeId>();
+    assert_eq!(failure(exchanged), Status::Perm);
+    let set = Compound::new(0).op::<Setclientid>(&setclientid(b"stranger", [1; 8]));
+    assert_eq!(Results::parse(&stranger.reply_to(&stranger.message_of(COMPOUND, &set))).status, Status::Perm);
+    let session = Session::new(Caller::root(&server), 1);
+    session.call(&session.begin().root());
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct Actor {
     /// When the client sent the last request that was answered.
     pub contact: Duration,
     pub reachable_at: Duration,
+    /// Whether the server died while it could not put the client on record: nothing of what it held is protected.
+    pub is_unprotected: bool,
     verifier: u64,
     id: ClientId,
     session: SessionId,
@@ -71,6 +73,7 @@ impl Actor {
             beliefs: Default::default(),
             contact: Duration::ZERO,
             reachable_at: Duration::ZERO,
+            is_unprotected: false,
             verifier: 1,
             id: ClientId(0),
             session: SessionId([0; 16]),
@@ -96,7 +99,7 @@ impl Actor {
 
     /// What the client may rely on.
     pub fn sure_beliefs(&self, now: Duration) -> Beliefs {
-        if !self.is_sure(now) {
+        if !self.is_sure(now) || self.is_unprotected {
             return Default::default();
         }
         let mut sure = self.beliefs;
@@ -106,16 +109,26 @@ impl Actor {
         sure
     }
 
+    /// The server dies. A client that holds something is on record, unless the store failed.
+    pub fn server_dies(&mut self, world: &World) {
+        let is_recorded = world.records.0.lock().unwrap().iter().any(|record| *record.name == *self.name.as_bytes());
+        let holds = self.beliefs.iter().any(|belief| *belief != Belief::default());
+        let is_due = holds && self.boot == world.boot && self.is_sure(world.now);
+        assert!(is_recorded || !is_due || world.records.is_behind(), "{} is not on record", self.name);
+        self.is_unprotected |= !is_recorded;
+    }
+
     /// The client loses its memory.
     pub fn crash(&mut self, world: &World) {
         world.records.set_failing(false);
         self.beliefs = Default::default();
+        self.is_unprotected = false;
         self.pending = None;
         self.verifier += 1;
         self.boot = 0;
         if self.kind == Kind::Nlm {
             // The status monitor tells the server.
-            world.state.nlm_free_all(world.now, self.name.as_bytes()).unwrap();
+            world.state.nlm_free_all(world.now, self.name.as_bytes());
         }
     }
 
@@ -440,12 +453,11 @@ impl Actor {
     /// Makes itself known to a server that does not know it, and reclaims what it held before a restart.
     fn recover(&mut self, world: &World, rng: &mut Rng) {
         self.pending = None;
-        // A store that fails may refuse a reclaim; what is seen here is that nothing else does.
-        world.records.set_failing(false);
         if self.kind == Kind::Nlm {
             return self.reclaim_nlm(world);
         }
-        let entitled = self.is_sure(world.now) && self.is_recorded(world);
+        let is_protected = !std::mem::take(&mut self.is_unprotected);
+        let entitled = is_protected && self.is_sure(world.now) && self.is_recorded(world);
         let known = self.introduce(world);
         world.trace(format_args!("{} recovers as {:?}, entitled {entitled}, known {known}", self.name, self.id));
         if self.boot != world.boot && self.boot != 0 {

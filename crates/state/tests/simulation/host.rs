@@ -56,7 +56,7 @@ impl Actor {
     /// The host hears of the restart and reclaims. It is entitled to succeed as long as the grace period lasts.
     pub fn reclaim_nlm(&mut self, world: &World) {
         self.boot = world.boot;
-        let in_grace = world.state.in_grace(world.now);
+        let entitled = !std::mem::take(&mut self.is_unprotected) && world.state.in_grace(world.now);
         let name = self.name.clone();
         for file in 0..FILES {
             let runs = self.beliefs[file].runs();
@@ -64,7 +64,7 @@ impl Actor {
             for run in runs {
                 match world.state.nlm_lock(world.now, &nlm_lock(&name, file, run), NlmMode::Reclaim) {
                     Ok(_) => self.nlm_granted(file, run),
-                    Err(error) => assert!(!in_grace, "{name} could not reclaim {run:?} in file {file}: {error}"),
+                    Err(error) => assert!(!entitled, "{name} could not reclaim {run:?} in file {file}: {error}"),
                 }
             }
         }

@@ -65,6 +65,7 @@ impl Simulation {
         match self.rng.below(200) {
             0 => {
                 self.world.trace(format_args!("the server restarts"));
+                self.actors.iter_mut().for_each(|actor| actor.server_dies(&self.world));
                 self.world.restart();
             }
             1..=2 => {
@@ -79,9 +80,10 @@ impl Simulation {
                 self.world.state.tick(self.world.now);
             }
             16..=25 => self.write_without_open(),
-            // The store of client records cannot be written for a while.
+            // The store of client records cannot be written, or is full, for a while.
             26 => self.world.records.set_failing(true),
-            27..=30 => self.world.records.set_failing(false),
+            27 => self.world.records.set_full(true),
+            28..=31 => self.world.records.set_failing(false),
             _ => self.act(at),
         }
     }
@@ -183,7 +185,7 @@ impl Simulation {
     fn wind_down(&mut self) {
         self.world.records.set_failing(false);
         for host in self.actors.iter().filter(|actor| actor.kind == Kind::Nlm) {
-            self.world.state.nlm_free_all(self.world.now, host.name.as_bytes()).unwrap();
+            self.world.state.nlm_free_all(self.world.now, host.name.as_bytes());
         }
         self.world.sleep(1000);
         for _ in 0..20 {

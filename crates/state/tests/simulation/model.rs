@@ -36,14 +36,14 @@ pub enum Locked {
     Exclusive,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Open {
     pub stateid: Stateid,
     pub access: ShareAccess,
     pub deny: ShareDeny,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deleg {
     pub stateid: Stateid,
     pub kind: DelegationKind,
@@ -52,7 +52,7 @@ pub struct Deleg {
 }
 
 /// One client's belief about one file.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Belief {
     pub open: Option<Open>,
     pub lock: Option<Stateid>,

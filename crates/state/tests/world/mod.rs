@@ -2,51 +2,88 @@
 #![allow(dead_code, reason = "each test file uses another part of it")]
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use state::*;
 
-/// Client records in memory, shared between the boots of one test, and whether the store fails.
+/// Client records in memory, shared between the boots of one test.
 #[derive(Debug, Clone, Default)]
-pub struct Records(pub Arc<Mutex<Vec<ClientRecord>>>, pub Arc<AtomicBool>);
+pub struct Records(pub Arc<Mutex<Vec<ClientRecord>>>, Arc<Mutex<Vec<ClientRecord>>>, Arc<Faults>);
+
+/// How the store is, and how often it was changed.
+#[derive(Debug, Default)]
+pub struct Faults {
+    fails: AtomicBool,
+    is_full: AtomicBool,
+    changes: AtomicUsize,
+}
 
 impl Records {
+    /// Lets every change fail, or none.
     pub fn set_failing(&self, failing: bool) {
-        self.1.store(failing, Ordering::Relaxed);
+        self.2.fails.store(failing, Ordering::Relaxed);
+        self.2.is_full.store(false, Ordering::Relaxed);
     }
 
-    fn check(&self) -> Result<(), RecordsError> {
-        match self.1.load(Ordering::Relaxed) {
-            true => Err(RecordsError("no space".to_owned())),
-            false => Ok(()),
+    /// Lets every change fail that takes space.
+    pub fn set_full(&self, full: bool) {
+        self.2.is_full.store(full, Ordering::Relaxed);
+    }
+
+    /// Whether there are changes that could not be written.
+    pub fn is_behind(&self) -> bool {
+        *self.0.lock().unwrap() != *self.1.lock().unwrap()
+    }
+
+    pub fn changes(&self) -> usize {
+        self.2.changes.load(Ordering::Relaxed)
+    }
+
+    /// Writes what the records are to be, if that is possible.
+    fn change(&self, change: impl FnOnce(&mut Vec<ClientRecord>)) -> Result<(), RecordsError> {
+        let mut wanted = self.1.lock().unwrap();
+        change(&mut wanted);
+        self.2.changes.fetch_add(1, Ordering::Relaxed);
+        if self.2.fails.load(Ordering::Relaxed) || self.2.is_full.load(Ordering::Relaxed) {
+            return Err(RecordsError("no space".to_owned()));
         }
+        *self.0.lock().unwrap() = wanted.clone();
+        Ok(())
     }
 }
 
 impl ClientRecords for Records {
     fn load(&mut self) -> Result<Vec<ClientRecord>, RecordsError> {
-        Ok(self.0.lock().unwrap().clone())
+        let stored = self.0.lock().unwrap().clone();
+        *self.1.lock().unwrap() = stored.clone();
+        Ok(stored)
     }
 
     fn add(&mut self, record: &ClientRecord) -> Result<(), RecordsError> {
-        self.remove(&[(record.kind, &record.name)])?;
-        self.0.lock().unwrap().push(record.clone());
-        Ok(())
+        self.change(|records| {
+            records.retain(|one| (one.kind, &one.name) != (record.kind, &record.name));
+            records.push(record.clone());
+        })
     }
 
     fn remove(&mut self, names: &[(RecordKind, &[u8])]) -> Result<(), RecordsError> {
-        self.check()?;
-        self.0.lock().unwrap().retain(|r| !names.contains(&(r.kind, &r.name)));
-        Ok(())
+        self.change(|records| records.retain(|one| !names.contains(&(one.kind, &one.name))))
     }
 
     fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError> {
-        self.check()?;
-        for record in self.0.lock().unwrap().iter_mut().filter(|r| r.kind == kind && *r.name == *name) {
-            record.revoked = revoked;
+        self.change(|records| {
+            let found = records.iter_mut().filter(|one| one.kind == kind && *one.name == *name);
+            found.for_each(|record| record.revoked = revoked);
+        })
+    }
+
+    fn give_up(&mut self) -> Result<(), RecordsError> {
+        if self.2.fails.load(Ordering::Relaxed) {
+            return Err(RecordsError("the disk is broken".to_owned()));
         }
+        self.0.lock().unwrap().clear();
         Ok(())
     }
 }
@@ -131,6 +168,13 @@ impl World {
     pub fn client(&self, owner: &str) -> Client {
         let client = self.newcomer(owner);
         self.state.reclaim_complete(self.now, client.id, false).unwrap();
+        client
+    }
+
+    /// A 4.1 client that has a file of its own open, so that a restart waits for it.
+    pub fn holder(&self, owner: &str) -> Client {
+        let client = self.client(owner);
+        self.open_rw(client.id, "holder", 1 << 32 | client.id.0);
         client
     }
 
@@ -275,6 +319,7 @@ pub fn exchange_args<'a>(owner: &'a str, verifier: u64, principal: &str, update:
         verifier: verifier.to_be_bytes(),
         update,
         principal: Principal::new(principal.as_bytes()),
+        origin: Origin::of([192, 0, 2, 1].into()),
     }
 }
 
@@ -285,6 +330,7 @@ pub fn set_client_id_args<'a>(name: &'a str, verifier: u64, principal: &str) -> 
         verifier: verifier.to_be_bytes(),
         callback: Some(callback),
         principal: Principal::new(principal.as_bytes()),
+        origin: Origin::of([192, 0, 2, 1].into()),
     }
 }
 

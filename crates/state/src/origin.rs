@@ -1,0 +1,251 @@
+//! Which clients come from where: what one host may have, so that others get something too.
+//!
+//! Client ids cost a caller one request, and no rights. Who asks for very many therefore loses its own: first those that it has not
+//! confirmed, then those that hold nothing. Nobody else notices.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::{ChannelAttributes, ClientId, Limits, StateError};
+
+/// How many clients of an origin are looked at for one that can go, and how many origins.
+const MOST_LOOKS: usize = 64;
+const MOST_ORIGINS: usize = 8;
+
+/// Where a client comes from: an IPv4 address, or a network of IPv6 of 64 bits, which is what one host has at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin(IpAddr);
+
+impl Origin {
+    /// The origin of a caller.
+    pub fn of(address: IpAddr) -> Origin {
+        Origin(match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+            v4 => v4,
+        })
+    }
+}
+
+/// The clients of each origin.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    by_origin: HashMap<Origin, Crowd>,
+    /// All origins by how many clients they have.
+    by_size: BTreeSet<(usize, Origin)>,
+    all: Sessions,
+}
+
+/// The clients of one origin by number, which is by age.
+#[derive(Debug, Default)]
+struct Crowd {
+    unconfirmed: BTreeSet<u32>,
+    confirmed: BTreeSet<u32>,
+    /// Where the search for a client that can go goes on.
+    look_from: u32,
+    held: Sessions,
+}
+
+/// How much sessions take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sessions {
+    count: usize,
+    slots: usize,
+    /// What their kept replies may take at the most.
+    reply_bytes: usize,
+}
+
+impl Sessions {
+    /// One session.
+    fn of(fore: &ChannelAttributes, limits: &Limits) -> Sessions {
+        let slots = fore.max_requests as usize;
+        Sessions { count: 1, slots, reply_bytes: slots * reply_bytes(fore, limits) }
+    }
+
+    fn add(&mut self, other: Sessions) {
+        self.count += other.count;
+        self.slots += other.slots;
+        self.reply_bytes += other.reply_bytes;
+    }
+
+    fn subtract(&mut self, other: Sessions) {
+        self.count = self.count.saturating_sub(other.count);
+        self.slots = self.slots.saturating_sub(other.slots);
+        self.reply_bytes = self.reply_bytes.saturating_sub(other.reply_bytes);
+    }
+
+    /// How many slots of so many bytes each fit into `most` besides.
+    fn room(&self, most: Sessions, bytes_per_slot: usize) -> usize {
+        let bytes = most.reply_bytes.saturating_sub(self.reply_bytes);
+        most.slots.saturating_sub(self.slots).min(bytes / bytes_per_slot)
+    }
+}
+
+/// What the kept reply of one slot may take.
+fn reply_bytes(fore: &ChannelAttributes, limits: &Limits) -> usize {
+    fore.max_response_cached_bytes.max(limits.always_cached_bytes).max(1) as usize
+}
+
+impl Crowd {
+    fn len(&self) -> usize {
+        self.unconfirmed.len() + self.confirmed.len()
+    }
+}
+
+impl Origins {
+    pub(crate) fn enter(&mut self, origin: Origin, client: u32) {
+        self.change(origin, |crowd| crowd.unconfirmed.insert(client));
+    }
+
+    pub(crate) fn confirm(&mut self, origin: Origin, client: u32) {
+        self.change(origin, |crowd| crowd.unconfirmed.remove(&client) && crowd.confirmed.insert(client));
+    }
+
+    pub(crate) fn leave(&mut self, origin: Origin, client: u32) {
+        self.change(origin, |crowd| crowd.unconfirmed.remove(&client) || crowd.confirmed.remove(&client));
+    }
+
+    pub(crate) fn add_session(&mut self, origin: Origin, fore: &ChannelAttributes, limits: &Limits) {
+        let session = Sessions::of(fore, limits);
+        self.all.add(session);
+        self.by_origin.entry(origin).or_default().held.add(session);
+    }
+
+    pub(crate) fn remove_session(&mut self, origin: Origin, fore: &ChannelAttributes, limits: &Limits) {
+        let session = Sessions::of(fore, limits);
+        self.all.subtract(session);
+        if let Some(crowd) = self.by_origin.get_mut(&origin) {
+            crowd.held.subtract(session);
+        }
+    }
+
+    fn change(&mut self, origin: Origin, change: impl FnOnce(&mut Crowd) -> bool) {
+        let crowd = self.by_origin.entry(origin).or_default();
+        self.by_size.remove(&(crowd.len(), origin));
+        change(crowd);
+        match crowd.len() {
+            0 => drop(self.by_origin.remove(&origin)),
+            size => drop(self.by_size.insert((size, origin))),
+        }
+    }
+
+    fn size(&self, origin: Origin) -> usize {
+        self.by_origin.get(&origin).map_or(0, Crowd::len)
+    }
+
+    fn unconfirmed(&self, origin: Origin) -> usize {
+        self.by_origin.get(&origin).map_or(0, |crowd| crowd.unconfirmed.len())
+    }
+
+    fn oldest_unconfirmed(&self, origin: Origin) -> Option<u32> {
+        self.by_origin.get(&origin)?.unconfirmed.first().copied()
+    }
+
+    /// The origins with the most clients.
+    fn largest(&self) -> Vec<Origin> {
+        self.by_size.iter().rev().take(MOST_ORIGINS).map(|(_, origin)| *origin).collect()
+    }
+
+    /// Some confirmed clients of an origin, others at each call.
+    fn some_confirmed(&mut self, origin: Origin) -> Vec<u32> {
+        let Some(crowd) = self.by_origin.get_mut(&origin) else { return Vec::new() };
+        let from = crowd.look_from;
+        let round = crowd.confirmed.range(from..).chain(crowd.confirmed.range(..from));
+        let some: Vec<u32> = round.take(MOST_LOOKS).copied().collect();
+        crowd.look_from = some.last().map_or(0, |last| last.wrapping_add(1));
+        some
+    }
+}
+
+/// The part of what all origins share that one may have.
+pub(crate) fn share_of(all: usize) -> usize {
+    (all / 4).max(1)
+}
+
+impl Core {
+    /// Makes room for a new client: the origin's own clients go when it has very many, and otherwise, when the table is full, those
+    /// of the origin that has most.
+    ///
+    /// # Errors
+    /// [`StateError::Delay`] when all clients that might go hold something.
+    pub(crate) fn make_room_for_client(&mut self, now: Duration, origin: Origin) -> Result<(), StateError> {
+        let Limits { clients, unconfirmed_per_origin, .. } = *self.limits();
+        if self.origins.unconfirmed(origin) >= unconfirmed_per_origin {
+            self.drop_oldest_unconfirmed(origin);
+        }
+        if self.origins.size(origin) >= share_of(clients) && !self.drop_one_of(now, origin) {
+            return Err(StateError::Delay);
+        }
+        if self.clients.len() < clients {
+            return Ok(());
+        }
+        let largest = self.origins.largest();
+        if largest.into_iter().any(|origin| self.drop_one_of(now, origin)) { Ok(()) } else { Err(StateError::Delay) }
+    }
+
+    /// Drops a client of an origin: one that is not confirmed, or that holds nothing, or whose lease is over.
+    fn drop_one_of(&mut self, now: Duration, origin: Origin) -> bool {
+        if self.drop_oldest_unconfirmed(origin) {
+            return true;
+        }
+        let some = self.origins.some_confirmed(origin);
+        some.into_iter().any(|number| self.drop_if_useless(now, number))
+    }
+
+    fn drop_oldest_unconfirmed(&mut self, origin: Origin) -> bool {
+        let oldest = self.origins.oldest_unconfirmed(origin);
+        let id = oldest.and_then(|number| Some(self.clients.get(&number)?.id));
+        id.inspect(|id| self.drop_client(*id)).is_some()
+    }
+
+    fn drop_if_useless(&mut self, now: Duration, number: u32) -> bool {
+        let lease = self.limits().lease;
+        let Some(client) = self.clients.get(&number) else { return false };
+        let id = client.id;
+        if !self.has_state(number) {
+            self.release_record(id);
+            self.drop_client(id);
+            return true;
+        }
+        // A record that cannot be removed keeps the client.
+        client.is_overdue(now, lease) && self.expire(now, number, lease).is_ok() && self.client(id).is_err()
+    }
+
+    /// How many slots a new session of a client may have.
+    ///
+    /// # Errors
+    /// [`StateError::Resource`] when its origin has very many sessions.
+    pub(crate) fn room_for_session(&self, id: ClientId, fore: &ChannelAttributes) -> Result<u32, StateError> {
+        let limits = self.limits();
+        let most =
+            Sessions { count: limits.sessions, slots: limits.slots as usize, reply_bytes: limits.reply_cache_bytes };
+        let share = Sessions {
+            count: share_of(most.count),
+            slots: share_of(most.slots),
+            reply_bytes: share_of(most.reply_bytes),
+        };
+        let (all, origin) = (self.origins.all, self.client(id)?.origin);
+        let own = self.origins.by_origin.get(&origin).map_or(Sessions::default(), |crowd| crowd.held);
+        if own.count >= share.count || all.count >= most.count {
+            return Err(StateError::Resource);
+        }
+        let bytes = reply_bytes(fore, limits);
+        let room = own.room(share, bytes).min(all.room(most, bytes));
+        Ok(u32::try_from(room).unwrap_or(u32::MAX).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_host_are_one_origin() {
+        let of = |text: &str| Origin::of(text.parse().unwrap());
+        assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+    }
+}
