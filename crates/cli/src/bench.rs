@@ -131,7 +131,7 @@ fn measure(flags: &Flags, own: &Arc<OwnMounts>) -> Result<(Vec<Outcome>, Result<
     let work = move || sender.send(run_all(&jobs, &found));
     let spawned = thread::Builder::new().name("jobs".to_owned()).spawn(work);
     spawned.map_err(|source| Failure::System { action: "start a thread", source })?;
-    let ended = remote::run(wait(flags, done, async {
+    let ended = remote::run_to_its_end(wait(flags, done, async {
         let signal = interrupted.await;
         stop.stop();
         signal.ok()

@@ -66,6 +66,7 @@ pub use types::{
     XattrMode,
 };
 pub use url::{Parameters, Url, UrlError};
+pub use v4::leave_servers;
 pub use vfs::{Attributes, CreateMode, Device, FileKind, SetAttributes, SetTime, Space, Stability, Timestamp};
 #[doc(no_inline)]
 pub use {proto, vfs};

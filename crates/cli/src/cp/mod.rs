@@ -88,7 +88,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         stop: Stop::default(),
         has_begun: Cell::new(false),
     };
-    mounts.own.tell(remote::run(async {
+    mounts.own.tell(remote::run_to_its_end(async {
         let mut copying = Box::pin(copy_all(flags, &mounts));
         let signal = tokio::select! {
             result = &mut copying => return result,

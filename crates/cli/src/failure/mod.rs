@@ -203,6 +203,12 @@ pub enum Failure {
         /// What is left of it.
         left: String,
     },
+    /// The user interrupted it, and nothing is left to be said.
+    #[error("interrupted")]
+    Ended {
+        /// By which signal.
+        signal: i32,
+    },
     /// A tree is deeper than any that a path can name.
     #[error("{file}: more than {max} directories deep")]
     TooDeep {
@@ -290,7 +296,7 @@ impl Failure {
             error.exit();
         }
         tell(self);
-        if let Failure::Interrupted { signal, .. } = self {
+        if let Failure::Interrupted { signal, .. } | Failure::Ended { signal } = self {
             ending::end_by(*signal);
         }
         ExitCode::FAILURE

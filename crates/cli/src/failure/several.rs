@@ -61,7 +61,7 @@ impl Failures {
 pub fn tell(failure: &Failure) {
     match failure {
         // The process that should have stayed has said why, and so has whoever noted several failures.
-        Failure::Mount(MountFailure::Daemon) | Failure::Told { untold: 0 } => {}
+        Failure::Mount(MountFailure::Daemon) | Failure::Told { untold: 0 } | Failure::Ended { .. } => {}
         Failure::Several(failures) => failures.iter().for_each(tell),
         // It quotes all that its source has to say.
         Failure::Remote { .. } => eprintln!("wharf: {failure}"),

@@ -16,7 +16,7 @@ use super::options::Settings;
 use super::{Flags, connect, daemon, log};
 use crate::ending::end_by;
 use crate::failure::{Failure, MountFailure, explain};
-use crate::nfsstat;
+use crate::{nfsstat, remote};
 
 /// How long a mount in the background tries to reach its server when `retry` does not say: a week, as nfs(5) has it.
 const BACKGROUND_RETRY: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -35,13 +35,20 @@ pub fn run(flags: &Flags, settings: &Settings) -> Result<(), Failure> {
 
 fn serve(flags: &Flags, settings: &Settings, log: &Log) -> Result<(), Failure> {
     let runtime = connect::start_runtime()?;
+    let served = serve_with(flags, settings, (&runtime, log));
+    // The server need not remember a mount that is gone, or that has failed.
+    runtime.block_on(client::leave_servers(remote::FAREWELL));
+    served
+}
+
+fn serve_with(flags: &Flags, settings: &Settings, (runtime, log): (&Handle, &Log)) -> Result<(), Failure> {
     // The working directory may be below the mount, or go away.
     let dir = std::path::absolute(&flags.dir).map_err(|source| Failure::Local { path: flags.dir.clone(), source })?;
     let target = Target { source: &flags.source, dir: &dir };
     let files = if flags.as_daemon && settings.is_background {
-        connect_behind(target, settings, (&runtime, log))?
+        connect_behind(target, settings, (runtime, log))?
     } else {
-        connect::connect(target, settings, &runtime)?
+        connect::connect(target, settings, runtime)?
     };
     let version = files.mount().version();
     let published = nfsstat::publish(files.mount(), &dir.to_string_lossy());

@@ -15,7 +15,7 @@ pub use connect::Session;
 pub use flags::ConnectFlags;
 pub use location::{Location, LocationError, parse_url};
 pub use name::{Shown, display_name};
-pub use runtime::run;
+pub use runtime::{FAREWELL, run, run_to_its_end};
 pub use server::server_url;
 pub use shown::{FileRecord, kind_text, mode_text, time_text};
 pub use umask::{new_dir_mode, new_file_mode};

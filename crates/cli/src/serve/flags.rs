@@ -15,8 +15,11 @@ use super::storage_flags::StorageFlags;
 /// Serve directories, or memory, over NFS.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").args(["export", "config", "exports"]).required(true).multiple(true))]
-#[command(after_help = "SIGHUP reads the files again; SIGTERM and Ctrl-C finish what was accepted, and stop at once \
-                        when they come a second time.")]
+#[command(
+    after_help = "SIGHUP reads the files again; SIGUSR2 ends the wait for clients that have not reclaimed what they held \
+                        before a restart; SIGTERM and Ctrl-C finish what was accepted, and stop at once \
+                        when they come a second time."
+)]
 pub struct Flags {
     /// Directories to export, each under its absolute path; or `mem:4G` for files in memory, exported as /mem, or
     /// `mem:4G=/name`; or `nfs://host/path?version=3=/name` for what another server exports.

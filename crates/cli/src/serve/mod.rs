@@ -21,7 +21,7 @@ mod summary;
 
 use std::env;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ use serving::Serving;
 /// Serves until it is told to end.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     // From here on a signal waits until it is looked at, and never ends the process halfway.
-    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
+    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])
         .map_err(|source| Failure::System { action: "receive signals", source })?;
     let privilege = Privilege::of_this_process();
     let base = env::current_dir().map_err(|source| Failure::System { action: "find the current directory", source })?;

@@ -8,7 +8,7 @@ use config::{Loaded, ServerSettings, Sources};
 use daemon::Daemon;
 use fs_host::ReadAheadMode;
 use server::Export;
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
 
 use super::backends::{BackendOptions, Backends};
@@ -88,6 +88,7 @@ impl Serving {
             match signal {
                 SIGHUP if is_ending => {}
                 SIGHUP => self.reload(),
+                SIGUSR2 => self.end_grace(),
                 _ if is_ending => {
                     tracing::warn!("told to end a second time: dropping what is not finished");
                     self.daemon.shutdown(Duration::ZERO);
@@ -115,6 +116,16 @@ impl Serving {
             tracing::error!(%error, "cannot start a thread to wait for the end: dropping what is not finished");
             self.daemon.shutdown(Duration::ZERO);
             self.daemon.wait();
+        }
+    }
+
+    fn end_grace(&self) {
+        match self.daemon.end_grace() {
+            Ok(true) => {
+                tracing::warn!("the grace period is ended: clients that have not reclaimed lose what they held")
+            }
+            Ok(false) => tracing::info!("there is no grace period to be ended"),
+            Err(error) => tracing::error!(%error, "the grace period goes on: the state directory cannot be written"),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
-use std::thread;
+use std::{process, thread};
 
 use config::{LimitSettings, ReadPlus, Rpcbind, ServerSettings};
 use daemon::{Options, ReadPlusMode, RpcbindMode};
@@ -32,6 +32,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         limits: limits(&settings.limits, defaults.limits),
         lease: settings.lease.unwrap_or(defaults.lease),
         grace: settings.grace.unwrap_or(defaults.grace),
+        how_to_end_grace: Some(format!("kill -USR2 {}", process::id())),
         domain: settings.domain.clone(),
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),
         send_path: reply_flags::send_path(&settings.reply),

@@ -24,7 +24,7 @@ use bytes::Bytes;
 use proto::Operation;
 use rpc::Xid;
 use tokio::runtime;
-use tokio::sync::SemaphorePermit;
+use tokio::sync::{Notify, SemaphorePermit};
 use xdr::{Encode, Encoder};
 
 use crate::core::{Core, Counters, Failure, Tail, Transport};
@@ -215,6 +215,11 @@ impl Connection {
     /// Whether there is a connection now, as far as anybody knows: what is called while there is none waits for another one.
     pub fn is_up(&self) -> bool {
         self.0.shared.is_up()
+    }
+
+    /// What is told when the stream is lost, for one who listens; it does not keep the connection alive.
+    pub(crate) fn losses(&self) -> Arc<Notify> {
+        Arc::clone(&self.0.shared.lost)
     }
 
     /// The next connection to call over, of those that share a load: they take turns, and those that are lost are left out

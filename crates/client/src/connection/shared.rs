@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::core::{Core, Failure};
 
@@ -15,6 +15,8 @@ pub(super) struct Shared {
     pub(super) server: Arc<str>,
     /// Whether there is a stream to send over; datagrams can always be sent.
     is_up: AtomicBool,
+    /// Told when the stream is lost; remembers it for one who asks later.
+    pub(super) lost: Arc<Notify>,
 }
 
 /// What the lock guards. It is held for the time of one call's encoding or one batch's bookkeeping, never over a system
@@ -30,7 +32,13 @@ pub(super) struct State {
 impl Shared {
     pub(super) fn new(core: Core, max_pending: usize, server: Arc<str>) -> Shared {
         let state = Mutex::new(State { core, driver: None, is_closing: false });
-        Shared { state, permits: Semaphore::new(max_pending), server, is_up: AtomicBool::new(true) }
+        Shared {
+            state,
+            permits: Semaphore::new(max_pending),
+            server,
+            is_up: AtomicBool::new(true),
+            lost: Arc::default(),
+        }
     }
 
     /// The state. A panic while it was locked cannot have left it half changed in a way that memory safety cares for,
@@ -42,6 +50,9 @@ impl Shared {
     /// Notes whether there is a stream to send over.
     pub(super) fn set_up(&self, is_up: bool) {
         self.is_up.store(is_up, Ordering::Relaxed);
+        if !is_up {
+            self.lost.notify_one();
+        }
     }
 
     pub(super) fn is_up(&self) -> bool {

@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use super::callback::Callbacks;
 use super::callback_listener::{CallbackListener, Listening};
 use super::delegations::Delegations;
+use super::departure;
 use super::identity::Identity;
 use super::offloads::Offloads;
 use super::opens::Opens;
@@ -76,6 +77,8 @@ pub(super) struct Inner {
     pub(super) offloads: Offloads,
     /// Whether somebody takes leave of the server already.
     pub(super) is_leaving: AtomicBool,
+    /// Whether that has come to its end.
+    pub(super) has_left: AtomicBool,
     /// Whether the server is told to forget the client, so that it must not come back.
     pub(super) is_gone: AtomicBool,
     /// How many slots are asked for.
@@ -139,12 +142,14 @@ impl Client {
             listening: OnceLock::new(),
             offloads: Offloads::default(),
             is_leaving: AtomicBool::new(false),
+            has_left: AtomicBool::new(false),
             is_gone: AtomicBool::new(false),
             slots,
             lease: OnceLock::new(),
             mounted: OnceLock::new(),
         };
         let client = Client::of(Arc::new(inner));
+        departure::enter(Arc::downgrade(&client.0));
         if let Some(listener) = listener {
             // Nobody else sets it.
             let _ = client.0.listening.set(listener.serve(Arc::downgrade(&client.0)));
@@ -251,11 +256,14 @@ impl Client {
 
     /// Takes leave of the server, as far as it gets within some seconds.
     pub(super) async fn leave(self) {
-        let server = Arc::clone(&self.0.server);
+        let (server, inner) = (Arc::clone(&self.0.server), Arc::clone(&self.0));
         match tokio::time::timeout(FAREWELL, self.close()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::debug!(%server, %error, "cannot take leave of the server"),
-            Err(_) => tracing::debug!(%server, "the server does not answer a client that goes"),
+            Ok(Err(error)) => tracing::debug!(%server, %error, "cannot leave the server"),
+            Err(_) => {
+                inner.has_left.store(true, Ordering::Release);
+                tracing::debug!(%server, "the server does not answer a client that leaves");
+            }
         }
     }
 

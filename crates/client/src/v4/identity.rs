@@ -30,10 +30,18 @@ impl Identity {
         let machine = rustix::system::uname();
         let (process, number) = (std::process::id(), random());
         let name = format!("wharf/{}/{process}/{number:08x}", machine.nodename().to_string_lossy());
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let verifier = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_be_bytes();
-        Identity { name: name.into_bytes(), verifier, called_at }
+        Identity { name: name.into_bytes(), verifier: new_verifier(), called_at }
     }
+
+    /// The same client after a restart, which has nothing open.
+    pub(super) fn restarted(&self) -> Identity {
+        Identity { name: self.name.clone(), verifier: new_verifier(), called_at: None }
+    }
+}
+
+fn new_verifier() -> Verifier {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_be_bytes()
 }
 
 #[cfg(test)]

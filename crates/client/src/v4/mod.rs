@@ -23,6 +23,7 @@ mod deallocate;
 mod delegation_return;
 mod delegations;
 mod delegreturn;
+mod departure;
 mod destroy_clientid;
 mod destroy_session;
 mod dir_change;
@@ -76,6 +77,7 @@ mod write;
 
 pub use client::Client;
 pub use delegations::Kind;
+pub use departure::leave_servers;
 pub use proto::nfs4::{MinorVersion, Stateid};
 pub(crate) use unused::Unused;
 

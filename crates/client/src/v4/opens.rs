@@ -77,6 +77,11 @@ impl Opens {
         Owner::new(table.last_number, principal)
     }
 
+    /// Whether anything was ever opened.
+    pub(super) fn were_used(&self) -> bool {
+        self.lock().last_number > 0
+    }
+
     /// Gives back an owner who has nothing open any more.
     pub(super) fn give_back(&self, owner: Owner) {
         let mut table = self.lock();

@@ -30,6 +30,8 @@ use crate::{Error, Handle, Reason, Result};
 const MAX_TRIES: u32 = 20;
 /// How long is waited in between.
 const PAUSE: Duration = Duration::from_millis(250);
+/// How long a client that leaves waits for what is still under way before it looks again.
+const LEAVING_PAUSE: Duration = Duration::from_millis(20);
 
 /// What must be known to make the next session.
 #[derive(Debug)]
@@ -160,17 +162,55 @@ impl Client {
         if self.0.is_leaving.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        self.0.opens.close_all().await;
+        let closed = self.close_all().await;
+        self.0.has_left.store(true, Ordering::Release);
+        closed
+    }
+
+    async fn close_all(&self) -> Result<()> {
         // When the server is gone, there is nothing to be waited for.
-        let _ = tokio::time::timeout(FAREWELL, self.0.opens.closed()).await;
+        let _ = tokio::time::timeout(FAREWELL, self.close_opens()).await;
         self.give_back_all().await;
         let session = self.session();
-        let Some(channel) = &session.channel else { return Ok(()) };
         let own = self.own();
         let wire = own.wire(own.connection());
         self.0.is_gone.store(true, Ordering::Relaxed);
-        destroy_session(&wire, channel.session).await?;
-        destroy_clientid(&wire, session.client).await
+        let Some(channel) = &session.channel else { return self.forget_client_of_40(&wire).await };
+        let mut is_session_over = false;
+        for _ in 0..MAX_TRIES {
+            let ended = match is_session_over {
+                false => destroy_session(&wire, channel.session).await,
+                true => destroy_clientid(&wire, session.client).await,
+            };
+            match ended {
+                Ok(()) if is_session_over => return Ok(()),
+                Ok(()) => is_session_over = true,
+                // Requests that nobody waits for any more are still under way at the server.
+                Err(error) if matches!(error.v4_status(), Some(Status::Delay | Status::ClientidBusy)) => {
+                    tokio::time::sleep(LEAVING_PAUSE).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes all files, those too whose OPEN is under way although nobody waits for it any more.
+    async fn close_opens(&self) {
+        while self.0.opens.are_under_way() {
+            tokio::time::sleep(LEAVING_PAUSE).await;
+        }
+        self.0.opens.close_all().await;
+        self.0.opens.closed().await;
+    }
+
+    /// 4.0 has no call that ends a client. A client that has restarted holds nothing, and the server drops at once what it kept for
+    /// the life before (RFC 7530 §16.34.5).
+    async fn forget_client_of_40(&self, wire: &Wire<'_>) -> Result<()> {
+        if !self.0.opens.were_used() {
+            return Ok(());
+        }
+        setclientid(wire, &self.0.identity.restarted()).await.map(drop)
     }
 
     /// Does what helps against `trouble`, unless somebody else did already.

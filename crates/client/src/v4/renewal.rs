@@ -16,14 +16,22 @@ const RENEWALS_PER_LEASE: u32 = 3;
 const MIN_PAUSE: Duration = Duration::from_millis(300);
 
 /// Renews the lease as long as the client lives, where its calls do not do so anyway.
+///
+/// A connection that is lost may be a server that restarts, which waits for the client to reclaim what it holds.
 pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
     let pause = (lease / RENEWALS_PER_LEASE).max(MIN_PAUSE);
+    let losses = client.upgrade().map(|client| client.connections[0].losses()).unwrap_or_default();
+    let mut due = Instant::now() + pause;
     loop {
-        tokio::time::sleep(pause).await;
+        let is_lost = tokio::time::timeout_at(due.into(), losses.notified()).await.is_ok();
         let Some(client) = client.upgrade().map(Client::of) else { return };
+        if is_lost && !client.holds_anything() {
+            continue;
+        }
+        due = Instant::now() + pause;
         client.give_back_unused();
         let now = Instant::now();
-        if client.session().take_renewed() {
+        if !is_lost && client.session().take_renewed() {
             // Some time since the last look; `now` is past the start of the program by more than that.
             client.0.delegations.renewed(now.checked_sub(pause).unwrap_or(now), lease);
             continue;
@@ -36,6 +44,10 @@ pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
 }
 
 impl Client {
+    fn holds_anything(&self) -> bool {
+        !self.0.opens.files().is_empty() || !self.0.delegations.all().is_empty()
+    }
+
     /// Renews the lease: from 4.1 on by a SEQUENCE alone.
     async fn renew_once(&self) -> Result<()> {
         if let Err(error) = self.finish_recovery().await {
