@@ -21,7 +21,7 @@ fn nlm_lock(world: &World, host: &str, mode: NlmMode<'_>) -> Result<NlmOutcome, 
 fn nlm_unlock(world: &World, host: &str) {
     let range = ByteRange::nlm(0, 10).unwrap();
     let lock = NlmLock { host: host.as_bytes(), owner: b"p", file: key(9), range, exclusive: true };
-    world.state.nlm_unlock(world.now, &lock);
+    world.state.nlm_unlock(world.now, &lock).unwrap();
 }
 
 /// Lets some seconds go by, with a tick in each.

@@ -181,7 +181,7 @@ fn hosts_that_hold_nothing_make_room_for_others() {
     for number in 0..50 {
         let name = format!("flood {number}");
         assert_eq!(now(&world, lock(&name, "p", 0, 10)), Ok(NlmOutcome::Granted), "{number}");
-        world.state.nlm_unlock(world.now, &lock(&name, "p", 0, 10));
+        world.state.nlm_unlock(world.now, &lock(&name, "p", 0, 10)).unwrap();
     }
     assert_eq!(world.state.nlm_hosts(), 10);
     assert!(is_denied(now(&world, lock("witness", "p", 100, 1))), "the holder is still there");
