@@ -1,3 +1,5 @@
+use std::collections::TryReserveError;
+
 /// Bytes that were written so far, in memory that is initialised beyond them.
 ///
 /// What lies beyond the written bytes is old data of this process: it never leaves the process, because only
@@ -18,8 +20,13 @@ impl Buffer {
     }
 
     /// Makes an empty buffer that holds `capacity` bytes without growing.
+    ///
+    /// # Panics
+    /// When there is no memory for it, like [`Buffer::space`].
     pub fn with_capacity(capacity: usize) -> Buffer {
-        Buffer { memory: vec![0; capacity], written: 0 }
+        let mut buffer = Buffer::new();
+        buffer.enlarge(capacity).unwrap_or_else(|error| no_memory(capacity, &error));
+        buffer
     }
 
     /// The bytes written so far.
@@ -74,6 +81,10 @@ impl Buffer {
     }
 
     /// Initialised memory for `count` bytes right after those written; they count once [`Buffer::advance`] says so.
+    ///
+    /// # Panics
+    /// When there is no memory for them. The size of a message is for its sender to choose, so that a lack of memory must not end
+    /// the process: whoever handles messages catches the panic, which costs the sender its connection.
     #[inline]
     pub fn space(&mut self, count: usize) -> &mut [u8] {
         let end = self.written + count;
@@ -96,8 +107,19 @@ impl Buffer {
     #[cold]
     fn grow(&mut self, needed: usize) {
         let capacity = needed.max(self.memory.len() * 2).max(Self::MIN_CAPACITY);
-        self.memory.resize(capacity, 0);
+        self.enlarge(capacity).unwrap_or_else(|error| no_memory(capacity, &error));
     }
+
+    fn enlarge(&mut self, capacity: usize) -> Result<(), TryReserveError> {
+        self.memory.try_reserve_exact(capacity - self.memory.len())?;
+        self.memory.resize(capacity, 0);
+        Ok(())
+    }
+}
+
+#[cold]
+fn no_memory(capacity: usize, error: &TryReserveError) -> ! {
+    panic!("no memory for a buffer of {capacity} bytes: {error}")
 }
 
 #[cfg(test)]
@@ -112,6 +134,12 @@ mod tests {
         assert_eq!(buffer.as_slice(), b"ab");
         buffer.advance(1);
         assert_eq!(buffer.as_slice(), b"abc");
+    }
+
+    #[test]
+    #[should_panic(expected = "no memory for a buffer")]
+    fn lack_of_memory_is_a_panic_and_does_not_end_the_process() {
+        Buffer::with_capacity(isize::MAX as usize);
     }
 
     #[test]
