@@ -23,6 +23,13 @@ use crate::node::{CallContext, Node};
 /// The most operations that one COMPOUND may have. Clients send about ten.
 pub(super) const MAX_OPERATIONS: u32 = 128;
 
+/// How many bytes a reply may have before its next operation is refused, besides the data of one READ: NFSv4.0 has no session that
+/// bounds replies, so that the server does (RFC 7530 §13.1, NFS4ERR_RESOURCE).
+const MAX_REPLY_BYTES: usize = 64 << 10;
+
+/// The same for a client that has no memory left, data included.
+const MAX_SCARCE_REPLY_BYTES: usize = 12 << 10;
+
 /// A file that an operation works on.
 #[derive(Debug, Clone)]
 pub(super) struct File {
@@ -103,8 +110,13 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
         }
         Err(_) => {
             let read = arguments.len() - from.rest().len();
-            compound.pause(call, read, output.bytes.as_slice()[reply.results_start..].to_vec());
-            Err(Stop::Defer)
+            let results = &output.bytes.as_slice()[reply.results_start..];
+            let Some(compound) = compound.pause(call, read, results) else { return Err(Stop::Defer) };
+            // Too much waits already. The client sends the rest again later (RFC 7530 §13.1.1.3, RFC 8881 §15.1.1.3).
+            append_failure(from.u32()?, Status::Delay, output);
+            reply.end(Status::Delay, compound.progress.done + 1, output);
+            compound.keep_reply(&reply, output);
+            Ok(())
         }
     }
 }
@@ -185,7 +197,10 @@ impl<'c> Compound<'c> {
         append_status(number, Status::Ok, output);
         let (status_at, mark) = (output.bytes.len() - 4, output.mark());
         let carry_out = if self.progress.minor.has_sessions() { operations::carry_out } else { owner_seqid::carry_out };
-        let outcome = self.check(info).and_then(|()| carry_out(self, info.number, from, output));
+        let outcome = self
+            .check_room(output)
+            .and_then(|()| self.check(info))
+            .and_then(|()| carry_out(self, info.number, from, output));
         let status = match outcome.and_then(|()| self.check_reply(output)) {
             Ok(()) => {
                 self.progress.has_changed |= is_change(info.number);
@@ -193,10 +208,7 @@ impl<'c> Compound<'c> {
             }
             Err(Failure::Status(status)) => {
                 output.rewind(&mark);
-                if info.number == OpNumber::Setattr {
-                    // The mask of what was set stands behind failures too (RFC 7530 §16.32.2, RFC 8881 §18.30.2).
-                    Bitmap::EMPTY.encode(&mut Encoder::new(&mut output.bytes));
-                }
+                append_failed_body(number, output);
                 in_minor(status, self.progress.minor)
             }
             Err(Failure::Explained(status, body)) => {
@@ -246,6 +258,17 @@ impl<'c> Compound<'c> {
         Ok(())
     }
 
+    /// Refuses an operation, before it is carried out, behind results that take up all that one reply may have.
+    fn check_room(&self, output: &Output) -> Outcome<()> {
+        let most = match (self.cx.request.is_scarce, self.progress.minor.has_sessions()) {
+            (true, _) => MAX_SCARCE_REPLY_BYTES,
+            (false, false) => self.cx.server.settings.max_transfer_bytes as usize + MAX_REPLY_BYTES,
+            // Its session says how large the reply may be.
+            (false, true) => return Ok(()),
+        };
+        if output.len_since(&self.reply_mark) < most { Ok(()) } else { Err(Status::Resource.into()) }
+    }
+
     /// Refuses a reply that has become larger than the session's channel carries, or than a kept one may be.
     fn check_reply(&self, output: &Output) -> Outcome<()> {
         let Some(turn) = &self.progress.turn else { return Ok(()) };
@@ -278,12 +301,15 @@ impl<'c> Compound<'c> {
     }
 
     /// Keeps a COMPOUND that has changed something, so that it goes on where it is; any other runs again from its start, and
-    /// its slot is free for that.
-    fn pause(self, call: &Call<'_>, read: usize, results: Vec<u8>) {
-        if self.progress.has_changed {
-            let paused = Paused { progress: self.progress, read, results };
-            self.cx.server.paused.keep(self.cx.client(), call.xid.0, paused);
+    /// its slot is free for that. Gives it back when no more can be kept.
+    fn pause(self, call: &Call<'_>, read: usize, results: &[u8]) -> Option<Compound<'c>> {
+        if !self.progress.has_changed {
+            return None;
         }
+        let Compound { cx, progress, reply_mark } = self;
+        let paused = Paused { progress, read, results: results.to_vec() };
+        let refused = cx.server.paused.keep(cx.client(), call.xid.0, paused)?;
+        Some(Compound { cx, progress: refused.progress, reply_mark })
     }
 
     /// The stateid that an argument stands for: the current one has a name of its own (RFC 8881 §16.2.3.1.2).
@@ -373,6 +399,18 @@ fn is_change(number: OpNumber) -> bool {
             | N::TestStateid
             | N::Verify
     )
+}
+
+fn append_failure(number: u32, status: Status, output: &mut Output) {
+    append_status(number, status, output);
+    append_failed_body(number, output);
+}
+
+/// What stands behind the status of a failure: of SETATTR, the mask of what was set (RFC 7530 §16.32.2, RFC 8881 §18.30.2).
+fn append_failed_body(number: u32, output: &mut Output) {
+    if number == OpNumber::Setattr.number() {
+        Bitmap::EMPTY.encode(&mut Encoder::new(&mut output.bytes));
+    }
 }
 
 fn append_status(number: u32, status: Status, output: &mut Output) -> Status {

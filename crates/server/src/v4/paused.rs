@@ -20,27 +20,52 @@ pub(super) struct Paused {
     pub(super) results: Vec<u8>,
 }
 
+/// How many bytes of results are kept at the most, over all that stopped.
+const MAX_RESULTS_BYTES: usize = 16 << 20;
+
 /// All that stopped, by sender and xid.
 #[derive(Debug, Default)]
-pub(crate) struct PausedCompounds(Mutex<HashMap<(SocketAddr, u32), Paused>>);
+pub(crate) struct PausedCompounds(Mutex<Stopped>);
+
+#[derive(Debug, Default)]
+struct Stopped {
+    compounds: HashMap<(SocketAddr, u32), Paused>,
+    results_bytes: usize,
+}
 
 impl PausedCompounds {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(SocketAddr, u32), Paused>> {
+    fn lock(&self) -> MutexGuard<'_, Stopped> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a COMPOUND until it goes on.
-    pub(super) fn keep(&self, sender: SocketAddr, xid: u32, paused: Paused) {
-        self.lock().insert((sender, xid), paused);
+    /// Keeps a COMPOUND until it goes on; gives it back when there is no room for its results.
+    pub(super) fn keep(&self, sender: SocketAddr, xid: u32, paused: Paused) -> Option<Paused> {
+        let mut stopped = self.lock();
+        if stopped.results_bytes + paused.results.len() > MAX_RESULTS_BYTES {
+            return Some(paused);
+        }
+        stopped.results_bytes += paused.results.len();
+        if let Some(earlier) = stopped.compounds.insert((sender, xid), paused) {
+            stopped.results_bytes -= earlier.results.len();
+        }
+        None
     }
 
     /// Takes up a COMPOUND that stopped.
     pub(super) fn take(&self, sender: SocketAddr, xid: u32) -> Option<Paused> {
-        self.lock().remove(&(sender, xid))
+        let mut stopped = self.lock();
+        let paused = stopped.compounds.remove(&(sender, xid))?;
+        stopped.results_bytes -= paused.results.len();
+        Some(paused)
     }
 
     /// Forgets what a client that is gone has left.
     pub(crate) fn forget(&self, sender: SocketAddr) {
-        self.lock().retain(|(of, _), _| *of != sender);
+        let Stopped { compounds, results_bytes } = &mut *self.lock();
+        compounds.retain(|(of, _), paused| {
+            let stays = *of != sender;
+            *results_bytes -= if stays { 0 } else { paused.results.len() };
+            stays
+        });
     }
 }

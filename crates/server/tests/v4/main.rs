@@ -19,6 +19,7 @@ mod overlapping;
 mod owners;
 mod paused;
 mod races;
+mod reply_size;
 mod resent;
 mod sendfile;
 mod session;
