@@ -21,6 +21,7 @@
 //!
 //! [limits]
 //! max_connections = 16384
+//! memory = "256M"
 //! idle_timeout = "15m"            # or "never"
 //!
 //! [log]

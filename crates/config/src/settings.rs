@@ -101,6 +101,17 @@ pub enum ReadPlus {
 pub struct LimitSettings {
     /// Connections that are open at once.
     pub max_connections: Option<usize>,
+    /// Connections of one client that are open at once.
+    pub max_connections_per_client: Option<usize>,
+    /// Bytes of memory for what is received and not answered, and replies that are not sent, of all clients.
+    #[serde(deserialize_with = "size")]
+    pub memory: Option<usize>,
+    /// The part of that memory that one client may take.
+    #[serde(deserialize_with = "size")]
+    pub memory_per_client: Option<usize>,
+    /// How long a message may be unfinished, or replies untaken, before the connection is closed.
+    #[serde(deserialize_with = "time")]
+    pub stall_timeout: Option<Duration>,
     /// Calls of one connection that wait for storage.
     pub max_in_flight: Option<usize>,
     /// Bytes of calls that one connection holds for storage.
@@ -189,6 +200,10 @@ impl LimitSettings {
     fn or(self, other: LimitSettings) -> LimitSettings {
         LimitSettings {
             max_connections: self.max_connections.or(other.max_connections),
+            max_connections_per_client: self.max_connections_per_client.or(other.max_connections_per_client),
+            memory: self.memory.or(other.memory),
+            memory_per_client: self.memory_per_client.or(other.memory_per_client),
+            stall_timeout: self.stall_timeout.or(other.stall_timeout),
             max_in_flight: self.max_in_flight.or(other.max_in_flight),
             max_in_flight_bytes: self.max_in_flight_bytes.or(other.max_in_flight_bytes),
             max_unsent_bytes: self.max_unsent_bytes.or(other.max_unsent_bytes),

@@ -1,6 +1,7 @@
 //! The protocol programs as the event loops see them: records in, records out.
 
 use std::iter;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,8 +49,8 @@ impl Programs {
     }
 
     fn request<'c>(&self, call: &Call<'c>) -> Request<'c> {
-        let Call { message, worker, may_block, batch, .. } = *call;
-        Request { message, peer: peer(&call.peer), worker, may_block, now: self.time_of(call), batch }
+        let Call { message, worker, may_block, batch, is_scarce, .. } = *call;
+        Request { message, peer: peer(&call.peer), worker, may_block, now: self.time_of(call), batch, is_scarce }
     }
 
     fn answer(&self, call: &Call<'_>, output: &mut Output) -> Verdict {
@@ -180,6 +181,10 @@ impl Service for Programs {
 
     fn call_run(&self, call: &Call<'_>, rest: &[&[u8]], output: &mut Output) -> Verdict {
         self.guarded(call, output, |output| self.answer_run(call, rest, output))
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.server.exports().iter().any(|export| export.is_offered_to(address))
     }
 
     fn disconnected(&self, gone: &net::Peer, is_delivered: bool) {

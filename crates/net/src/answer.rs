@@ -52,6 +52,8 @@ pub(crate) struct Turn<'a, S: ?Sized> {
     /// How many bytes the connection's peer has not taken yet.
     pub(crate) unsent_bytes: usize,
     pub(crate) quantum: Quantum,
+    /// Whether the client has no memory left: replies are to be small, and no more than one call may wait.
+    pub(crate) is_scarce: bool,
 }
 
 /// Where calls go that have to wait, and memory for their messages.
@@ -123,6 +125,7 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         output.len() < self.quantum.answer_bytes
             && self.unsent_bytes + output.len() <= self.limits.max_unsent_bytes
             && calls.have_room(self.limits)
+            && !(self.is_scarce && !calls.is_empty())
     }
 
     /// Answers the first message of `unread`, and those behind it that continue it, no more than `room` together.
@@ -175,8 +178,8 @@ impl<S: Service + ?Sized> Turn<'_, S> {
     }
 
     fn answer_all(&self, run: &[&[u8]], output: &mut Output, calls: &mut Deferring<'_>) -> Result<(), Stop> {
-        let Turn { peer, worker, now, batch, .. } = *self;
-        let call = Call { message: run[0], peer, worker, may_block: false, now, batch };
+        let Turn { peer, worker, now, batch, is_scarce, .. } = *self;
+        let call = Call { message: run[0], peer, worker, may_block: false, now, batch, is_scarce };
         match call_all(self.service, &call, &run[1..], output) {
             Verdict::Answered | Verdict::Silent => {}
             Verdict::WouldBlock(lane) => {

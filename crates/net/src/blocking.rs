@@ -12,6 +12,7 @@ use std::time::Instant;
 use buffer::{Buffer, Output};
 
 use crate::answer::{Asked, ask};
+use crate::budget::{Charge, Client};
 use crate::hub::Engine;
 use crate::lanes::Lanes;
 use crate::mailbox::Letter;
@@ -26,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) origin: Origin,
     pub(crate) lane: Lane,
     pub(crate) peer: Peer,
+    /// Who is charged for the answer; nobody for that of a datagram, which is small.
+    pub(crate) client: Option<Arc<Client>>,
     /// A message and those that continue it; never none.
     pub(crate) messages: Vec<Buffer>,
     pub(crate) received: Instant,
@@ -56,6 +59,8 @@ pub(crate) struct Done {
     pub(crate) messages: Vec<Buffer>,
     pub(crate) output: Output,
     pub(crate) asked: Asked,
+    /// What the client holds until its connection has the answer.
+    pub(crate) charge: Option<Charge>,
 }
 
 /// The jobs that no thread has taken yet, and the state of the threads.
@@ -199,9 +204,12 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
 }
 
 fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: Job) -> Done {
-    let Job { origin, lane, peer, messages, received, mut output, .. } = job;
+    let Job { origin, lane, peer, client, messages, received, mut output, .. } = job;
     let run: Vec<&[u8]> = messages.iter().map(Buffer::as_slice).collect();
-    let call = Call { message: run[0], peer, worker, may_block: true, now: received, batch: None };
+    // While the call waited, the replies to others may have taken up what its client may have.
+    let is_scarce = client.as_ref().is_some_and(|client| !client.has_room());
+    let call = Call { message: run[0], peer, worker, may_block: true, now: received, batch: None, is_scarce };
     let asked = ask(&*engine.service, &call, &run[1..], &mut output);
-    Done { origin, lane, peer, messages, output, asked }
+    let charge = client.map(|client| Charge::of(&client, output.bytes.capacity()));
+    Done { origin, lane, peer, messages, output, asked, charge }
 }

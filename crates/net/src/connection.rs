@@ -14,6 +14,8 @@ use std::time::Instant;
 use buffer::Buffer;
 
 use crate::answer::MAX_RUN;
+use crate::budget::Account;
+use crate::mailbox::Accepted;
 use crate::order::{ClientKey, Load};
 use crate::outbox::Outbox;
 use crate::spare::SpareBuffers;
@@ -33,6 +35,10 @@ pub enum CloseReason {
     Service(String),
     /// It was silent for too long.
     Idle,
+    /// It left a message unfinished or its replies untaken for too long.
+    Stalled,
+    /// Too many were open, and its client has no exports.
+    Evicted,
     /// A file whose bytes were announced to the peer could not be read.
     File(io::Error),
     /// The service panicked on a message of it.
@@ -49,12 +55,23 @@ impl fmt::Display for CloseReason {
             CloseReason::BadFrame(why) => write!(f, "no message can begin like this: {why}"),
             CloseReason::Service(why) => f.write_str(why),
             CloseReason::Idle => f.write_str("it was silent for too long"),
+            CloseReason::Stalled => f.write_str("it left a message unfinished or its replies untaken for too long"),
+            CloseReason::Evicted => f.write_str("too many connections were open, and its client has no exports"),
             CloseReason::File(error) => write!(f, "a file cannot be read: {error}"),
             CloseReason::Panic => f.write_str("the service panicked"),
             CloseReason::Shutdown => f.write_str("the server was shut down"),
         }
     }
 }
+
+/// What a connection whose client has no room for more receives, and waits for, at most.
+pub(crate) const SMALL_BYTES: usize = 4 << 10;
+
+/// How much memory of a connection is not charged: a small message that is not whole yet must not keep others from being received.
+const FREE_BYTES: usize = 2 * SMALL_BYTES;
+
+/// How much memory a call that a blocking thread was given counts for besides its message: that of a small reply.
+const GIVEN_BYTES: usize = 16 << 10;
 
 /// One connection.
 pub(crate) struct Connection {
@@ -69,6 +86,18 @@ pub(crate) struct Connection {
     /// Which of the loop's clients it belongs to.
     pub(crate) client: ClientKey,
     pub(crate) load: Load,
+    /// What it holds of its client's memory.
+    pub(crate) account: Account,
+    /// Whether its client may take as much memory as a message or a reply needs: so it was when its turn began, or was settled.
+    pub(crate) has_room: bool,
+    /// Whether it waits for its client to have room.
+    pub(crate) is_starving: bool,
+    /// Whether its messages may be large; a stranger's may not.
+    pub(crate) may_be_large: bool,
+    /// Since when the message is under way that is not whole yet.
+    pub(crate) unfinished_since: Option<Instant>,
+    /// Since when the peer has taken nothing of what it has to take.
+    pub(crate) untaken_since: Option<Instant>,
     /// What its present turn does.
     pub(crate) work: Work,
     /// Whether the poller watches it among the busy ones.
@@ -133,10 +162,17 @@ pub(crate) enum Course {
 
 impl Connection {
     /// Makes the state of a connection whose socket is not watched yet.
-    pub(crate) fn new(socket: OwnedFd, peer: Peer, client: ClientKey, now: Instant) -> Connection {
+    pub(crate) fn new(accepted: Accepted, client: ClientKey, now: Instant) -> Connection {
+        let Accepted { socket, peer, account } = accepted;
         Connection {
             peer,
             socket: Some(socket),
+            may_be_large: !account.client().is_stranger,
+            account,
+            has_room: true,
+            is_starving: false,
+            unfinished_since: None,
+            untaken_since: None,
             unread: Unread::default(),
             outbox: Outbox::default(),
             calls: CallsInFlight::default(),
@@ -154,23 +190,78 @@ impl Connection {
         }
     }
 
-    /// Ends a turn: says what it did, and judges the connection by it.
-    pub(crate) fn end_turn(&mut self) -> Work {
+    /// Begins a turn: finds out whether the client has room.
+    pub(crate) fn begin_turn(&mut self) {
+        self.has_room = self.account.has_room();
+        self.unread.admit(self.has_room);
+    }
+
+    /// Ends a turn: says what it did, judges the connection by it, and charges its client for what it holds now.
+    pub(crate) fn end_turn(&mut self, now: Instant) -> Work {
         let work = mem::take(&mut self.work);
         if work != Work::default() {
             self.load.note(work.messages, work.bytes);
         }
+        self.account.set(self.memory_bytes().saturating_sub(FREE_BYTES));
+        self.note_unfinished(work.messages > 0, now);
         work
     }
 
-    /// Whether messages may be answered now.
+    fn memory_bytes(&self) -> usize {
+        self.unread.memory_bytes() + self.outbox.memory_bytes() + self.calls.memory_bytes()
+    }
+
+    fn note_unfinished(&mut self, is_another: bool, now: Instant) {
+        if self.unread.is_empty() || self.unread.whole_left {
+            self.unfinished_since = None;
+        } else if is_another || self.unfinished_since.is_none() {
+            self.unfinished_since = Some(now);
+        }
+    }
+
+    /// Takes note of what the peer took in a send.
+    pub(crate) fn note_sent(&mut self, bytes: usize, now: Instant) {
+        if self.outbox.is_empty() {
+            self.untaken_since = None;
+        } else if bytes > 0 || self.untaken_since.is_none() {
+            self.untaken_since = Some(now);
+        }
+    }
+
+    /// Whether the connection has to be closed, since it stands still for longer than `limits` allow.
+    pub(crate) fn is_stalled(&self, limits: &Limits, now: Instant) -> bool {
+        let is_long = |since: Instant| now.saturating_duration_since(since) >= limits.stall_timeout;
+        let is_starved = self.is_starving && !self.may_receive(limits);
+        let unfinished = self.unfinished_since.is_some_and(is_long) && !is_starved;
+        let has_room = self.account.has_room();
+        unfinished && (!has_room || is_long(self.last_active)) || !has_room && self.untaken_since.is_some_and(is_long)
+    }
+
+    /// Whether messages may be answered now. A client without room gets one reply at a time over each connection.
     pub(crate) fn may_answer(&self, limits: &Limits) -> bool {
-        self.outbox.unsent_bytes() <= limits.max_unsent_bytes && self.calls.have_room(limits)
+        let holds_nothing = || self.outbox.is_empty() && self.calls.is_empty();
+        (self.has_room || holds_nothing())
+            && self.outbox.unsent_bytes() <= limits.max_unsent_bytes
+            && self.calls.have_room(limits)
     }
 
     /// Whether the socket may be read now.
     pub(crate) fn may_receive(&self, limits: &Limits) -> bool {
-        !self.ended_by_peer && !self.unread.whole_left && self.may_answer(limits)
+        !self.ended_by_peer
+            && !self.unread.whole_left
+            && self.may_answer(limits)
+            && (self.has_room || self.unread.may_grow())
+    }
+
+    /// Whether it waits for its client to have room.
+    pub(crate) fn is_held_up(&self, limits: &Limits) -> bool {
+        !self.has_room && (self.unread.whole_left || self.calls.are_waiting() || !self.may_receive(limits))
+    }
+
+    /// Whether a call may be given to a blocking thread: of a client without room, one at a time.
+    pub(crate) fn may_give(&self, limits: &Limits) -> bool {
+        self.outbox.unsent_bytes() <= limits.max_unsent_bytes
+            && (self.has_room || self.calls.given() == 0 && self.outbox.is_empty())
     }
 
     /// What has to happen next; `draining` when no new message is to be read.
@@ -198,6 +289,8 @@ pub(crate) struct Unread {
     pub(crate) whole_left: bool,
     /// How large the last message was, if it was large: so much memory the next one is trusted with before it has come.
     proven: usize,
+    /// Whether the client had room for the whole message that is under way; it is charged for all of it.
+    is_admitted: bool,
 }
 
 impl Unread {
@@ -229,6 +322,29 @@ impl Unread {
         self.len() == 0
     }
 
+    /// Lets the message under way grow to its end, if the client has room. It may do so even if the room goes meanwhile: otherwise
+    /// messages that have begun could keep each other waiting for ever.
+    pub(crate) fn admit(&mut self, has_room: bool) {
+        self.is_admitted |= has_room && !self.is_empty();
+    }
+
+    /// How many bytes may be received though the client has no room: a small message, or the rest of the one under way.
+    pub(crate) fn scarce_room(&self) -> usize {
+        let most = if self.is_admitted { self.needed } else { SMALL_BYTES };
+        most.saturating_sub(self.len())
+    }
+
+    /// Whether more of the message under way may be received though its client has no room.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.is_admitted || self.len() < SMALL_BYTES && self.needed <= SMALL_BYTES
+    }
+
+    /// How much memory the bytes take, or will take when their message is whole.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let promised = if self.is_admitted { self.needed } else { 0 };
+        self.buffer.capacity().max(promised)
+    }
+
     /// Whether the next message is small enough to be completed in a receive buffer of `capacity` bytes.
     fn fits_shared(&self, capacity: usize) -> bool {
         self.len() <= Self::COPY_MAX_BYTES && self.needed <= capacity
@@ -237,7 +353,9 @@ impl Unread {
     /// Moves the bytes to `buffer`, which is empty, and gives the memory back.
     pub(crate) fn move_to(&mut self, buffer: &mut Buffer, spare: &mut SpareBuffers) {
         buffer.put(&self.buffer.as_slice()[self.start..]);
+        let is_admitted = self.is_admitted;
         self.release(spare);
+        self.is_admitted = is_admitted;
     }
 
     /// Whether the next message is likely to be as large as the last one was.
@@ -263,6 +381,7 @@ impl Unread {
 
     /// Takes note of the size of a whole message.
     pub(crate) fn prove(&mut self, bytes: usize) {
+        self.is_admitted = false;
         self.proven = if Unread::is_large_size(bytes) { bytes } else { 0 };
     }
 
@@ -312,11 +431,16 @@ impl Unread {
         self.buffer.advance(count);
     }
 
-    /// Forgets the first `count` bytes; without any left, the memory goes.
+    /// Forgets the first `count` bytes; without any left, the memory goes, and when few are left, most of it.
     pub(crate) fn consume(&mut self, count: usize, spare: &mut SpareBuffers) {
         self.start += count;
         if self.is_empty() {
             self.release(spare);
+        } else if self.len() * Self::GROWTH < self.buffer.capacity() && self.len() <= Self::COPY_MAX_BYTES {
+            let mut smaller = spare.take(self.len());
+            smaller.put(self.as_mut_slice());
+            spare.give(mem::replace(&mut self.buffer, smaller));
+            self.start = 0;
         }
     }
 
@@ -325,6 +449,7 @@ impl Unread {
         spare.give(mem::take(&mut self.buffer));
         self.start = 0;
         self.needed = 0;
+        self.is_admitted = false;
     }
 }
 
@@ -336,6 +461,8 @@ pub(crate) struct CallsInFlight {
     /// How many of them were given, by lane; none that has none.
     given_by_lane: Vec<(Lane, usize)>,
     bytes: usize,
+    /// How much memory their messages take.
+    memory: usize,
 }
 
 /// Calls that one blocking thread is given, each of which continues the one before; never none.
@@ -364,6 +491,16 @@ impl CallsInFlight {
         self.waiting.is_empty() && self.given == 0
     }
 
+    /// Whether some were given to no blocking thread yet.
+    pub(crate) fn are_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// How much memory they take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory + self.given * GIVEN_BYTES
+    }
+
     /// How many were given to blocking threads and are not back.
     pub(crate) fn given(&self) -> usize {
         self.given
@@ -374,6 +511,7 @@ impl CallsInFlight {
         let mut copy = spare.take(message.len());
         copy.put(message);
         self.bytes += message.len();
+        self.memory += copy.capacity();
         self.waiting.push_back(WaitingCall { message: copy, lane, received });
     }
 
@@ -402,10 +540,11 @@ impl CallsInFlight {
         self.given_by_lane.iter().find(|(other, _)| *other == lane).map_or(0, |(_, given)| *given)
     }
 
-    /// Takes note that calls of `lane`, of `bytes` bytes, that one thread was given have come back.
-    pub(crate) fn came_back(&mut self, bytes: usize, lane: Lane) {
+    /// Takes note that calls of `lane` that one thread was given have come back.
+    pub(crate) fn came_back(&mut self, messages: &[Buffer], lane: Lane) {
         self.given -= 1;
-        self.bytes -= bytes;
+        self.bytes -= messages.iter().map(Buffer::len).sum::<usize>();
+        self.memory -= messages.iter().map(Buffer::capacity).sum::<usize>();
         if let Some((_, given)) = self.given_by_lane.iter_mut().find(|(other, _)| *other == lane) {
             *given -= 1;
         }
@@ -416,6 +555,7 @@ impl CallsInFlight {
     pub(crate) fn forget_waiting(&mut self) {
         while let Some(call) = self.waiting.pop_front() {
             self.bytes -= call.message.len();
+            self.memory -= call.message.capacity();
         }
     }
 }
@@ -461,6 +601,9 @@ mod tests {
         unread.keep(b"onetwo", 3, 0, &mut spare);
         unread.consume(3, &mut spare);
         assert_eq!(unread.as_mut_slice(), b"two");
+        unread.append(&[0; 50_000]);
+        unread.consume(50_000, &mut spare);
+        assert!(unread.memory_bytes() <= 4096, "{} bytes for three", unread.memory_bytes());
         unread.consume(3, &mut spare);
         assert_eq!((unread.is_empty(), unread.buffer.capacity()), (true, 0));
     }
@@ -473,10 +616,10 @@ mod tests {
             calls.add((message, Lane(1)), Instant::now(), &mut spare);
         }
         let same_letter = |one: &[u8], other: &[u8]| one[0] == other[0];
-        let WaitingCalls { messages: run, .. } = calls.give(2, same_letter).unwrap();
-        assert_eq!(run.iter().map(Buffer::as_slice).collect::<Vec<_>>(), [b"a1", b"a2"]);
+        let WaitingCalls { messages, .. } = calls.give(2, same_letter).unwrap();
+        assert_eq!(messages.iter().map(Buffer::as_slice).collect::<Vec<_>>(), [b"a1", b"a2"]);
         assert_eq!((calls.given(), calls.waiting.len()), (1, 2));
-        calls.came_back(4, Lane(1));
+        calls.came_back(&messages, Lane(1));
         assert_eq!((calls.given(), calls.bytes), (0, 4));
     }
 
@@ -490,14 +633,16 @@ mod tests {
         calls.add((&[0; 10], Lane(1)), Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
         let never = |_: &[u8], _: &[u8]| false;
-        assert!(calls.give(1, never).is_some() && calls.give(1, never).is_none());
-        calls.came_back(10, Lane(1));
+        let given = calls.give(1, never).unwrap();
+        assert!(calls.give(1, never).is_none());
+        calls.came_back(&given.messages, Lane(1));
         assert!(calls.have_room(&limits));
         calls.forget_waiting();
-        assert!(calls.is_empty());
+        assert_eq!((calls.is_empty(), calls.memory_bytes()), (true, 0));
         calls.add((&[0; 100], Lane(1)), Instant::now(), &mut spare);
         assert!(!calls.have_room(&limits));
     }
+
     #[test]
     fn calls_of_one_lane_do_not_hold_up_those_of_another() {
         let mut spare = SpareBuffers::default();
@@ -506,9 +651,10 @@ mod tests {
             calls.add((body, Lane(lane)), Instant::now(), &mut spare);
         }
         let always = |_: &[u8], _: &[u8]| true;
-        let mut give = || calls.give(1, always).map(|given| given.messages[0].as_slice().to_vec());
-        assert_eq!([give(), give(), give()], [Some(b"s1".to_vec()), Some(b"f1".to_vec()), None]);
-        calls.came_back(2, Lane(1));
+        let (slow, fast) = (calls.give(1, always).unwrap().messages, calls.give(1, always).unwrap().messages);
+        assert_eq!([slow[0].as_slice(), fast[0].as_slice()], [b"s1", b"f1"]);
+        assert!(calls.give(1, always).is_none());
+        calls.came_back(&slow, Lane(1));
         assert!(calls.give(1, always).is_some_and(|given| given.messages[0].as_slice() == b"s2"));
     }
 }

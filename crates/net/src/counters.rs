@@ -12,7 +12,7 @@ use crate::CloseReason;
 pub struct Counters {
     /// Connections that were accepted and served.
     pub accepted: u64,
-    /// Connections that were closed at once because too many were open.
+    /// Connections that were closed at once because too many were open, in all or of their client.
     pub refused: u64,
     /// Connections that could not be accepted, for lack of file descriptors or memory.
     pub accept_errors: u64,
@@ -26,6 +26,10 @@ pub struct Counters {
     pub closed_by_service: u64,
     /// Connections that were closed because they were silent for too long.
     pub closed_idle: u64,
+    /// Connections that were closed because they left a message unfinished or their replies untaken for too long.
+    pub closed_stalled: u64,
+    /// Connections of clients without exports that were closed because too many were open, to make room for others.
+    pub closed_evicted: u64,
     /// Connections that were closed because a file whose bytes were announced could not be read.
     pub closed_file_error: u64,
     /// Connections that were closed because the service panicked.
@@ -75,6 +79,8 @@ impl Counters {
             + self.closed_bad_frame
             + self.closed_by_service
             + self.closed_idle
+            + self.closed_stalled
+            + self.closed_evicted
             + self.closed_file_error
             + self.closed_panic
             + self.closed_shutdown
@@ -135,6 +141,8 @@ loop_counters!(
     closed_bad_frame,
     closed_by_service,
     closed_idle,
+    closed_stalled,
+    closed_evicted,
     closed_file_error,
     closed_panic,
     closed_shutdown,
@@ -155,6 +163,8 @@ impl LoopCounters {
             CloseReason::BadFrame(_) => &self.closed_bad_frame,
             CloseReason::Service(_) => &self.closed_by_service,
             CloseReason::Idle => &self.closed_idle,
+            CloseReason::Stalled => &self.closed_stalled,
+            CloseReason::Evicted => &self.closed_evicted,
             CloseReason::File(_) => &self.closed_file_error,
             CloseReason::Panic => &self.closed_panic,
             CloseReason::Shutdown => &self.closed_shutdown,

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::dial;
-use crate::hub::Hub;
+use crate::hub::{Admitted, Hub};
 use crate::mailbox::{Accepted, Letter, OwnDatagram};
 use crate::sys::Source;
 use crate::{Bound, Counters, Delivery, NetError, Transport};
@@ -65,12 +65,14 @@ impl Handle {
     /// When there is no route, no file descriptor, or there are too many connections already.
     pub fn connect(&self, address: SocketAddr) -> Result<u64, NetError> {
         let socket = dial::begin(address).map_err(|error| NetError::Connect { address, source: error.into() })?;
-        let index = self.hub.admit().ok_or(NetError::TooManyConnections)?;
-        let Some(peer) = dial::set_up(&socket, address, index) else {
-            self.hub.leave(index);
+        // Whom the server calls is one of its clients.
+        let admitted = self.hub.admit(address.ip(), true, || true);
+        let Admitted { loop_index, account } = admitted.map_err(|_| NetError::TooManyConnections)?;
+        let Some(peer) = dial::set_up(&socket, address, loop_index) else {
+            self.hub.leave(loop_index);
             return Err(NetError::Connect { address, source: io::ErrorKind::NotConnected.into() });
         };
-        self.hub.loops[index].mailbox.post(Letter::Accepted(Accepted { socket, peer }));
+        self.hub.loops[loop_index].mailbox.post(Letter::Accepted(Accepted { socket, peer, account }));
         Ok(peer.connection)
     }
 

@@ -1,12 +1,15 @@
 //! What all loops and blocking threads of a server share.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::blocking::JobQueue;
+use crate::budget::{Account, Budget};
+use crate::complaints::Complaints;
 use crate::counters::LoopCounters;
 use crate::mailbox::Mailbox;
 use crate::{Bound, Counters, Limits, SendPath};
@@ -18,6 +21,8 @@ pub(crate) struct Hub {
     pub(crate) bound: Vec<Bound>,
     pub(crate) loops: Box<[LoopDesk]>,
     pub(crate) jobs: JobQueue,
+    pub(crate) complaints: Complaints,
+    budget: Arc<Budget>,
     pub(crate) loop_threads: Mutex<Vec<JoinHandle<()>>>,
     running_loops: AtomicUsize,
     open: AtomicUsize,
@@ -31,6 +36,21 @@ pub(crate) struct Policy {
     pub(crate) is_fair: bool,
     /// For how long a loop looks for events before it sleeps, while they follow one another more closely than that.
     pub(crate) busy_poll: Duration,
+}
+
+/// A place for one more connection.
+pub(crate) struct Admitted {
+    pub(crate) loop_index: usize,
+    pub(crate) account: Account,
+}
+
+/// Why there is no place for one more connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TooMany {
+    /// As many are open as may be.
+    InAll,
+    /// Its client has as many as one client may have.
+    OfClient,
 }
 
 /// What others see of one loop. The alignment keeps the loops' counters off each other's cache lines.
@@ -53,6 +73,8 @@ impl Hub {
         let desks: io::Result<Box<[LoopDesk]>> = (0..loops).map(|_| LoopDesk::new()).collect();
         Ok(Hub {
             jobs: JobQueue::new(limits.blocking_threads, limits.spare_blocking_threads),
+            complaints: Complaints::default(),
+            budget: Budget::new(&limits),
             limits,
             policy,
             bound,
@@ -63,15 +85,23 @@ impl Hub {
         })
     }
 
-    /// Finds a loop for one more connection, the one with the fewest, or nothing when there are too many connections.
-    pub(crate) fn admit(&self) -> Option<usize> {
+    /// Finds a loop for one more connection of the client at `address`, the one with the fewest. A connection of the server's own
+    /// making does not count as one too many of its peer.
+    pub(crate) fn admit(
+        &self,
+        address: IpAddr,
+        is_own: bool,
+        is_friend: impl FnOnce() -> bool,
+    ) -> Result<Admitted, TooMany> {
+        let account = self.budget.join(address.to_canonical(), is_own, is_friend).ok_or(TooMany::OfClient)?;
         if self.open.fetch_add(1, Ordering::Relaxed) >= self.limits.max_connections {
             self.open.fetch_sub(1, Ordering::Relaxed);
-            return None;
+            return Err(TooMany::InAll);
         }
-        let (index, desk) = self.loops.iter().enumerate().min_by_key(|(_, desk)| desk.open.load(Ordering::Relaxed))?;
+        let fewest = self.loops.iter().enumerate().min_by_key(|(_, desk)| desk.open.load(Ordering::Relaxed));
+        let (loop_index, desk) = fewest.expect("a server has a loop");
         desk.open.fetch_add(1, Ordering::Relaxed);
-        Some(index)
+        Ok(Admitted { loop_index, account })
     }
 
     /// Takes note that a connection of the loop `index` is closed.

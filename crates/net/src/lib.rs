@@ -11,6 +11,8 @@ mod activation;
 mod answer;
 mod bind;
 mod blocking;
+mod budget;
+mod complaints;
 mod connection;
 mod counters;
 mod dial;

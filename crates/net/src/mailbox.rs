@@ -11,6 +11,7 @@ use std::time::Instant;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::blocking::Done;
+use crate::budget::Account;
 use crate::sys::Source;
 use crate::{Delivery, Peer};
 
@@ -38,6 +39,8 @@ pub(crate) enum Letter {
         /// Where to tell it.
         tell: SyncSender<Delivery>,
     },
+    /// Silent connections of clients without exports are to make room for others.
+    MakeRoom,
     /// The server is to finish what it has begun and to end by `deadline`.
     Shutdown {
         /// When whatever is left is dropped.
@@ -59,6 +62,7 @@ pub(crate) struct OwnDatagram {
 pub(crate) struct Accepted {
     pub(crate) socket: OwnedFd,
     pub(crate) peer: Peer,
+    pub(crate) account: Account,
 }
 
 /// A loop's letters, with a file descriptor that becomes readable when there are some.

@@ -106,6 +106,9 @@ impl Quantum {
     /// A turn of a busy connection while there are calm ones about, which is over in a tenth of a millisecond or so.
     pub(crate) const SHORT: Quantum = Quantum { messages: 16, answer_bytes: 128 << 10, send_bytes: 256 << 10 };
 
+    /// A turn of a connection whose client has no memory left: one reply, unless several are tiny.
+    pub(crate) const SCARCE: Quantum = Quantum { messages: 16, answer_bytes: 4 << 10, send_bytes: 256 << 10 };
+
     /// The same, but with no more than `messages` messages.
     pub(crate) fn with_messages(self, messages: u64) -> Quantum {
         Quantum { messages: self.messages.min(messages), ..self }

@@ -22,11 +22,15 @@ const COALESCED_MAX_BYTES: usize = 256 << 10;
 /// An output with less memory than this stays where it is though it needs less.
 const SLIM_BYTES: usize = 16 << 10;
 
+/// What a part of a file counts as memory: it holds a file open, so that open files are bounded with the memory.
+const FILE_BYTES: usize = 16 << 10;
+
 /// Outputs on their way out.
 #[derive(Default)]
 pub(crate) struct Outbox {
     queue: VecDeque<Sending>,
     unsent_bytes: usize,
+    memory_bytes: usize,
 }
 
 /// An output of which a part may have gone out. What comes next is the bytes up to the next file part, or this part.
@@ -75,6 +79,11 @@ impl Outbox {
         self.unsent_bytes
     }
 
+    /// How much memory the outputs take, and the files that they hold open.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
     /// Puts an output behind the others; its memory goes to `pool` in the end.
     pub(crate) fn push(&mut self, output: Output, pool: &mut Pool) {
         self.unsent_bytes += output.len();
@@ -82,9 +91,12 @@ impl Outbox {
             return pool.give(output);
         }
         if let Some(last) = self.queue.back_mut().filter(|last| last.takes_in(&output)) {
+            let before = last.output.bytes.capacity();
             last.output.bytes.put(output.bytes.as_slice());
+            self.memory_bytes += last.output.bytes.capacity() - before;
             return pool.give(output);
         }
+        self.memory_bytes += memory_of(&output);
         self.queue.push_back(Sending::new(output));
     }
 
@@ -176,6 +188,7 @@ impl Outbox {
             let mut slim = Output::new();
             slim.bytes = Buffer::with_capacity(last.output.bytes.len());
             copy(&last.output, &mut slim);
+            self.memory_bytes -= memory_of(&last.output) - memory_of(&slim);
             pool.give(mem::replace(&mut last.output, slim));
         }
     }
@@ -196,6 +209,7 @@ impl Outbox {
         if self.queue.front().is_some_and(Sending::is_finished)
             && let Some(finished) = self.queue.pop_front()
         {
+            self.memory_bytes -= memory_of(&finished.output);
             pool.give(finished.output);
         }
     }
@@ -232,6 +246,11 @@ impl Sending {
     fn takes_in(&self, output: &Output) -> bool {
         output.files().is_empty() && output.len() <= COALESCE_BYTES && self.output.bytes.len() < COALESCED_MAX_BYTES
     }
+}
+
+/// How much memory an output takes, and the files that it holds open.
+fn memory_of(output: &Output) -> usize {
+    output.bytes.capacity() + output.files().len() * FILE_BYTES
 }
 
 /// Appends a copy of `output` to `copy`.
@@ -280,7 +299,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!((outbox.unsent_bytes(), outbox.is_empty()), (0, true));
+        assert_eq!((outbox.unsent_bytes(), outbox.memory_bytes(), outbox.is_empty()), (0, 0, true));
         sent
     }
 
@@ -347,6 +366,7 @@ mod tests {
         outbox.sent_bytes(1, &mut pool);
         outbox.slim(&mut pool);
         assert!(outbox.queue[0].output.bytes.capacity() < 5000);
+        assert!(outbox.memory_bytes() < 5000 + 2 * FILE_BYTES);
         assert_eq!(drain(&mut outbox, &mut pool, 100), "b##cd#e");
     }
 }

@@ -1,4 +1,4 @@
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::ops::Range;
 use std::time::Instant;
@@ -63,6 +63,9 @@ pub struct Call<'a> {
     /// The number of its batch: messages with the same number were all received before the first of them was answered, and are
     /// answered one after the other by one thread. `None` for one that is answered by itself.
     pub batch: Option<NonZero<u64>>,
+    /// Whether the sender has no memory left of what the server's [`Limits`](crate::Limits) give it: a reply whose size can be
+    /// chosen is to be small.
+    pub is_scarce: bool,
 }
 
 /// What a call waits for: calls of one lane may keep each other waiting, and nobody else.
@@ -138,6 +141,12 @@ pub trait Service: Send + Sync + 'static {
             }
         }
         Verdict::Answered
+    }
+
+    /// Whether the client at `address` may use the server: others are bound to small messages and little memory.
+    fn trusts(&self, address: IpAddr) -> bool {
+        let _ = address;
+        true
     }
 
     /// Takes note that a connection is gone. `is_delivered` says whether the peer closed it, or fell silent, after it

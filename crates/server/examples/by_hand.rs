@@ -128,7 +128,15 @@ fn answer_all(caller: Caller<'_>, calls: &[Vec<u8>]) {
     let mut output = Output::new();
     let start = output.mark();
     for message in calls {
-        let request = Request { message, peer: caller.peer, worker: 0, may_block: false, now: caller.now, batch: None };
+        let request = Request {
+            message,
+            peer: caller.peer,
+            worker: 0,
+            may_block: false,
+            now: caller.now,
+            batch: None,
+            is_scarce: false,
+        };
         assert_eq!(caller.server.answer(&request, &mut output), Answer::Reply);
         assert_eq!(output.bytes.as_slice()[STATUS_AT..STATUS_AT + 4], [0; 4], "the call failed");
         output.rewind(&start);

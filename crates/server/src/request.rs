@@ -41,6 +41,9 @@ pub struct Request<'a> {
     /// answered, so that what is found out for one of them is true for the others, as long as nothing of them changed it. `None` for
     /// one by itself.
     pub batch: Option<NonZero<u64>>,
+    /// Whether the sender has no memory left of what the server gives it: the data and listings in its replies are short, so that
+    /// each of its connections is served on and takes little.
+    pub is_scarce: bool,
 }
 
 /// What became of a message.

@@ -103,7 +103,7 @@ mod tests {
         };
         server.state.nlm_share(now, &share).unwrap();
         let peer = Peer { address, local: address, transport: Transport::Tcp, connection: 1 };
-        let request = Request { message: &[], peer, worker: 0, may_block: true, now, batch: None };
+        let request = Request { message: &[], peer, worker: 0, may_block: true, now, batch: None, is_scarce: false };
         let cx = CallContext {
             server: &server,
             request: &request,

@@ -17,6 +17,9 @@ use crate::request::Transport;
 /// The most data of one READ or WRITE over UDP, in bytes: with its header it fits into a datagram of 64 KiB.
 const MAX_UDP_BYTES: u32 = 32 << 10;
 
+/// The most data of one reply to a client that has no memory left, in bytes: the most that NFSv2 asks for.
+const SCARCE_REPLY_BYTES: u32 = 8 << 10;
+
 /// What an output holds at the most when the data of its first reply comes: the record mark and the heads of the reply.
 const HEADS_BYTES: usize = 256;
 
@@ -29,6 +32,13 @@ pub(crate) fn max_bytes(cx: &CallContext<'_>) -> u32 {
         Transport::Tcp => cx.server.settings.max_transfer_bytes,
         Transport::Udp => cx.server.settings.max_transfer_bytes.min(MAX_UDP_BYTES),
     }
+}
+
+/// The most data or entries of one reply, in bytes: little when the client has no memory left. Every version lets a server return
+/// less than was asked for (RFC 1813 §3.3.6, §3.3.16; RFC 8881 §18.22.3, §18.23.3).
+pub(crate) fn max_reply_bytes(cx: &CallContext<'_>) -> u32 {
+    let max_bytes = max_bytes(cx);
+    if cx.request.is_scarce { max_bytes.min(SCARCE_REPLY_BYTES) } else { max_bytes }
 }
 
 /// A file that the caller may read, and its attributes when that was found out.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use config::{
-    CopySource, Defaults, ExportFlags, LimitSettings, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind,
-    ServerSettings, Sources,
+    CopySource, Defaults, ExportFlags, LogFormat, LogLevel, LogSettings, ReadPlus, Rpcbind, ServerSettings, Sources,
 };
 
+use super::limit_flags::LimitFlags;
 use super::reply_flags::ReplyFlags;
 use super::storage_flags::StorageFlags;
 
@@ -42,6 +42,8 @@ pub struct Flags {
     offer: OfferFlags,
     #[command(flatten)]
     server: ServerFlags,
+    #[command(flatten)]
+    limits: LimitFlags,
     #[command(flatten)]
     reply: ReplyFlags,
     #[command(flatten)]
@@ -141,12 +143,6 @@ struct ServerFlags {
     /// Let clients of NFSv4.2 have files copied here from other servers: those at this address or in this network.
     #[arg(long, value_name = "NETWORK")]
     copy_from: Vec<CopySource>,
-    /// The most connections at once. [default: 16384]
-    #[arg(long, value_name = "COUNT")]
-    max_connections: Option<usize>,
-    /// After which time a silent connection is closed, or `never`. [default: 15m]
-    #[arg(long, value_name = "TIME", value_parser = parse_pause)]
-    idle_timeout: Option<Pause>,
     /// The form of the log. [default: text]
     #[arg(long, value_name = "FORM")]
     log_format: Option<LogFormatFlag>,
@@ -165,10 +161,6 @@ struct Sendfile(Option<u32>);
 
 fn parse_sendfile(text: &str) -> Result<Sendfile, config::SizeOrWordError> {
     config::parse_threshold(text).map(Sendfile)
-}
-
-fn parse_pause(text: &str) -> Result<Pause, config::DurationError> {
-    config::parse_timeout(text).map(Pause)
 }
 
 fn parse_busy_poll(text: &str) -> Result<Pause, config::DurationError> {
@@ -265,11 +257,7 @@ impl Flags {
             copy_from: (!server.copy_from.is_empty()).then(|| server.copy_from.clone()),
             reply: self.reply.settings(),
             storage: self.storage.settings(),
-            limits: LimitSettings {
-                max_connections: server.max_connections,
-                idle_timeout: server.idle_timeout.map(|timeout| timeout.0),
-                ..LimitSettings::default()
-            },
+            limits: self.limits.settings(),
             log: LogSettings {
                 format: server.log_format.map(LogFormatFlag::setting),
                 level: server.log_level.map(LogLevelFlag::setting),

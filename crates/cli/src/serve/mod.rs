@@ -6,6 +6,7 @@ mod descriptors;
 mod flags;
 mod host_names;
 pub mod how_to_mount;
+mod limit_flags;
 mod logging;
 mod offer;
 mod privilege;

@@ -107,6 +107,10 @@ fn loops(setting: usize) -> usize {
 fn limits(settings: &LimitSettings, defaults: net::Limits) -> net::Limits {
     net::Limits {
         max_connections: settings.max_connections.unwrap_or(defaults.max_connections),
+        max_connections_per_client: settings.max_connections_per_client,
+        memory_bytes: settings.memory.unwrap_or(defaults.memory_bytes),
+        client_memory_bytes: settings.memory_per_client,
+        stall_timeout: settings.stall_timeout.unwrap_or(defaults.stall_timeout),
         max_in_flight: settings.max_in_flight.unwrap_or(defaults.max_in_flight),
         max_in_flight_bytes: settings.max_in_flight_bytes.unwrap_or(defaults.max_in_flight_bytes),
         max_unsent_bytes: settings.max_unsent_bytes.unwrap_or(defaults.max_unsent_bytes),

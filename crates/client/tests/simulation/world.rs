@@ -298,7 +298,8 @@ impl World {
     pub async fn answer(&self, peer: Peer, message: &[u8]) -> Option<Vec<u8>> {
         loop {
             let mut output = Output::new();
-            let request = Request { message, peer, worker: 0, may_block: true, now: self.now(), batch: None };
+            let request =
+                Request { message, peer, worker: 0, may_block: true, now: self.now(), batch: None, is_scarce: false };
             match self.server().answer(&request, &mut output) {
                 Answer::Reply => return Some(output.bytes.as_slice().to_vec()),
                 Answer::Silent => return None,

@@ -75,7 +75,7 @@ impl Middle {
 
     fn answer(&self, message: &[u8], now: std::time::Duration) -> Option<Vec<u8>> {
         let mut output = Output::new();
-        let request = Request { message, peer: peer(), worker: 0, may_block: true, now, batch: None };
+        let request = Request { message, peer: peer(), worker: 0, may_block: true, now, batch: None, is_scarce: false };
         match self.0.server.answer(&request, &mut output) {
             Answer::Reply => Some(output.bytes.as_slice().to_vec()),
             Answer::Silent => None,

@@ -64,6 +64,10 @@ fn every_limit_has_its_effect() {
     let text = r#"
 [limits]
 max_connections = 10
+max_connections_per_client = 9
+memory = "1G"
+memory_per_client = "100M"
+stall_timeout = "5s"
 max_in_flight = 11
 max_in_flight_bytes = "8M"
 max_unsent_bytes = 4096
@@ -74,6 +78,10 @@ spare_blocking_threads = 1
     let (settings, _) = parse(text).unwrap();
     let expected = LimitSettings {
         max_connections: Some(10),
+        max_connections_per_client: Some(9),
+        memory: Some(1 << 30),
+        memory_per_client: Some(100 << 20),
+        stall_timeout: Some(Duration::from_secs(5)),
         max_in_flight: Some(11),
         max_in_flight_bytes: Some(8 << 20),
         max_unsent_bytes: Some(4096),

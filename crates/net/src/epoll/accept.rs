@@ -1,6 +1,6 @@
 //! Accepting connections and finding a loop for each.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,8 +12,10 @@ use super::Loop;
 use super::poller::Token;
 use crate::Service;
 use crate::bind::Listener;
+use crate::complaints::Complaint;
 use crate::connection::Interest;
 use crate::dial;
+use crate::hub::{Admitted, TooMany};
 use crate::mailbox::{Accepted, Letter};
 
 /// How many connections one turn accepts.
@@ -58,27 +60,51 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn place(&mut self, socket: OwnedFd, address: Option<SocketAddrAny>) {
+        // Without an address it was reset already.
+        let Some(address) = address.and_then(|address| SocketAddr::try_from(address).ok()) else { return };
+        let Admitted { loop_index, account } = match self.admit(address.ip()) {
+            Ok(admitted) => admitted,
+            Err(why) => return self.refuse(address.ip(), why),
+        };
         let hub = &self.bench.engine.hub;
-        let Some(index) = hub.admit() else {
-            self.bench.desk().counters.refused.add(1);
-            tracing::debug!(?address, "connection refused: too many are open");
-            return;
-        };
-        let address = address.and_then(|address| SocketAddr::try_from(address).ok());
-        let Some(peer) = address.and_then(|address| dial::set_up(&socket, address, index)) else {
-            // It was reset already.
-            return hub.leave(index);
-        };
-        let accepted = Accepted { socket, peer };
-        if index == self.bench.loop_index {
+        let Some(peer) = dial::set_up(&socket, address, loop_index) else { return hub.leave(loop_index) };
+        let accepted = Accepted { socket, peer, account };
+        if loop_index == self.bench.loop_index {
             self.adopt(accepted);
         } else {
-            hub.loops[index].mailbox.post(Letter::Accepted(accepted));
+            hub.loops[loop_index].mailbox.post(Letter::Accepted(accepted));
+        }
+    }
+
+    /// Finds a place for a connection; when too many are open, those of clients without exports make room.
+    fn admit(&mut self, client: IpAddr) -> Result<Admitted, TooMany> {
+        let engine = Arc::clone(&self.bench.engine);
+        let admit = || engine.hub.admit(client, false, || engine.service.trusts(client));
+        let admitted = admit();
+        if !matches!(admitted, Err(TooMany::InAll)) {
+            return admitted;
+        }
+        self.make_room_everywhere();
+        admit()
+    }
+
+    fn refuse(&mut self, client: IpAddr, why: TooMany) {
+        self.bench.desk().counters.refused.add(1);
+        let hub = &self.bench.engine.hub;
+        if hub.complaints.is_new(client, Complaint::Refused, self.bench.now) {
+            let (open, of_one_client) = (hub.limits.max_connections, hub.limits.max_connections_per_client());
+            match why {
+                TooMany::InAll => tracing::warn!(%client, open, "connection refused: as many are open as may be"),
+                TooMany::OfClient => {
+                    tracing::warn!(%client, of_one_client, "connection refused: the client has as many as one client may have");
+                }
+            }
         }
     }
 
     fn pause_accepting(&mut self, error: Errno) {
         self.bench.desk().counters.accept_errors.add(1);
+        self.make_room_everywhere();
         tracing::warn!(%error, "cannot accept connections for now");
         self.acceptor.paused_until = Some(Instant::now() + ACCEPT_PAUSE);
         self.watch_listeners(false);

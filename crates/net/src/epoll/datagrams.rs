@@ -261,7 +261,15 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         let Arrived { bytes: message, peer, .. } = *arrived;
         let mark = batch.output.mark();
         let start = Start { bytes: batch.output.bytes.len(), files: batch.output.files().len() };
-        let call = Call { message, peer, worker: self.loop_index, may_block: false, now: self.now, batch: None };
+        let call = Call {
+            message,
+            peer,
+            worker: self.loop_index,
+            may_block: false,
+            now: self.now,
+            batch: None,
+            is_scarce: false,
+        };
         match ask(&*self.engine.service, &call, &[], &mut batch.output) {
             Asked::Verdict(Verdict::Answered) => {
                 if !batch.add_answer(arrived, &start) {
@@ -289,7 +297,7 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         let origin = Origin::Datagram { socket: arrived.socket, source: arrived.source };
         let (peer, received, output) = (arrived.peer, self.now, Output::new());
         let (loop_index, messages) = (self.loop_index, vec![message]);
-        blocking::submit(self.engine, Job { loop_index, origin, lane, peer, messages, received, output });
+        blocking::submit(self.engine, Job { loop_index, origin, lane, peer, client: None, messages, received, output });
     }
 }
 

@@ -1,38 +1,34 @@
 //! Timers, silent connections, and the end of the server.
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Loop;
-use crate::Service;
-use crate::connection::{CloseReason, Interest};
+use crate::connection::{CloseReason, Connection, Interest};
 use crate::slots::Key;
 use crate::sys;
+use crate::{Limits, Service};
 
 /// While the server ends, how often it is looked whether peers have acknowledged their last answers.
 const ENDING_TICK: Duration = Duration::from_millis(5);
 
-/// How many times per idle time-out the connections are looked through for silent ones, and the shortest time between.
+/// How many times per time-out the connections are looked through for silent and stalled ones, and the shortest time between.
 const SWEEPS_PER_TIMEOUT: u32 = 4;
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(20);
 
 /// When a loop has to look after its connections, and when it has to end.
 pub(super) struct Ending {
-    idle_timeout: Option<Duration>,
-    next_sweep: Option<Instant>,
+    sweep_interval: Duration,
+    next_sweep: Instant,
     deadline: Option<Instant>,
 }
 
 impl Ending {
-    pub(super) fn new(idle_timeout: Option<Duration>) -> Ending {
-        let mut ending = Ending { idle_timeout, next_sweep: None, deadline: None };
-        ending.plan_sweep(Instant::now());
-        ending
-    }
-
-    fn plan_sweep(&mut self, now: Instant) {
-        let interval = self.idle_timeout.map(|timeout| (timeout / SWEEPS_PER_TIMEOUT).max(MIN_SWEEP_INTERVAL));
-        self.next_sweep = interval.map(|interval| now + interval);
+    pub(super) fn new(limits: &Limits) -> Ending {
+        let timeout = limits.idle_timeout.map_or(limits.stall_timeout, |idle| idle.min(limits.stall_timeout));
+        let sweep_interval = (timeout / SWEEPS_PER_TIMEOUT).max(MIN_SWEEP_INTERVAL);
+        Ending { sweep_interval, next_sweep: Instant::now() + sweep_interval, deadline: None }
     }
 }
 
@@ -41,7 +37,7 @@ impl<S: Service + ?Sized> Loop<S> {
     pub(super) fn timeout(&self) -> Option<Duration> {
         let now = self.bench.now;
         let tick = self.ending.deadline.map(|deadline| deadline.min(now + ENDING_TICK));
-        let times = [tick, self.ending.next_sweep, self.acceptor.paused_until()];
+        let times = [tick, Some(self.ending.next_sweep), self.acceptor.paused_until(), self.starving.next_look()];
         let next = times.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
@@ -49,10 +45,12 @@ impl<S: Service + ?Sized> Loop<S> {
     /// Does what is due by the clock.
     pub(super) fn timers(&mut self) {
         let now = self.bench.now;
-        if self.ending.next_sweep.is_some_and(|time| time <= now) {
+        if self.ending.next_sweep <= now {
             self.close_silent(now);
-            self.ending.plan_sweep(now);
+            self.bench.engine.hub.complaints.log_old(now);
+            self.ending.next_sweep = now + self.ending.sweep_interval;
         }
+        self.feed(now);
         self.resume_accepting(now);
         if self.bench.draining {
             self.settle_all();
@@ -60,14 +58,14 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 
     fn close_silent(&mut self, now: Instant) {
-        let Some(timeout) = self.ending.idle_timeout else { return };
+        let engine = Arc::clone(&self.bench.engine);
         for index in 0..self.connections.end() {
             let Some(key) = self.connections.key_at(index) else { continue };
-            let silent = self.connections.get_mut(key).is_some_and(|connection| {
-                connection.calls.is_empty() && now.saturating_duration_since(connection.last_active) >= timeout
-            });
-            if silent {
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            if is_silent(connection, engine.hub.limits.idle_timeout, now) {
                 self.close(key, CloseReason::Idle);
+            } else if connection.is_stalled(&engine.hub.limits, now) {
+                self.close(key, CloseReason::Stalled);
             }
         }
     }
@@ -115,7 +113,13 @@ impl<S: Service + ?Sized> Loop<S> {
             if let Some(connection) = self.connections.remove(key) {
                 tracing::warn!(peer = %connection.peer.address, "calls were still being answered when the server ended");
                 self.bench.engine.service.disconnected(&connection.peer, connection.is_delivered);
+                self.bench.engine.hub.leave(self.bench.loop_index);
             }
         }
     }
+}
+
+fn is_silent(connection: &Connection, timeout: Option<Duration>, now: Instant) -> bool {
+    let silence = now.saturating_duration_since(connection.last_active);
+    connection.calls.is_empty() && timeout.is_some_and(|timeout| silence >= timeout)
 }

@@ -7,25 +7,28 @@ mod delivery;
 mod ending;
 mod fragments;
 mod poller;
+mod starving;
 mod stream;
 mod turn;
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use accept::Acceptor;
-use buffer::Buffer;
 use busy_poll::BusyPoll;
 use datagrams::Datagrams;
 use ending::Ending;
 use poller::{Events, Poller, Token};
+use starving::Starving;
 use stream::Bench;
 use turn::Order;
 
 use crate::answer::Asked;
 use crate::bind::{DatagramSocket, Listener};
 use crate::blocking::{Done, Origin};
+use crate::complaints::{Complaint, Complaints};
 use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
 use crate::mailbox::{Accepted, Letter};
@@ -73,7 +76,8 @@ pub(crate) fn run<S: Service + ?Sized>(engine: Arc<Engine<S>>, index: usize, soc
         letters: Vec::new(),
         acceptor: Acceptor::new(sockets.listeners),
         datagrams: Datagrams::new(sockets.datagrams),
-        ending: Ending::new(engine.hub.limits.idle_timeout),
+        ending: Ending::new(&engine.hub.limits),
+        starving: Starving::default(),
         bench: Bench::new(engine, index),
     };
     while !the_loop.is_over() {
@@ -97,12 +101,18 @@ struct Loop<S: ?Sized> {
     acceptor: Acceptor,
     datagrams: Datagrams,
     ending: Ending,
+    starving: Starving,
     bench: Bench<S>,
 }
 
 impl<S: Service + ?Sized> Loop<S> {
     /// Sees to it that the connection has its next turn when it needs one, or closes it.
     fn settle(&mut self, key: Key) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.has_room = connection.account.has_room();
+        if !connection.has_room {
+            self.starve(key);
+        }
         let Some(connection) = self.connections.get_mut(key) else { return };
         match connection.course(&self.bench.engine.hub.limits, self.bench.draining) {
             Course::Wait(interest) => self.watch(key, interest),
@@ -140,10 +150,11 @@ impl<S: Service + ?Sized> Loop<S> {
     fn adopt(&mut self, accepted: Accepted) {
         let interest = Interest { readable: !self.bench.draining, writable: false };
         let client = self.order.join(accepted.peer.address.ip());
-        let mut connection = Connection::new(accepted.socket, accepted.peer, client, self.bench.now);
+        let number = accepted.peer.connection;
+        let mut connection = Connection::new(accepted, client, self.bench.now);
         connection.interest = interest;
         let key = self.connections.insert(connection);
-        self.by_number.insert(accepted.peer.connection, key);
+        self.by_number.insert(number, key);
         self.bench.desk().counters.accepted.add(1);
         let Some(socket) = self.connections.get_mut(key).and_then(|connection| connection.socket.as_ref()) else {
             return;
@@ -161,15 +172,15 @@ impl<S: Service + ?Sized> Loop<S> {
         if connection.socket.take().is_none() {
             return;
         }
-        log_close(connection, &reason);
+        log_close(connection, &reason, &self.bench.engine.hub.complaints, self.bench.now);
         self.by_number.remove(&connection.peer.connection);
         self.order.leave(connection.peer.address.ip());
         connection.unread.release(&mut self.bench.spare);
         connection.unread.whole_left = false;
         connection.outbox.clear();
         connection.calls.forget_waiting();
+        connection.end_turn(self.bench.now);
         self.bench.desk().counters.closed(&reason);
-        self.bench.engine.hub.leave(self.bench.loop_index);
         self.forget_if_done(key);
     }
 
@@ -179,6 +190,8 @@ impl<S: Service + ?Sized> Loop<S> {
             && let Some(connection) = self.connections.remove(key)
         {
             self.bench.engine.service.disconnected(&connection.peer, connection.is_delivered);
+            drop(connection);
+            self.bench.engine.hub.leave(self.bench.loop_index);
         }
     }
 
@@ -195,6 +208,7 @@ impl<S: Service + ?Sized> Loop<S> {
                     // Whoever asked may have given up by now.
                     let _ = tell.send(self.delivery(connection, since));
                 }
+                Letter::MakeRoom => self.evict_strangers(),
                 Letter::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }
@@ -229,14 +243,17 @@ impl<S: Service + ?Sized> Loop<S> {
     fn take_back_call(&mut self, key: Key, done: Done) {
         // The connection's slot stays until all its calls are back.
         let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.calls.came_back(done.messages.iter().map(Buffer::len).sum(), done.lane);
+        connection.calls.came_back(&done.messages, done.lane);
         self.bench.spare.give_all(done.messages);
+        // Until here the answer was charged by itself; from here on it is among what the connection has to send.
+        drop(done.charge);
         if connection.socket.is_none() {
             self.bench.outputs.give(done.output);
             return self.forget_if_done(key);
         }
         connection.last_active = self.bench.now;
         self.bench.queue(connection, done.output);
+        connection.end_turn(self.bench.now);
         match done.asked {
             Asked::Verdict(Verdict::Answered | Verdict::Silent) => self.enqueue(key, Ready::default()),
             Asked::Verdict(Verdict::Close(why)) => self.close(key, CloseReason::Service(why)),
@@ -249,14 +266,23 @@ impl<S: Service + ?Sized> Loop<S> {
     }
 }
 
-fn log_close(connection: &Connection, reason: &CloseReason) {
+fn log_close(connection: &Connection, reason: &CloseReason, complaints: &Complaints, now: Instant) {
     let peer = connection.peer.address;
-    match reason {
-        CloseReason::BadFrame(_) | CloseReason::Service(_) | CloseReason::File(_) | CloseReason::Panic => {
-            tracing::warn!(%peer, %reason, "connection closed");
-        }
-        CloseReason::Peer | CloseReason::Broken(_) | CloseReason::Idle | CloseReason::Shutdown => {
-            tracing::debug!(%peer, %reason, "connection closed");
-        }
+    let is_wrong = match reason {
+        CloseReason::BadFrame(_)
+        | CloseReason::Service(_)
+        | CloseReason::File(_)
+        | CloseReason::Panic
+        | CloseReason::Stalled => true,
+        CloseReason::Peer
+        | CloseReason::Broken(_)
+        | CloseReason::Idle
+        | CloseReason::Evicted
+        | CloseReason::Shutdown => false,
+    };
+    if is_wrong && complaints.is_new(peer.ip(), Complaint::Closed, now) {
+        tracing::warn!(%peer, %reason, "connection closed");
+    } else {
+        tracing::debug!(%peer, %reason, "connection closed");
     }
 }

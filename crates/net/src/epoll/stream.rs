@@ -10,6 +10,7 @@ use buffer::{Buffer, Output, Pool};
 use rustix::io::Errno;
 use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
+use crate::Service;
 use crate::answer::{Deferring, Progress, Stop, Turn};
 use crate::blocking::{self, Job, Origin};
 use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
@@ -18,7 +19,6 @@ use crate::order::Quantum;
 use crate::outbox::{self, FileWay, MAX_SLICES, Next};
 use crate::slots::Key;
 use crate::spare::SpareBuffers;
-use crate::{Peer, Service};
 
 /// How many bytes one receive brings at most.
 const RECEIVE_BYTES: usize = 256 << 10;
@@ -96,6 +96,8 @@ impl<S: Service + ?Sized> Bench<S> {
         // While an earlier send waits for room, another one would only be told so again.
         if ready.writable || !connection.interest.writable {
             self.flush(connection)?;
+        } else {
+            connection.outbox.slim(&mut self.outputs);
         }
         result?;
         self.give_calls(connection, key);
@@ -130,6 +132,7 @@ impl<S: Service + ?Sized> Bench<S> {
         while received < RECEIVE_BYTES
             && connection.unread.is_to_be_kept(RECEIVE_BYTES)
             && !connection.unread.whole_left
+            && (connection.has_room || connection.unread.may_grow())
         {
             match self.receive_rest(connection)? {
                 0 => break,
@@ -143,13 +146,14 @@ impl<S: Service + ?Sized> Bench<S> {
     fn receive_shared(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let unread = &mut connection.unread;
         let (needed, expects_large) = (unread.needed, unread.expects_large());
+        let most = if connection.has_room { usize::MAX } else { unread.scarce_room() };
         self.receive.clear();
         if !unread.is_empty() {
             unread.move_to(&mut self.receive, &mut self.spare);
         }
         let room = self.receive.capacity() - self.receive.len();
         let room = if expects_large { room.min(HEAD_BYTES) } else { room };
-        let count = receive_once(connection, self.receive.space(room));
+        let count = receive_once(connection, self.receive.space(room.min(most).max(1)));
         self.receive.advance(*count.as_ref().unwrap_or(&0));
         if !self.note_received(connection, count)? || self.receive.len() < needed {
             if !self.receive.is_empty() {
@@ -224,8 +228,8 @@ impl<S: Service + ?Sized> Bench<S> {
     fn answer_received(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
         let batch = self.next_batch();
-        let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), batch, self.quantum);
+        let turn = self.engine.turn(connection, batch, self.quantum);
+        let Connection { calls, unread, has_room, .. } = &mut *connection;
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(self.receive.as_mut_slice(), &mut output, &mut deferring);
         if progress.messages > 0 {
@@ -236,6 +240,7 @@ impl<S: Service + ?Sized> Bench<S> {
             let needed = progress.needed();
             let bulk_at = if Unread::is_large_size(needed) { self.engine.service.bulk_at(rest) } else { 0 };
             unread.keep(rest, needed, bulk_at, &mut self.spare);
+            unread.admit(*has_room);
         }
         self.finish_turn(connection, output, progress)
     }
@@ -244,8 +249,8 @@ impl<S: Service + ?Sized> Bench<S> {
     fn answer_left(&mut self, connection: &mut Connection) -> Result<(), CloseReason> {
         let mut output = self.outputs.take();
         let batch = self.next_batch();
-        let Connection { peer, calls, unread, outbox, .. } = &mut *connection;
-        let turn = self.engine.turn(*peer, outbox.unsent_bytes(), batch, self.quantum);
+        let turn = self.engine.turn(connection, batch, self.quantum);
+        let Connection { calls, unread, .. } = &mut *connection;
         let mut deferring = Deferring { calls, spare: &mut self.spare };
         let progress = turn.answer(unread.as_mut_slice(), &mut output, &mut deferring);
         unread.consume(progress.consumed, &mut self.spare);
@@ -266,8 +271,25 @@ impl<S: Service + ?Sized> Bench<S> {
         connection.unread.whole_left = matches!(progress.stop, Stop::Limit) && !connection.unread.is_empty();
         match progress.stop {
             Stop::Close(reason) => Err(reason),
-            Stop::Needs(_) | Stop::Limit => Ok(()),
+            Stop::Needs(needed) => self.check_size(connection, needed),
+            Stop::Limit => Ok(()),
         }
+    }
+
+    /// Refuses a large message of a client without exports, which has nothing to say that takes so much memory.
+    fn check_size(&self, connection: &mut Connection, needed: usize) -> Result<(), CloseReason> {
+        let limit = self.engine.hub.limits.max_stranger_message_bytes;
+        if needed <= limit || connection.may_be_large {
+            return Ok(());
+        }
+        // It may have got an export since its first connection came.
+        connection.may_be_large = self.engine.service.trusts(connection.peer.address.ip());
+        if connection.may_be_large {
+            return Ok(());
+        }
+        let why =
+            format!("a message of {needed} bytes from a client without exports is larger than the limit of {limit}");
+        Err(CloseReason::BadFrame(why))
     }
 
     /// Puts an output behind what the connection has to send.
@@ -288,7 +310,7 @@ impl<S: Service + ?Sized> Bench<S> {
     fn give_calls(&mut self, connection: &mut Connection, key: Key) {
         let service = Arc::clone(&self.engine.service);
         let continues = |previous: &[u8], next: &[u8]| service.continues_run(previous, next);
-        while connection.outbox.unsent_bytes() <= self.engine.hub.limits.max_unsent_bytes
+        while connection.may_give(&self.engine.hub.limits)
             && let Some(WaitingCalls { messages, lane, received }) = connection.calls.give(self.max_given, continues)
         {
             let job = Job {
@@ -296,6 +318,7 @@ impl<S: Service + ?Sized> Bench<S> {
                 origin: Origin::Connection(key),
                 lane,
                 peer: connection.peer,
+                client: Some(Arc::clone(connection.account.client())),
                 messages,
                 received,
                 output: self.outputs.take(),
@@ -317,6 +340,7 @@ impl<S: Service + ?Sized> Bench<S> {
                 }
             }
         }
+        connection.note_sent(total, self.now);
         if total > 0 {
             connection.last_active = self.now;
             self.desk().counters.bytes_out.add(total as u64);
@@ -403,18 +427,19 @@ impl<S: Service + ?Sized> Bench<S> {
 }
 
 impl<S: Service + ?Sized> Engine<S> {
-    fn turn(&self, peer: Peer, unsent_bytes: usize, batch: Batch, quantum: Quantum) -> Turn<'_, S> {
-        let quantum = quantum.with_messages(self.hub.policy.send_path.messages_per_turn());
+    fn turn(&self, connection: &Connection, batch: Batch, quantum: Quantum) -> Turn<'_, S> {
+        let quantum = if connection.has_room { quantum } else { Quantum::SCARCE };
         let Batch { worker, now, number } = batch;
         Turn {
             service: &*self.service,
             limits: &self.hub.limits,
-            peer,
+            peer: connection.peer,
             worker,
             now,
             batch: number,
-            unsent_bytes,
-            quantum,
+            unsent_bytes: connection.outbox.unsent_bytes(),
+            quantum: quantum.with_messages(self.hub.policy.send_path.messages_per_turn()),
+            is_scarce: !connection.has_room,
         }
     }
 }

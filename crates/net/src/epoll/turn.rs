@@ -5,12 +5,13 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::Loop;
 use super::poller::{Events, Poller, Token};
 use crate::Service;
-use crate::connection::{Ready, Work};
+use crate::connection::{CloseReason, Ready, Work};
 use crate::order::{ClientKey, Clients, Quantum, Turns};
 use crate::slots::Key;
 
@@ -192,8 +193,11 @@ impl<S: Service + ?Sized> Loop<S> {
         if connection.socket.is_none() {
             return;
         }
-        let done = self.bench.turn(connection, key, ready);
-        let work = connection.end_turn();
+        connection.begin_turn();
+        // A lack of memory for what comes over it costs a connection its end, and not the loop.
+        let turn = AssertUnwindSafe(|| self.bench.turn(connection, key, ready));
+        let done = catch_unwind(turn).unwrap_or(Err(CloseReason::Panic));
+        let work = connection.end_turn(self.bench.now);
         if work != Work::default() && self.order.is_fair && !connection.load.is_busy() {
             self.order.busy_turns = 0;
         }

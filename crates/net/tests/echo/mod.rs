@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -15,6 +15,9 @@ use net::{
 
 /// The largest message that the service takes.
 pub const MAX_BYTES: usize = 1 << 20;
+
+/// How many bytes `x` answers with at the most to a client without memory.
+pub const SCARCE_BYTES: usize = 8192;
 
 /// From this size on messages are called large here.
 pub const LARGE_BYTES: usize = 128 << 10;
@@ -45,6 +48,8 @@ pub struct Echo {
     pub misalignments: Mutex<Vec<usize>>,
     pub seen: Mutex<Vec<Vec<u8>>>,
     pub holds: AtomicBool,
+    /// Clients that may not use the service.
+    pub strangers: Mutex<Vec<IpAddr>>,
 }
 
 impl Service for Echo {
@@ -81,7 +86,8 @@ impl Service for Echo {
                 put(output, call.message, mark);
             }
             Some(b'x') => {
-                let bytes = pattern(argument(call.message));
+                let length = argument(call.message);
+                let bytes = pattern(if call.is_scarce { length.min(SCARCE_BYTES) } else { length });
                 put(output, &bytes, mark);
             }
             Some(b'f') => {
@@ -126,6 +132,10 @@ impl Service for Echo {
             put(output, message, true);
         }
         Verdict::Answered
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        !self.strangers.lock().unwrap().contains(&address)
     }
 
     fn disconnected(&self, peer: &Peer, is_delivered: bool) {
@@ -222,6 +232,19 @@ impl TestServer {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// A connection from `127.0.0.{last}`, which is a client of its own.
+    pub fn connect_from(&self, last: u8) -> TcpStream {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddr::from(([127, 0, 0, last], 0))).unwrap();
+        connect(&socket, &self.address).unwrap();
+        let stream = TcpStream::from(socket);
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();

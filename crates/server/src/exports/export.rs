@@ -1,5 +1,5 @@
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use vfs::FileSystem;
@@ -46,6 +46,11 @@ impl Export {
         let rule = self.rules.iter().find(|rule| rule.clients.matches(client.ip()))?;
         let port_is_good = !rule.options.privileged_ports_only || client.port() < FIRST_UNPRIVILEGED_PORT;
         port_is_good.then_some(&rule.options)
+    }
+
+    /// Whether a client at `address` may have the export, from some port.
+    pub fn is_offered_to(&self, address: IpAddr) -> bool {
+        self.rules.iter().any(|rule| rule.clients.matches(address))
     }
 
     /// What this export claims, if it is of a directory that others may show too.

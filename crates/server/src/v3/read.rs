@@ -23,7 +23,7 @@ fn read(cx: &CallContext<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<(
     let node = cx.node(args.file.as_bytes())?;
     let open = node.require_unreserved(AccessKind::Read).and_then(|()| transfer::open_for_read(&node));
     let file = open.map_err(|fault| fault.with(|| convert::post_op(&node)))?;
-    let wanted = args.count.min(transfer::max_bytes(cx)) as usize;
+    let wanted = args.count.min(transfer::max_reply_bytes(cx)) as usize;
     read_open(&node, &file, (args.offset, wanted), output).map_err(|fault| fault.with(|| convert::post_op(&node)))
 }
 

@@ -24,7 +24,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
 fn readdir(cx: &CallContext<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
     let dir = cx.node(args.dir.as_bytes())?;
     let attributes = dir.attributes()?;
-    let max_bytes = args.count.min(transfer::max_bytes(cx)) as usize;
+    let max_bytes = args.count.min(transfer::max_reply_bytes(cx)) as usize;
     let to = &mut Encoder::new(&mut output.bytes);
     list(&dir, &attributes, args, (to, max_bytes))
         .map_err(|fault| fault.with(|| Some(convert::fattr(&dir, &attributes))))

@@ -22,7 +22,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
 fn readdirplus(cx: &CallContext<'_>, args: &ReaddirplusArgs, output: &mut Output) -> Outcome<(), PostOpAttr> {
     let dir = cx.node(args.dir.as_bytes())?;
     let attributes = dir.attributes()?;
-    let args = ReaddirplusArgs { max_count: args.max_count.min(transfer::max_bytes(cx)), ..*args };
+    let args = ReaddirplusArgs { max_count: args.max_count.min(transfer::max_reply_bytes(cx)), ..*args };
     let to = &mut Encoder::new(&mut output.bytes);
     list(&dir, &attributes, &args, to).map_err(|fault| fault.with(|| Some(convert::fattr(&dir, &attributes))))
 }

@@ -25,7 +25,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
 /// Reads a file that the caller may read under the stateid.
 pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
     let open = transfer::open_for_read(node)?;
-    let part = (args.offset, args.count.min(transfer::max_bytes(compound.cx)) as usize);
+    let part = (args.offset, args.count.min(transfer::max_reply_bytes(compound.cx)) as usize);
     if compound.may_send_from_file()
         && let Some(piece) = transfer::piece(node, &open, part, output)
     {

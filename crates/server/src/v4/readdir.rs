@@ -35,7 +35,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
     }
     dir.require(&attributes, Access::READ)?;
     let after = check_cookie(&dir, args)?;
-    let max_bytes = args.max_count.min(transfer::max_bytes(compound.cx)) as usize;
+    let max_bytes = args.max_count.min(transfer::max_reply_bytes(compound.cx)) as usize;
     Page { compound, dir: &dir, args, detail: detail(compound, &dir, args.request), max_bytes }.list(after, output)
 }
 

@@ -94,6 +94,8 @@ pub struct Caller<'s> {
     pub now: Duration,
     /// Which other calls its calls came together with.
     pub batch: Option<NonZero<u64>>,
+    /// Whether it has no memory left of what the server gives it.
+    pub is_scarce: bool,
 }
 
 impl<'s> Caller<'s> {
@@ -106,7 +108,7 @@ impl<'s> Caller<'s> {
             connection: 1,
         };
         let now = Duration::from_secs(1000);
-        Caller { server, peer, credential: sys(0, 0, &[]), may_block: true, now, batch: None }
+        Caller { server, peer, credential: sys(0, 0, &[]), may_block: true, now, batch: None, is_scarce: false }
     }
 
     pub fn user(self, uid: u32, gid: u32, groups: &[u32]) -> Caller<'s> {
@@ -137,6 +139,11 @@ impl<'s> Caller<'s> {
 
     pub fn on_event_loop(self) -> Caller<'s> {
         Caller { may_block: false, ..self }
+    }
+
+    /// The same caller, with no memory left of what the server gives it.
+    pub fn without_memory(self) -> Caller<'s> {
+        Caller { is_scarce: true, ..self }
     }
 
     /// The same caller, whose calls come together under this number.
@@ -173,6 +180,7 @@ impl<'s> Caller<'s> {
             may_block: self.may_block,
             now: self.now,
             batch: self.batch,
+            is_scarce: self.is_scarce,
         };
         let answer = self.server.answer(&request, &mut output);
         let rest = output.bytes.as_slice().strip_prefix(b"before").expect("the output keeps what was in it");

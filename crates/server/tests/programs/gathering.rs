@@ -26,6 +26,7 @@ fn send(caller: &Caller<'_>, calls: &[WriteArgs<'_>]) -> (usize, Vec<Reply>) {
         may_block: caller.may_block,
         now: caller.now,
         batch: caller.batch,
+        is_scarce: caller.is_scarce,
     };
     let written = match caller.server.write_run(&request, &run) {
         RunAnswer::Written(written) => Some(written),

@@ -71,6 +71,7 @@ fn read_into(output: &mut Output, caller: &Caller<'_>, file: FileHandle, (offset
         may_block: caller.may_block,
         now: caller.now,
         batch: caller.batch,
+        is_scarce: caller.is_scarce,
     };
     caller.server.answer(&request, output);
 }

@@ -132,7 +132,15 @@ impl Simulation {
         let mut output = Output::new();
         let peer = Peer { transport: Transport::Udp, ..self.caller(client).peer };
         let now = Duration::from_millis(self.wire.now_ms);
-        let request = Request { message: &message, peer, worker: usize::from(may_block), may_block, now, batch: None };
+        let request = Request {
+            message: &message,
+            peer,
+            worker: usize::from(may_block),
+            may_block,
+            now,
+            batch: None,
+            is_scarce: false,
+        };
         match self.server.answer(&request, &mut output) {
             Answer::Reply => {
                 let reply = output.bytes.as_slice().to_vec();

@@ -63,7 +63,10 @@ fn begin(session: &Session<'_>, cache_this: bool) -> Compound {
 
 fn send(session: &Session<'_>, message: &[u8], output: &mut Output) {
     let Caller { peer, may_block, now, .. } = session.caller;
-    session.caller.server.answer(&Request { message, peer, worker: 0, may_block, now, batch: None }, output);
+    session
+        .caller
+        .server
+        .answer(&Request { message, peer, worker: 0, may_block, now, batch: None, is_scarce: false }, output);
 }
 
 fn message(session: &Session<'_>, compound: &Compound) -> Vec<u8> {

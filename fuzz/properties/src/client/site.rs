@@ -72,7 +72,7 @@ impl Site {
         let (address, local) = ("192.0.2.2:700".parse().ok()?, "192.0.2.1:2049".parse().ok()?);
         let peer = Peer { address, local, transport: Transport::Tcp, connection: 1 };
         let now = Duration::from_secs(1);
-        let request = Request { message, peer, worker: 0, may_block: true, now, batch: None };
+        let request = Request { message, peer, worker: 0, may_block: true, now, batch: None, is_scarce: false };
         let mut output = Output::new();
         let answer = self.server.answer(&request, &mut output);
         (answer == Answer::Reply).then(|| output.bytes.as_slice().to_vec())

@@ -63,7 +63,8 @@ impl Server {
 
     fn turn(&self, job: &Job, worker: usize, now: Duration) -> Outcome<Turn> {
         let asker = &job.what.asker;
-        let request = Request { message: &[], peer: asker.peer, worker, may_block: true, now, batch: None };
+        let request =
+            Request { message: &[], peer: asker.peer, worker, may_block: true, now, batch: None, is_scarce: false };
         let exports = self.exports.load();
         let identity = asker.identity;
         let cx = CallContext {
