@@ -227,9 +227,26 @@ impl Server {
 
     /// The most memory that it has had so far, in bytes.
     pub fn peak_memory_bytes(&self) -> u64 {
+        self.status_bytes("VmHWM:")
+    }
+
+    /// The memory that it has now, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.status_bytes("VmRSS:")
+    }
+
+    fn status_bytes(&self, key: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_else(|| panic!("{}", self.log()));
         line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    }
+
+    /// How long it has run on processors (proc(5): the times of `stat` are in hundredths of a second on all Linux machines).
+    pub fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let ticks: u64 = fields.split(' ').skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 10)
     }
 
     /// The handle of a file on it.

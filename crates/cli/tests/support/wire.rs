@@ -7,12 +7,18 @@ use std::net::TcpStream;
 
 /// The last fragment of a record begins with this bit (RFC 5531 §11).
 pub const LAST_FRAGMENT: u32 = 1 << 31;
-/// NFS version 3 and three of its procedures (RFC 1813 §3).
+/// Procedures of NFS version 3 (RFC 1813 §3).
 pub const NULL: u32 = 0;
+pub const GETATTR: u32 = 1;
 pub const READ: u32 = 6;
 pub const CREATE: u32 = 8;
 
-fn words(words: &[u32]) -> Vec<u8> {
+/// Operations of NFS version 4 (RFC 7530 §16).
+pub const PUTFH: u32 = 22;
+pub const READ4: u32 = 25;
+
+/// Words in the order of the network.
+pub fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
@@ -26,8 +32,15 @@ pub fn call(xid: u32, procedure: u32, arguments: &[u8]) -> Vec<u8> {
     [&words(&[xid, 0, 2, 100_003, 3, procedure, 0, 0, 0, 0]), arguments].concat()
 }
 
-fn opaque(bytes: &[u8]) -> Vec<u8> {
-    let mut opaque = [&words(&[bytes.len() as u32]), bytes].concat();
+/// A COMPOUND of NFS version 4.0 without credentials: so many operations, which `operations` holds.
+pub fn compound(xid: u32, count: u32, operations: &[u8]) -> Vec<u8> {
+    [&words(&[xid, 0, 2, 100_003, 4, 1, 0, 0, 0, 0, 0, 0, count]), operations].concat()
+}
+
+/// Bytes behind their length, as XDR has them (RFC 4506 §4.10).
+pub fn opaque(bytes: &[u8]) -> Vec<u8> {
+    let mut opaque = words(&[bytes.len() as u32]);
+    opaque.extend_from_slice(bytes);
     opaque.resize(opaque.len().next_multiple_of(4), 0);
     opaque
 }

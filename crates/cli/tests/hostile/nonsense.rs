@@ -1,15 +1,12 @@
-//! The real server among peers that send what makes no sense.
-
-#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
-
-mod support;
+//! Peers that send what makes no sense.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 
 use rustix::process::Signal;
-use support::wire::{LAST_FRAGMENT, NULL, READ, call, read_arguments, record, reply};
-use support::{PATIENCE, Server, wharf_ok};
+
+use crate::support::wire::{LAST_FRAGMENT, NULL, READ, call, read_arguments, record, reply};
+use crate::support::{PATIENCE, Server, wharf_ok};
 
 /// How often each kind of nonsense is sent.
 const TIMES: usize = 100;

@@ -1,0 +1,123 @@
+//! Attacks on the server's memory, its connections and other clients' time. A next one is a function and a line of the table.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use crate::frame::{Attack, Target, run};
+use crate::support::wire::{LAST_FRAGMENT, PUTFH, READ, READ4, call, compound, opaque, read_arguments, record, words};
+
+const MIB: u32 = 1 << 20;
+
+/// The addresses of attackers: one client, and another one.
+const ATTACKER: u8 = 2;
+const SECOND: u8 = 3;
+
+/// The witness's own address.
+const WITNESS: u8 = 1;
+
+/// Lets nobody in but the witness, so that attackers have no export.
+const STRANGERS: &[&str] = &["--memory", "64M", "--client", "127.0.0.1"];
+
+macro_rules! attacks {
+    ($($name:ident: $attack:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            run(&$attack);
+        })*
+    };
+}
+
+attacks! {
+    unfinished_records_of_a_client: Attack::new("unfinished records", unfinished_records);
+    unfinished_records_of_strangers: Attack { options: STRANGERS, ..Attack::new("strangers' records", unfinished_records) };
+    small_unfinished_records_of_strangers: Attack {
+        options: STRANGERS,
+        ..Attack::new("strangers' small records", small_unfinished_records)
+    };
+    replies_that_nobody_reads: Attack::new("unread replies", unread_replies);
+    replies_that_nobody_reads_at_the_witness_address: Attack::new("unread replies beside", unread_replies_beside);
+    compounds_of_many_reads: Attack::new("many READs in a COMPOUND", compounds);
+    unfinished_records_and_unread_replies_in_900_mib_of_address_space: Attack {
+        options: &[],
+        address_space_mib: Some(900),
+        memory_mib: 400,
+        ..Attack::new("everything in 900 MiB", everything)
+    };
+    more_connections_than_there_may_be: Attack {
+        options: &["--max-connections", "400"],
+        ..Attack::new("connections", connections)
+    };
+    connections_of_strangers_from_many_addresses: Attack {
+        options: &["--max-connections", "100", "--client", "127.0.0.1"],
+        ..Attack::new("strangers' connections", strangers_connections)
+    };
+    noise_over_many_connections: Attack::new("noise", noise);
+}
+
+/// All but the last bytes of 1000 records of 1 MiB.
+fn unfinished_records(target: &Target<'_>) -> Vec<TcpStream> {
+    let announced = words(&[LAST_FRAGMENT | MIB]);
+    target.send_over(1000, ATTACKER, &[announced, vec![0; MIB as usize - 100]].concat())
+}
+
+fn small_unfinished_records(target: &Target<'_>) -> Vec<TcpStream> {
+    let announced = words(&[LAST_FRAGMENT | 60_000]);
+    target.send_over(1000, ATTACKER, &[announced, vec![0; 59_000]].concat())
+}
+
+fn many_reads(target: &Target<'_>) -> Vec<u8> {
+    record(&call(1, READ, &read_arguments(target.file, MIB))).repeat(16)
+}
+
+fn unread_replies(target: &Target<'_>) -> Vec<TcpStream> {
+    target.send_over(1000, ATTACKER, &many_reads(target))
+}
+
+fn unread_replies_beside(target: &Target<'_>) -> Vec<TcpStream> {
+    target.send_over(300, WITNESS, &many_reads(target))
+}
+
+/// 127 READs of 1 MiB behind a PUTFH, in a call of 4 KiB.
+fn compounds(target: &Target<'_>) -> Vec<TcpStream> {
+    let read = words(&[READ4, 0, 0, 0, 0, 0, 0, MIB]);
+    let operations = [words(&[PUTFH]), opaque(target.file), read.repeat(127)].concat();
+    target.send_over(300, ATTACKER, &record(&compound(1, 128, &operations)).repeat(4))
+}
+
+fn everything(target: &Target<'_>) -> Vec<TcpStream> {
+    let mut held = unfinished_records(target);
+    held.extend(target.send_over(1000, SECOND, &many_reads(target)));
+    held
+}
+
+fn connections(target: &Target<'_>) -> Vec<TcpStream> {
+    let held = (0..600).filter_map(|_| target.connect(ATTACKER)).collect();
+    target.server.wait_for_log("connection refused");
+    held
+}
+
+fn strangers_connections(target: &Target<'_>) -> Vec<TcpStream> {
+    let mut held: Vec<TcpStream> =
+        (10..15).flat_map(|last| (0..20).filter_map(move |_| target.connect(last))).collect();
+    thread::sleep(Duration::from_millis(700));
+    // Whoever has an export gets in: silent connections of strangers make room.
+    let mut late = target.connect(WITNESS).unwrap();
+    late.set_nonblocking(false).unwrap();
+    late.write_all(&record(&call(1, READ, &read_arguments(target.file, 1)))).unwrap();
+    late.read_exact(&mut [0; 4]).expect("a client with an export is served");
+    held.push(late);
+    held
+}
+
+/// Noise over 500 connections, of which the log says little.
+fn noise(target: &Target<'_>) -> Vec<TcpStream> {
+    for _ in 0..5 {
+        target.send_over(100, ATTACKER, &[0xff; 100]);
+    }
+    let log = target.server.log();
+    let lines = log.lines().filter(|line| line.contains("connection closed")).count();
+    assert_eq!(lines, 1, "{log}");
+    Vec::new()
+}

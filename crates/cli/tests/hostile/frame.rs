@@ -1,0 +1,218 @@
+//! Runs an attack on a real server beside a witness, who must notice nothing.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::support::wire::{GETATTR, call, opaque, record, reply};
+use crate::support::{PATIENCE, Scratch, Server, wharf_ok};
+
+const MIB: u64 = 1 << 20;
+
+/// How long a call of the witness may take at the most, on a machine that is busy with other tests. What attacks did to others
+/// before there were bounds took half a minute and more.
+const MOST_WAITING: Duration = Duration::from_secs(8);
+
+/// How many calls of the witness must be answered when everything is under way that the attackers have begun.
+const FEWEST_CALLS: u32 = 20;
+
+/// For how long the server's memory must stay the same to count as settled.
+const SETTLED: Duration = Duration::from_secs(3);
+
+/// Attacks are made one after the other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// What is done to a server.
+pub struct Attack {
+    pub name: &'static str,
+    /// What the server is started with besides its export, which is memory with a file of 4 MiB.
+    pub options: &'static [&'static str],
+    /// The limit of the server's address space, if there is one, in MiB (`ulimit -v`).
+    pub address_space_mib: Option<u64>,
+    /// How much memory the server may take beyond what it takes in peace, and how much of that may be left when the attackers are
+    /// gone, in MiB.
+    pub memory_mib: u64,
+    pub left_mib: u64,
+    /// How long the server may be busy.
+    pub processor_time: Duration,
+    /// Attacks; the connections that it returns stay open while the server is measured.
+    pub run: fn(&Target<'_>) -> Vec<TcpStream>,
+}
+
+impl Attack {
+    /// With the bounds that most attacks must keep within, for a server that may take 64 MiB for its clients.
+    pub const fn new(name: &'static str, run: fn(&Target<'_>) -> Vec<TcpStream>) -> Attack {
+        Attack {
+            name,
+            options: &["--memory", "64M"],
+            address_space_mib: None,
+            memory_mib: 128,
+            left_mib: 48,
+            processor_time: Duration::from_secs(30),
+            run,
+        }
+    }
+}
+
+/// What an attack is aimed at.
+pub struct Target<'s> {
+    pub server: &'s Server,
+    /// The handle of the file.
+    pub file: &'s [u8],
+}
+
+impl Target<'_> {
+    /// A connection from `127.0.0.{last}`; the witness is 127.0.0.1. It never waits for the server.
+    pub fn connect(&self, last: u8) -> Option<TcpStream> {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddr::from(([127, 0, 0, last], 0))).unwrap();
+        connect(&socket, &self.server.address()).ok()?;
+        let stream = TcpStream::from(socket);
+        stream.set_nonblocking(true).unwrap();
+        Some(stream)
+    }
+
+    /// So many connections, over each of which `bytes` are sent as far as the server takes them.
+    pub fn send_over(&self, count: usize, last: u8, bytes: &[u8]) -> Vec<TcpStream> {
+        let mut streams: Vec<TcpStream> = (0..count).filter_map(|_| self.connect(last)).collect();
+        let mut sent = vec![0; streams.len()];
+        // What is not taken in several rounds is not taken at all.
+        for _ in 0..5 {
+            for (stream, sent) in streams.iter_mut().zip(&mut sent) {
+                while let Ok(count @ 1..) = stream.write(&bytes[*sent..]) {
+                    *sent += count;
+                }
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        streams
+    }
+}
+
+/// Somebody who uses the server all the time.
+struct Witness {
+    stream: TcpStream,
+    handle: Vec<u8>,
+    slowest: Duration,
+}
+
+impl Witness {
+    fn new(server: &Server, handle: &[u8]) -> Witness {
+        let stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Witness { stream, handle: handle.to_vec(), slowest: Duration::ZERO }
+    }
+
+    fn call(&mut self, xid: u32) {
+        let began = Instant::now();
+        self.stream.write_all(&record(&call(xid, GETATTR, &opaque(&self.handle)))).unwrap();
+        let (answered, results) = reply(&mut self.stream).expect("the witness is answered");
+        assert_eq!((answered, results.len()), (xid, 20 + 4 + 84), "GETATTR succeeds (RFC 1813 §3.3.1)");
+        self.slowest = self.slowest.max(began.elapsed());
+    }
+
+    /// Calls until `is_over`, and counts in `calls`; gives the time of its slowest call.
+    fn watch(mut self, calls: &AtomicU32, is_over: &AtomicBool) -> Duration {
+        while !is_over.load(Ordering::Relaxed) {
+            self.call(calls.load(Ordering::Relaxed));
+            calls.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.slowest
+    }
+}
+
+/// Starts a server with a file of 4 MiB in it; gives the file's handle too.
+fn start(attack: &Attack) -> (Server, Vec<u8>) {
+    let limit = attack.address_space_mib.map_or("unlimited".to_owned(), |mib| (mib * 1024).to_string());
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -v {limit}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_wharf"), "serve"]);
+    command.args(["--listen", "127.0.0.1:0", "mem:64M"]).args(attack.options);
+    let server = Server::spawn(1, command);
+    let scratch = Scratch::new();
+    let file = scratch.path("file");
+    std::fs::write(&file, vec![7; 4 << 20]).unwrap();
+    wharf_ok(&["cp", file.to_str().unwrap(), &server.url("/mem/file")]);
+    let handle = server.handle_of("/mem/file");
+    (server, handle)
+}
+
+/// Sets a flag when it is dropped, also by a panic.
+struct SetAtEnd<'f>(&'f AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits until the server's memory has come to rest.
+fn settle(server: &Server) {
+    let (mut before, mut since, began) = (server.memory_bytes(), Instant::now(), Instant::now());
+    while since.elapsed() < SETTLED && began.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(50));
+        let now = server.memory_bytes();
+        if now.abs_diff(before) > MIB {
+            (before, since) = (now, Instant::now());
+        }
+    }
+}
+
+/// Attacks while a witness watches; gives what the attackers hold, and the time of the witness's slowest call.
+fn attack_beside_witness(attack: &Attack, target: &Target<'_>) -> (Vec<TcpStream>, Duration) {
+    let witness = Witness::new(target.server, target.file);
+    let (calls, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let watching = scope.spawn(|| witness.watch(&calls, &is_over));
+        let end = SetAtEnd(&is_over);
+        let held = (attack.run)(target);
+        settle(target.server);
+        let enough = calls.load(Ordering::Relaxed) + FEWEST_CALLS;
+        while calls.load(Ordering::Relaxed) < enough && !watching.is_finished() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        drop(end);
+        (held, watching.join().expect("the witness notices nothing"))
+    })
+}
+
+/// Makes an attack, and checks its bounds.
+pub fn run(attack: &Attack) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    raise_descriptor_limit();
+    let (server, file) = start(attack);
+    let (calm, busy_before) = (server.memory_bytes(), server.processor_time());
+    let (held, slowest) = attack_beside_witness(attack, &Target { server: &server, file: &file });
+    let (peak, busy) = (server.peak_memory_bytes(), server.processor_time().saturating_sub(busy_before));
+    drop(held);
+    let most_left = calm + attack.left_mib * MIB;
+    let began = Instant::now();
+    while server.memory_bytes() > most_left && began.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let (name, left) = (attack.name, server.memory_bytes());
+    println!(
+        "{name}: {} MiB in peace, {} at the peak, {} afterwards; busy for {busy:?}; the witness waited for {slowest:?}",
+        calm / MIB,
+        peak / MIB,
+        left / MIB,
+    );
+    assert!(peak <= calm + attack.memory_mib * MIB, "{name}: {} MiB at the peak", peak / MIB);
+    assert!(left <= most_left, "{name}: {} MiB are left", left / MIB);
+    assert!(busy <= attack.processor_time, "{name}: busy for {busy:?}");
+    assert!(slowest <= MOST_WAITING, "{name}: a GETATTR took {slowest:?}");
+    Witness::new(&server, &file).call(1);
+}
+
+/// The attackers' connections are this process's too.
+fn raise_descriptor_limit() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
