@@ -19,6 +19,11 @@ impl Pool {
         self.free.pop().unwrap_or_default()
     }
 
+    /// Lets the memory of all free outputs go.
+    pub fn clear(&mut self) {
+        self.free.clear();
+    }
+
     /// Takes an output back, or lets its memory go when the pool is full or the output has grown too large.
     pub fn give(&mut self, mut output: Output) {
         if self.free.len() < self.max_free && output.bytes.capacity() <= self.max_bytes {
@@ -39,5 +44,14 @@ mod tests {
         output.bytes.put(&[0; 10_000]);
         pool.give(output);
         assert_eq!(pool.take().bytes.capacity(), 0);
+        pool.give(output_of(100));
+        pool.clear();
+        assert_eq!(pool.take().bytes.capacity(), 0);
+    }
+
+    fn output_of(bytes: usize) -> Output {
+        let mut output = Output::new();
+        output.bytes.put(&vec![0; bytes]);
+        output
     }
 }

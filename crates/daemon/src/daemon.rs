@@ -55,7 +55,8 @@ impl Daemon {
         programs.courier.connect(net.clone());
         server.watch_connections(Box::new(OpenConnections { net: net.clone(), began }));
         let copiers = Copiers::start(&programs, first_copier).map_err(StartError::Thread)?;
-        let upkeep = Upkeep::start(programs, GraceLog::new(options.how_to_end_grace)).map_err(StartError::Thread)?;
+        let grace = GraceLog::new(options.how_to_end_grace);
+        let upkeep = Upkeep::start(programs, net.clone(), grace).map_err(StartError::Thread)?;
         let addresses = tcp_addresses(&bound);
         Ok(Daemon { server, net, upkeep, copiers, addresses, registration })
     }

@@ -20,7 +20,7 @@ pub(crate) struct Upkeep {
 
 impl Upkeep {
     /// Starts the thread.
-    pub(crate) fn start(programs: Arc<Programs>, mut grace: GraceLog) -> std::io::Result<Upkeep> {
+    pub(crate) fn start(programs: Arc<Programs>, net: net::Handle, mut grace: GraceLog) -> std::io::Result<Upkeep> {
         let (stop, stopped) = mpsc::channel();
         let run = move || {
             let mut ticks = 0;
@@ -31,6 +31,7 @@ impl Upkeep {
                 ticks += 1;
                 if ticks % TICKS_PER_TIDYING == 0 {
                     programs.server.maintain();
+                    net.release_memory();
                 }
             }
         };

@@ -19,6 +19,10 @@ use crate::Limits;
 const STRANGERS_PART: usize = 8;
 const STRANGER_PART: usize = 32;
 
+/// How much must have been held for its memory to be given back to the system, and how often that is tried.
+const RELEASE_BYTES: usize = 8 << 20;
+const RELEASES: usize = 2;
+
 /// What all clients of a server hold.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -27,6 +31,10 @@ pub(crate) struct Budget {
     client_connections: usize,
     held: AtomicUsize,
     held_by_strangers: AtomicUsize,
+    /// The most that was held since memory was last given back to the system.
+    peak: AtomicUsize,
+    /// How often memory is still to be given back: what the loops keep for the next messages is freed only later.
+    releases_due: AtomicUsize,
     /// How many clients have exports.
     friends: AtomicUsize,
     clients: Mutex<HashMap<IpAddr, Arc<Client>>>,
@@ -51,6 +59,8 @@ impl Budget {
             client_connections: limits.max_connections_per_client(),
             held: AtomicUsize::new(0),
             held_by_strangers: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            releases_due: AtomicUsize::new(0),
             friends: AtomicUsize::new(0),
             clients: Mutex::new(HashMap::new()),
         })
@@ -82,6 +92,16 @@ impl Budget {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Arc<Client>>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether memory that is free is worth being given back to the system: much more was held than is held now.
+    pub(crate) fn is_release_due(&self) -> bool {
+        let (held, peak) = (self.held.load(Relaxed), self.peak.load(Relaxed));
+        if peak >= RELEASE_BYTES && held < peak / 2 {
+            self.peak.store(held, Relaxed);
+            self.releases_due.store(RELEASES, Relaxed);
+        }
+        self.releases_due.fetch_update(Relaxed, Relaxed, |due| due.checked_sub(1)).is_ok()
     }
 
     /// Whether so little is held by all clients that none of them can be without room.
@@ -127,7 +147,10 @@ impl Client {
             if to > from { held.fetch_add(to - from, Relaxed) } else { held.fetch_sub(from - to, Relaxed) }
         };
         change(&self.held);
-        change(&self.budget.held);
+        let before = change(&self.budget.held);
+        if to > from && before + to - from >= RELEASE_BYTES {
+            self.budget.peak.fetch_max(before + to - from, Relaxed);
+        }
         if self.is_stranger {
             change(&self.budget.held_by_strangers);
         }
@@ -231,6 +254,19 @@ mod tests {
         assert!(!greedy.has_room() && !second.has_room() && other.has_room());
         greedy.set(16 * MIB - 1);
         assert!(second.has_room());
+    }
+
+    #[test]
+    fn memory_is_given_back_when_much_less_is_held_than_before() {
+        let budget = budget();
+        let mut account = join(&budget, 1, true);
+        account.set(RELEASE_BYTES);
+        assert!(!budget.is_release_due());
+        account.set(0);
+        assert_eq!([(); 3].map(|()| budget.is_release_due()), [true, true, false]);
+        account.set(RELEASE_BYTES - 1);
+        account.set(0);
+        assert!(!budget.is_release_due(), "it was little");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::dial;
 use crate::hub::{Admitted, Hub};
 use crate::mailbox::{Accepted, Letter, OwnDatagram};
-use crate::sys::Source;
+use crate::sys::{self, Source};
 use crate::{Bound, Counters, Delivery, NetError, Transport};
 
 /// How long a busy loop may take to tell what became of what was sent.
@@ -93,6 +93,14 @@ impl Handle {
         let from = bound.address.ip().is_unspecified().then(|| Source::of(local.ip()));
         self.hub.loops[0].mailbox.post(Letter::SendDatagram(OwnDatagram { socket, from, to, bytes }));
         Ok(())
+    }
+
+    /// Gives memory that is free back to the system when clients hold much less than before. To be called every few seconds from a
+    /// thread that may wait: it may take some milliseconds, which nobody else has to wait for.
+    pub fn release_memory(&self) {
+        if self.hub.budget.is_release_due() {
+            sys::release_memory();
+        }
     }
 
     /// Asks the server to end, and does not wait for it.

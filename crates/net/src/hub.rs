@@ -22,7 +22,7 @@ pub(crate) struct Hub {
     pub(crate) loops: Box<[LoopDesk]>,
     pub(crate) jobs: JobQueue,
     pub(crate) complaints: Complaints,
-    budget: Arc<Budget>,
+    pub(crate) budget: Arc<Budget>,
     pub(crate) loop_threads: Mutex<Vec<JoinHandle<()>>>,
     running_loops: AtomicUsize,
     open: AtomicUsize,

@@ -36,6 +36,11 @@ impl SpareBuffers {
         }
     }
 
+    /// Lets all memory go.
+    pub(crate) fn clear(&mut self) {
+        *self = SpareBuffers::default();
+    }
+
     /// Takes a buffer back, or lets its memory go when enough is kept.
     pub(crate) fn give(&mut self, mut buffer: Buffer) {
         let capacity = buffer.capacity();

@@ -329,3 +329,12 @@ fn put_control<T: Copy>(header: &mut msghdr, level: c_int, kind: c_int, value: T
         ptr::write_unaligned(libc::CMSG_DATA(message).cast(), value);
     }
 }
+
+/// Gives the memory that is free back to the system. Of the C libraries only glibc keeps much of it.
+pub(crate) fn release_memory() {
+    // SAFETY: malloc_trim(3) may be called at any time; it gives back pages that no allocation uses.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

@@ -56,10 +56,13 @@ attacks! {
     noise_over_many_connections: Attack::new("noise", noise);
 }
 
-/// All but the last bytes of 1000 records of 1 MiB.
+/// All but the last bytes of a record of 1 MiB.
+fn unfinished_record() -> Vec<u8> {
+    [&words(&[LAST_FRAGMENT | MIB])[..], &vec![0; MIB as usize - 100]].concat()
+}
+
 fn unfinished_records(target: &Target<'_>) -> Vec<TcpStream> {
-    let announced = words(&[LAST_FRAGMENT | MIB]);
-    target.send_over(1000, ATTACKER, &[announced, vec![0; MIB as usize - 100]].concat())
+    target.send_over(1000, ATTACKER, &unfinished_record())
 }
 
 fn small_unfinished_records(target: &Target<'_>) -> Vec<TcpStream> {
@@ -72,23 +75,35 @@ fn many_reads(target: &Target<'_>) -> Vec<u8> {
 }
 
 fn unread_replies(target: &Target<'_>) -> Vec<TcpStream> {
-    target.send_over(1000, ATTACKER, &many_reads(target))
+    sip(target.send_over(1000, ATTACKER, &many_reads(target)))
 }
 
 fn unread_replies_beside(target: &Target<'_>) -> Vec<TcpStream> {
-    target.send_over(300, WITNESS, &many_reads(target))
+    sip(target.send_over(300, WITNESS, &many_reads(target)))
+}
+
+/// Reads a little of what came over each connection, so that the kernel lets the server fill its buffers before long.
+fn sip(mut streams: Vec<TcpStream>) -> Vec<TcpStream> {
+    for _ in 0..10 {
+        for stream in &mut streams {
+            // Nothing may have come yet.
+            let _ = stream.read(&mut [0; 64 << 10]);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    streams
 }
 
 /// 127 READs of 1 MiB behind a PUTFH, in a call of 4 KiB.
 fn compounds(target: &Target<'_>) -> Vec<TcpStream> {
     let read = words(&[READ4, 0, 0, 0, 0, 0, 0, MIB]);
     let operations = [words(&[PUTFH]), opaque(target.file), read.repeat(127)].concat();
-    target.send_over(300, ATTACKER, &record(&compound(1, 128, &operations)).repeat(4))
+    sip(target.send_over(300, ATTACKER, &record(&compound(1, 128, &operations)).repeat(4)))
 }
 
 fn everything(target: &Target<'_>) -> Vec<TcpStream> {
-    let mut held = unfinished_records(target);
-    held.extend(target.send_over(1000, SECOND, &many_reads(target)));
+    let mut held = target.send_over(300, ATTACKER, &unfinished_record());
+    held.extend(sip(target.send_over(1000, SECOND, &many_reads(target))));
     held
 }
 

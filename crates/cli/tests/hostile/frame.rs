@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::support::wire::{GETATTR, call, opaque, record, reply};
@@ -191,7 +191,7 @@ pub fn run(attack: &Attack) {
     let (calm, busy_before) = (server.memory_bytes(), server.processor_time());
     let (held, slowest) = attack_beside_witness(attack, &Target { server: &server, file: &file });
     let (peak, busy) = (server.peak_memory_bytes(), server.processor_time().saturating_sub(busy_before));
-    drop(held);
+    reset(held);
     let most_left = calm + attack.left_mib * MIB;
     let began = Instant::now();
     while server.memory_bytes() > most_left && began.elapsed() < PATIENCE {
@@ -209,6 +209,13 @@ pub fn run(attack: &Attack) {
     assert!(busy <= attack.processor_time, "{name}: busy for {busy:?}");
     assert!(slowest <= MOST_WAITING, "{name}: a GETATTR took {slowest:?}");
     Witness::new(&server, &file).call(1);
+}
+
+/// Ends connections at once, with what is still on its way: the kernel would go on sending it for a while.
+fn reset(streams: Vec<TcpStream>) {
+    for stream in streams {
+        sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+    }
 }
 
 /// The attackers' connections are this process's too.

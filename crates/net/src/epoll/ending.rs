@@ -47,6 +47,9 @@ impl<S: Service + ?Sized> Loop<S> {
         let now = self.bench.now;
         if self.ending.next_sweep <= now {
             self.close_silent(now);
+            // What a burst has left there would be kept for ever; what is needed is there again at once.
+            self.bench.spare.clear();
+            self.bench.outputs.clear();
             self.bench.engine.hub.complaints.log_old(now);
             self.ending.next_sweep = now + self.ending.sweep_interval;
         }
