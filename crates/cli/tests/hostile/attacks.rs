@@ -10,6 +10,9 @@ use crate::support::wire::{LAST_FRAGMENT, PUTFH, READ, READ4, call, compound, op
 
 const MIB: u32 = 1 << 20;
 
+/// Over how many connections nobody reads replies: so few that the kernel's buffers, of 4 MiB each, are full before long.
+const MANY: usize = 100;
+
 /// The addresses of attackers: one client, and another one.
 const ATTACKER: u8 = 2;
 const SECOND: u8 = 3;
@@ -75,11 +78,11 @@ fn many_reads(target: &Target<'_>) -> Vec<u8> {
 }
 
 fn unread_replies(target: &Target<'_>) -> Vec<TcpStream> {
-    sip(target.send_over(1000, ATTACKER, &many_reads(target)))
+    sip(target.send_over(MANY, ATTACKER, &many_reads(target)))
 }
 
 fn unread_replies_beside(target: &Target<'_>) -> Vec<TcpStream> {
-    sip(target.send_over(300, WITNESS, &many_reads(target)))
+    sip(target.send_over(MANY, WITNESS, &many_reads(target)))
 }
 
 /// Reads a little of what came over each connection, so that the kernel lets the server fill its buffers before long.
@@ -98,12 +101,12 @@ fn sip(mut streams: Vec<TcpStream>) -> Vec<TcpStream> {
 fn compounds(target: &Target<'_>) -> Vec<TcpStream> {
     let read = words(&[READ4, 0, 0, 0, 0, 0, 0, MIB]);
     let operations = [words(&[PUTFH]), opaque(target.file), read.repeat(127)].concat();
-    sip(target.send_over(300, ATTACKER, &record(&compound(1, 128, &operations)).repeat(4)))
+    sip(target.send_over(MANY, ATTACKER, &record(&compound(1, 128, &operations)).repeat(4)))
 }
 
 fn everything(target: &Target<'_>) -> Vec<TcpStream> {
     let mut held = target.send_over(300, ATTACKER, &unfinished_record());
-    held.extend(sip(target.send_over(1000, SECOND, &many_reads(target))));
+    held.extend(sip(target.send_over(MANY, SECOND, &many_reads(target))));
     held
 }
 
