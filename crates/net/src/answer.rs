@@ -125,7 +125,7 @@ impl<S: Service + ?Sized> Turn<'_, S> {
         output.len() < self.quantum.answer_bytes
             && self.unsent_bytes + output.len() <= self.limits.max_unsent_bytes
             && calls.have_room(self.limits)
-            && !(self.is_scarce && !calls.is_empty())
+            && (!self.is_scarce || calls.is_empty())
     }
 
     /// Answers the first message of `unread`, and those behind it that continue it, no more than `room` together.
