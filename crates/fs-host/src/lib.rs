@@ -60,8 +60,8 @@ mod sync;
 mod sys;
 mod verifier;
 mod volume;
-mod whereabouts;
 mod walk;
+mod whereabouts;
 mod xattr;
 
 pub use host::HostFs;

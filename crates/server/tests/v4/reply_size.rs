@@ -107,6 +107,6 @@ fn compound_with_large_results_that_has_to_wait_behind_a_change_is_delayed_when_
     assert_eq!(kept, 15, "16 MiB of results with their heads are more than is kept");
     let Said::Reply(reply) = waiting("another") else { panic!("no reply") };
     assert_eq!(Results::parse(&reply).status, Status::Delay);
-    server.disconnected(&caller.peer, caller.now);
+    server.disconnected(&caller.peer, true, caller.now);
     assert!(matches!(waiting("last"), Said::Nothing(Answer::WouldBlock(_))), "what is gone makes room");
 }
