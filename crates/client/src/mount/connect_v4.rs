@@ -10,7 +10,7 @@ use vfs::FileKind;
 use super::Mount;
 use super::connect::{Dialer, Found, below};
 use super::exports_v4;
-use crate::{Entry, MountRefusal, NoExport, Reason, Result, Rights, Status, v4};
+use crate::{Entry, Error, MountRefusal, NoExport, Reason, Result, Rights, Status, v4};
 
 /// The most components of a URL's path that are walked to find out where its file system begins.
 const MAX_COMPONENTS: usize = 256;
@@ -23,7 +23,8 @@ impl Dialer<'_> {
             named => named.unwrap_or(PORT),
         };
         let address = SocketAddr::new(self.address, port);
-        let unused = v4::Unused::new(v4::Client::connect(address, self.server, minor, self.options).await?);
+        let client = v4::Client::connect(address, self.server, minor, self.options).await.map_err(refused)?;
+        let unused = v4::Unused::new(client);
         match self.mount_with(unused.client(), path).await {
             Ok(mount) => {
                 unused.keep();
@@ -40,6 +41,14 @@ impl Dialer<'_> {
         let options = self.options.clone();
         let found = Found { connections, options, other_programs: Arc::clone(self.others), export, below, root, info };
         Mount::new(self.server, found, Some(client.clone()))
+    }
+}
+
+/// A server that makes no client of this one has no export for it (RFC 8881 §18.35.3, NFS4ERR_PERM).
+fn refused(error: Error) -> Error {
+    match error.status() {
+        Some(Status::NotPermitted) => error.because(Reason::Mount(MountRefusal::AccessDenied)),
+        _ => error,
     }
 }
 

@@ -21,14 +21,14 @@ const MIN_PAUSE: Duration = Duration::from_millis(300);
 pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
     let pause = (lease / RENEWALS_PER_LEASE).max(MIN_PAUSE);
     let losses = client.upgrade().map(|client| client.connections[0].losses()).unwrap_or_default();
-    let mut due = Instant::now() + pause;
+    let mut due = tokio::time::Instant::now() + pause;
     loop {
-        let is_lost = tokio::time::timeout_at(due.into(), losses.notified()).await.is_ok();
+        let is_lost = tokio::time::timeout_at(due, losses.notified()).await.is_ok();
         let Some(client) = client.upgrade().map(Client::of) else { return };
         if is_lost && !client.holds_anything() {
             continue;
         }
-        due = Instant::now() + pause;
+        due = tokio::time::Instant::now() + pause;
         client.give_back_unused();
         let now = Instant::now();
         if !is_lost && client.session().take_renewed() {
