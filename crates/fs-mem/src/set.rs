@@ -47,7 +47,8 @@ impl State {
         if set.uid.is_some() || set.gid.is_some() || set.size_bytes.is_some() {
             self.drop_set_ids(caller, kind);
         }
-        if let Some(mode) = set.mode {
+        // The mode of a symbolic link counts for nothing and is ignored, as servers do with it.
+        if let Some(mode) = set.mode.filter(|_| kind != FileKind::Symlink) {
             self.mode = allowed_mode(mode, self.gid, caller);
             self.lists.set_mode(self.mode);
         }
