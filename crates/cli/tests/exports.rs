@@ -25,7 +25,7 @@ fn is_superuser() -> bool {
 fn commands(scratch: &Scratch) -> Vec<Command> {
     let program = scratch.path("wharf");
     if !program.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+        support::copy_program(&program);
     }
     let serve = || {
         let mut command = Command::new(&program);

@@ -55,7 +55,8 @@ fn ten_thousand_idle_connections_and_a_thousand_active_ones_take_64_mib_at_the_m
     let scratch = Scratch::new();
     let export = scratch.dir("export");
     fs::write(export.join("file"), vec![b'x'; COUNT as usize]).unwrap();
-    let server = Server::start(1, &["--no-root-squash", "--max-connections-per-client", "11500", export.to_str().unwrap()]);
+    let server =
+        Server::start(1, &["--no-root-squash", "--max-connections-per-client", "11500", export.to_str().unwrap()]);
     let arguments = read_arguments(&server.handle_of(export.join("file")), COUNT);
 
     let mut idle: Vec<TcpStream> = (0..IDLE).map(|_| connect(&server)).collect();

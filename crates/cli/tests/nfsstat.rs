@@ -312,7 +312,7 @@ fn root_is_shown_the_clients_of_other_users_and_believes_no_others_in_their_fold
     let user = User(1_000_000_000 + std::process::id());
     let scratch = Scratch::new();
     let program = scratch.path("wharf");
-    fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    support::copy_program(&program);
     let mut bench = Command::new(&program);
     bench.args(["bench", "--nfsstat", "--rw", "getattr", "--runtime", "600s", "--size", "4K", &url]);
     bench.env_remove("WHARF_RUNTIME_DIR").env_remove("XDG_RUNTIME_DIR").uid(user.0).gid(user.0);

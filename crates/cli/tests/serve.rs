@@ -55,7 +55,7 @@ fn state_inside_of_an_export_is_refused_with_the_flag_that_moves_it() {
     let scratch = Scratch::new();
     let home = scratch.dir("home");
     let program = scratch.path("wharf");
-    fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    support::copy_program(&program);
     let mut command = Command::new(&program);
     command.arg("serve").arg(&home).args(["--listen", "127.0.0.1:0"]).env("HOME", &home);
     command.env_remove("XDG_STATE_HOME").env_remove("STATE_DIRECTORY");
@@ -163,7 +163,7 @@ fn server_that_cannot_act_as_others_says_so_and_acts_as_itself() {
         std::os::unix::fs::chown(dir, Some(4321), Some(4321)).unwrap();
     }
     let program = scratch.path("wharf");
-    fs::copy(env!("CARGO_BIN_EXE_wharf"), &program).unwrap();
+    support::copy_program(&program);
     let mut command = Command::new(&program);
     command.arg("serve").arg(&export).arg("--state-dir").arg(&state).args(["--listen", "127.0.0.1:0"]);
     command.uid(4321).gid(4321);

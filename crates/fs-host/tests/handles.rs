@@ -243,7 +243,8 @@ fn store_that_lost_its_end_gives_no_number_twice() {
 fn store_in_use_or_inside_of_the_export_is_refused_with_the_reason() {
     let export = Export::on_disk();
     drop(export.open(HandleForm::Store));
-    let store = std::fs::read_dir(export.state()).unwrap().next().unwrap().unwrap().path();
+    let mut files = std::fs::read_dir(export.state()).unwrap().map(|entry| entry.unwrap().path());
+    let store = files.find(|path| path.extension().is_some_and(|extension| extension == "numbers")).unwrap();
     let other_process = std::fs::File::open(store).unwrap();
     other_process.lock().unwrap();
     let second = wharf_fs_host::HostFs::open(&export.path(), export.options(HandleForm::Store)).err().unwrap();

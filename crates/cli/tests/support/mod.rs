@@ -322,6 +322,12 @@ pub fn kept(path: &Path) -> (u32, u64, (i64, i64), (u32, u32)) {
     (metadata.mode(), metadata.nlink(), (metadata.mtime(), metadata.mtime_nsec()), (metadata.uid(), metadata.gid()))
 }
 
+/// Copies the program to where every user may run it. Another process does so: a program that this one has open for writing
+/// when a test forks cannot be run ("Text file busy").
+pub fn copy_program(to: &Path) {
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_wharf")).arg(to).status().unwrap().success());
+}
+
 /// Every path below `top` with its kind, mode, content or target.
 pub fn snapshot(top: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
     use std::os::unix::ffi::OsStrExt;
