@@ -214,7 +214,8 @@ impl std::fmt::Debug for CopyOptions {
 /// The first thing that goes wrong, with its path; what was copied until then stays.
 pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(mount, options));
-    upload::run(&job, from, to).await?;
+    // Boxed, so that the futures of applications stay small for the compiler.
+    Box::pin(upload::run(&job, from, to)).await?;
     Ok(job.summary())
 }
 
@@ -224,7 +225,8 @@ pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions
 /// As those of [`upload()`].
 pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptions) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(mount, options));
-    download::run(&job, from, to).await?;
+    // Boxed, so that the futures of applications stay small for the compiler.
+    Box::pin(download::run(&job, from, to)).await?;
     Ok(job.summary())
 }
 
@@ -242,6 +244,7 @@ pub async fn between(
     options: &CopyOptions,
 ) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(target, options));
-    remote::run(&job, (source, from), to).await?;
+    // Boxed, so that the futures of applications stay small for the compiler.
+    Box::pin(remote::run(&job, (source, from), to)).await?;
     Ok(job.summary())
 }
