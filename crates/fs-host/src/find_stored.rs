@@ -94,7 +94,7 @@ impl HostFs {
         let stat = stat_fd(fd.as_fd())?;
         if let Some(origin) = self.volume.borders.at(&stat).filter(|origin| origin.fileid == wanted.fileid) {
             // It is found, and is another export's: no search leads to a better place.
-            return Err(Error::Elsewhere(origin));
+            return Err(Error::Elsewhere(Box::new(origin)));
         }
         let is_same = self.volume.holds(&stat)
             && stat.stx_ino == wanted.fileid

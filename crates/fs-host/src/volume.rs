@@ -102,7 +102,7 @@ impl Volume {
     /// export's, and what the mount hides is not to be seen either.
     pub(crate) fn check(&self, stat: &Statx) -> Result<()> {
         match self.borders.at(stat) {
-            Some(origin) => Err(Error::Elsewhere(origin)),
+            Some(origin) => Err(Error::Elsewhere(Box::new(origin))),
             None if self.is_own(stat) => Ok(()),
             None => Err(Error::AccessDenied),
         }

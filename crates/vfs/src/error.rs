@@ -17,7 +17,7 @@ pub enum Error {
     /// Another file system begins at this name, as [`FileSystem::set_borders`](crate::FileSystem::set_borders) says,
     /// and this one ends there.
     #[error("another export begins here")]
-    Elsewhere(Origin),
+    Elsewhere(Box<Origin>),
     /// There is no such name (ENOENT).
     #[error("no such file or directory")]
     NoEntry,
