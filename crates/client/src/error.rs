@@ -441,6 +441,7 @@ impl Error {
         match *self.0.reason {
             Reason::Status(status) => Some(status),
             Reason::Moved { .. } => Some(Status::Moved),
+            Reason::NoExport(_) => Some(Status::NoEntry),
             _ => None,
         }
     }

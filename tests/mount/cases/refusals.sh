@@ -14,7 +14,7 @@ options="vers=$VERSION,port=$PORT,mountport=$PORT"
 mkdir -p /tmp/here
 refused '/tmp/none: No such file or directory' "$SOURCE" /tmp/none -o "$options"
 refused 'is not a directory' "$SOURCE" "$PWD/file" -o "$options"
-refused 'none: no such file or directory\|none: .*denied' "nfs://127.0.0.1:$PORT/none" /tmp/here -o "$options"
+refused 'none: no such file or directory\|none: the server has no such export\|none: .*denied' "nfs://127.0.0.1:$PORT/none" /tmp/here -o "$options"
 refused 'is not a directory; only directories can be mounted' "$SOURCE/$(basename "$PWD")/file" /tmp/here -o "$options"
 refused '127.0.0.1' nfs://127.0.0.1:1/x /tmp/here -o "vers=$VERSION,port=1,mountport=1"
 refused 'no.host.invalid' nfs://no.host.invalid/x /tmp/here -o "vers=$VERSION"
