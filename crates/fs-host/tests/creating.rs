@@ -205,5 +205,11 @@ fn make_names(fs: &wharf_fs_host::HostFs) -> Vec<Error> {
     let _ = fs.remove(&CX, at(&fs.root(), "f"));
     // A guarded or exclusive call may find what others have made.
     let failed = made.into_iter().enumerate().filter_map(|(way, made)| made.err().map(|error| (way, error)));
-    failed.filter(|(way, error)| *way == 0 || !matches!(error, Error::Exists)).map(|(_, error)| error).collect()
+    let failed = failed.filter(|(way, error)| *way == 0 || !matches!(error, Error::Exists));
+    failed.map(|(_, error)| error).filter(|error| !lacks_memory(error)).collect()
+}
+
+/// Whether the kernel had no memory for a moment (ENOMEM), which a client is told to wait for.
+fn lacks_memory(error: &Error) -> bool {
+    matches!(error, Error::TryLater(source) if source.kind() == std::io::ErrorKind::OutOfMemory)
 }
