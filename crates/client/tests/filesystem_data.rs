@@ -222,3 +222,21 @@ fn handle_of_a_file_is_the_same_for_every_client() {
         assert!(other.attributes(&CX, &entry.handle).is_ok());
     }
 }
+
+#[test]
+fn everything_that_was_written_is_at_the_server_when_all_of_it_was_synced() {
+    for version in VERSIONS {
+        let remote = Remote::start(version);
+        let files = &remote.files;
+        let open = ["one", "two", "three"].map(|name| (name, make(files, name, OpenMode::Write).1));
+        for (name, file) in &open {
+            file.write_at(&CX, 0, name.as_bytes(), Stability::Unstable).unwrap();
+        }
+        files.sync_all(&CX).unwrap();
+        let again = remote.again_as(0);
+        for (name, _) in &open {
+            let found = again.lookup(&CX, place(&again, name)).unwrap();
+            assert_eq!(found.attributes.size_bytes, name.len() as u64, "{version}: {name}");
+        }
+    }
+}

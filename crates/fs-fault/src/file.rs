@@ -1,12 +1,9 @@
 //! Open files.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 
-use vfs::{
-    Attributes, Context, CopyRange, FileLock, Handle, HostFile, LockOutcome, LockOwner, OpenFile, Result, Seek,
-    Stability, Written,
-};
+use vfs::{Attributes, Context, CopyRange, Handle, HostFile, LentBytes, OpenFile, Result, Seek, Stability, Written};
 
 use crate::rule::Site;
 use crate::unsynced::{Undo, Unsynced};
@@ -26,26 +23,59 @@ impl FaultFile {
     pub(crate) fn new(inner: Arc<dyn OpenFile>, plan: FaultPlan, losing: Option<Losing>) -> FaultFile {
         FaultFile { inner, plan, losing }
     }
+
+    /// Makes a write of so many bytes from an offset on, and notes what a crash would undo of it.
+    fn noting(
+        &self,
+        (offset_bytes, length_bytes): (u64, usize),
+        write: impl FnOnce() -> Result<Written>,
+    ) -> Result<Written> {
+        let Some((node, file, unsynced)) = &self.losing else { return write() };
+        let undo = Undo::of(node, file, offset_bytes, length_bytes)?;
+        let written = write()?;
+        match written.stability {
+            Stability::Unstable => unsynced.push(undo),
+            Stability::Data | Stability::File => unsynced.synced(node),
+        }
+        Ok(written)
+    }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl OpenFile for FaultFile {
+    vfs::forward!(OpenFile for self.inner: lock, test_lock, unlock);
+
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         self.plan.run(cx, Site::new(Operation::Read), |_| self.inner.read_at(cx, offset_bytes, into))
+    }
+
+    /// The rules meet the bytes where there are some. Where there are none, they meet the `read_at` that follows.
+    fn read_lent(&self, cx: &Context<'_>, offset_bytes: u64, count_bytes: usize) -> Result<Option<LentBytes>> {
+        match self.inner.read_lent(cx, offset_bytes, count_bytes) {
+            Ok(None) => Ok(None),
+            read => self.plan.run(cx, Site::new(Operation::Read), |_| read),
+        }
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
         self.plan.run(cx, Site::new(Operation::Write), |limit_bytes| {
             let data = &data[..data.len().min(limit_bytes)];
-            let Some((node, file, unsynced)) = &self.losing else {
-                return self.inner.write_at(cx, offset_bytes, data, stability);
-            };
-            let undo = Undo::of(node, file, offset_bytes, data.len())?;
-            let written = self.inner.write_at(cx, offset_bytes, data, stability)?;
-            match written.stability {
-                Stability::Unstable => unsynced.push(undo),
-                Stability::Data | Stability::File => unsynced.synced(node),
-            }
-            Ok(written)
+            self.noting((offset_bytes, data.len()), || self.inner.write_at(cx, offset_bytes, data, stability))
+        })
+    }
+
+    /// One write as far as the rules are concerned.
+    fn write_parts_at(
+        &self,
+        cx: &Context<'_>,
+        offset_bytes: u64,
+        parts: &[&[u8]],
+        stability: Stability,
+    ) -> Result<Written> {
+        self.plan.run(cx, Site::new(Operation::Write), |limit_bytes| {
+            let (parts, length_bytes) = first_bytes(parts, limit_bytes);
+            let write = || self.inner.write_parts_at(cx, offset_bytes, &parts, stability);
+            self.noting((offset_bytes, length_bytes), write)
         })
     }
 
@@ -75,18 +105,6 @@ impl OpenFile for FaultFile {
         self.plan.run(cx, Site::new(Operation::Clone), |_| self.inner.clone_range(cx, from, range))
     }
 
-    fn lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
-        self.inner.lock(cx, owner, lock)
-    }
-
-    fn test_lock(&self, cx: &Context<'_>, owner: LockOwner, lock: FileLock) -> Result<LockOutcome> {
-        self.inner.test_lock(cx, owner, lock)
-    }
-
-    fn unlock(&self, cx: &Context<'_>, owner: LockOwner, range_bytes: RangeInclusive<u64>) -> Result<()> {
-        self.inner.unlock(cx, owner, range_bytes)
-    }
-
     fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
         self.plan.run(cx, Site::new(Operation::Attributes), |_| self.inner.attributes(cx))
     }
@@ -96,4 +114,20 @@ impl OpenFile for FaultFile {
     fn host_file(&self) -> Option<HostFile> {
         if self.plan.concerns(Operation::Read) { None } else { self.inner.host_file() }
     }
+
+    /// False while there are rules for reads, which may hold them up.
+    fn is_resident(&self) -> bool {
+        !self.plan.concerns(Operation::Read) && self.inner.is_resident()
+    }
+}
+
+/// The first `limit_bytes` of `parts`, and how many bytes that are.
+fn first_bytes<'a>(parts: &[&'a [u8]], limit_bytes: usize) -> (Vec<&'a [u8]>, usize) {
+    let mut length_bytes = 0;
+    let first = parts.iter().map(|part| {
+        let first = &part[..part.len().min(limit_bytes - length_bytes)];
+        length_bytes += first.len();
+        first
+    });
+    (first.collect(), length_bytes)
 }

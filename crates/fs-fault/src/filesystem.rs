@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use vfs::{
-    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Handle, Listing, LockFile,
-    NewNode, OpenFile, OpenMode, Origin, Place, Properties, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
+    Access, Acls, Attributes, Blocking, Context, CreateMode, EachEntry, Entry, FileSystem, Found, Handle, Listing,
+    NewNode, OpenFile, OpenMode, Place, ReadDir, Result, SetAttributes, SetXattr, Space, XattrName,
 };
 
 use crate::file::FaultFile;
@@ -44,16 +44,16 @@ impl<F: FileSystem + ?Sized> FaultFs<F> {
     }
 
     /// Loses what was written unstably and not synced since, as a machine does that stops; how many writes were lost.
-    /// Names and attributes are never lost. Nothing happens without [`FaultFs::losing`].
+    /// What copies and clones wrote, names and attributes are never lost. Nothing happens without [`FaultFs::losing`].
     pub fn crash(&self) -> usize {
         self.unsynced.as_ref().map_or(0, |unsynced| unsynced.lose(&*self.inner))
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
-    fn root(&self) -> Handle {
-        self.inner.root()
-    }
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, changes_wait, properties, has_local_locks, open_for_locks, maintain);
 
     /// Never [`Blocking::Never`], as a rule with a delay may come at any time.
     fn blocking(&self) -> Blocking {
@@ -61,18 +61,6 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
             Blocking::Never | Blocking::Sometimes => Blocking::Sometimes,
             Blocking::Always => Blocking::Always,
         }
-    }
-
-    fn changes_wait(&self) -> bool {
-        self.inner.changes_wait()
-    }
-
-    fn maintain(&self) {
-        self.inner.maintain();
-    }
-
-    fn properties(&self) -> Properties {
-        self.inner.properties()
     }
 
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
@@ -94,6 +82,10 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
         self.plan.run(cx, Site::named(Operation::Lookup, place.name), |_| self.inner.lookup(cx, place))
     }
 
+    fn find(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
+        self.plan.run(cx, Site::named(Operation::Lookup, place.name), |_| self.inner.find(cx, place))
+    }
+
     fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
         self.plan.run(cx, Site::new(Operation::Parent), |_| self.inner.parent(cx, dir))
     }
@@ -109,26 +101,6 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
             None => None,
         };
         Ok(Arc::new(FaultFile::new(file, self.plan.clone(), undone)))
-    }
-
-    fn storage(&self) -> Option<u64> {
-        self.inner.storage()
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        self.inner.origin()
-    }
-
-    fn set_borders(&self, origins: &[Origin]) {
-        self.inner.set_borders(origins);
-    }
-
-    fn has_local_locks(&self) -> bool {
-        self.inner.has_local_locks()
-    }
-
-    fn open_for_locks(&self, cx: &Context<'_>, node: &Handle) -> Result<Box<dyn LockFile>> {
-        self.inner.open_for_locks(cx, node)
     }
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
@@ -186,6 +158,18 @@ impl<F: FileSystem + ?Sized> FileSystem for FaultFs<F> {
 
     fn set_acls(&self, cx: &Context<'_>, node: &Handle, acls: &Acls) -> Result<()> {
         self.plan.run(cx, Site::new(Operation::SetAcls), |_| self.inner.set_acls(cx, node, acls))
+    }
+
+    fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
+        self.plan.run(cx, Site::new(Operation::SyncAll), |_| self.inner.sync_all(cx))?;
+        self.unsynced.iter().for_each(|unsynced| unsynced.all_synced());
+        Ok(())
+    }
+
+    /// Another one after each [`FaultFs::crash`], which loses what the inner one holds.
+    fn memory(&self) -> Option<u64> {
+        let crashes = self.unsynced.as_ref().map_or(0, |unsynced| unsynced.crashes());
+        self.inner.memory().map(|memory| memory.wrapping_add(crashes))
     }
 
     fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {

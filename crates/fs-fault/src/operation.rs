@@ -10,7 +10,7 @@ pub enum Operation {
     Access,
     /// `set_attributes`
     SetAttributes,
-    /// `lookup`
+    /// `lookup`: `find`, too.
     Lookup,
     /// `parent`
     Parent,
@@ -26,7 +26,7 @@ pub enum Operation {
     MakeNode,
     /// `link`
     Link,
-    /// `remove`
+    /// `remove`: `remove_seen`, too.
     Remove,
     /// `remove_dir`
     RemoveDir,
@@ -34,9 +34,9 @@ pub enum Operation {
     Rename,
     /// `space`
     Space,
-    /// `read`: `read_at` of an open file.
+    /// `read`: `read_at` of an open file, and `read_lent` where that gives bytes.
     Read,
-    /// `write`: `write_at` of an open file.
+    /// `write`: `write_at` of an open file, or `write_parts_at`.
     Write,
     /// `sync` of an open file.
     Sync,
@@ -62,11 +62,13 @@ pub enum Operation {
     Acls,
     /// `set_acls`
     SetAcls,
+    /// `sync_all`
+    SyncAll,
 }
 
 impl Operation {
     /// How many there are.
-    pub const COUNT: usize = 29;
+    pub const COUNT: usize = 30;
 
     /// All of them, with their names in a plan's text.
     pub const ALL: [(Operation, &'static str); Self::COUNT] = [
@@ -99,6 +101,7 @@ impl Operation {
         (Operation::RemoveXattr, "remove_xattr"),
         (Operation::Acls, "acls"),
         (Operation::SetAcls, "set_acls"),
+        (Operation::SyncAll, "sync_all"),
     ];
 
     /// Whether calls of this operation are about a name, so that a rule can select them by it.

@@ -1,12 +1,17 @@
 //! What was written and not synced, so that a crash can lose it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, SetAttributes};
 
-/// The writes that are not on stable storage yet, oldest first.
+/// The writes that are not on stable storage yet, and how often such were lost.
 #[derive(Default)]
-pub(crate) struct Unsynced(Mutex<Vec<Undo>>);
+pub(crate) struct Unsynced {
+    /// Oldest first.
+    undos: Mutex<Vec<Undo>>,
+    crashes: AtomicU64,
+}
 
 /// How a file was before a write.
 pub(crate) struct Undo {
@@ -50,13 +55,24 @@ impl Unsynced {
         self.lock().retain(|undo| undo.node != *node);
     }
 
+    /// Everything that was written to any file is safe.
+    pub(crate) fn all_synced(&self) {
+        self.lock().clear();
+    }
+
+    /// How often [`Unsynced::lose`] was called.
+    pub(crate) fn crashes(&self) -> u64 {
+        self.crashes.load(Ordering::Relaxed)
+    }
+
     /// Loses all of it. A file that is gone meanwhile has nothing left to lose.
     pub(crate) fn lose<F: FileSystem + ?Sized>(&self, inner: &F) -> usize {
+        self.crashes.fetch_add(1, Ordering::Relaxed);
         let undone = std::mem::take(&mut *self.lock());
         undone.iter().rev().filter(|undo| undo.apply(inner).is_ok()).count()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Undo>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.undos.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

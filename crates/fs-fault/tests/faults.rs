@@ -188,6 +188,7 @@ fn every_operation_meets_rules_and_is_counted() {
         (Operation::RemoveXattr, &|| fs.remove_xattr(&CX, &root, name).err()),
         (Operation::Acls, &|| fs.acls(&CX, &root).err()),
         (Operation::SetAcls, &|| fs.set_acls(&CX, &root, &acls).err()),
+        (Operation::SyncAll, &|| fs.sync_all(&CX).err()),
     ];
     for ((operation, call), (_, name)) in all.iter().zip(Operation::ALL) {
         plan.replace(format!("{name}:error=quota").parse::<Rules>().unwrap());

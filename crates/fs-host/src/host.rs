@@ -167,6 +167,14 @@ impl FileSystem for HostFs {
         self.put_acls(cx, node, acls)
     }
 
+    fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
+        self.settle_all(cx)
+    }
+
+    fn memory(&self) -> Option<u64> {
+        self.volume.memory()
+    }
+
     fn space(&self, _cx: &Context<'_>, _node: &Handle) -> Result<Space> {
         self.volume.space()
     }

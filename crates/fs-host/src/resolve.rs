@@ -92,6 +92,13 @@ impl HostFs {
         stored.store.flush().map_err(Error::Io)
     }
 
+    /// Brings what is new in the store to stable storage.
+    pub(crate) fn sync_handles(&self) -> Result<()> {
+        let Some(stored) = self.handles.stored() else { return Ok(()) };
+        self.identity.own()?;
+        stored.store.sync().map_err(Error::Io)
+    }
+
     /// Writes down what a file is recognised by, after a change that can make another file of it on an overlay.
     pub(crate) fn reaffirm(&self, handle: &Handle, node: &Node) -> Result<()> {
         match self.handles.stored() {

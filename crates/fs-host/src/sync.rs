@@ -56,6 +56,18 @@ impl HostFs {
         .map_err(failed)
     }
 
+    /// Brings everything to storage: the export's file system, and what leads from handles to its files.
+    pub(crate) fn settle_all(&self, cx: &Context<'_>) -> Result<()> {
+        if self.volume.is_memory {
+            return Ok(());
+        }
+        if !cx.may_block {
+            return Err(Error::WouldBlock);
+        }
+        self.sync_handles()?;
+        self.volume.sync()
+    }
+
     /// Brings a file and its attributes to storage.
     pub(crate) fn settle(&self, file: impl AsFd) -> Result<()> {
         if self.syncs() { rustix::fs::fsync(file).map_err(failed) } else { Ok(()) }

@@ -10,8 +10,12 @@ use crate::acl;
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
+use crate::store::fnv;
 use crate::sys;
 use crate::xattr;
+
+/// A random number that the kernel draws when it starts.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
@@ -23,6 +27,11 @@ const BTRFS_MAGIC: u64 = 0x9123_683e;
 #[derive(Debug)]
 pub(crate) struct Volume {
     root: OwnedFd,
+    /// The directory opened once more: the kernel tells errors of earlier writes once to each, and this one is for
+    /// [`Volume::sync`] alone.
+    for_sync: OwnedFd,
+    /// See [`Volume::memory`].
+    memory: Option<u64>,
     /// The device number, which is the `fsid` of everything in the export.
     pub(crate) device: u64,
     /// The mount that the directory was reached by, or 0 where the kernel does not say.
@@ -50,13 +59,16 @@ impl Volume {
         let stat = attributes::raw_stat_fd(root.as_fd())?;
         // The type of this field differs between architectures, the bits do not.
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
+        let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
         Ok(Volume {
-            device: attributes::device(&stat),
+            for_sync: rustix::fs::openat(&root, c".", flags, Mode::empty())?,
+            memory: if is_memory { None } else { page_cache(device) },
+            device,
             mount_id: stat.stx_mnt_id,
             root_fileid: stat.stx_ino,
             birth: birth(root.as_fd(), &stat),
             borders: Borders::default(),
-            is_memory: matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC),
+            is_memory,
             has_acls: acl::is_supported(root.as_fd()),
             has_xattrs: xattr::is_supported(root.as_fd()),
             magic,
@@ -67,6 +79,16 @@ impl Volume {
     /// The exported directory, opened for reading.
     pub(crate) fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
+    }
+
+    /// Brings all changes of the file system, by whomever, to storage. It also reports an error of an earlier write, once.
+    pub(crate) fn sync(&self) -> Result<()> {
+        rustix::fs::syncfs(&self.for_sync).map_err(failed)
+    }
+
+    /// The page cache with what was changed here: of one start of the machine, and of one device.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.memory
     }
 
     /// Where the export begins.
@@ -132,6 +154,12 @@ impl Volume {
             available_files: space.f_favail,
         })
     }
+}
+
+/// A number for the pages of a device in the memory of this machine, until it restarts.
+fn page_cache(device: u64) -> Option<u64> {
+    let boot_id = std::fs::read(BOOT_ID).ok()?;
+    Some(mix(fnv(&boot_id), device))
 }
 
 /// What tells a directory from a later one with the same number: the generation in the kernel's handle and the time

@@ -82,3 +82,25 @@ fn large_space_in_memory_is_taken_on_a_thread_that_may_wait() {
     assert!(matches!(file.deallocate(&LOOP, range), Err(Error::WouldBlock)));
     assert!(file.allocate(&LOOP, 0..4096).is_ok());
 }
+
+#[test]
+fn everything_is_synced_on_a_thread_that_may_wait_and_in_memory_at_once() {
+    for form in forms() {
+        let (on_disk, in_memory) = (Export::on_disk(), Export::in_memory());
+        let (disk, memory) = (on_disk.open(form), in_memory.open(form));
+        touch(&disk, "f");
+        assert!(matches!(disk.sync_all(&LOOP), Err(Error::WouldBlock)));
+        disk.sync_all(&CX).unwrap();
+        assert!(memory.sync_all(&LOOP).is_ok());
+    }
+}
+
+#[test]
+fn memory_of_unsynced_changes_is_that_of_the_device_until_the_machine_restarts() {
+    let (first, second) = (Export::on_disk(), Export::on_disk());
+    let memory = |export: &Export| export.open(HandleForm::Auto).memory();
+    assert!(memory(&first).is_some());
+    assert_eq!(memory(&first), memory(&first), "a restart of the server alone loses nothing");
+    assert_eq!(memory(&first), memory(&second));
+    assert_eq!(memory(&Export::in_memory()), None, "nothing is ever on stable storage there");
+}

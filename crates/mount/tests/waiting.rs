@@ -13,10 +13,7 @@ use std::time::{Duration, Instant};
 use fs_mem::{MemFs, MemOptions};
 use mount::{Options, Validity};
 use support::{LONG, Site};
-use vfs::{
-    Attributes, Context, EachEntry, Entry, Error, FileSystem, Handle, Listing, Name, OpenFile, OpenMode, Place,
-    ReadDir, Result,
-};
+use vfs::{Context, Entry, Error, FileSystem, Found, Name, Place, Result};
 
 /// A file system in which to look up `slow` takes until somebody opens the gate.
 struct Gated {
@@ -48,14 +45,13 @@ impl Gated {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl FileSystem for Gated {
-    fn root(&self) -> Handle {
-        self.inner.root()
-    }
-
-    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
-        self.inner.attributes(cx, node)
-    }
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        parent, read_link, open, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
+        remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+        sync_all, memory, space);
 
     fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
         if place.name == Name::new(b"slow").unwrap() {
@@ -65,16 +61,8 @@ impl FileSystem for Gated {
         self.inner.lookup(cx, place)
     }
 
-    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
-        self.inner.parent(cx, dir)
-    }
-
-    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
-        self.inner.open(cx, node, mode)
-    }
-
-    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
-        self.inner.read_dir(cx, list, each)
+    fn find(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
+        self.lookup(cx, place).map(|entry| Found { entry, is_current: true })
     }
 }
 

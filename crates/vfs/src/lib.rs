@@ -20,6 +20,7 @@ mod directory;
 mod entry;
 mod error;
 mod filesystem;
+mod forward;
 mod handle;
 mod lock_file;
 mod name;

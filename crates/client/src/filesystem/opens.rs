@@ -106,6 +106,13 @@ impl Opens {
         self.lock().files.get(&number)?.find(|file| file.mode == OpenMode::Write)
     }
 
+    /// All files that are open for writing.
+    pub(super) fn writers(&self) -> Vec<Arc<RemoteFile>> {
+        let table = self.lock();
+        let shared = table.files.values().flat_map(|slot| &slot.shared);
+        shared.filter(|file| file.mode == OpenMode::Write).filter_map(|file| file.file.upgrade()).collect()
+    }
+
     /// Keeps a file that was just made open, so that whoever made it can write it whatever its mode is.
     pub(super) fn keep_new(&self, file: Arc<RemoteFile>) {
         self.insert(&file);

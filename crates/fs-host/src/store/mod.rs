@@ -117,6 +117,15 @@ impl Store {
         self.lock().flush()
     }
 
+    /// Brings the records to stable storage. The lock is not held while the disk writes.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        let mut numbers = self.lock();
+        numbers.flush()?;
+        let records = numbers.slots.file()?;
+        drop(numbers);
+        records.sync_data()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Numbers> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -192,6 +192,11 @@ impl Slots {
         Ok(())
     }
 
+    /// The file, once more.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
     /// Brings everything to stable storage.
     pub(crate) fn sync(&mut self, next: u64) -> io::Result<()> {
         self.flush(next)?;

@@ -104,7 +104,8 @@ fn attributes_of_a_run_follow_on_one_another_so_that_a_client_keeps_its_cache() 
 
 #[test]
 fn write_that_is_cut_short_in_the_middle_of_a_run_is_told_so_and_those_behind_it_are_still_carried_out() {
-    let server = faulty("write:short=2@2");
+    // A run is one write of the file system.
+    let server = faulty("write:short=5@1");
     let caller = Caller::root(&server);
     let file = caller.make_file(&caller.mount(), "file");
     let calls = [write(&file, 0, b"one"), write(&file, 3, b"three"), write(&file, 8, b"x")];
@@ -115,7 +116,7 @@ fn write_that_is_cut_short_in_the_middle_of_a_run_is_told_so_and_those_behind_it
 
 #[test]
 fn error_in_the_middle_of_a_run_is_that_of_one_write_alone() {
-    let server = faulty("write:error=nospace@2,write:error=nospace@3");
+    let server = faulty("write:short=3@1,write:error=nospace@2");
     let caller = Caller::root(&server);
     let file = caller.make_file(&caller.mount(), "file");
     let calls = [write(&file, 0, b"one"), write(&file, 3, b"two"), write(&file, 6, b"six")];

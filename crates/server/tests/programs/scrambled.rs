@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use vfs::{
-    Access, Attributes, Blocking, Context, CreateMode, DirEntry, EachEntry, Entry, Error, FileSystem, Handle, Listing,
-    NewNode, OpenFile, OpenMode, Place, Properties, ReadDir, Result, SetAttributes, Space,
-};
+use vfs::{Blocking, Context, DirEntry, EachEntry, Error, FileSystem, Listing, ReadDir, Result};
 
 /// An odd factor, by which a product modulo 2⁶³ can be taken back.
 const FACTOR: u64 = 0x1e37_79b9_7f4a_7c15;
@@ -35,41 +32,16 @@ fn unscramble(cookie: u64) -> u64 {
     cookie.wrapping_mul(inverse) & MASK
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<F: FileSystem> FileSystem for Scrambled<F> {
-    fn root(&self) -> Handle {
-        self.inner.root()
-    }
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, changes_wait, properties, attributes, access, set_attributes, lookup, find,
+        parent, read_link, open, has_local_locks, open_for_locks, create, make_node, link, remove, remove_seen,
+        remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain, sync_all,
+        memory, space);
 
     fn blocking(&self) -> Blocking {
         Blocking::Sometimes
-    }
-
-    fn properties(&self) -> Properties {
-        self.inner.properties()
-    }
-
-    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
-        self.inner.attributes(cx, node)
-    }
-
-    fn access(&self, cx: &Context<'_>, node: &Handle, attributes: &Attributes, wanted: Access) -> Result<Access> {
-        self.inner.access(cx, node, attributes, wanted)
-    }
-
-    fn set_attributes(&self, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
-        self.inner.set_attributes(cx, node, set)
-    }
-
-    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
-        self.inner.lookup(cx, place)
-    }
-
-    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
-        self.inner.parent(cx, dir)
-    }
-
-    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
-        self.inner.open(cx, node, mode)
     }
 
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
@@ -82,22 +54,6 @@ impl<F: FileSystem> FileSystem for Scrambled<F> {
         }
         let mut scrambled = |entry: DirEntry<'_>| each(DirEntry { cookie: scramble(entry.cookie), ..entry });
         self.inner.read_dir(cx, ReadDir { after, ..list }, &mut scrambled)
-    }
-
-    fn create(&self, cx: &Context<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
-        self.inner.create(cx, place, mode, set)
-    }
-
-    fn make_node(&self, cx: &Context<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry> {
-        self.inner.make_node(cx, place, node, set)
-    }
-
-    fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
-        self.inner.remove(cx, place)
-    }
-
-    fn space(&self, cx: &Context<'_>, node: &Handle) -> Result<Space> {
-        self.inner.space(cx, node)
     }
 }
 

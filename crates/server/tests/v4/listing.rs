@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, Readdir, ReaddirArgs, ReaddirOk, Res, Status};
-use vfs::{
-    Attributes, Context, Detail, EachEntry, Entry, FileSystem, Handle, Listing, OpenFile, OpenMode, Place, ReadDir,
-    Result,
-};
+use vfs::{Context, Detail, EachEntry, FileSystem, Listing, ReadDir, Result};
 
 use crate::caller::{Caller, EXPORT, export, memory_with_files, server};
 use crate::compound::{Compound, failure, success};
@@ -77,22 +74,14 @@ struct Listed {
     details: Arc<Mutex<Vec<Detail>>>,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl FileSystem for Listed {
-    fn root(&self) -> Handle {
-        self.inner.root()
-    }
-    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
-        self.inner.attributes(cx, node)
-    }
-    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
-        self.inner.lookup(cx, place)
-    }
-    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
-        self.inner.parent(cx, dir)
-    }
-    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
-        self.inner.open(cx, node, mode)
-    }
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, create, make_node, link, remove,
+        remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+        sync_all, memory, space);
+
     fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
         self.details.lock().unwrap().push(list.detail);
         self.inner.read_dir(cx, list, each)

@@ -7,10 +7,7 @@ use proto::nfs4::{
     AllocateArgs, ArgOp, CloneArgs, CommitArgs, DataContent, DeallocateArgs, ReadArgs, ReadPlusSegment, Res, ResOp,
     SeekArgs, SeekOk, StableHow, Stateid, Status, WriteArgs,
 };
-use vfs::{
-    Attributes, Context, CopyRange, EachEntry, Entry, FileSystem, Handle, Listing, OpenFile, OpenMode, Place, ReadDir,
-    Result,
-};
+use vfs::{Context, CopyRange, FileSystem, Handle, OpenFile, OpenMode, Result};
 
 use crate::caller::nfs3::{failure, success};
 use crate::caller::{Caller, EXPORT, export, server};
@@ -99,37 +96,28 @@ struct CloningFile {
     cloned: Arc<Mutex<Vec<CopyRange>>>,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl FileSystem for Cloning {
-    fn root(&self) -> Handle {
-        self.inner.root()
-    }
-    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
-        self.inner.attributes(cx, node)
-    }
-    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
-        self.inner.lookup(cx, place)
-    }
-    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
-        self.inner.parent(cx, dir)
-    }
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
+        remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+        sync_all, memory, space);
+
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         Ok(Arc::new(CloningFile { inner: self.inner.open(cx, node, mode)?, cloned: self.cloned.clone() }))
     }
-    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
-        self.inner.read_dir(cx, list, each)
-    }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl OpenFile for CloningFile {
-    fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
-        self.inner.read_at(cx, offset_bytes, into)
-    }
+    vfs::forward!(OpenFile for self.inner:
+        read_at, read_lent, write_at, write_parts_at, sync, seek, allocate, deallocate, copy_range, lock, test_lock,
+        unlock, attributes, host_file, is_resident);
+
     fn clone_range(&self, _cx: &Context<'_>, _from: &dyn OpenFile, range: CopyRange) -> Result<()> {
         self.cloned.lock().unwrap().push(range);
         Ok(())
-    }
-    fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
-        self.inner.attributes(cx)
     }
 }
 

@@ -9,10 +9,7 @@ use proto::nfs4::{
     Stateid, Status,
 };
 use server::{ReadPlusMode, Server};
-use vfs::{
-    Attributes, Context, DirEntry, EachEntry, Entry, FileSystem, Handle, Listing, OpenFile, OpenMode, Place, ReadDir,
-    Result, Seek, Stability,
-};
+use vfs::{Context, FileSystem, Handle, OpenFile, OpenMode, Result, Seek, Stability};
 
 use crate::caller::{Caller, EXPORT, export, server, settings};
 use crate::client::{Client, bytes_of, kinds};
@@ -123,19 +120,14 @@ struct RestlessFile {
     seeks: AtomicU32,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl FileSystem for Restless {
-    fn root(&self) -> Handle {
-        self.inner.root()
-    }
-    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
-        self.inner.attributes(cx, node)
-    }
-    fn lookup(&self, cx: &Context<'_>, place: Place<'_>) -> Result<Entry> {
-        self.inner.lookup(cx, place)
-    }
-    fn parent(&self, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
-        self.inner.parent(cx, dir)
-    }
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
+        remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+        sync_all, memory, space);
+
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         Ok(Arc::new(RestlessFile {
             inner: self.inner.open(cx, node, mode)?,
@@ -145,24 +137,20 @@ impl FileSystem for Restless {
             seeks: AtomicU32::new(0),
         }))
     }
-    fn read_dir(&self, cx: &Context<'_>, list: ReadDir<'_>, each: EachEntry<'_>) -> Result<Listing> {
-        self.inner.read_dir(cx, list, &mut |entry: DirEntry<'_>| each(entry))
-    }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl OpenFile for RestlessFile {
-    fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
-        self.inner.read_at(cx, offset_bytes, into)
-    }
+    vfs::forward!(OpenFile for self.inner:
+        read_at, read_lent, write_at, write_parts_at, sync, allocate, deallocate, copy_range, clone_range, lock,
+        test_lock, unlock, attributes, host_file, is_resident);
+
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
         let found = self.inner.seek(cx, offset_bytes, what);
         if self.seeks.fetch_add(1, Ordering::Relaxed) + 1 == self.after_seeks {
             (self.change)(&*self.writable);
         }
         found
-    }
-    fn attributes(&self, cx: &Context<'_>) -> Result<Attributes> {
-        self.inner.attributes(cx)
     }
 }
 
