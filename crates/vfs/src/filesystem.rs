@@ -259,8 +259,8 @@ pub trait FileSystem: Send + Sync {
     /// those that were removed behind its back.
     fn maintain(&self) {}
 
-    /// Brings all changes of data and names, by whomever, to stable storage. Nothing is done without an override, as for
-    /// storage that is always as stable as it gets.
+    /// Brings all changes of data and names, by whomever, to stable storage. Nothing is done without an override, as
+    /// for storage that is always as stable as it gets.
     ///
     /// # Errors
     /// An error means that changes since the last success may be lost, unless another call reported them stable. It is
@@ -270,9 +270,9 @@ pub trait FileSystem: Send + Sync {
         Ok(())
     }
 
-    /// Names the memory that holds changes which are not on stable storage yet. The number stays the same, also after a
-    /// restart of the process, as long as none of these changes can have been lost. `None`, as without an override, where
-    /// that is not known.
+    /// Names the memory that holds changes which are not on stable storage yet. The number stays the same, also after
+    /// a restart of the process, as long as none of these changes can have been lost. `None`, as without an override,
+    /// where that is not known.
     fn memory(&self) -> Option<u64> {
         None
     }

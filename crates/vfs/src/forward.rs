@@ -1,10 +1,10 @@
 //! How a wrapper hands calls to what it wraps.
 
-/// Writes the methods of a [`FileSystem`](crate::FileSystem) or an [`OpenFile`](crate::OpenFile) that a wrapper hands to
-/// the one it wraps.
+/// Writes the methods of a [`FileSystem`](crate::FileSystem) or an [`OpenFile`](crate::OpenFile) that a wrapper hands
+/// to the one it wraps.
 ///
-/// Most methods of these traits have an answer of their own. A wrapper that leaves one out gives that answer in place of
-/// its inner file system's: it loses a fast path or a feature, and nobody notices. So every wrapper names each method,
+/// Most methods of these traits have a default answer. A wrapper that leaves one out gives that answer in place of its
+/// inner file system's: it loses a fast path or a feature, and nobody notices. So every wrapper names each method,
 /// here or by a function of its own, and its `impl` denies `clippy::missing_trait_methods`: a method that a trait gains
 /// is then an error in every wrapper until somebody decides what the wrapper does with it.
 ///

@@ -1,7 +1,7 @@
 //! Every wrapper of a file system or an open file in Wharf says of each method what it does with it.
 //!
-//! `clippy::missing_trait_methods` checks that for wrappers that deny it. These tests check it without clippy, and that the
-//! wrappers deny it.
+//! `clippy::missing_trait_methods` checks that for wrappers that deny it. These tests check it without clippy, and that
+//! the wrappers deny it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;

@@ -204,9 +204,9 @@ impl FileSystem for RemoteFs {
         self.0.opens.tidy();
     }
 
-    /// Commits what was written to files that are open. Other files need nothing: closing a file commits it, and the server
-    /// replies to a change of names when it is on stable storage (RFC 1813 §4.8). A file that is being closed meanwhile, and
-    /// what other clients write, is not waited for.
+    /// Commits what was written to files that are open. Other files need nothing: closing a file commits it, and the
+    /// server replies to a change of names when it is on stable storage (RFC 1813 §4.8). A file that is being closed
+    /// meanwhile, and what other clients write, is not waited for.
     fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
         sync_all::sync_all(&self.0, cx)
     }
