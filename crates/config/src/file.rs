@@ -18,6 +18,7 @@
 //! [storage]
 //! read_ahead = "4M"               # or "kernel", "off"
 //! gather_writes = true
+//! group_commit = true
 //!
 //! [limits]
 //! max_connections = 16384

@@ -12,6 +12,8 @@ pub struct StorageSettings {
     pub read_ahead: Option<ReadAhead>,
     /// Whether WRITEs that lie one right behind the other and came together are carried out as one.
     pub gather_writes: Option<bool>,
+    /// Whether calls that wait for stable storage at the same time share flushes.
+    pub group_commit: Option<bool>,
 }
 
 /// Who reads ahead of those who read files on disk from front to back.
@@ -31,6 +33,7 @@ impl StorageSettings {
         StorageSettings {
             read_ahead: self.read_ahead.or(other.read_ahead),
             gather_writes: self.gather_writes.or(other.gather_writes),
+            group_commit: self.group_commit.or(other.group_commit),
         }
     }
 }

@@ -7,6 +7,7 @@ use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttribu
 
 use crate::attributes::stat_fd;
 use crate::failure::failed;
+use crate::flush::{Depth, Flush};
 use crate::handles::Site;
 use crate::host::HostFs;
 use crate::node::CName;
@@ -62,12 +63,13 @@ impl HostFs {
     /// Gives a new file what was asked for and brings it to storage.
     fn furnish(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
         let file = new.file.as_fd();
-        apply(file, Some(file), &after_create(new.asked.set))?;
+        let rest = after_create(new.asked.set);
+        apply(file, Some(file), &rest)?;
         if let CreateMode::Exclusive(bytes) = new.asked.mode {
             verifier::store(file, bytes)?;
         }
-        self.settle(file)?;
-        self.settle_dir(site.node)?;
+        let is_untouched = rest.is_empty() && !matches!(new.asked.mode, CreateMode::Exclusive(_));
+        self.settle_new(file, site.node, is_untouched)?;
         let entry = self.identify(site, &file)?;
         self.keep_handles()?;
         Ok(entry)
@@ -107,8 +109,8 @@ impl HostFs {
             return Err(Error::Exists);
         }
         if self.syncs() {
-            self.settle(self.with_room(cx, || node.reopen(OFlags::RDONLY))?)?;
-            self.settle_dir(site.node)?;
+            let file = self.with_room(cx, || node.reopen(OFlags::RDONLY))?;
+            self.settle_with_dir(Flush { fd: file.as_fd(), depth: Depth::All }, site.node)?;
         }
         Ok(found)
     }

@@ -15,12 +15,14 @@ use vfs::{
 use crate::attributes::{from_statx, stat_fd};
 use crate::extents;
 use crate::failure::failed;
+use crate::flush::{Depth, Flush, FlushGroup};
 use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::node::Node;
 use crate::read_ahead::{FileStreams, Found};
 use crate::set_attributes::set_mode;
 use crate::sync::check_space;
+use crate::sys;
 
 /// How many slices one system call takes (`UIO_MAXIOV`).
 const MAX_SLICES: usize = 1024;
@@ -45,6 +47,7 @@ impl HostFs {
             is_memory: self.volume.is_memory,
             reads_without_waiting: AtomicBool::new(!self.volume.is_memory),
             identity: self.identity,
+            flushes: Arc::clone(&self.flushes),
         }))
     }
 
@@ -101,6 +104,8 @@ struct OpenHostFile {
     /// Cleared when the file system turns out not to know `RWF_NOWAIT`.
     reads_without_waiting: AtomicBool,
     identity: Identity,
+    /// The callers of the export that wait for storage.
+    flushes: Arc<FlushGroup>,
 }
 
 impl OpenFile for OpenHostFile {
@@ -138,7 +143,11 @@ impl OpenFile for OpenHostFile {
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.check_may_wait(cx)?;
-        rustix::fs::fsync(&*self.fd).map_err(failed)
+        if self.flushes.is_shared() {
+            // Before the flush that is shared, so that others do not wait for all these bytes.
+            sys::write_out(self.fd.as_fd()).map_err(failed)?;
+        }
+        self.flush(Depth::All)
     }
 
     fn seek(&self, cx: &Context<'_>, offset_bytes: u64, what: Seek) -> Result<Option<u64>> {
@@ -234,12 +243,35 @@ impl OpenHostFile {
         }
         // As the caller, so that the kernel takes the set-id bits away and the reserve for root stays root's.
         self.identity.assume(&cx.caller)?;
-        let flags = match stability {
-            Stability::Unstable => ReadWriteFlags::empty(),
-            Stability::Data => ReadWriteFlags::DSYNC,
-            Stability::File => ReadWriteFlags::SYNC,
+        let count = match stability {
+            Stability::Unstable => self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?,
+            Stability::Data => self.write_stably(offset_bytes, slices, (ReadWriteFlags::DSYNC, Depth::Data))?,
+            Stability::File => self.write_stably(offset_bytes, slices, (ReadWriteFlags::SYNC, Depth::All))?,
         };
-        Ok(Written { count: self.write_all(offset_bytes, slices, flags)?, stability })
+        Ok(Written { count, stability })
+    }
+
+    /// Writes through to storage when nobody else flushes; else the flush of the next group carries the bytes.
+    fn write_stably(
+        &self,
+        offset_bytes: u64,
+        slices: &mut [IoSlice<'_>],
+        (flags, depth): (ReadWriteFlags, Depth),
+    ) -> Result<usize> {
+        if self.is_memory {
+            return self.write_all(offset_bytes, slices, flags);
+        }
+        if let Some(_lead) = self.flushes.try_lead() {
+            return self.write_all(offset_bytes, slices, flags);
+        }
+        let count = self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?;
+        self.flush(depth)?;
+        Ok(count)
+    }
+
+    /// Brings the file to storage together with those of other callers.
+    fn flush(&self, depth: Depth) -> Result<()> {
+        self.flushes.flush(&[Flush { fd: self.fd.as_fd(), depth }]).map_err(failed)
     }
 
     /// Writes until everything is written; what was written before an error counts, and the error comes again next time.

@@ -8,6 +8,7 @@ use vfs::{
 };
 
 use crate::cache::NodeCache;
+use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Identity;
@@ -24,6 +25,7 @@ pub struct HostFs {
     pub(crate) nodes: NodeCache,
     pub(crate) identity: Identity,
     pub(crate) streams: StreamTable,
+    pub(crate) flushes: Arc<FlushGroup>,
     pub(crate) options: HostOptions,
 }
 

@@ -1,6 +1,6 @@
 //! Making directories, symbolic links and special files.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, makedev};
 use vfs::{Context, Device, Entry, Error, NewNode, Place, Result, SetAttributes, race};
@@ -55,20 +55,31 @@ impl HostFs {
         let inherited = u32::from(stat_fd(fd.as_fd())?.stx_mode);
         let rest = after_make(new, set, inherited);
         apply(fd.as_fd(), None, &rest)?;
+        self.settle_node(site, (fd.as_fd(), new), &rest)?;
+        let entry = self.identify(site, &fd)?;
+        self.keep_handles()?;
+        Ok(entry)
+    }
+
+    /// Brings something new, of which `rest` was set, and its name to storage.
+    fn settle_node(
+        &self,
+        site: Site<'_>,
+        (fd, new): (BorrowedFd<'_>, NewNode<'_>),
+        rest: &SetAttributes,
+    ) -> Result<()> {
         if new == NewNode::Directory {
             // As the server's own user: the new mode may keep the caller out.
             self.identity.own()?;
             if self.syncs() {
-                self.settle(reopen(fd.as_fd(), OFlags::RDONLY | OFlags::DIRECTORY)?)?;
+                let made = reopen(fd, OFlags::RDONLY | OFlags::DIRECTORY)?;
+                return self.settle_new(made.as_fd(), site.node, rest.is_empty());
             }
-        } else if self.syncs() && !rest.is_empty() {
+        } else if !rest.is_empty() {
             // A special file must not be opened and a link cannot be: nothing smaller than the file system can be synced.
-            rustix::fs::syncfs(self.volume.root()).map_err(failed)?;
+            self.settle_beyond_files()?;
         }
-        self.settle_dir(site.node)?;
-        let entry = self.identify(site, &fd)?;
-        self.keep_handles()?;
-        Ok(entry)
+        self.settle_dir(site.node)
     }
 }
 

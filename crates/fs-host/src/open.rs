@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit};
 use vfs::Origin;
 
 use crate::cache::{NodeCache, NodeLimits};
+use crate::flush::{Disk, FlushGroup};
 use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Identity;
@@ -185,8 +186,16 @@ impl HostFs {
         let handles = choose_handles(dir, &volume, &options)?;
         let nodes = NodeCache::new(options.workers, node_limits(&options));
         let streams = StreamTable::new(options.read_ahead.clone());
-        Ok(HostFs { volume, handles, searches: Searches::default(), nodes, identity, streams, options })
+        let flushes = Arc::new(flush_group(dir, &volume, &options)?);
+        Ok(HostFs { volume, handles, searches: Searches::default(), nodes, identity, streams, flushes, options })
     }
+}
+
+fn flush_group(dir: &Path, volume: &Volume, options: &HostOptions) -> Result<FlushGroup, OpenError> {
+    let failed = |error: rustix::io::Errno| OpenError::Directory { path: dir.to_path_buf(), source: error.into() };
+    let disk = Box::new(Disk::new(volume.reopened().map_err(failed)?));
+    let is_shared = options.group_commit && volume.shares_flushes;
+    Ok(FlushGroup::new(disk, is_shared, Arc::clone(&options.flush_counters)))
 }
 
 fn open_volume(dir: &Path) -> Result<Volume, OpenError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use vfs::Handle;
 
+use crate::flush::FlushCounters;
 use crate::read_ahead::ReadAheadMode;
 
 /// Which kind of handle names files.
@@ -39,6 +40,12 @@ pub struct HostOptions {
     /// Whether a reply to a create, remove, rename, link or change of attributes waits until the change is on stable
     /// storage, as RFC 1813 §4.8 demands. Without it a crash of the machine may undo what a client was told is done.
     pub sync_metadata: bool,
+    /// Whether calls that wait for storage at the same time share flushes, on ext4, XFS and btrfs. On other file systems
+    /// each call makes its own. A call that is alone waits for no other. Any other call waits for at most one running
+    /// flush besides the one that it shares.
+    pub group_commit: bool,
+    /// Counts the flushes.
+    pub flush_counters: Arc<FlushCounters>,
     /// Who reads ahead of sequential readers.
     pub read_ahead: ReadAheadMode,
     /// Who hears that a file is gone.
@@ -54,6 +61,8 @@ impl Default for HostOptions {
             max_nodes_per_worker: 4096,
             max_nodes: None,
             sync_metadata: true,
+            group_commit: true,
+            flush_counters: Arc::default(),
             read_ahead: ReadAheadMode::default(),
             on_gone: None,
         }
@@ -69,6 +78,7 @@ impl fmt::Debug for HostOptions {
             .field("max_nodes_per_worker", &self.max_nodes_per_worker)
             .field("max_nodes", &self.max_nodes)
             .field("sync_metadata", &self.sync_metadata)
+            .field("group_commit", &self.group_commit)
             .field("read_ahead", &self.read_ahead)
             .finish_non_exhaustive()
     }

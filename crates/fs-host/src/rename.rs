@@ -26,10 +26,10 @@ impl HostFs {
         };
         self.identity.assume(&cx.caller)?;
         rustix::fs::renameat(from_dir.fd(), from_site.name, to_dir.fd(), to_site.name).map_err(failed)?;
-        // The new name first: after a crash between the two there are two names and not none.
-        self.settle_dir(&to_dir)?;
-        if from.dir != to.dir {
-            self.settle_dir(&from_dir)?;
+        if from.dir == to.dir {
+            self.settle_dir(&to_dir)?
+        } else {
+            self.settle_dirs(&to_dir, &from_dir)?
         }
         if let Some(stored) = self.handles.stored() {
             stored.moved(&moved.handle, to_site)?;

@@ -114,8 +114,7 @@ impl HostFs {
     pub(crate) fn settle_attributes(&self, opened: Option<OwnedFd>) -> Result<()> {
         match opened {
             Some(fd) => self.settle(fd),
-            None if self.syncs() => rustix::fs::syncfs(self.volume.root()).map_err(failed),
-            None => Ok(()),
+            None => self.settle_beyond_files(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vfs::{Context, Error, Handle, Result};
 
 use crate::failure::failed;
+use crate::flush::{Depth, Flush};
 use crate::host::HostFs;
 use crate::node::Node;
 
@@ -50,10 +51,39 @@ impl HostFs {
             return Ok(());
         }
         match dir.listing() {
-            Ok(opened) => rustix::fs::fsync(opened),
-            Err(_) => rustix::fs::syncfs(self.volume.root()),
+            Ok(fd) => self.flush(&[Flush { fd, depth: Depth::All }]),
+            Err(_) => self.settle_beyond_files(),
         }
-        .map_err(failed)
+    }
+
+    /// Brings the names of two directories to storage. Those of `first` go first, for a file system that moves a name in
+    /// two steps: after a crash between the two there are two names and not none.
+    pub(crate) fn settle_dirs(&self, first: &Node, second: &Node) -> Result<()> {
+        if !self.syncs() {
+            return Ok(());
+        }
+        match first.listing() {
+            Ok(fd) => self.settle_with_dir(Flush { fd, depth: Depth::All }, second),
+            Err(_) => self.settle_beyond_files(),
+        }
+    }
+
+    /// Brings a file and the names of its directory to storage.
+    pub(crate) fn settle_with_dir(&self, file: Flush<'_>, dir: &Node) -> Result<()> {
+        match dir.listing() {
+            Ok(fd) => self.flush(&[file, Flush { fd, depth: Depth::All }]),
+            Err(_) => self.flush(&[file]).and_then(|()| self.settle_dir(dir)),
+        }
+    }
+
+    /// Brings what cannot be opened to storage, with everything else of the file system.
+    pub(crate) fn settle_beyond_files(&self) -> Result<()> {
+        if self.syncs() { rustix::fs::syncfs(self.volume.root()).map_err(failed) } else { Ok(()) }
+    }
+
+    /// Flushes these files together with those of other callers.
+    pub(crate) fn flush(&self, files: &[Flush<'_>]) -> Result<()> {
+        if self.syncs() { self.flushes.flush(files).map_err(failed) } else { Ok(()) }
     }
 
     /// Brings everything to storage: the export's file system, and what leads from handles to its files.
@@ -70,6 +100,6 @@ impl HostFs {
 
     /// Brings a file and its attributes to storage.
     pub(crate) fn settle(&self, file: impl AsFd) -> Result<()> {
-        if self.syncs() { rustix::fs::fsync(file).map_err(failed) } else { Ok(()) }
+        self.flush(&[Flush { fd: file.as_fd(), depth: Depth::All }])
     }
 }

@@ -10,9 +10,13 @@ use crate::acl;
 use crate::attributes::{self, mix};
 use crate::borders::Borders;
 use crate::failure::failed;
+use crate::new_names::NewNames;
 use crate::store::fnv;
 use crate::sys;
 use crate::xattr;
+
+/// What is mounted where this process sees it.
+const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// A random number that the kernel draws when it starts.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -30,6 +34,10 @@ pub(crate) struct Volume {
     /// The directory opened once more: the kernel tells errors of earlier writes once to each, and this one is for
     /// [`Volume::sync`] alone.
     for_sync: OwnedFd,
+    /// What brings new files and their names to storage.
+    pub(crate) new_names: NewNames,
+    /// Whether one flush of the whole file system does what those of all its files do, each of which may be shared.
+    pub(crate) shares_flushes: bool,
     /// See [`Volume::memory`].
     memory: Option<u64>,
     /// The device number, which is the `fsid` of everything in the export.
@@ -60,7 +68,10 @@ impl Volume {
         // The type of this field differs between architectures, the bits do not.
         let magic = u64::from(rustix::fs::fstatfs(&root)?.f_type as u32);
         let (device, is_memory) = (attributes::device(&stat), matches!(magic, TMPFS_MAGIC | RAMFS_MAGIC));
+        let file_system = mounted_type(stat.stx_mnt_id).unwrap_or_default();
         Ok(Volume {
+            new_names: NewNames::of(&file_system, (stat.stx_dev_major, stat.stx_dev_minor)),
+            shares_flushes: matches!(file_system.as_str(), "ext4" | "xfs" | "btrfs"),
             for_sync: rustix::fs::openat(&root, c".", flags, Mode::empty())?,
             memory: if is_memory { None } else { page_cache(device) },
             device,
@@ -81,7 +92,7 @@ impl Volume {
         self.root.as_fd()
     }
 
-    /// Brings all changes of the file system, by whomever, to storage. It also reports an error of an earlier write, once.
+    /// Brings all changes of the file system, by whomever, to storage. An error of an earlier write is reported once.
     pub(crate) fn sync(&self) -> Result<()> {
         rustix::fs::syncfs(&self.for_sync).map_err(failed)
     }
@@ -89,6 +100,11 @@ impl Volume {
     /// The page cache with what was changed here: of one start of the machine, and of one device.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.memory
+    }
+
+    /// The exported directory, opened once more.
+    pub(crate) fn reopened(&self) -> rustix::io::Result<OwnedFd> {
+        rustix::fs::openat(&self.root, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
     }
 
     /// Where the export begins.
@@ -154,6 +170,14 @@ impl Volume {
             available_files: space.f_favail,
         })
     }
+}
+
+/// What the file system behind a mount is called, as `/proc/self/mountinfo` has it (proc_pid_mountinfo(5)).
+fn mounted_type(mount_id: u64) -> Option<String> {
+    let mounts = std::fs::read_to_string(MOUNTS).ok()?;
+    let number = mount_id.to_string();
+    let line = mounts.lines().find(|line| line.split(' ').next() == Some(&number))?;
+    line.split_once(" - ")?.1.split(' ').next().map(str::to_owned)
 }
 
 /// A number for the pages of a device in the memory of this machine, until it restarts.

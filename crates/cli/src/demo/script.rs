@@ -67,6 +67,7 @@ impl<'s> Script<'s> {
             state_dir: options.state_dir.clone(),
             workers: options.workers(),
             owner: privilege.own(),
+            group_commit: true,
             ..BackendOptions::default()
         };
         let exports = Backends::new(backends).exports(&specs)?;

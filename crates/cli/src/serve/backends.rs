@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use config::{ExportSpec, Source};
 use fs_fault::{FaultFs, FaultPlan, Rules};
-use fs_host::{HostFs, HostOptions, ReadAheadMode};
+use fs_host::{FlushCounters, HostFs, HostOptions, ReadAheadMode};
 use fs_mem::{MemFs, MemOptions};
 use server::Export;
 use vfs::FileSystem;
@@ -40,6 +40,10 @@ pub struct BackendOptions {
     pub workers: usize,
     /// Who reads ahead of sequential readers of files on disk.
     pub read_ahead: ReadAheadMode,
+    /// Whether calls that wait for storage share flushes.
+    pub group_commit: bool,
+    /// Counts the flushes of all directories of this machine.
+    pub flush_counters: Arc<FlushCounters>,
     /// The user and the group that own the roots of what is in memory.
     pub owner: (u32, u32),
     /// How many files of a directory are kept at hand, if that is bounded.
@@ -145,6 +149,8 @@ impl BackendOptions {
             workers: self.workers,
             sync_metadata,
             read_ahead: self.read_ahead.clone(),
+            group_commit: self.group_commit,
+            flush_counters: Arc::clone(&self.flush_counters),
             max_nodes: self.files_at_hand,
             ..HostOptions::default()
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use config::{Loaded, ServerSettings, Sources};
 use daemon::Daemon;
-use fs_host::ReadAheadMode;
+use fs_host::{FlushCounters, ReadAheadMode};
 use server::Export;
 use signal_hook::consts::{SIGHUP, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
@@ -31,6 +31,7 @@ pub struct Serving {
     manager: ServiceManager,
     configuration: Configuration,
     read_ahead: ReadAheadMode,
+    flush_counters: Arc<FlushCounters>,
 }
 
 /// What is served, and how it is read again.
@@ -57,8 +58,11 @@ impl Serving {
         let mut options = start::options(&settings, &privilege)?;
         budget.apply(&mut options);
         let read_ahead = storage_flags::read_ahead_mode(&settings.storage);
+        let flush_counters = Arc::<FlushCounters>::default();
         let backends = Backends::new(BackendOptions {
             read_ahead: read_ahead.clone(),
+            group_commit: settings.storage.group_commit.unwrap_or(true),
+            flush_counters: Arc::clone(&flush_counters),
             state_dir: options.state_dir.clone(),
             workers: options.workers(),
             owner: privilege.own(),
@@ -77,7 +81,7 @@ impl Serving {
         tracing::info!(addresses = %listed(daemon.addresses()), exports = names.len(), state_dir, "serving");
         print_ways(&names, daemon.addresses())?;
         manager.ready();
-        Ok(Serving { daemon, manager, configuration, read_ahead })
+        Ok(Serving { daemon, manager, configuration, read_ahead, flush_counters })
     }
 
     /// Serves until a signal says that it is enough, and what was accepted is finished.
@@ -100,6 +104,7 @@ impl Serving {
             }
         }
         summary::log(&self.daemon, &self.read_ahead);
+        summary::log_flushes(self.flush_counters.counts());
     }
 
     /// Ends the server; `signals` end when it has.

@@ -15,6 +15,9 @@ pub struct StorageFlags {
     /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one. [default: on]
     #[arg(long, value_name = "WHETHER")]
     gather_writes: Option<Whether>,
+    /// Whether calls that wait for stable storage at the same time share flushes, on ext4, XFS and btrfs. [default: on]
+    #[arg(long, value_name = "WHETHER")]
+    group_commit: Option<Whether>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,9 +29,11 @@ enum Whether {
 impl StorageFlags {
     /// What the command line says of it.
     pub fn settings(&self) -> StorageSettings {
+        let is_on = |whether| whether == Whether::On;
         StorageSettings {
             read_ahead: self.read_ahead,
-            gather_writes: self.gather_writes.map(|whether| whether == Whether::On),
+            gather_writes: self.gather_writes.map(is_on),
+            group_commit: self.group_commit.map(is_on),
         }
     }
 }

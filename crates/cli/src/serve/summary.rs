@@ -1,7 +1,7 @@
 //! What the log says of a server's work when it ends.
 
 use daemon::Daemon;
-use fs_host::ReadAheadMode;
+use fs_host::{FlushCounts, ReadAheadMode};
 use net::Counters;
 
 /// Logs what was done from start to end, and in detail for whoever wants to know more.
@@ -29,6 +29,16 @@ pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode) {
             "streams that were read ahead"
         );
     }
+}
+
+/// Logs how changes came to stable storage.
+pub fn log_flushes(counts: FlushCounts) {
+    tracing::debug!(
+        flushes = counts.flushes,
+        tickets = counts.tickets,
+        largest_group = counts.largest,
+        "flushes to stable storage, and the calls that waited for them"
+    );
 }
 
 /// The whole of it. What went wrong is told only if it did.

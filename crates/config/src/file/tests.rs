@@ -112,6 +112,8 @@ fn every_key_of_storage_has_its_effect() {
     let settings = |text: &str| parse(&format!("[storage]\n{text}\n")).unwrap().0.storage;
     let expected = StorageSettings { gather_writes: Some(false), ..StorageSettings::default() };
     assert_eq!(settings("gather_writes = false"), expected);
+    let expected = StorageSettings { group_commit: Some(false), ..StorageSettings::default() };
+    assert_eq!(settings("group_commit = false"), expected);
     for (text, read_ahead) in [
         ("\"kernel\"", ReadAhead::Kernel),
         ("\"off\"", ReadAhead::Off),

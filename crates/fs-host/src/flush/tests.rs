@@ -1,0 +1,257 @@
+use std::collections::VecDeque;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::Condvar;
+use std::thread::{self, JoinHandle};
+
+use rustix::io::Errno;
+
+use super::*;
+
+/// A storage that flushes when it is told to, and remembers what it was asked for.
+#[derive(Default)]
+struct Scripted {
+    script: Mutex<Script>,
+    changed: Condvar,
+    is_all_cheap: bool,
+}
+
+#[derive(Default)]
+struct Script {
+    /// How many flushes may end.
+    tickets: usize,
+    begun: Vec<String>,
+    /// Files whose flush fails, by their names.
+    broken: Vec<&'static str>,
+    all: VecDeque<Result<()>>,
+    pending: Vec<&'static str>,
+}
+
+impl Scripted {
+    fn lock(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap()
+    }
+
+    fn begin(&self, what: String) {
+        let mut script = self.lock();
+        script.begun.push(what);
+        self.changed.notify_all();
+        let mut script = self.changed.wait_while(script, |script| script.tickets == 0).unwrap();
+        script.tickets -= 1;
+    }
+
+    fn let_end(&self, count: usize) {
+        self.lock().tickets += count;
+        self.changed.notify_all();
+    }
+
+    fn wait_for(&self, count: usize) -> Vec<String> {
+        let script = self.changed.wait_while(self.lock(), |script| script.begun.len() < count).unwrap();
+        script.begun.clone()
+    }
+}
+
+/// The name of the memory behind a descriptor, which the kernel keeps.
+fn name(fd: BorrowedFd<'_>) -> String {
+    let path = rustix::fs::readlink(crate::node::proc_path(fd).as_c_str(), Vec::new()).unwrap();
+    let path = path.into_string().unwrap();
+    path.trim_start_matches("/memfd:").trim_end_matches(" (deleted)").to_owned()
+}
+
+impl Storage for Arc<Scripted> {
+    fn flush(&self, file: BorrowedFd<'_>, depth: Depth) -> Result<()> {
+        let name = name(file);
+        self.begin(format!("{name} {depth:?}"));
+        if self.lock().broken.contains(&name.as_str()) { Err(Errno::IO) } else { Ok(()) }
+    }
+
+    fn flush_all(&self) -> Result<()> {
+        self.begin("everything".to_owned());
+        self.lock().all.pop_front().unwrap_or(Ok(()))
+    }
+
+    fn pending_error(&self, file: BorrowedFd<'_>) -> Result<()> {
+        if self.lock().pending.contains(&name(file).as_str()) { Err(Errno::NOSPC) } else { Ok(()) }
+    }
+
+    fn is_all_cheap(&self) -> bool {
+        self.is_all_cheap
+    }
+}
+
+struct Stage {
+    storage: Arc<Scripted>,
+    group: Arc<FlushGroup>,
+    counters: Arc<FlushCounters>,
+}
+
+fn memory(name: &str) -> OwnedFd {
+    rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC).unwrap()
+}
+
+impl Stage {
+    fn new(is_all_cheap: bool, is_shared: bool) -> Stage {
+        let storage = Arc::new(Scripted { is_all_cheap, ..Scripted::default() });
+        let counters = Arc::<FlushCounters>::default();
+        let group = FlushGroup::new(Box::new(Arc::clone(&storage)), is_shared, Arc::clone(&counters));
+        Stage { storage, group: Arc::new(group), counters }
+    }
+
+    /// Flushes on a thread of its own.
+    fn flush(&self, files: &[&OwnedFd], depth: Depth) -> JoinHandle<Result<()>> {
+        let group = Arc::clone(&self.group);
+        let files: Vec<OwnedFd> = files.iter().map(|file| file.try_clone().unwrap()).collect();
+        thread::spawn(move || {
+            group.flush(&files.iter().map(|file| Flush { fd: file.as_fd(), depth }).collect::<Vec<_>>())
+        })
+    }
+
+    /// Begins a flush of a file that is of no matter, and waits until it runs.
+    fn occupy(&self) -> JoinHandle<Result<()>> {
+        let first = self.flush(&[&memory("first")], Depth::All);
+        self.storage.wait_for(1);
+        first
+    }
+
+    fn wait_for_line(&self, length: usize) {
+        while self.group.lock().waiting.len() < length {
+            thread::yield_now();
+        }
+    }
+
+    /// What was asked for after [`Stage::occupy`].
+    fn begun(&self) -> Vec<String> {
+        self.storage.lock().begun[1..].to_vec()
+    }
+}
+
+#[test]
+fn caller_who_is_alone_flushes_his_own_files_in_their_order() {
+    let stage = Stage::new(true, true);
+    stage.storage.let_end(2);
+    let (a, b) = (memory("a"), memory("b"));
+    assert_eq!(stage.flush(&[&a, &b], Depth::All).join().unwrap(), Ok(()));
+    assert_eq!(stage.storage.wait_for(2), ["a All", "b All"]);
+    assert_eq!(stage.counters.counts(), FlushCounts { flushes: 2, tickets: 1, largest: 1 });
+    assert!(stage.group.try_lead().is_some(), "nobody flushes any more");
+}
+
+#[test]
+fn callers_that_come_during_a_flush_share_the_next_one_and_each_file_is_flushed_once() {
+    let stage = Stage::new(false, true);
+    let first = stage.occupy();
+    let (dir, file) = (memory("dir"), memory("file"));
+    let mut waiting = Vec::new();
+    for (number, files) in [vec![&dir], vec![&file, &dir], vec![&dir], vec![&file]].into_iter().enumerate() {
+        waiting.push(stage.flush(&files, if number == 3 { Depth::All } else { Depth::Data }));
+        stage.wait_for_line(number + 1);
+    }
+    assert!(stage.group.try_lead().is_none());
+    stage.storage.let_end(3);
+    assert!(waiting.into_iter().chain([first]).all(|caller| caller.join().unwrap().is_ok()));
+    assert_eq!(stage.begun(), ["dir Data", "file All"], "as deep as the most careful caller wants");
+    assert_eq!(stage.counters.counts(), FlushCounts { flushes: 3, tickets: 5, largest: 4 });
+}
+
+#[test]
+fn whoever_comes_during_the_flush_of_a_group_is_in_the_next_one() {
+    let stage = Stage::new(false, true);
+    let first = stage.occupy();
+    let early = stage.flush(&[&memory("early")], Depth::All);
+    stage.wait_for_line(1);
+    stage.storage.let_end(1);
+    stage.storage.wait_for(2);
+    let late = [stage.flush(&[&memory("late")], Depth::All), stage.flush(&[&memory("late")], Depth::All)];
+    stage.wait_for_line(2);
+    stage.storage.let_end(1);
+    assert!(first.join().unwrap().is_ok() && early.join().unwrap().is_ok());
+    assert_eq!(stage.storage.wait_for(3).len(), 3, "the next leader does not wait for more to come");
+    stage.storage.let_end(2);
+    assert!(late.into_iter().all(|caller| caller.join().unwrap().is_ok()));
+}
+
+#[test]
+fn error_of_a_file_is_told_to_all_who_asked_for_it_and_to_nobody_else() {
+    let stage = Stage::new(false, true);
+    stage.storage.lock().broken.push("bad");
+    let first = stage.occupy();
+    let (good, bad) = (memory("good"), memory("bad"));
+    let asked = [vec![&good], vec![&bad], vec![&good, &bad], vec![&good]];
+    let mut waiting = Vec::new();
+    for (number, files) in asked.iter().enumerate() {
+        waiting.push(stage.flush(files, Depth::All));
+        stage.wait_for_line(number + 1);
+    }
+    stage.storage.let_end(3);
+    assert!(first.join().unwrap().is_ok());
+    let results: Vec<_> = waiting.into_iter().map(|caller| caller.join().unwrap()).collect();
+    assert_eq!(results, [Ok(()), Err(Errno::IO), Err(Errno::IO), Ok(())]);
+}
+
+/// Flushes so many files together while another flush runs, and says how that ended.
+fn crowd(stage: &Stage, names: &[&str]) -> Vec<Result<()>> {
+    stage.storage.let_end(1000);
+    stage.storage.lock().begun.clear();
+    stage.storage.lock().tickets = 0;
+    let first = stage.occupy();
+    let mut waiting = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        waiting.push(stage.flush(&[&memory(name)], Depth::All));
+        stage.wait_for_line(number + 1);
+    }
+    stage.storage.let_end(1000);
+    assert!(first.join().unwrap().is_ok());
+    waiting.into_iter().map(|caller| caller.join().unwrap()).collect()
+}
+
+#[test]
+fn crowd_is_flushed_with_the_whole_file_system_where_that_is_cheaper() {
+    let stage = Stage::new(true, true);
+    let names = ["a", "b", "c", "d"];
+    assert_eq!(crowd(&stage, &names), [Ok(()); 4]);
+    assert_eq!(stage.begun().len(), 4, "nothing is known yet");
+    stage.group.lock_costs().note(Way::Each, 4, std::time::Duration::from_secs(100));
+    assert_eq!(crowd(&stage, &names), [Ok(()); 4]);
+    assert_eq!(stage.begun(), ["everything"]);
+}
+
+#[test]
+fn error_of_the_whole_file_system_is_told_apart_by_flushing_each_file() {
+    let stage = Stage::new(true, true);
+    crowd(&stage, &["a", "b", "c", "d"]);
+    let mut script = stage.storage.lock();
+    script.all.push_back(Err(Errno::IO));
+    script.broken.push("c");
+    drop(script);
+    assert_eq!(crowd(&stage, &["a", "b", "c", "d"]), [Ok(()), Ok(()), Err(Errno::IO), Ok(())]);
+    assert_eq!(stage.begun(), ["everything", "a All", "b All", "c All", "d All"]);
+}
+
+#[test]
+fn earlier_error_of_a_file_is_not_hidden_by_a_flush_that_another_descriptor_was_used_for() {
+    let stage = Stage::new(true, true);
+    crowd(&stage, &["a", "b"]);
+    stage.storage.lock().pending.push("b");
+    assert_eq!(crowd(&stage, &["a", "b"]), [Ok(()), Err(Errno::NOSPC)]);
+    assert_eq!(stage.begun(), ["everything"]);
+}
+
+#[test]
+fn without_groups_each_caller_flushes_at_once() {
+    let stage = Stage::new(true, false);
+    let first = stage.occupy();
+    let second = stage.flush(&[&memory("second")], Depth::All);
+    stage.storage.wait_for(2);
+    stage.storage.let_end(2);
+    assert!(first.join().unwrap().is_ok() && second.join().unwrap().is_ok());
+    assert_eq!(stage.counters.counts(), FlushCounts { flushes: 2, tickets: 2, largest: 1 });
+}
+
+#[test]
+fn directory_and_file_of_this_machine_have_no_error_waiting() {
+    let dir = File::open("/tmp").unwrap();
+    assert_eq!(crate::sys::pending_error(dir.as_fd()), Ok(()));
+    let file = rustix::fs::open("/tmp", rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR, 0o600.into()).unwrap();
+    assert_eq!(crate::sys::pending_error(file.as_fd()), Ok(()));
+    assert_eq!(crate::sys::write_out(file.as_fd()), Ok(()));
+}

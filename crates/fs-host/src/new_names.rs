@@ -1,0 +1,54 @@
+//! What brings a new file and its name to storage, by file system.
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use vfs::Result;
+
+use crate::flush::{Depth, Flush};
+use crate::host::HostFs;
+use crate::node::Node;
+
+/// Which files have to be flushed after one was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewNames {
+    /// The directory or the file, while nothing was set since the file was made: the journal of ext4 has the name and the
+    /// new inode in one transaction. Later, the file: what was set may be in a later transaction.
+    Either,
+    /// The file: fsync of XFS forces the log up to the file's last change, and the name is in front of that. The
+    /// directory is not enough, since a file gets the access lists that it inherits in a later transaction.
+    File,
+    /// Both: POSIX promises no more.
+    Both,
+}
+
+impl NewNames {
+    /// What holds for a file system of this name, on this device.
+    pub(crate) fn of(file_system: &str, device: (u32, u32)) -> NewNames {
+        match file_system {
+            "ext4" if has_journal(device) => NewNames::Either,
+            "xfs" => NewNames::File,
+            _ => NewNames::Both,
+        }
+    }
+}
+
+/// Whether ext4 has a journal on this device: it can do without.
+fn has_journal((major, minor): (u32, u32)) -> bool {
+    let device = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
+    let name = device.ok().and_then(|device| device.file_name().map(Path::new).map(Path::to_path_buf));
+    name.is_some_and(|name| Path::new("/sys/fs/ext4").join(name).join("journal_task").exists())
+}
+
+impl HostFs {
+    /// Brings a new file or directory to storage, and its name in `dir`. It `is_untouched` while nothing was set since it
+    /// was made.
+    pub(crate) fn settle_new(&self, file: BorrowedFd<'_>, dir: &Node, is_untouched: bool) -> Result<()> {
+        let file = Flush { fd: file, depth: Depth::All };
+        match self.volume.new_names {
+            NewNames::Either if is_untouched && dir.listing().is_ok() => self.settle_dir(dir),
+            NewNames::Either | NewNames::File => self.flush(&[file]),
+            NewNames::Both => self.settle_with_dir(file, dir),
+        }
+    }
+}
