@@ -1,0 +1,310 @@
+//! A preallocated file, or a block device, that is written directly and synchronously.
+//!
+//! A file is filled with zeros when it is made. Its blocks are then allocated and known to be written, so that a later
+//! write changes no metadata: only the data have to reach the disk.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{
+    CWD, FallocateFlags, FlockOperation, OFlags, RenameFlags, SeekFrom, fallocate, flock, renameat_with, seek,
+};
+use rustix::io::Errno;
+
+use super::holder::holder;
+use super::{AlignedBuffer, Device, PAGE_BYTES};
+use crate::log::LogError;
+
+/// How many zeros are written at a time.
+const FILL_BYTES: usize = 1 << 20;
+
+/// Only the server reads what clients have written.
+const MODE: u32 = 0o600;
+
+/// A file or block device that no other process uses as a log.
+#[derive(Debug)]
+pub struct FileDevice {
+    file: File,
+    path: PathBuf,
+    size_bytes: u64,
+    is_direct: bool,
+}
+
+/// What a device is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Reading,
+    Writing,
+}
+
+impl FileDevice {
+    /// Makes a file of `size_bytes` zeros, all of them allocated. It gets its name when it is complete: until then it
+    /// is called `PATH.new`.
+    ///
+    /// # Errors
+    /// When there is a file of that name, no room for it, or the system refuses it.
+    pub fn create(path: &Path, size_bytes: u64) -> Result<FileDevice, LogError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(LogError::Exists { path: path.to_owned() });
+        }
+        let mut unfinished = path.as_os_str().to_owned();
+        unfinished.push(".new");
+        let unfinished = PathBuf::from(unfinished);
+        let failed = |action| move |source| failure(path, action, source);
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(MODE)
+            .open(&unfinished)
+            .map_err(failed("create"))?;
+        let device = FileDevice::open_for(&unfinished, Use::Writing)?;
+        let size_bytes = whole_blocks(size_bytes);
+        device.fill(size_bytes).map_err(failed("allocate"))?;
+        device.rename(&unfinished, path)?;
+        Ok(FileDevice { path: path.to_owned(), size_bytes, ..device })
+    }
+
+    /// Opens a file or a block device.
+    ///
+    /// # Errors
+    /// When another process uses it, or the system refuses it.
+    pub fn open(path: &Path) -> Result<FileDevice, LogError> {
+        FileDevice::open_for(path, Use::Writing)
+    }
+
+    /// Opens a file or a block device for reading only. Several processes may do so at a time.
+    ///
+    /// # Errors
+    /// When a server uses it, or the system refuses it.
+    pub fn open_read_only(path: &Path) -> Result<FileDevice, LogError> {
+        FileDevice::open_for(path, Use::Reading)
+    }
+
+    /// Whether reads and writes go past the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.is_direct
+    }
+
+    fn open_for(path: &Path, purpose: Use) -> Result<FileDevice, LogError> {
+        let failed = |action| move |source| failure(path, action, source);
+        let (file, is_direct) = open_flags(path, purpose).map_err(failed("open"))?;
+        lock(path, &file, purpose)?;
+        // What an earlier process has written may be in a cache of the disk only.
+        file.sync_all().map_err(failed("flush"))?;
+        let size_bytes = size(&file).map_err(failed("find the size of"))?;
+        if purpose == Use::Writing && !is_direct {
+            tracing::warn!(path = %path.display(), "the log's file system has no direct writes: writes take longer");
+        }
+        Ok(FileDevice { file, path: path.to_owned(), size_bytes, is_direct })
+    }
+
+    /// Fills the file with zeros, without a durable write for each piece.
+    fn fill(&self, size_bytes: u64) -> io::Result<()> {
+        self.file.set_len(0)?;
+        match fallocate(&self.file, FallocateFlags::empty(), 0, size_bytes) {
+            // The zeros allocate it too.
+            Ok(()) | Err(Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let file = OpenOptions::new().write(true).custom_flags(direct(self.is_direct)).open(&self.path)?;
+        let zeros = AlignedBuffer::new(FILL_BYTES);
+        let mut offset_bytes = 0;
+        while offset_bytes < size_bytes {
+            let length = (size_bytes - offset_bytes).min(FILL_BYTES as u64) as usize;
+            file.write_all_at(&zeros[..length], offset_bytes)?;
+            offset_bytes += length as u64;
+        }
+        file.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), LogError> {
+        renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(|error| match error {
+            Errno::EXIST => LogError::Exists { path: to.to_owned() },
+            error => failure(to, "name", error.into()),
+        })?;
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| failure(to, "name", source))
+    }
+}
+
+impl Device for FileDevice {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn block_bytes(&self) -> usize {
+        PAGE_BYTES
+    }
+
+    fn read_at(&self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, offset_bytes)
+    }
+
+    fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(from, offset_bytes)
+    }
+}
+
+/// Opens past the page cache where the file system can.
+fn open_flags(path: &Path, purpose: Use) -> io::Result<(File, bool)> {
+    match open_file(path, purpose, true).and_then(|file| probe(&file).map(|()| file)) {
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+            Ok((open_file(path, purpose, false)?, false))
+        }
+        opened => Ok((opened?, true)),
+    }
+}
+
+fn open_file(path: &Path, purpose: Use, is_direct: bool) -> io::Result<File> {
+    let mut flags = OFlags::DSYNC.bits() as i32 | direct(is_direct);
+    let kind = path.metadata()?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return Err(io::Error::other("it is neither a file nor a block device"));
+    }
+    if purpose == Use::Writing && kind.is_block_device() {
+        // The kernel refuses a device that is mounted.
+        flags |= OFlags::EXCL.bits() as i32;
+    }
+    OpenOptions::new().read(true).write(purpose == Use::Writing).custom_flags(flags).open(path)
+}
+
+fn direct(is_direct: bool) -> i32 {
+    if is_direct { OFlags::DIRECT.bits() as i32 } else { 0 }
+}
+
+/// Reads a block: some file systems accept the flag and then refuse to read blocks of this size.
+fn probe(file: &File) -> io::Result<()> {
+    file.read_at(&mut AlignedBuffer::new(PAGE_BYTES), 0).map(drop)
+}
+
+fn lock(path: &Path, file: &File, purpose: Use) -> Result<(), LogError> {
+    let operation = match purpose {
+        Use::Reading => FlockOperation::NonBlockingLockShared,
+        Use::Writing => FlockOperation::NonBlockingLockExclusive,
+    };
+    flock(file, operation).map_err(|error| match error {
+        Errno::WOULDBLOCK => LogError::InUse { path: path.to_owned(), process: holder(file) },
+        error => failure(path, "lock", error.into()),
+    })
+}
+
+/// The size of a file or a block device, of which the metadata say 0.
+fn size(file: &File) -> io::Result<u64> {
+    Ok(whole_blocks(seek(file, SeekFrom::End(0))?))
+}
+
+fn whole_blocks(bytes: u64) -> u64 {
+    bytes - bytes % PAGE_BYTES as u64
+}
+
+fn failure(path: &Path, action: &'static str, source: io::Error) -> LogError {
+    LogError::Device { path: path.to_owned(), action, source: Arc::new(source) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process;
+
+    use super::*;
+    use crate::Log;
+
+    /// A folder of its own for a test, removed in the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("wharf-stable-{}-{name}", process::id()));
+            fs::create_dir(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn file_is_allocated_whole_and_keeps_what_is_written() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = Folder::new("allocated");
+        let path = folder.0.join("log");
+        let device = FileDevice::create(&path, (1 << 20) + 5).unwrap();
+        let metadata = path.metadata().unwrap();
+        assert_eq!((metadata.len(), device.size_bytes()), (1 << 20, 1 << 20));
+        assert!(metadata.blocks() * 512 >= 1 << 20);
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        let mut block = AlignedBuffer::new(PAGE_BYTES);
+        block.fill(7);
+        device.write_at(8192, &block).unwrap();
+        drop(device);
+        let device = FileDevice::open_read_only(&path).unwrap();
+        let mut read = AlignedBuffer::new(PAGE_BYTES);
+        device.read_at(8192, &mut read).unwrap();
+        assert_eq!(&read[..], &block[..]);
+        assert!(!folder.0.join("log.new").exists());
+    }
+
+    #[test]
+    fn second_user_is_told_which_process_has_the_log() {
+        let folder = Folder::new("locked");
+        let path = folder.0.join("log");
+        let device = FileDevice::create(&path, 1 << 20).unwrap();
+        let refusal = FileDevice::open(&path).unwrap_err();
+        let expected = format!("log {} is in use by process {};", path.display(), process::id());
+        assert!(refusal.to_string().starts_with(&expected), "{refusal}");
+        assert!(matches!(FileDevice::open_read_only(&path), Err(LogError::InUse { .. })));
+        drop(device);
+        let readers = [FileDevice::open_read_only(&path).unwrap(), FileDevice::open_read_only(&path).unwrap()];
+        assert!(matches!(FileDevice::open(&path), Err(LogError::InUse { .. })));
+        drop(readers);
+        FileDevice::open(&path).unwrap();
+    }
+
+    #[test]
+    fn existing_file_is_not_replaced() {
+        let folder = Folder::new("existing");
+        let path = folder.0.join("log");
+        fs::write(&path, "something").unwrap();
+        assert!(matches!(FileDevice::create(&path, 1 << 20), Err(LogError::Exists { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"something");
+    }
+
+    #[test]
+    fn file_that_was_not_completed_is_made_again() {
+        let folder = Folder::new("unfinished");
+        fs::write(folder.0.join("log.new"), vec![1; 100_000]).unwrap();
+        let path = folder.0.join("log");
+        let device = FileDevice::create(&path, 1 << 20).unwrap();
+        Log::create(Arc::new(device), b"").unwrap();
+    }
+
+    #[test]
+    fn log_in_a_file_is_there_when_it_is_opened_again() {
+        let folder = Folder::new("reopened");
+        let path = folder.0.join("log");
+        let log = Log::create(Arc::new(FileDevice::create(&path, 1 << 20).unwrap()), b"owner").unwrap();
+        log.wait(log.append(&[&[5; 10_000]]).unwrap()).unwrap();
+        drop(log);
+        let log = Log::open(Arc::new(FileDevice::open(&path).unwrap())).unwrap();
+        assert_eq!(log.owner(), b"owner");
+        assert_eq!(log.records().map(|record| record.unwrap().1).collect::<Vec<_>>(), [vec![5; 10_000]]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused() {
+        let folder = Folder::new("folder");
+        assert!(matches!(FileDevice::open(&folder.0), Err(LogError::Device { .. })));
+        assert!(matches!(FileDevice::open(&folder.0.join("none")), Err(LogError::Device { action: "open", .. })));
+    }
+}

@@ -1,0 +1,59 @@
+use std::sync::{MutexGuard, PoisonError};
+
+use super::state::{Room, State};
+use super::{Log, LogError, Position};
+
+impl Log {
+    /// Puts a record, the bytes of all `parts`, into the next batch, and returns the position behind it. The record is
+    /// durable when [`wait`](Log::wait) has returned for this position.
+    ///
+    /// While the log is full, this waits until something is [trimmed](Log::trim). Appends that wait get their room in
+    /// the order in which they came.
+    ///
+    /// # Errors
+    /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), and when the log has failed.
+    pub fn append(&self, parts: &[&[u8]]) -> Result<Position, LogError> {
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        self.check_record(bytes)?;
+        let mut state = self.make_room(bytes)?;
+        Ok(Position::new(state.put(parts, bytes)))
+    }
+
+    fn check_record(&self, bytes: usize) -> Result<(), LogError> {
+        let max_bytes = self.max_record_bytes();
+        if bytes > max_bytes {
+            return Err(LogError::RecordTooLarge { path: self.ring.path(), bytes, max_bytes });
+        }
+        Ok(())
+    }
+
+    /// Waits for room, and returns the state in which there is some.
+    fn make_room(&self, bytes: usize) -> Result<MutexGuard<'_, State>, LogError> {
+        let mut state = self.state();
+        let mut turn = None;
+        let mut is_counted = false;
+        loop {
+            state.check()?;
+            let is_next = state.is_next(turn);
+            let room = state.room(bytes, self.ring.bytes());
+            if is_next && room == Room::Free {
+                if turn.is_some() {
+                    state.end_turn();
+                    self.room.notify_all();
+                }
+                return Ok(state);
+            }
+            if room == Room::LogFull && !is_counted {
+                state.count_stall();
+                is_counted = true;
+            }
+            turn.get_or_insert_with(|| state.queue());
+            // What gathers becomes durable even if nobody waits for it: whoever trims may need that.
+            state = if is_next && !state.is_writing() && !state.is_empty() {
+                self.write_batch(state)
+            } else {
+                self.room.wait(state).unwrap_or_else(PoisonError::into_inner)
+            };
+        }
+    }
+}

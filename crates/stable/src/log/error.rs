@@ -1,0 +1,124 @@
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{MAX_OWNER_BYTES, Position};
+
+/// Why a log does not do what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LogError {
+    /// The device failed. After a failed write the log takes no more records; what was durable stays.
+    #[error("log {}: cannot {action}: {source}", path.display())]
+    Device {
+        /// The log.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// Another process uses the log.
+    #[error("log {} is in use by {}; stop it first, or choose another log", path.display(), holder(*.process))]
+    InUse {
+        /// The log.
+        path: PathBuf,
+        /// The process, where the system tells it.
+        process: Option<u32>,
+    },
+    /// There is a file already.
+    #[error("log {} exists already; remove it, or choose another path", path.display())]
+    Exists {
+        /// The log.
+        path: PathBuf,
+    },
+    /// Nothing was ever stored there.
+    #[error("log {} is blank: no log was ever made there", path.display())]
+    Blank {
+        /// The log.
+        path: PathBuf,
+    },
+    /// Something else is stored there, or a log whose two headers are both damaged.
+    #[error(
+        "log {} is no log of Wharf's, or both of its headers are damaged; restore it from a copy, or choose another \
+         path",
+        path.display()
+    )]
+    NotALog {
+        /// The log.
+        path: PathBuf,
+    },
+    /// A log is made only where nothing is.
+    #[error(
+        "log {} holds data already; remove the file, or wipe the device (blkdiscard -z), if nobody needs them",
+        path.display()
+    )]
+    NotBlank {
+        /// The log.
+        path: PathBuf,
+    },
+    /// The log has another format.
+    #[error(
+        "log {} has format {version}, and this program knows format {known}; use the program that made it",
+        path.display()
+    )]
+    Version {
+        /// The log.
+        path: PathBuf,
+        /// Its format.
+        version: u32,
+        /// The format of this program.
+        known: u32,
+    },
+    /// The device is not the size that the log's header says, or writes in blocks that the log cannot use.
+    #[error("log {}: {reason}", path.display())]
+    Size {
+        /// The log.
+        path: PathBuf,
+        /// What does not fit, and what to do.
+        reason: String,
+    },
+    /// Records that were durable are lost: later ones are whole.
+    #[error(
+        "log {} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
+         told are stable may be lost; wharf log check shows the damage; restore the log from a copy",
+        path.display()
+    )]
+    Damaged {
+        /// The log.
+        path: PathBuf,
+        /// Where in the device the damage begins.
+        from_bytes: u64,
+        /// Where in the device whole batches begin again.
+        to_bytes: u64,
+    },
+    /// No log of this size takes such a record.
+    #[error("a record of {bytes} bytes is larger than the {max_bytes} that log {} takes", path.display())]
+    RecordTooLarge {
+        /// The log.
+        path: PathBuf,
+        /// The record's size.
+        bytes: usize,
+        /// The largest that there may be.
+        max_bytes: usize,
+    },
+    /// The header has no room for the description of the owner.
+    #[error("a description of {bytes} bytes is larger than the {MAX_OWNER_BYTES} that a log's header takes")]
+    OwnerTooLarge {
+        /// The description's size.
+        bytes: usize,
+    },
+    /// The log never returned this position.
+    #[error("position {position} is behind the end of log {}, which is at {end}", path.display())]
+    NoSuchPosition {
+        /// The log.
+        path: PathBuf,
+        /// The position.
+        position: Position,
+        /// The log's end.
+        end: Position,
+    },
+}
+
+fn holder(process: Option<u32>) -> String {
+    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+}

@@ -1,0 +1,151 @@
+//! The two header blocks at the start of a log, which are written in turn.
+//!
+//! ```text
+//! magic (8)  version (4)  owner's length (4)  id (16)  generation (8)  size (8)
+//! tail (8)  position of the first batch (8)  its number (8)  owner (≤ 3072)  …  checksum (8, at the end of the block)
+//! ```
+//!
+//! A header of an odd generation is the second block. Whatever happens to the block that is being written, the other
+//! one is whole, and describes the log before this write.
+
+use twox_hash::XxHash3_64;
+
+use super::batch::{u32_at, u64_at};
+use super::ring::BLOCK_BYTES;
+use super::{LogId, MAX_OWNER_BYTES};
+use crate::device::AlignedBuffer;
+
+const MAGIC: &[u8; 8] = b"WHARFlog";
+
+/// The format that this program reads and writes.
+pub(crate) const VERSION: u32 = 1;
+
+const OWNER_AT: usize = 72;
+const CHECKSUM_AT: usize = BLOCK_BYTES - 8;
+
+const _: () = assert!(OWNER_AT + MAX_OWNER_BYTES <= CHECKSUM_AT);
+
+/// What a log's header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Tells the log from every other one.
+    pub(crate) id: LogId,
+    /// How many headers were written before.
+    pub(crate) generation: u64,
+    /// How many bytes of the device the log uses.
+    pub(crate) size_bytes: u64,
+    /// Records up to here are no longer needed.
+    pub(crate) tail: u64,
+    /// Where the first kept batch begins, or will begin.
+    pub(crate) first_position: u64,
+    /// The number of that batch.
+    pub(crate) first_number: u64,
+    /// What the owner wrote about itself.
+    pub(crate) owner: Vec<u8>,
+}
+
+/// What a header block holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Zeros: no header was written yet.
+    Blank,
+    /// No whole header: a write of it was interrupted, or it was damaged later.
+    Damaged,
+    /// Something that never was a header.
+    Foreign,
+    /// A header of another format.
+    Version(u32),
+    /// A header.
+    Whole(Header),
+}
+
+impl Header {
+    /// The offset of the block in which this header belongs.
+    pub(crate) fn offset_bytes(&self) -> u64 {
+        self.generation % 2 * BLOCK_BYTES as u64
+    }
+
+    /// The header's block.
+    pub(crate) fn block(&self) -> AlignedBuffer {
+        let mut block = AlignedBuffer::new(BLOCK_BYTES);
+        let numbers = [self.generation, self.size_bytes, self.tail, self.first_position, self.first_number];
+        block[..8].copy_from_slice(MAGIC);
+        block[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        block[12..16].copy_from_slice(&(self.owner.len() as u32).to_le_bytes());
+        block[16..32].copy_from_slice(&self.id.0);
+        block[32..OWNER_AT].copy_from_slice(&numbers.map(u64::to_le_bytes).concat());
+        block[OWNER_AT..OWNER_AT + self.owner.len()].copy_from_slice(&self.owner);
+        let sum = XxHash3_64::oneshot(&block[..CHECKSUM_AT]);
+        block[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
+        block
+    }
+}
+
+impl Slot {
+    /// Reads header block 0 or 1.
+    pub(crate) fn parse(number: u64, block: &[u8]) -> Slot {
+        if block.iter().all(|&byte| byte == 0) {
+            return Slot::Blank;
+        }
+        if !block.starts_with(MAGIC) {
+            return Slot::Foreign;
+        }
+        if XxHash3_64::oneshot(&block[..CHECKSUM_AT]) != u64_at(block, CHECKSUM_AT) {
+            return Slot::Damaged;
+        }
+        match (u32_at(block, 8), header(block)) {
+            (VERSION, Some(header)) if header.generation % 2 == number => Slot::Whole(header),
+            (VERSION, _) => Slot::Damaged,
+            (version, _) => Slot::Version(version),
+        }
+    }
+}
+
+fn header(block: &[u8]) -> Option<Header> {
+    let length = u32_at(block, 12) as usize;
+    let [generation, size_bytes, tail, first_position, first_number] = [32, 40, 48, 56, 64].map(|at| u64_at(block, at));
+    let owner = block[OWNER_AT..].get(..length).filter(|owner| owner.len() <= MAX_OWNER_BYTES)?.to_vec();
+    let id = LogId(block[16..32].try_into().ok()?);
+    Some(Header { id, generation, size_bytes, tail, first_position, first_number, owner })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some(generation: u64) -> Header {
+        let id = LogId([5; 16]);
+        let owner = vec![1; MAX_OWNER_BYTES];
+        Header { id, generation, size_bytes: 1 << 20, tail: 900, first_position: 4096, first_number: 7, owner }
+    }
+
+    #[test]
+    fn header_comes_back_from_its_own_block_only() {
+        for generation in [0, 7] {
+            let header = some(generation);
+            let number = generation % 2;
+            assert_eq!(Slot::parse(number, &header.block()), Slot::Whole(header.clone()));
+            assert_eq!(Slot::parse(1 - number, &header.block()), Slot::Damaged);
+        }
+    }
+
+    #[test]
+    fn header_with_any_byte_altered_is_none() {
+        let mut block = some(2).block();
+        for at in 0..BLOCK_BYTES {
+            block[at] ^= 1;
+            assert!(matches!(Slot::parse(0, &block), Slot::Damaged | Slot::Foreign), "byte {at}");
+            block[at] ^= 1;
+        }
+    }
+
+    #[test]
+    fn zeros_are_no_header_yet_and_another_format_is_named() {
+        assert_eq!(Slot::parse(0, &[0; BLOCK_BYTES]), Slot::Blank);
+        let mut block = some(2).block();
+        block[8] = 9;
+        let sum = XxHash3_64::oneshot(&block[..CHECKSUM_AT]);
+        block[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
+        assert_eq!(Slot::parse(0, &block), Slot::Version(9));
+    }
+}

@@ -1,0 +1,36 @@
+use std::sync::Arc;
+
+use super::survey::Survey;
+use super::{Log, LogError};
+use crate::device::Device;
+
+impl Log {
+    /// Opens the log in a device, with all records that were durable. A write that a crash interrupted ends the log.
+    ///
+    /// This reads all of the device, to tell such a write from later damage.
+    ///
+    /// # Errors
+    /// - [`LogError::Blank`] when there is no log, and [`Log::create`] may make one.
+    /// - [`LogError::Damaged`] when durable records are lost.
+    /// - Others when there is something else, or the device fails.
+    pub fn open(device: Arc<dyn Device>) -> Result<Log, LogError> {
+        let survey = Survey::make(device, &mut |_| {})?;
+        if let Some(damage) = survey.damages.first() {
+            let (from_bytes, to_bytes) = (damage.start, damage.end);
+            return Err(LogError::Damaged { path: survey.ring.path(), from_bytes, to_bytes });
+        }
+        if survey.has_damaged_header {
+            tracing::warn!(
+                path = %survey.ring.path().display(),
+                "one header of the log is damaged: records that were trimmed last may be read again"
+            );
+        }
+        if survey.has_torn_end {
+            tracing::info!(
+                path = %survey.ring.path().display(),
+                "the last write of the log was interrupted; nobody was told that its records are durable"
+            );
+        }
+        Ok(Log::new(survey.ring, survey.header, survey.kept))
+    }
+}

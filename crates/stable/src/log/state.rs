@@ -1,0 +1,208 @@
+//! What a log has in memory: the batch that gathers, the batches that are kept, and counters.
+
+use std::time::{Duration, SystemTime};
+
+use super::LogError;
+use super::batch::{Gathering, RECORD_HEAD_BYTES};
+use super::kept::{Kept, KeptBatch};
+use super::ring::{blocks, next_block};
+
+/// What a log counts since it was opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// Batches that were written.
+    pub(crate) batches: u64,
+    /// Records in them.
+    pub(crate) records: u64,
+    /// The most records of one batch.
+    pub(crate) largest_group: u32,
+    /// Appends that waited because the log was full.
+    pub(crate) stalls: u64,
+}
+
+/// A batch on its way to the device.
+pub(crate) struct Outgoing {
+    pub(crate) gathering: Gathering,
+    pub(crate) number: u64,
+    pub(crate) position: u64,
+}
+
+/// Whether there is room for a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// There is.
+    Free,
+    /// Not in this batch, but in the next one.
+    BatchFull,
+    /// Not before something is trimmed.
+    LogFull,
+}
+
+pub(crate) struct State {
+    gathering: Gathering,
+    /// The other batch's memory; `None` while that batch is written.
+    spare: Option<Gathering>,
+    kept: Kept,
+    /// Where the gathering batch begins, and its number.
+    position: u64,
+    number: u64,
+    /// The position behind the last record.
+    end: u64,
+    failure: Option<LogError>,
+    /// How many appends have waited for room, ever, and how many of them have got it: in the order in which they came.
+    turns_taken: u64,
+    turns_over: u64,
+    counts: Counts,
+}
+
+impl State {
+    pub(crate) fn new(kept: Kept, batch_bytes: usize) -> State {
+        State {
+            gathering: Gathering::new(batch_bytes),
+            spare: Some(Gathering::new(batch_bytes)),
+            position: kept.next_position(),
+            number: kept.next_number(),
+            end: kept.end(),
+            kept,
+            failure: None,
+            turns_taken: 0,
+            turns_over: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    pub(crate) fn count_stall(&mut self) {
+        self.counts.stalls += 1;
+    }
+
+    /// The failure that ended the log's writes, if one did.
+    pub(crate) fn check(&self) -> Result<(), LogError> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Ends the log's writes. The first failure is the one that is told.
+    pub(crate) fn fail(&mut self, failure: LogError) {
+        self.failure.get_or_insert(failure);
+    }
+
+    pub(crate) fn is_writing(&self) -> bool {
+        self.spare.is_none()
+    }
+
+    /// Whether no record gathers.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gathering.records() == 0
+    }
+
+    /// The number of the batch that has the record in front of `position`, if that is not durable.
+    pub(crate) fn batch_of(&self, position: u64) -> u64 {
+        if position > self.position { self.number } else { self.number - 1 }
+    }
+
+    /// Whether a record fits, if the log keeps at most `ring_bytes`.
+    pub(crate) fn room(&self, bytes: usize, ring_bytes: u64) -> Room {
+        let batch_bytes = blocks(self.gathering.length() + RECORD_HEAD_BYTES + bytes) as u64;
+        if self.position + batch_bytes > self.kept.first_position() + ring_bytes {
+            Room::LogFull
+        } else if self.gathering.fits(bytes) {
+            Room::Free
+        } else {
+            Room::BatchFull
+        }
+    }
+
+    /// How many bytes of the ring are taken.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let gathering = if self.is_empty() { 0 } else { blocks(self.gathering.length()) as u64 };
+        self.position + gathering - self.kept.first_position()
+    }
+
+    /// When the oldest record was appended, in ms since 1970.
+    pub(crate) fn oldest_ms(&self) -> Option<u64> {
+        self.kept.oldest_ms().or_else(|| (!self.is_empty()).then(|| self.gathering.oldest_ms()))
+    }
+
+    /// Adds a record for which there is room, and returns the position behind it.
+    pub(crate) fn put(&mut self, parts: &[&[u8]], bytes: usize) -> u64 {
+        self.gathering.put(parts, bytes, now());
+        self.end = self.position + self.gathering.length() as u64;
+        self.end
+    }
+
+    /// Takes the batch that gathered, to write it; the next one gathers now. `None` while another one is written.
+    pub(crate) fn take(&mut self) -> Option<Outgoing> {
+        let gathering = std::mem::replace(&mut self.gathering, self.spare.take()?);
+        let outgoing = Outgoing { number: self.number, position: self.position, gathering };
+        self.number += 1;
+        self.position = next_block(outgoing.end());
+        Some(outgoing)
+    }
+
+    /// Takes note that a batch is durable, or that its write failed.
+    pub(crate) fn finish(&mut self, mut outgoing: Outgoing, outcome: Result<(), LogError>) {
+        match outcome {
+            Ok(()) => self.keep(&outgoing),
+            Err(failure) => self.fail(failure),
+        }
+        outgoing.gathering.clear();
+        self.spare = Some(outgoing.gathering);
+    }
+
+    fn keep(&mut self, outgoing: &Outgoing) {
+        let gathering = &outgoing.gathering;
+        self.counts.batches += 1;
+        self.counts.records += u64::from(gathering.records());
+        self.counts.largest_group = self.counts.largest_group.max(gathering.records());
+        let length = gathering.length() as u32;
+        self.kept.push(KeptBatch { position: outgoing.position, length, oldest_ms: gathering.oldest_ms() });
+    }
+
+    /// Drops the records up to `tail`, which is durable.
+    pub(crate) fn trim(&mut self, tail: u64) {
+        self.kept.trim(tail);
+    }
+
+    /// Queues an append, and returns its turn.
+    pub(crate) fn queue(&mut self) -> u64 {
+        self.turns_taken += 1;
+        self.turns_taken - 1
+    }
+
+    /// Whether an append goes next: one without a turn goes when nobody is queued.
+    pub(crate) fn is_next(&self, turn: Option<u64>) -> bool {
+        turn.unwrap_or(self.turns_taken) == self.turns_over
+    }
+
+    /// Ends the turn of the append that is next.
+    pub(crate) fn end_turn(&mut self) {
+        self.turns_over += 1;
+    }
+
+    /// Whether appends wait for room.
+    pub(crate) fn has_queue(&self) -> bool {
+        self.turns_over < self.turns_taken
+    }
+}
+
+impl Outgoing {
+    fn end(&self) -> u64 {
+        self.position + self.gathering.length() as u64
+    }
+}
+
+/// The time since 1970.
+pub(crate) fn now() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}

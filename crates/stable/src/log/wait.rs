@@ -1,0 +1,72 @@
+//! Group commit. The thread that finds no write running writes the batch that gathered, and the others wait for it. When
+//! a write ends, the threads of its batch return, and one thread of the next batch is woken to write that.
+
+use std::sync::{Condvar, MutexGuard, PoisonError};
+
+use super::state::State;
+use super::{Log, LogError, Position};
+
+impl Log {
+    /// Waits until all records in front of `position` are durable. That takes at most two writes: the one that runs, and
+    /// the next one.
+    ///
+    /// # Errors
+    /// When a write failed before these records were durable: then they may be lost or not. Also when there is no such
+    /// position yet.
+    pub fn wait(&self, position: Position) -> Result<(), LogError> {
+        let mut state = self.state();
+        loop {
+            if position.bytes() <= state.kept().end() {
+                return Ok(());
+            }
+            state.check()?;
+            if position.bytes() > state.end() {
+                let end = Position::new(state.end());
+                return Err(LogError::NoSuchPosition { path: self.ring.path(), position, end });
+            }
+            state = if state.is_writing() {
+                let batch = state.batch_of(position.bytes());
+                self.written(batch).wait(state).unwrap_or_else(PoisonError::into_inner)
+            } else {
+                self.write_batch(state)
+            };
+        }
+    }
+
+    /// Writes the batch that gathered, unless another one is being written.
+    pub(super) fn write_batch<'l>(&'l self, mut state: MutexGuard<'l, State>) -> MutexGuard<'l, State> {
+        let Some(mut batch) = state.take() else { return state };
+        if state.has_queue() {
+            self.room.notify_all();
+        }
+        drop(state);
+        let (number, position) = (batch.number, batch.position);
+        let written = self.ring.write(position, batch.gathering.seal(&self.id, number, position));
+        let mut state = self.state();
+        state.finish(batch, written);
+        self.wake(&state, number);
+        state
+    }
+
+    /// Wakes who waits for the batch that was written, and one thread that writes the next one.
+    fn wake(&self, state: &State, number: u64) {
+        self.written(number).notify_all();
+        self.written(number + 1).notify_one();
+        if state.has_queue() {
+            self.room.notify_all();
+        }
+        if state.check().is_err() {
+            self.wake_all();
+        }
+    }
+
+    /// Wakes everybody, since the log has failed.
+    pub(super) fn wake_all(&self) {
+        self.written.iter().for_each(Condvar::notify_all);
+        self.room.notify_all();
+    }
+
+    fn written(&self, batch: u64) -> &Condvar {
+        &self.written[(batch % 2) as usize]
+    }
+}
