@@ -1,5 +1,5 @@
-//! Group commit. The thread that finds no write running writes the batch that gathered, and the others wait for it. When
-//! a write ends, the threads of its batch return, and one thread of the next batch is woken to write that.
+//! Group commit. The thread that finds no write running writes the batch that gathered, and the others wait for it.
+//! When a write ends, the threads of its batch return, and one thread of the next batch is woken to write that.
 
 use std::sync::{Condvar, MutexGuard, PoisonError};
 
