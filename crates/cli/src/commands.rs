@@ -2,7 +2,7 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    bench, cat, cp, demo, experiments, ln, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo, serve, showmount, stat,
+    bench, cat, cp, demo, experiments, ln, log, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo, serve, showmount, stat,
 };
 
 /// NFS server, NFS client and performance lab in one program.
@@ -31,6 +31,7 @@ pub enum Command {
     Showmount(showmount::Flags),
     Rpcinfo(rpcinfo::Flags),
     Nfsstat(nfsstat::Flags),
+    Log(log::Flags),
     Bench(bench::Flags),
     Lab(experiments::Flags),
     Demo(demo::Flags),
@@ -53,6 +54,7 @@ impl Command {
             Command::Showmount(flags) => showmount::run(&flags),
             Command::Rpcinfo(flags) => rpcinfo::run(&flags),
             Command::Nfsstat(flags) => nfsstat::run(&flags),
+            Command::Log(flags) => log::run(&flags),
             Command::Bench(flags) => bench::run(&flags),
             Command::Lab(flags) => experiments::run(&flags),
             Command::Demo(flags) => demo::run(&flags),

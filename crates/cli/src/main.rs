@@ -16,6 +16,7 @@ mod experiments;
 mod failure;
 mod interruption;
 mod ln;
+mod log;
 mod ls;
 mod mkdir;
 mod mount;

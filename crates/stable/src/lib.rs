@@ -27,4 +27,4 @@ mod device;
 mod log;
 
 pub use device::{AlignedBuffer, Device, FileDevice, MemoryDevice};
-pub use log::{Log, LogError, MAX_OWNER_BYTES, MAX_RECORD_BYTES, Position, Records, Status};
+pub use log::{Check, Damage, Log, LogError, MAX_OWNER_BYTES, MAX_RECORD_BYTES, Position, Records, Status};

@@ -1,5 +1,7 @@
 //! What is left of a log after crashes, failed calls and damage: every record that was durable, or a loud error.
 
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
 mod support;
 
 use std::collections::VecDeque;

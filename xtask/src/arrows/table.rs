@@ -48,7 +48,7 @@ pub const TABLE: &[Row] = &[
         name: "cli",
         needs: &[
             "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "mount", "net", "report",
-            "server", "vfs",
+            "server", "stable", "vfs",
         ],
         tests: &[],
     },

@@ -176,6 +176,21 @@ pub enum Failure {
         /// The mount, as the user named it.
         mount: String,
     },
+    /// A write log cannot be used.
+    #[error(transparent)]
+    Log(#[from] stable::LogError),
+    /// Records of a write log are lost.
+    #[error(
+        "log {} is damaged from byte {} to byte {}: changes that clients were told are stable may be lost; restore the log \
+         from a copy, or remove it, with what it holds",
+        path.display(), damage.from_bytes, damage.to_bytes
+    )]
+    LogDamage {
+        /// The log.
+        path: PathBuf,
+        /// Where.
+        damage: stable::Damage,
+    },
     /// A benchmark failed.
     #[error(transparent)]
     Bench(#[from] BenchError),

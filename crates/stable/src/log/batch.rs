@@ -83,25 +83,25 @@ pub(crate) struct Stored<'b> {
     pub(crate) bytes: &'b [u8],
 }
 
-/// The records of a batch, up to the first that is none.
-struct Records<'b> {
+/// The records of a batch up to the first that is none, each with where it ends in the batch.
+pub(crate) struct Records<'b> {
     batch: &'b [u8],
     at: usize,
 }
 
 impl<'b> Records<'b> {
-    fn new(batch: &'b [u8]) -> Records<'b> {
+    pub(crate) fn new(batch: &'b [u8]) -> Records<'b> {
         Records { batch, at: HEAD_BYTES }
     }
 }
 
 impl<'b> Iterator for Records<'b> {
-    type Item = Stored<'b>;
+    type Item = (Stored<'b>, usize);
 
-    fn next(&mut self) -> Option<Stored<'b>> {
+    fn next(&mut self) -> Option<Self::Item> {
         let (record, at) = record_at(self.batch, self.at)?;
         self.at = at;
-        Some(record)
+        Some((record, at))
     }
 }
 
@@ -221,9 +221,10 @@ mod tests {
         assert_eq!((head.number, head.position, head.records), (12, 8192, 2));
         assert_eq!(head.stored_bytes(), bytes.len());
         assert!(is_whole(&bytes));
-        let records: Vec<Vec<u8>> = Records::new(&bytes[..head.length]).map(|record| record.bytes.to_vec()).collect();
+        let records: Vec<Vec<u8>> =
+            Records::new(&bytes[..head.length]).map(|(record, _)| record.bytes.to_vec()).collect();
         assert_eq!(records, [b"first part".to_vec(), vec![3; 5000]]);
-        assert_eq!(Records::new(&bytes).next().unwrap().time_ms, 5);
+        assert_eq!(Records::new(&bytes).next().unwrap().0.time_ms, 5);
     }
 
     #[test]

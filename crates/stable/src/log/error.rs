@@ -80,7 +80,8 @@ pub enum LogError {
     /// Records that were durable are lost: later ones are whole.
     #[error(
         "log {} is damaged from byte {from_bytes} to byte {to_bytes}, and whole behind that: changes that clients were \
-         told are stable may be lost; wharf log check shows the damage; restore the log from a copy",
+         told are stable may be lost; wharf log check names all damage; restore the log from a copy, or \
+         remove it, with what it holds",
         path.display()
     )]
     Damaged {

@@ -17,6 +17,7 @@
 
 mod append;
 mod batch;
+mod check;
 mod create;
 mod error;
 mod header;
@@ -34,10 +35,12 @@ mod wait;
 use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+pub use check::Check;
 pub use error::LogError;
 pub use position::Position;
 pub use records::Records;
 pub use status::Status;
+pub use survey::Damage;
 
 use batch::{HEAD_BYTES, RECORD_HEAD_BYTES};
 use header::Header;

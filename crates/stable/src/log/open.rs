@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::survey::Survey;
+use super::survey::{Damage, Survey};
 use super::{Log, LogError};
 use crate::device::Device;
 
@@ -14,9 +14,8 @@ impl Log {
     /// - [`LogError::Damaged`] when durable records are lost.
     /// - Others when there is something else, or the device fails.
     pub fn open(device: Arc<dyn Device>) -> Result<Log, LogError> {
-        let survey = Survey::make(device, &mut |_| {})?;
-        if let Some(damage) = survey.damages.first() {
-            let (from_bytes, to_bytes) = (damage.start, damage.end);
+        let survey = Survey::make(device)?;
+        if let Some(&Damage { from_bytes, to_bytes }) = survey.damages.first() {
             return Err(LogError::Damaged { path: survey.ring.path(), from_bytes, to_bytes });
         }
         if survey.has_damaged_header {

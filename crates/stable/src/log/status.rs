@@ -36,7 +36,7 @@ impl Log {
             size_bytes: RING_START + self.ring.bytes(),
             room_bytes: self.ring.bytes(),
             used_bytes: state.used_bytes(),
-            oldest_age: state.oldest_ms().map(|oldest_ms| now().saturating_sub(Duration::from_millis(oldest_ms))),
+            oldest_age: state.oldest_ms().map(age),
             batches: counts.batches,
             records: counts.records,
             largest_group: counts.largest_group,
@@ -44,4 +44,9 @@ impl Log {
             failed: state.check().is_err(),
         }
     }
+}
+
+/// The age of what was appended so many ms after 1970.
+pub(crate) fn age(appended_ms: u64) -> Duration {
+    now().saturating_sub(Duration::from_millis(appended_ms))
 }

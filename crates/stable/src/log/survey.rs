@@ -1,9 +1,8 @@
 //! What is stored in a log's device: the headers, the kept batches, and damage between them.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::batch::{HEAD_BYTES, Head};
+use super::batch::{HEAD_BYTES, Head, Records};
 use super::header::{Header, Slot, VERSION};
 use super::kept::{Kept, KeptBatch};
 use super::ring::{BLOCK_BYTES, RING_START, Ring};
@@ -13,6 +12,42 @@ use crate::device::{AlignedBuffer, Device};
 /// How much of the ring is read at a time where batches are looked for.
 const SEARCH_BYTES: usize = 1 << 20;
 
+/// A part of a device in which durable records were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// Where in the device it begins.
+    pub from_bytes: u64,
+    /// Where in the device whole batches begin again. If that is not behind the beginning, the damage goes on from the
+    /// device's end to behind the headers.
+    pub to_bytes: u64,
+}
+
+/// What the whole batches hold, with those behind damage.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Totals {
+    pub(crate) batches: u64,
+    /// The bytes that they take in the device.
+    pub(crate) stored_bytes: u64,
+    /// Records that are needed.
+    pub(crate) records: u64,
+    /// The bytes of these records.
+    pub(crate) record_bytes: u64,
+    /// When the oldest of them was appended, in ms since 1970.
+    pub(crate) oldest_ms: Option<u64>,
+}
+
+impl Totals {
+    fn add(&mut self, head: &Head, batch: &[u8], tail: u64) {
+        self.batches += 1;
+        self.stored_bytes += head.stored_bytes() as u64;
+        for (record, _) in Records::new(batch).filter(|(_, at)| head.position + *at as u64 > tail) {
+            self.records += 1;
+            self.record_bytes += record.bytes.len() as u64;
+            self.oldest_ms.get_or_insert(record.time_ms);
+        }
+    }
+}
+
 /// What is stored.
 pub(crate) struct Survey {
     pub(crate) ring: Ring,
@@ -21,21 +56,22 @@ pub(crate) struct Survey {
     pub(crate) has_damaged_header: bool,
     /// The batches in front of the first damage.
     pub(crate) kept: Kept,
-    /// Damaged parts with whole batches behind them, as offsets in the device.
-    pub(crate) damages: Vec<Range<u64>>,
+    pub(crate) totals: Totals,
+    /// Damaged parts, in front of whole batches.
+    pub(crate) damages: Vec<Damage>,
     /// Whether the write of a batch behind the last one was interrupted.
     pub(crate) has_torn_end: bool,
 }
 
 impl Survey {
-    /// Reads all that a device holds, and tells every whole batch to `visit`.
-    pub(crate) fn make(device: Arc<dyn Device>, visit: &mut dyn FnMut(&[u8])) -> Result<Survey, LogError> {
+    /// Reads all that a device holds.
+    pub(crate) fn make(device: Arc<dyn Device>) -> Result<Survey, LogError> {
         let (header, has_damaged_header) = newest_header(&*device)?;
         let ring = Ring::new(device, header.size_bytes)?;
-        let mut walk = Walk::new(&ring, &header, visit);
+        let mut walk = Walk::new(&ring, &header);
         walk.run()?;
-        let Walk { kept, damages, has_torn_end, .. } = walk;
-        Ok(Survey { ring, header, has_damaged_header, kept, damages, has_torn_end })
+        let Walk { kept, totals, damages, has_torn_end, .. } = walk;
+        Ok(Survey { ring, header, has_damaged_header, kept, totals, damages, has_torn_end })
     }
 }
 
@@ -66,23 +102,23 @@ fn newest_header(device: &dyn Device) -> Result<(Header, bool), LogError> {
 struct Walk<'w> {
     ring: &'w Ring,
     header: &'w Header,
-    visit: &'w mut dyn FnMut(&[u8]),
+    totals: Totals,
     buffer: AlignedBuffer,
     place: u64,
     /// The position and number of the batch that should come next.
     position: u64,
     number: u64,
     kept: Kept,
-    damages: Vec<Range<u64>>,
+    damages: Vec<Damage>,
     has_torn_end: bool,
 }
 
 impl<'w> Walk<'w> {
-    fn new(ring: &'w Ring, header: &'w Header, visit: &'w mut dyn FnMut(&[u8])) -> Walk<'w> {
+    fn new(ring: &'w Ring, header: &'w Header) -> Walk<'w> {
         Walk {
             ring,
             header,
-            visit,
+            totals: Totals::default(),
             buffer: AlignedBuffer::new(batch_bytes(ring)),
             place: header.first_position,
             position: header.first_position,
@@ -100,7 +136,7 @@ impl<'w> Walk<'w> {
                 self.check_first();
                 return Ok(());
             };
-            self.damages.push(self.ring.offset_bytes(self.place)..self.ring.offset_bytes(place));
+            self.note_damage(place);
             (self.place, self.position, self.number) = (place, head.position, head.number);
         }
     }
@@ -108,9 +144,13 @@ impl<'w> Walk<'w> {
     /// The batch of the tail was durable when the header was written.
     fn check_first(&mut self) {
         if self.header.tail > self.header.first_position && self.place == self.header.first_position {
-            let from = self.ring.offset_bytes(self.place);
-            self.damages.push(from..from + BLOCK_BYTES as u64);
+            self.note_damage(self.place + BLOCK_BYTES as u64);
         }
+    }
+
+    fn note_damage(&mut self, end: u64) {
+        let [from_bytes, to_bytes] = [self.place, end].map(|place| self.ring.offset_bytes(place));
+        self.damages.push(Damage { from_bytes, to_bytes });
     }
 
     /// The place behind the ring's last block.
@@ -142,7 +182,7 @@ impl<'w> Walk<'w> {
             let oldest_ms = batch::record_at(batch, HEAD_BYTES).map_or(0, |(record, _)| record.time_ms);
             self.kept.push(KeptBatch { position: head.position, length: head.length as u32, oldest_ms });
         }
-        (self.visit)(batch);
+        self.totals.add(head, batch, self.header.tail);
         self.place += head.stored_bytes() as u64;
         self.position += head.stored_bytes() as u64;
         self.number += 1;

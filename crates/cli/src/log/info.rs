@@ -1,0 +1,64 @@
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use report::units;
+use stable::Check;
+
+use super::examine;
+use super::record::LogRecord;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Show the size of a write log, whose it is, and which records it keeps.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// The log: a file or a block device.
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows it.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let check = examine(&flags.path)?;
+    let mut output = Output::new();
+    if flags.json {
+        output.json(&LogRecord::new(&flags.path, &check))?;
+    } else {
+        show(&mut output, &flags.path, &check)?;
+    }
+    Ok(output.finish()?)
+}
+
+fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> {
+    // Whoever wrote the log chose these letters.
+    let owner = String::from_utf8_lossy(&check.owner).replace(char::is_control, "?");
+    let bytes = |bytes: u64| units::binary_bytes(bytes as f64);
+    writeln!(output, "    Log: {}", path.display())?;
+    writeln!(output, "   Size: {}, used: {}", bytes(check.size_bytes), bytes(check.used_bytes))?;
+    writeln!(output, "  Owner: {owner}")?;
+    writeln!(output, "Records: {} of {} in {} batches", check.records, bytes(check.record_bytes), check.batches)?;
+    if let Some(age) = check.oldest_age {
+        writeln!(output, " Oldest: {} ago", units::duration(age))?;
+    }
+    writeln!(output, "  State: {}", state(check))?;
+    Ok(())
+}
+
+fn state(check: &Check) -> String {
+    let mut state = match (check.damages.len(), check.records) {
+        (0, 0) => "clean: no record is needed".to_owned(),
+        (0, _) => "whole, with records that are still needed".to_owned(),
+        (count, _) => format!("damaged in {count} places: wharf log check names them"),
+    };
+    if check.has_torn_end {
+        state += "; the last write was interrupted, and was never acknowledged";
+    }
+    if check.has_damaged_header {
+        state += "; one of the two headers is damaged, and the other one is used";
+    }
+    state
+}

@@ -1,0 +1,51 @@
+use std::path::Path;
+
+use serde::Serialize;
+use stable::Check;
+
+/// What `--json` shows of a log.
+#[derive(Debug, Serialize)]
+pub struct LogRecord {
+    path: String,
+    size_bytes: u64,
+    used_bytes: u64,
+    owner: String,
+    batches: u64,
+    records: u64,
+    record_bytes: u64,
+    oldest_age_ms: Option<u64>,
+    clean: bool,
+    interrupted_write: bool,
+    damaged_header: bool,
+    damages: Vec<DamageRecord>,
+}
+
+/// A damaged part of the file.
+#[derive(Debug, Serialize)]
+struct DamageRecord {
+    from_bytes: u64,
+    to_bytes: u64,
+}
+
+impl LogRecord {
+    /// What is known of the log at `path`.
+    pub fn new(path: &Path, check: &Check) -> LogRecord {
+        let damages = check.damages.iter();
+        LogRecord {
+            path: path.display().to_string(),
+            size_bytes: check.size_bytes,
+            used_bytes: check.used_bytes,
+            owner: String::from_utf8_lossy(&check.owner).into_owned(),
+            batches: check.batches,
+            records: check.records,
+            record_bytes: check.record_bytes,
+            oldest_age_ms: check.oldest_age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
+            clean: check.is_clean(),
+            interrupted_write: check.has_torn_end,
+            damaged_header: check.has_damaged_header,
+            damages: damages
+                .map(|damage| DamageRecord { from_bytes: damage.from_bytes, to_bytes: damage.to_bytes })
+                .collect(),
+        }
+    }
+}

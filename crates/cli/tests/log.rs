@@ -1,0 +1,124 @@
+//! `wharf log` on logs that are whole, in use, damaged, or none.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use stable::{FileDevice, Log};
+use support::{Scratch, wharf, wharf_fails, wharf_ok};
+
+const BLOCK: u64 = 4096;
+
+/// Makes a log with four batches of three records.
+fn fill(path: &Path) -> Log {
+    let log = Log::create(Arc::new(FileDevice::create(path, 1 << 20).unwrap()), b"exports: /srv\n").unwrap();
+    for batch in 0..4_u8 {
+        for _ in 0..3 {
+            log.append(&[&[batch; 2000]]).unwrap();
+        }
+        log.wait(log.end()).unwrap();
+    }
+    log
+}
+
+fn damage(path: &Path, block: u64) {
+    fs::File::options().write(true).open(path).unwrap().write_all_at(&[0x5a; 512], block * BLOCK + 512).unwrap();
+}
+
+#[test]
+fn log_is_shown_with_the_records_that_are_needed() {
+    let scratch = Scratch::new();
+    let path = scratch.path("write.log");
+    let log = fill(&path);
+    let first = log.records().next().unwrap().unwrap().0;
+    log.trim(first).unwrap();
+    drop(log);
+    let path = path.to_str().unwrap();
+    let shown = wharf_ok(&["log", "info", path]);
+    for line in [
+        &format!("    Log: {path}\n"),
+        "   Size: 1024KiB, used: 32.0KiB\n",
+        "  Owner: exports: /srv?\n",
+        "Records: 11 of 21.5KiB in 4 batches\n",
+        " ago\n",
+        "  State: whole, with records that are still needed\n",
+    ] {
+        assert!(shown.contains(line), "{line:?} is not in {shown}");
+    }
+    let shown = wharf_ok(&["log", "info", "--json", path]);
+    for field in ["\"records\": 11", "\"record_bytes\": 22000", "\"clean\": false", "\"owner\": \"exports: /srv\\n\""] {
+        assert!(shown.contains(field), "{field} is not in {shown}");
+    }
+    assert_eq!(wharf_ok(&["log", "check", path]), format!("{path}: 11 records in 4 batches, all of them whole\n"));
+}
+
+#[test]
+fn log_without_records_is_clean() {
+    let scratch = Scratch::new();
+    let path = scratch.path("write.log");
+    let log = fill(&path);
+    log.trim(log.end()).unwrap();
+    drop(log);
+    let path = path.to_str().unwrap();
+    assert!(wharf_ok(&["log", "info", path]).ends_with("State: clean: no record is needed\n"));
+    assert!(wharf_ok(&["log", "check", "--json", path]).contains("\"clean\": true"));
+}
+
+#[test]
+fn check_names_each_damaged_part() {
+    let scratch = Scratch::new();
+    let path = scratch.path("write.log");
+    drop(fill(&path));
+    // Each batch takes two blocks behind the two headers.
+    damage(&path, 2);
+    damage(&path, 6);
+    let path = path.to_str().unwrap();
+    let said = wharf_fails(1, &["log", "check", path]);
+    let expected = [(2, 4), (6, 8)]
+        .map(|(from, to)| format!("wharf: log {path} is damaged from byte {} to byte {}: ", from * BLOCK, to * BLOCK));
+    assert_eq!(said.lines().count(), 2);
+    assert!(said.lines().zip(&expected).all(|(line, expected)| line.starts_with(expected)), "{said}");
+    let output = wharf(&["log", "check", "--json", path]);
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(shown.contains("\"from_bytes\": 24576") && shown.contains("\"records\": 6"), "{shown}");
+    assert!(wharf_ok(&["log", "info", path]).contains("State: damaged in 2 places"));
+}
+
+#[test]
+fn interrupted_write_is_no_damage() {
+    let scratch = Scratch::new();
+    let path = scratch.path("write.log");
+    drop(fill(&path));
+    damage(&path, 8);
+    let path = path.to_str().unwrap();
+    assert!(wharf_ok(&["log", "check", path]).contains("9 records in 3 batches"));
+    assert!(wharf_ok(&["log", "info", path]).contains("the last write was interrupted"));
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_the_reason() {
+    let scratch = Scratch::new();
+    let blank = scratch.path("blank");
+    drop(FileDevice::create(&blank, 1 << 20).unwrap());
+    let text = scratch.file("text", &"no log\n".repeat(10_000));
+    let used = scratch.path("used");
+    let _log = fill(&used);
+    for (path, reason) in [
+        (&blank, "is blank: no log was ever made there".to_owned()),
+        (&text, "is no log of Wharf's".to_owned()),
+        (&used, format!("is in use by process {}; stop it first", std::process::id())),
+        (&scratch.path("none"), "cannot open: No such file".to_owned()),
+        (&scratch.dir("folder"), "it is neither a file nor a block device".to_owned()),
+    ] {
+        for command in ["info", "check"] {
+            let said = wharf_fails(1, &["log", command, path.to_str().unwrap()]);
+            assert!(said.contains(&reason) && said.contains(path.to_str().unwrap()), "{said}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::ring::RING_START;
+use super::status::age;
+use super::survey::{Damage, Survey};
+use super::{Log, LogError};
+use crate::device::Device;
+
+/// What a device holds of a log, damaged or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// How many bytes of the device the log uses, headers included.
+    pub size_bytes: u64,
+    /// How many of them hold kept batches.
+    pub used_bytes: u64,
+    /// What the owner wrote about itself.
+    pub owner: Vec<u8>,
+    /// Kept batches, with those behind damage.
+    pub batches: u64,
+    /// Their records that are needed.
+    pub records: u64,
+    /// The bytes of these records.
+    pub record_bytes: u64,
+    /// The age of the oldest of these records.
+    pub oldest_age: Option<Duration>,
+    /// Whether one of the two headers is not whole. A crash during a trim leaves it so, and the next trim repairs it.
+    pub has_damaged_header: bool,
+    /// Whether an incomplete batch is behind the last one. A crash leaves it so, and nobody was told that its records
+    /// are durable.
+    pub has_torn_end: bool,
+    /// Where durable records were lost.
+    pub damages: Vec<Damage>,
+}
+
+impl Check {
+    /// Whether no record is needed, and none was lost.
+    pub fn is_clean(&self) -> bool {
+        self.records == 0 && self.damages.is_empty()
+    }
+}
+
+impl Log {
+    /// Reads all that a device holds of a log, and changes nothing.
+    ///
+    /// # Errors
+    /// When there is no log, or the device fails. Damaged batches are no error here.
+    pub fn check(device: Arc<dyn Device>) -> Result<Check, LogError> {
+        let survey = Survey::make(device)?;
+        let totals = survey.totals;
+        Ok(Check {
+            size_bytes: RING_START + survey.ring.bytes(),
+            used_bytes: totals.stored_bytes,
+            owner: survey.header.owner,
+            batches: totals.batches,
+            records: totals.records,
+            record_bytes: totals.record_bytes,
+            oldest_age: totals.oldest_ms.map(age),
+            has_damaged_header: survey.has_damaged_header,
+            has_torn_end: survey.has_torn_end,
+            damages: survey.damages,
+        })
+    }
+}
