@@ -7,8 +7,8 @@ use super::state::State;
 use super::{Log, LogError, Position};
 
 impl Log {
-    /// Waits until all records in front of `position` are durable. That takes at most two writes: the one that runs, and
-    /// the next one.
+    /// Waits until all records in front of `position` are durable. That takes at most two writes: the one that runs,
+    /// and the next one.
     ///
     /// # Errors
     /// When a write failed before these records were durable: then they may be lost or not. Also when there is no such
