@@ -7,8 +7,8 @@ impl Log {
     /// Puts a record, the bytes of all `parts`, into the next batch, and returns the position behind it. The record is
     /// durable when [`wait`](Log::wait) has returned for this position.
     ///
-    /// While the log is full, this waits until something is [trimmed](Log::trim). Appends that wait get their room in
-    /// the order in which they came.
+    /// While the log is full, this waits until something is [trimmed](Log::trim). Others that find room may overtake an
+    /// append that waits, but a limited number of them.
     ///
     /// # Errors
     /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), and when the log has failed.
@@ -30,15 +30,13 @@ impl Log {
     /// Waits for room, and returns the state in which there is some.
     fn make_room(&self, bytes: usize) -> Result<MutexGuard<'_, State>, LogError> {
         let mut state = self.state();
-        let mut turn = None;
+        let mut number = None;
         let mut is_counted = false;
         loop {
             state.check()?;
-            let is_next = state.is_next(turn);
             let room = state.room(bytes, self.ring.bytes());
-            if is_next && room == Room::Free {
-                if turn.is_some() {
-                    state.end_turn();
+            if room == Room::Free && state.queue().may_go(number) {
+                if state.queue().went(number) {
                     self.room.notify_all();
                 }
                 return Ok(state);
@@ -47,10 +45,11 @@ impl Log {
                 state.count_stall();
                 is_counted = true;
             }
-            turn.get_or_insert_with(|| state.queue());
+            number.get_or_insert_with(|| state.queue().push());
             // What gathers becomes durable even if nobody waits for it: whoever trims may need that.
-            state = if is_next && !state.is_writing() && !state.is_empty() {
-                self.write_batch(state)
+            state = if room != Room::Free && !state.is_writing() && !state.is_empty() {
+                self.write_batch(state)?;
+                self.state()
             } else {
                 self.room.wait(state).unwrap_or_else(PoisonError::into_inner)
             };

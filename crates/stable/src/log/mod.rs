@@ -64,7 +64,8 @@ struct LogId([u8; 16]);
 /// A log: records in, durable in groups, and out again after a crash.
 ///
 /// All methods may be called by many threads at a time. There is no thread behind a log: a thread that
-/// [waits](Log::wait) and finds no write running writes what all threads have appended so far.
+/// [waits](Log::wait) and finds no write running writes what all threads have appended so far. Records that nobody has
+/// waited for may be lost when the log is dropped.
 pub struct Log {
     ring: Ring,
     id: LogId,

@@ -1,11 +1,15 @@
 //! What a log has in memory: the batch that gathers, the batches that are kept, and counters.
 
+use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 use super::LogError;
 use super::batch::{Gathering, RECORD_HEAD_BYTES};
 use super::kept::{Kept, KeptBatch};
 use super::ring::{blocks, next_block};
+
+/// How many appends may overtake one that waits for room.
+const MAX_OVERTAKEN: u32 = 256;
 
 /// What a log counts since it was opened.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,9 +53,7 @@ pub(crate) struct State {
     /// The position behind the last record.
     end: u64,
     failure: Option<LogError>,
-    /// How many appends have waited for room, ever, and how many of them have got it: in the order in which they came.
-    turns_taken: u64,
-    turns_over: u64,
+    queue: Queue,
     counts: Counts,
 }
 
@@ -65,8 +67,7 @@ impl State {
             end: kept.end(),
             kept,
             failure: None,
-            turns_taken: 0,
-            turns_over: 0,
+            queue: Queue::default(),
             counts: Counts::default(),
         }
     }
@@ -174,25 +175,57 @@ impl State {
         self.kept.trim(tail);
     }
 
-    /// Queues an append, and returns its turn.
-    pub(crate) fn queue(&mut self) -> u64 {
-        self.turns_taken += 1;
-        self.turns_taken - 1
-    }
-
-    /// Whether an append goes next: one without a turn goes when nobody is queued.
-    pub(crate) fn is_next(&self, turn: Option<u64>) -> bool {
-        turn.unwrap_or(self.turns_taken) == self.turns_over
-    }
-
-    /// Ends the turn of the append that is next.
-    pub(crate) fn end_turn(&mut self) {
-        self.turns_over += 1;
-    }
-
     /// Whether appends wait for room.
     pub(crate) fn has_queue(&self) -> bool {
-        self.turns_over < self.turns_taken
+        !self.queue.waiting.is_empty()
+    }
+
+    pub(crate) fn queue(&mut self) -> &mut Queue {
+        &mut self.queue
+    }
+}
+
+/// Appends that wait for room. Others may overtake them, so that nobody waits for a thread that is only about to run; but
+/// not for ever, so that small records do not keep a large one waiting.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    /// The numbers of those that wait, in the order in which they came.
+    waiting: VecDeque<u64>,
+    /// How many have come, ever.
+    count: u64,
+    /// How many appends have overtaken the first one.
+    overtaken: u32,
+}
+
+impl Queue {
+    /// Puts an append at the end, and returns its number.
+    pub(crate) fn push(&mut self) -> u64 {
+        self.count += 1;
+        self.waiting.push_back(self.count);
+        self.count
+    }
+
+    /// Whether an append may take room that is there: one of this number, or one that does not wait yet.
+    pub(crate) fn may_go(&self, number: Option<u64>) -> bool {
+        let first = self.waiting.front().copied();
+        first.is_none() || first == number || self.overtaken < MAX_OVERTAKEN
+    }
+
+    /// Takes note that an append got room. Returns whether others may go now that might not before.
+    pub(crate) fn went(&mut self, number: Option<u64>) -> bool {
+        let was_full = self.overtaken >= MAX_OVERTAKEN;
+        if let Some(number) = number {
+            if self.waiting.front() == Some(&number) {
+                self.overtaken = 0;
+            }
+            self.waiting.retain(|&waiting| waiting != number);
+        }
+        if self.waiting.is_empty() {
+            self.overtaken = 0;
+        } else if self.overtaken < MAX_OVERTAKEN {
+            self.overtaken += 1;
+        }
+        was_full && self.overtaken < MAX_OVERTAKEN
     }
 }
 
@@ -205,4 +238,25 @@ impl Outgoing {
 /// The time since 1970.
 pub(crate) fn now() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn append_that_waits_is_overtaken_by_a_limited_number_of_others() {
+        let mut queue = Queue::default();
+        let (first, second) = (queue.push(), queue.push());
+        for _ in 0..MAX_OVERTAKEN {
+            assert!(queue.may_go(None) && queue.may_go(Some(second)));
+            assert!(!queue.went(None));
+        }
+        assert!(!queue.may_go(None) && !queue.may_go(Some(second)));
+        assert!(queue.may_go(Some(first)));
+        assert!(queue.went(Some(first)), "others may go again");
+        assert!(queue.may_go(None) && queue.may_go(Some(second)));
+        queue.went(Some(second));
+        assert!(queue.may_go(None) && queue.waiting.is_empty());
+    }
 }

@@ -24,18 +24,18 @@ impl Log {
                 let end = Position::new(state.end());
                 return Err(LogError::NoSuchPosition { path: self.ring.path(), position, end });
             }
-            state = if state.is_writing() {
-                let batch = state.batch_of(position.bytes());
-                self.written(batch).wait(state).unwrap_or_else(PoisonError::into_inner)
-            } else {
-                self.write_batch(state)
-            };
+            if !state.is_writing() {
+                // No other batch has a record that is not durable.
+                return self.write_batch(state);
+            }
+            let batch = state.batch_of(position.bytes());
+            state = self.written(batch).wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Writes the batch that gathered, unless another one is being written.
-    pub(super) fn write_batch<'l>(&'l self, mut state: MutexGuard<'l, State>) -> MutexGuard<'l, State> {
-        let Some(mut batch) = state.take() else { return state };
+    /// Writes the batch that gathered. No other one is being written.
+    pub(super) fn write_batch(&self, mut state: MutexGuard<'_, State>) -> Result<(), LogError> {
+        let Some(mut batch) = state.take() else { return Ok(()) };
         if state.has_queue() {
             self.room.notify_all();
         }
@@ -43,20 +43,23 @@ impl Log {
         let (number, position) = (batch.number, batch.position);
         let written = self.ring.write(position, batch.gathering.seal(&self.id, number, position));
         let mut state = self.state();
-        state.finish(batch, written);
-        self.wake(&state, number);
-        state
+        state.finish(batch, written.clone());
+        let has_queue = state.has_queue();
+        // Woken threads need the state at once.
+        drop(state);
+        self.wake(number, has_queue, written.is_err());
+        written
     }
 
-    /// Wakes who waits for the batch that was written, and one thread that writes the next one.
-    fn wake(&self, state: &State, number: u64) {
-        self.written(number).notify_all();
-        self.written(number + 1).notify_one();
-        if state.has_queue() {
-            self.room.notify_all();
+    /// Wakes one thread that writes the next batch, and all that wait for the one that was written.
+    fn wake(&self, number: u64, has_queue: bool, has_failed: bool) {
+        if has_failed {
+            return self.wake_all();
         }
-        if state.check().is_err() {
-            self.wake_all();
+        self.written(number + 1).notify_one();
+        self.written(number).notify_all();
+        if has_queue {
+            self.room.notify_all();
         }
     }
 
