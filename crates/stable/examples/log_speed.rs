@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate};
 use stable::{AlignedBuffer, FileDevice, Log};
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -138,8 +138,7 @@ fn write_blocks(file: &File, length: Duration) -> Outcome<Times> {
 }
 
 fn direct(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::DIRECT | OFlags::DSYNC).bits() as i32;
-    OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(path)
+    OpenOptions::new().write(true).create(true).truncate(false).custom_flags(libc::O_DIRECT | libc::O_DSYNC).open(path)
 }
 
 /// Records through the log, which one thread trims as a server would.

@@ -9,9 +9,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{
-    CWD, FallocateFlags, FlockOperation, OFlags, RenameFlags, SeekFrom, fallocate, flock, renameat_with, seek,
-};
+use rustix::fs::{CWD, FallocateFlags, FlockOperation, RenameFlags, SeekFrom, fallocate, flock, renameat_with, seek};
 use rustix::io::Errno;
 
 use super::holder::holder;
@@ -91,7 +89,7 @@ impl FileDevice {
 
     fn open_for(path: &Path, purpose: Use) -> Result<FileDevice, LogError> {
         let failed = |action| move |source| failure(path, action, source);
-        let (file, is_direct) = open_flags(path, purpose).map_err(failed("open"))?;
+        let (file, is_direct) = open_flags(path, purpose).map_err(|source| refusal(path, source))?;
         lock(path, &file, purpose)?;
         // What an earlier process has written may be in a cache of the disk only.
         file.sync_all().map_err(failed("flush"))?;
@@ -164,20 +162,21 @@ fn open_flags(path: &Path, purpose: Use) -> io::Result<(File, bool)> {
 }
 
 fn open_file(path: &Path, purpose: Use, is_direct: bool) -> io::Result<File> {
-    let mut flags = OFlags::DSYNC.bits() as i32 | direct(is_direct);
+    // The flag of rustix is O_SYNC: with it the file's times would have to be durable too.
+    let mut flags = libc::O_DSYNC | direct(is_direct);
     let kind = path.metadata()?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
         return Err(io::Error::other("it is neither a file nor a block device"));
     }
     if purpose == Use::Writing && kind.is_block_device() {
         // The kernel refuses a device that is mounted.
-        flags |= OFlags::EXCL.bits() as i32;
+        flags |= libc::O_EXCL;
     }
     OpenOptions::new().read(true).write(purpose == Use::Writing).custom_flags(flags).open(path)
 }
 
 fn direct(is_direct: bool) -> i32 {
-    if is_direct { OFlags::DIRECT.bits() as i32 } else { 0 }
+    if is_direct { libc::O_DIRECT } else { 0 }
 }
 
 /// Reads a block: some file systems accept the flag and then refuse to read blocks of this size.
@@ -205,6 +204,14 @@ fn whole_blocks(bytes: u64) -> u64 {
     bytes - bytes % PAGE_BYTES as u64
 }
 
+/// A block device that is mounted, or that a server uses, is busy.
+fn refusal(path: &Path, source: io::Error) -> LogError {
+    if source.raw_os_error() != Some(Errno::BUSY.raw_os_error()) {
+        return failure(path, "open", source);
+    }
+    LogError::InUse { path: path.to_owned(), process: File::open(path).ok().and_then(holder) }
+}
+
 fn failure(path: &Path, action: &'static str, source: io::Error) -> LogError {
     LogError::Device { path: path.to_owned(), action, source: Arc::new(source) }
 }
@@ -212,7 +219,7 @@ fn failure(path: &Path, action: &'static str, source: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::process;
+    use std::process::{self, Command};
 
     use super::*;
     use crate::Log;
@@ -244,6 +251,8 @@ mod tests {
         assert_eq!((metadata.len(), device.size_bytes()), (1 << 20, 1 << 20));
         assert!(metadata.blocks() * 512 >= 1 << 20);
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        let flags = rustix::fs::fcntl_getfl(&device.file).unwrap().bits() as i32;
+        assert_eq!(flags & libc::O_SYNC, libc::O_DSYNC, "the file's times need not be durable");
         let mut block = AlignedBuffer::new(PAGE_BYTES);
         block.fill(7);
         device.write_at(8192, &block).unwrap();
@@ -306,5 +315,42 @@ mod tests {
         let folder = Folder::new("folder");
         assert!(matches!(FileDevice::open(&folder.0), Err(LogError::Device { .. })));
         assert!(matches!(FileDevice::open(&folder.0.join("none")), Err(LogError::Device { action: "open", .. })));
+    }
+
+    /// A block device over a file, removed in the end.
+    struct Loop(PathBuf);
+
+    impl Loop {
+        fn over(file: &Path) -> Option<Loop> {
+            let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+            let path = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then(|| Loop(PathBuf::from(path.trim())))
+        }
+    }
+
+    impl Drop for Loop {
+        fn drop(&mut self) {
+            assert!(Command::new("losetup").arg("--detach").arg(&self.0).status().unwrap().success());
+        }
+    }
+
+    #[test]
+    fn block_device_takes_a_log_unless_it_holds_something() {
+        let folder = Folder::new("block");
+        let file = folder.0.join("disk");
+        File::create(&file).unwrap().set_len(1 << 20).unwrap();
+        let Some(disk) = Loop::over(&file) else {
+            println!("skipped: no block device can be made; run as root, with losetup");
+            return;
+        };
+        let log = Log::create(Arc::new(FileDevice::open(&disk.0).unwrap()), b"owner").unwrap();
+        assert_eq!(log.status().size_bytes, 1 << 20);
+        log.wait(log.append(&[b"record"]).unwrap()).unwrap();
+        let refusal = FileDevice::open(&disk.0).unwrap_err();
+        assert!(refusal.to_string().contains(&format!("is in use by process {};", process::id())), "{refusal}");
+        drop(log);
+        assert_eq!(Log::open(Arc::new(FileDevice::open(&disk.0).unwrap())).unwrap().records().count(), 1);
+        let again = Log::create(Arc::new(FileDevice::open(&disk.0).unwrap()), b"");
+        assert!(matches!(again, Err(LogError::NotBlank { .. })));
     }
 }

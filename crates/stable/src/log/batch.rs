@@ -13,6 +13,7 @@ use std::time::Duration;
 use twox_hash::XxHash3_64;
 
 use super::LogId;
+use super::position::MAX_POSITION;
 use super::ring::{BLOCK_BYTES, blocks};
 use crate::device::AlignedBuffer;
 
@@ -46,13 +47,14 @@ impl Head {
         if !block.starts_with(MAGIC) || block[8..24] != id.0 {
             return None;
         }
-        Some(Head {
+        let head = Head {
             number: u64_at(block, 24),
             position: u64_at(block, 32),
             length: u32_at(block, 40) as usize,
             records: u32_at(block, 44),
             checksum: u64_at(block, CHECKSUM_AT),
-        })
+        };
+        (head.number.max(head.position) < MAX_POSITION).then_some(head)
     }
 
     /// How many bytes of the device the batch takes.
@@ -71,7 +73,7 @@ impl Head {
 pub(crate) fn record_at(batch: &[u8], at: usize) -> Option<(Stored<'_>, usize)> {
     let head = batch.get(at..at + RECORD_HEAD_BYTES)?;
     let start = at + RECORD_HEAD_BYTES;
-    let end = start + u32_at(head, 0) as usize;
+    let end = start.checked_add(u32_at(head, 0) as usize)?;
     Some((Stored { time_ms: u64_at(head, 4), bytes: batch.get(start..end)? }, end))
 }
 
@@ -237,6 +239,13 @@ mod tests {
             bytes[at] ^= 0x40;
         }
         assert!(is_whole(&bytes));
+    }
+
+    #[test]
+    fn batch_at_an_impossible_position_is_none() {
+        let mut batch = Gathering::new(BLOCK_BYTES);
+        assert_eq!(Head::parse(batch.seal(&ID, 1, u64::MAX - 4095), &ID), None);
+        assert_eq!(Head::parse(batch.seal(&ID, u64::MAX, 4096), &ID), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub enum LogError {
         /// What the system said.
         source: Arc<io::Error>,
     },
-    /// Another process uses the log.
+    /// Another process uses the log, or it is a block device that is mounted.
     #[error("log {} is in use by {}; stop it first, or choose another log", path.display(), holder(*.process))]
     InUse {
         /// The log.
@@ -121,5 +121,5 @@ pub enum LogError {
 }
 
 fn holder(process: Option<u32>) -> String {
-    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+    process.map_or_else(|| "another process or a mount".to_owned(), |process| format!("process {process}"))
 }

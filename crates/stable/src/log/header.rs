@@ -11,6 +11,7 @@
 use twox_hash::XxHash3_64;
 
 use super::batch::{u32_at, u64_at};
+use super::position::MAX_POSITION;
 use super::ring::BLOCK_BYTES;
 use super::{LogId, MAX_OWNER_BYTES};
 use crate::device::AlignedBuffer;
@@ -106,6 +107,8 @@ fn header(block: &[u8]) -> Option<Header> {
     let [generation, size_bytes, tail, first_position, first_number] = [32, 40, 48, 56, 64].map(|at| u64_at(block, at));
     let owner = block[OWNER_AT..].get(..length).filter(|owner| owner.len() <= MAX_OWNER_BYTES)?.to_vec();
     let id = LogId(block[16..32].try_into().ok()?);
+    let is_possible = tail.max(first_position).max(first_number).max(size_bytes) < MAX_POSITION;
+    (is_possible && first_position.is_multiple_of(BLOCK_BYTES as u64)).then_some(())?;
     Some(Header { id, generation, size_bytes, tail, first_position, first_number, owner })
 }
 
@@ -136,6 +139,15 @@ mod tests {
             block[at] ^= 1;
             assert!(matches!(Slot::parse(0, &block), Slot::Damaged | Slot::Foreign), "byte {at}");
             block[at] ^= 1;
+        }
+    }
+
+    #[test]
+    fn header_with_impossible_numbers_is_damaged() {
+        let (place, far) = (Header { first_position: 4095, ..some(2) }, Header { tail: u64::MAX, ..some(2) });
+        let number = Header { first_number: u64::MAX, ..some(2) };
+        for header in [place, far, number] {
+            assert_eq!(Slot::parse(0, &header.block()), Slot::Damaged);
         }
     }
 
