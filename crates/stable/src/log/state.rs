@@ -185,8 +185,8 @@ impl State {
     }
 }
 
-/// Appends that wait for room. Others may overtake them, so that nobody waits for a thread that is only about to run; but
-/// not for ever, so that small records do not keep a large one waiting.
+/// Appends that wait for room. Others may overtake them, so that nobody waits for a thread that is only about to run;
+/// but not for ever, so that small records do not keep a large one waiting.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     /// The numbers of those that wait, in the order in which they came.
