@@ -5,11 +5,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use vfs::{Context, CreateMode, Entry, Error, FileKind, Place, Result, SetAttributes, race};
 
-use crate::attributes::stat_fd;
+use crate::attributes::{stat_fd, stat_name};
 use crate::failure::failed;
 use crate::flush::{Depth, Flush};
 use crate::handles::Site;
 use crate::host::HostFs;
+use crate::link::link_fd;
 use crate::node::CName;
 use crate::set_attributes::apply;
 use crate::verifier;
@@ -38,12 +39,27 @@ impl HostFs {
     /// Makes the file; `None` when somebody removed it before it was known by its handle.
     fn make_regular(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Option<Entry>> {
         self.identity.assume(&cx.caller)?;
-        if self.needs_opening(asked) {
-            let file = self.with_room(cx, || make_file(site, asked.set))?;
-            keep_or_undo(site, self.furnish(site, &New { file, asked })).map(Some)
-        } else {
+        if !self.needs_opening(asked) {
             make_closed(site, asked.set)?;
-            keep_or_undo(site, race::unless_removed(self.find_made(cx, site)))
+            return keep_or_undo(site, race::unless_removed(self.find_made(cx, site)));
+        }
+        if let Some(file) = self.make_unnamed(cx, site, asked)? {
+            return keep_or_undo(site, self.finish(site, (&file, asked))).map(Some);
+        }
+        let file = self.with_room(cx, || make_file(site, asked.set))?;
+        keep_or_undo(site, furnish(&file, asked).and_then(|()| self.finish(site, (&file, asked)))).map(Some)
+    }
+
+    /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the verifier,
+    /// even if the server is killed in between. `None` where only a file with a name can be made. A file that has the name
+    /// already counts more than whatever else is wrong: it may be this call's own (RFC 1813 §3.3.8).
+    fn make_unnamed(&self, cx: &Context<'_>, site: Site<'_>, asked: Asked<'_>) -> Result<Option<OwnedFd>> {
+        if !matches!(asked.mode, CreateMode::Exclusive(_)) {
+            return Ok(None);
+        }
+        match self.with_room(cx, || make_and_name(site, asked)) {
+            Err(_) if stat_name(site.node.fd(), site.name).is_ok() => Err(Error::Exists),
+            made => made,
         }
     }
 
@@ -60,17 +76,11 @@ impl HostFs {
         !self.volume.is_memory || matches!(asked.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
     }
 
-    /// Gives a new file what was asked for and brings it to storage.
-    fn furnish(&self, site: Site<'_>, new: &New<'_>) -> Result<Entry> {
-        let file = new.file.as_fd();
-        let rest = after_create(new.asked.set);
-        apply(file, Some(file), &rest)?;
-        if let CreateMode::Exclusive(bytes) = new.asked.mode {
-            verifier::store(file, bytes)?;
-        }
-        let is_untouched = rest.is_empty() && !matches!(new.asked.mode, CreateMode::Exclusive(_));
-        self.settle_new(file, site.node, is_untouched)?;
-        let entry = self.identify(site, &file)?;
+    /// Brings a new file to storage.
+    fn finish(&self, site: Site<'_>, (file, asked): (&OwnedFd, Asked<'_>)) -> Result<Entry> {
+        let is_untouched = after_create(asked.set).is_empty() && !matches!(asked.mode, CreateMode::Exclusive(_));
+        self.settle_new(file.as_fd(), site.node, is_untouched)?;
+        let entry = self.identify(site, file)?;
         self.keep_handles()?;
         Ok(entry)
     }
@@ -80,7 +90,7 @@ impl HostFs {
         match asked.mode {
             CreateMode::Guarded => Err(Error::Exists),
             CreateMode::Unchecked => self.take_any(cx, site, asked.set.size_bytes),
-            CreateMode::Exclusive(bytes) => self.take_own(cx, site, bytes),
+            CreateMode::Exclusive(bytes) => self.take_own(cx, site, (bytes, asked.set.size_bytes.unwrap_or(0))),
         }
     }
 
@@ -102,10 +112,10 @@ impl HostFs {
 
     /// The file of an exclusive create that was sent again. The first call may have been cut short by a crash of the server
     /// before anything was synced, so that is done again too.
-    fn take_own(&self, cx: &Context<'_>, site: Site<'_>, bytes: [u8; 8]) -> Result<Entry> {
+    fn take_own(&self, cx: &Context<'_>, site: Site<'_>, made_with: ([u8; 8], u64)) -> Result<Entry> {
         let found = self.find_regular(cx, site)?;
         let node = self.node(cx, &found.handle)?;
-        if !verifier::matches(&stat_fd(node.fd())?, bytes) {
+        if !verifier::matches(&stat_fd(node.fd())?, made_with) {
             return Err(Error::Exists);
         }
         if self.syncs() {
@@ -132,10 +142,38 @@ struct Asked<'a> {
     set: &'a SetAttributes,
 }
 
-/// A file that was just made.
-struct New<'a> {
-    file: OwnedFd,
-    asked: Asked<'a>,
+/// Makes the file, gives it what was asked for, and then its name. `None` where the file system, or this process in it, has no
+/// files without a name or cannot give them one.
+fn make_and_name(site: Site<'_>, asked: Asked<'_>) -> Result<Option<OwnedFd>> {
+    let Some(file) = unless_unsupported(make_nameless(site, asked.set))? else { return Ok(None) };
+    furnish(&file, asked)?;
+    Ok(unless_unsupported(link_fd(file.as_fd(), site.node, site.name))?.map(|()| file))
+}
+
+/// Makes a file in a directory without naming it there; it inherits what a file with a name would.
+fn make_nameless(site: Site<'_>, set: &SetAttributes) -> Result<OwnedFd> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    rustix::fs::openat(site.node.fd(), c".", flags, first_mode(set)).map_err(failed)
+}
+
+/// Kernels, file systems and sandboxes differ in how they say that they do not know files without a name (open(2),
+/// linkat(2)); project quotas on XFS and ext4 refuse some links by [`Error::CrossDevice`].
+fn unless_unsupported<T>(done: Result<T>) -> Result<Option<T>> {
+    use Error::{CrossDevice, IsDirectory, NoEntry, NotPermitted, NotSupported};
+    match done {
+        Err(NotSupported | IsDirectory | NoEntry | NotPermitted | CrossDevice) => Ok(None),
+        done => done.map(Some),
+    }
+}
+
+/// Gives a new file what was asked for.
+fn furnish(file: &OwnedFd, asked: Asked<'_>) -> Result<()> {
+    let file = file.as_fd();
+    apply(file, Some(file), &after_create(asked.set))?;
+    match asked.mode {
+        CreateMode::Exclusive(bytes) => verifier::store(file, bytes),
+        CreateMode::Unchecked | CreateMode::Guarded => Ok(()),
+    }
 }
 
 /// Makes the file and opens it; a name that is there already is not touched, whatever it is.

@@ -1,6 +1,7 @@
 //! Further names of a file.
 
 use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, CWD};
 use vfs::{Access, Attributes, Context, Error, FileKind, Handle, Place, Result};
@@ -52,8 +53,13 @@ struct Link<'l> {
 
 impl Link<'_> {
     fn make(&self) -> Result<()> {
-        // By way of /proc, since naming the descriptor itself needs a capability that a switched thread has lost.
-        let file = proc_path(self.file.fd());
-        rustix::fs::linkat(CWD, file.as_c_str(), self.dir.fd(), self.name, AtFlags::SYMLINK_FOLLOW).map_err(failed)
+        link_fd(self.file.fd(), self.dir, self.name)
     }
+}
+
+/// Gives what `file` stands for the name `name` in `dir`.
+pub(crate) fn link_fd(file: BorrowedFd<'_>, dir: &Node, name: &CStr) -> Result<()> {
+    // By way of /proc, since naming the descriptor itself needs a capability that a switched thread has lost.
+    let file = proc_path(file);
+    rustix::fs::linkat(CWD, file.as_c_str(), dir.fd(), name, AtFlags::SYMLINK_FOLLOW).map_err(failed)
 }

@@ -21,10 +21,10 @@ pub(crate) fn store(file: BorrowedFd<'_>, verifier: [u8; 8]) -> Result<()> {
     rustix::fs::futimens(file, &times).map_err(failed)
 }
 
-/// Whether a file was made with `verifier` and not touched since.
-pub(crate) fn matches(stat: &Statx, verifier: [u8; 8]) -> bool {
+/// Whether a file was made with `verifier` and this size, and not touched since.
+pub(crate) fn matches(stat: &Statx, (verifier, size_bytes): ([u8; 8], u64)) -> bool {
     let [first, second] = halves(verifier);
-    stat.stx_size == 0 && from_time(stat.stx_atime) == Some(first) && from_time(stat.stx_mtime) == Some(second)
+    stat.stx_size == size_bytes && from_time(stat.stx_atime) == Some(first) && from_time(stat.stx_mtime) == Some(second)
 }
 
 fn halves(verifier: [u8; 8]) -> [u32; 2] {

@@ -7,7 +7,7 @@ use std::ffi::CString;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use support::*;
-use vfs::{Error, FileSystem, SetAttributes};
+use vfs::{CreateMode, Error, FileSystem, SetAttributes};
 use wharf_fs_host::HandleForm;
 
 /// Runs `test` on an export that is an overlay with one file, `low`, in its lower layer.
@@ -75,5 +75,21 @@ fn file_of_an_overlay_that_was_replaced_is_stale() {
         std::fs::remove_file(export.path().join("f")).unwrap();
         std::fs::write(export.path().join("f"), "other").unwrap();
         assert!(matches!(export.open(HandleForm::Auto).attributes(&CX, &file), Err(Error::Stale)));
+    });
+}
+
+#[test]
+fn exclusive_create_that_is_sent_again_finds_its_file() {
+    with_overlay(|export| {
+        let create = |set| {
+            let fs = export.open(HandleForm::Auto);
+            fs.create(&CX, at(&fs.root(), "new"), CreateMode::Exclusive(*b"verifier"), &set).unwrap().handle
+        };
+        let made = create(mode(0o600));
+        assert_eq!(create(mode(0o600)), made);
+        let fs = export.open(HandleForm::Auto);
+        write(&fs, &made, b"bytes");
+        assert_eq!(fs.lookup(&CX, at(&fs.root(), "new")).unwrap().handle, made);
+        assert_eq!(std::fs::read(export.path().join("new")).unwrap(), b"bytes");
     });
 }
