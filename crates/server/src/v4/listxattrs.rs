@@ -13,8 +13,9 @@ use super::xattr;
 const FIXED_BYTES: usize = 8 + 4 + 4;
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &ListxattrsArgs, output: &mut Output) -> Outcome<()> {
-    let node = xattr::node(compound, Access::READ)?;
-    let all = node.fs().list_xattrs(&node.context, &node.handle)?;
+    let (node, has_attributes) = xattr::any_node(compound, Access::READ)?;
+    // A file that can have none has an empty list, as listxattr(2) says of it: Linux's client makes WRONG_TYPE an EIO.
+    let all = if has_attributes { node.fs().list_xattrs(&node.context, &node.handle)? } else { Vec::new() };
     let first = usize::try_from(args.cookie).ok().filter(|&first| first <= all.len()).ok_or(Status::BadCookie)?;
     let names = fitting(&all[first..], args.max_count as usize);
     if names.is_empty() && first < all.len() {

@@ -9,6 +9,14 @@ use crate::node::Node;
 
 /// The current file, if it can have extended attributes and the caller may use it in this way.
 pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<Node<'n>> {
+    match any_node(compound, wanted)? {
+        (node, true) => Ok(node),
+        (_, false) => Err(Status::WrongType.into()),
+    }
+}
+
+/// The current file, if the caller may use it in this way, and whether a file of its kind can have extended attributes.
+pub(super) fn any_node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<(Node<'n>, bool)> {
     let node = compound.current()?;
     if !node.fs().properties().xattrs {
         return Err(Status::NotSupp.into());
@@ -17,11 +25,8 @@ pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<No
         node.require_writable()?;
     }
     let attributes = node.attributes()?;
-    match attributes.kind {
-        FileKind::Regular | FileKind::Directory => node.require(&attributes, wanted)?,
-        _ => return Err(Status::WrongType.into()),
-    }
-    Ok(node)
+    node.require(&attributes, wanted)?;
+    Ok((node, matches!(attributes.kind, FileKind::Regular | FileKind::Directory)))
 }
 
 /// The name in the arguments.

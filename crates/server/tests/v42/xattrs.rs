@@ -4,6 +4,7 @@ use proto::nfs4::{
     ACCESS_READ, ACCESS_XALIST, ACCESS_XAREAD, ACCESS_XAWRITE, AccessArgs, AccessOk, ArgOp, Component, GetxattrArgs,
     ListxattrsArgs, ListxattrsOk, RemovexattrArgs, Res, ResOp, SetxattrArgs, SetxattrOption, Status,
 };
+use vfs::{Context, Name, NewNode, Place, SetAttributes};
 
 use crate::caller::{Caller, EXPORT, export, server};
 use crate::client::Client;
@@ -24,7 +25,11 @@ fn get(client: &Client<'_>, name: &[u8]) -> Result<Vec<u8>, Status> {
 }
 
 fn list(client: &Client<'_>, cookie: u64, max_count: u32) -> Result<ListxattrsOk<'static>, Status> {
-    match client.on(FILE, ArgOp::Listxattrs(ListxattrsArgs { cookie, max_count })).1 {
+    list_of(client, FILE, cookie, max_count)
+}
+
+fn list_of(client: &Client<'_>, path: &str, cookie: u64, max_count: u32) -> Result<ListxattrsOk<'static>, Status> {
+    match client.on(path, ArgOp::Listxattrs(ListxattrsArgs { cookie, max_count })).1 {
         ResOp::Listxattrs(Res::Ok(ok)) => Ok(ok),
         ResOp::Listxattrs(Res::Fail(status)) => Err(status),
         other => panic!("{other:?}"),
@@ -98,6 +103,23 @@ fn names_are_listed_once_each_however_few_fit_into_a_reply() {
         assert_eq!(listed, names);
         assert_eq!(list(client, 0, 20), Err(Status::TooSmall));
         assert_eq!(list(client, 21, 4096), Err(Status::BadCookie));
+    });
+}
+
+/// A client passes listxattr(2) on, and programs that copy trees call it for every file.
+#[test]
+fn file_that_can_have_no_attributes_has_an_empty_list() {
+    on_each(|volume, client| {
+        for (name, node) in [("fifo", NewNode::Fifo), ("socket", NewNode::Socket), ("link", NewNode::Symlink(b"file"))]
+        {
+            let place = Place { dir: volume.fs.root(), name: Name::new(name.as_bytes()).unwrap() };
+            volume.fs.make_node(&Context::ROOT, place, node, &SetAttributes::default()).unwrap();
+            let path = format!("{EXPORT}/{name}");
+            let all = list_of(client, &path, 0, 4096).unwrap();
+            assert!(all.names.is_empty() && all.eof, "{name}: {all:?}");
+            let set = SetxattrArgs { option: SetxattrOption::Either, name: Component(b"a"), value: b"1" };
+            assert_eq!(client.on(&path, ArgOp::Setxattr(set)).0, Status::WrongType, "{name}");
+        }
     });
 }
 
