@@ -6,20 +6,7 @@ import stat
 import subprocess
 import sys
 
-def as_user(uid, action, gid=None, groups=()):
-    """Runs `action` as another user; returns the name of the error, or None."""
-    pid = os.fork()
-    if pid == 0:
-        os.setgroups(list(groups))
-        os.setgid(gid if gid is not None else uid)
-        os.setuid(uid)
-        try:
-            action()
-            os._exit(0)
-        except OSError as error:
-            os._exit(error.errno)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return os.strerror(status) if status else None
+from users import as_user, expect
 
 def read(path):
     return lambda: os.read(os.open(path, os.O_RDONLY), 10)
@@ -28,10 +15,6 @@ def write(path):
     return lambda: os.write(os.open(path, os.O_WRONLY), b"x")
 
 DENIED, NOT_PERMITTED = "Permission denied", "Operation not permitted"
-
-def expect(got, wanted, what):
-    if got != wanted:
-        sys.exit(f"{what}: {got}, and not {wanted}")
 
 open("private", "w").write("secret")
 os.chown("private", 1000, 1000)
@@ -96,4 +79,4 @@ os.chmod("times", 0o604)
 assert os.stat("times").st_ctime_ns >= before
 X
 # Version 2 has microseconds, version 3 nanoseconds.
-python3 /tmp/case.py $([ "$VERSION" = 2 ] && echo 654321000 || echo 987654321)
+PYTHONPATH=$(dirname "$0") python3 -B /tmp/case.py $([ "$VERSION" = 2 ] && echo 654321000 || echo 987654321)

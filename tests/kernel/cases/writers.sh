@@ -7,26 +7,8 @@ cat >/tmp/case.py <<'X'
 import os
 import stat
 import subprocess
-import sys
 
-def as_user(uid, action):
-    """Runs `action` as another user; returns the error, or None."""
-    pid = os.fork()
-    if pid == 0:
-        os.setgroups([])
-        os.setgid(uid)
-        os.setuid(uid)
-        try:
-            action()
-            os._exit(0)
-        except OSError as error:
-            os._exit(error.errno)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return os.strerror(status) if status else None
-
-def expect(got, wanted, what):
-    if got != wanted:
-        sys.exit(f"{what}: {got}, and not {wanted}")
+from users import as_user, expect
 
 def forget():
     with open("/proc/sys/vm/drop_caches", "w") as file:
@@ -86,4 +68,4 @@ for umask in 0, 0o022, 0o077, 0o177:
     expect(oct(stat.S_IMODE(os.stat(f"copy-{umask:o}").st_mode)), oct(0o666 & ~umask), f"copy under {umask:o}")
     os.umask(before)
 X
-python3 /tmp/case.py
+PYTHONPATH=$(dirname "$0") python3 -B /tmp/case.py

@@ -2,12 +2,14 @@
 //! test sets.
 #![allow(dead_code, unused_imports, reason = "every test program uses another part of this")]
 
+mod directory;
 pub mod nfs2;
 pub mod nfs3;
 mod random;
 pub mod records;
 
 use std::num::NonZero;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -23,6 +25,7 @@ use server::{
 use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 use xdr::{Decode, Encode, Encoder};
 
+pub use directory::Directory;
 pub use random::Random;
 
 /// The name of the export in most tests.
@@ -113,6 +116,12 @@ impl<'s> Caller<'s> {
 
     pub fn user(self, uid: u32, gid: u32, groups: &[u32]) -> Caller<'s> {
         Caller { credential: sys(uid, gid, groups), ..self }
+    }
+
+    /// The user that the tests run as, so that they need no privileges.
+    pub fn myself(self) -> Caller<'s> {
+        let me = std::fs::metadata("/proc/self").unwrap();
+        self.user(me.uid(), me.gid(), &[])
     }
 
     pub fn nobody(self) -> Caller<'s> {

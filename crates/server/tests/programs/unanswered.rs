@@ -1,13 +1,11 @@
 //! A server that is killed with calls unanswered, and started again: what the clients hear when they send the calls
 //! again.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use fs_fault::{FaultFs, FaultPlan};
-use fs_host::{HandleForm, HostFs, HostOptions};
+use fs_host::HostFs;
 use fs_mem::MemFs;
 use proto::nfs3::{
     Create, CreateHow, FileHandle, Link, LinkArgs, Mkdir, MkdirArgs, Remove, RemoveArgs, Rename, RenameArgs, Rmdir,
@@ -18,7 +16,7 @@ use vfs::FileSystem;
 
 use crate::caller::nfs3::{at, mode, success};
 use crate::caller::records::{ANSWERED, BEGUN, Records, started};
-use crate::caller::{Caller, EXPORT, WORKERS, export, memory, server, settings};
+use crate::caller::{Caller, Directory, EXPORT, export, memory, server, settings};
 use crate::replay::{calls, is_success};
 
 /// A client of a server that was started just now.
@@ -54,8 +52,8 @@ fn call_that_was_carried_out_and_not_answered_succeeds_when_it_is_sent_again() {
     }
 }
 
-#[test]
-fn call_that_never_ran_is_carried_out_when_it_is_sent_again() {
+/// Sends each call to a server that is killed before it carries the call out; hands `test` the call and the next server.
+fn each_call_that_never_ran(test: impl Fn(&str, &[u8], &Server)) {
     let files = memory();
     let setup = server(vec![export(EXPORT, files.clone())]);
     let calls = name_calls(&caller(&setup), &caller(&setup).mount());
@@ -64,27 +62,31 @@ fn call_that_never_ran_is_carried_out_when_it_is_sent_again() {
         log.clear();
         assert!(!is_success(&caller(&killed).reply_to(&message)), "{name}");
         let (restarted, _) = started(files.clone(), &log.without_the_reply());
-        assert!(is_success(&caller(&restarted).reply_to(&message)), "{name} is carried out");
-        assert!(!is_success(&caller(&restarted).over(2).from("192.0.2.2:700").reply_to(&message)), "{name}, once");
+        test(name, &message, &restarted);
     }
+}
+
+/// Another client than the one of [`caller`].
+fn other_caller(server: &Server) -> Caller<'_> {
+    caller(server).from("192.0.2.2:700").over(2)
+}
+
+#[test]
+fn call_that_never_ran_is_carried_out_when_it_is_sent_again() {
+    each_call_that_never_ran(|name, message, restarted| {
+        assert!(is_success(&caller(restarted).reply_to(message)), "{name} is carried out");
+        assert!(!is_success(&other_caller(restarted).reply_to(message)), "{name}, once");
+    });
 }
 
 /// Two clients race for a lock directory; the server is killed before it made the directory for the first one, and the
 /// second one gets it after the restart. The same holds for the other changes.
 #[test]
 fn change_that_another_client_made_after_the_restart_is_not_claimed() {
-    let files = memory();
-    let setup = server(vec![export(EXPORT, files.clone())]);
-    let calls = name_calls(&caller(&setup), &caller(&setup).mount());
-    let (killed, log) = started(stuck(files.clone()), &[]);
-    for (name, message) in calls {
-        log.clear();
-        assert!(!is_success(&caller(&killed).reply_to(&message)), "{name}");
-        let (restarted, _) = started(files.clone(), &log.without_the_reply());
-        let winner = caller(&restarted).from("192.0.2.2:700").over(2);
-        assert!(is_success(&winner.reply_to(&message)), "{name} of the other client");
-        assert!(!is_success(&caller(&restarted).reply_to(&message)), "{name} has two winners");
-    }
+    each_call_that_never_ran(|name, message, restarted| {
+        assert!(is_success(&other_caller(restarted).reply_to(message)), "{name} of the other client");
+        assert!(!is_success(&caller(restarted).reply_to(message)), "{name} has two winners");
+    });
 }
 
 /// The directory, or a file of its name, was there all the time: the call failed, and its reply was lost.
@@ -129,11 +131,11 @@ fn retransmission_that_finds_another_file_is_a_new_call() {
     let (killed, log) = started(stuck(files.clone()), &[]);
     assert!(!is_success(&caller(&killed).reply_to(&message)));
     let (restarted, _) = started(files.clone(), &log.without_the_reply());
-    let other = caller(&restarted).from("192.0.2.2:700").over(2);
+    let other = other_caller(&restarted);
     other.make_file(&root, "other");
     success(other.rename(at(&root, "other"), at(&root, "name")));
     assert!(is_success(&caller(&restarted).reply_to(&message)));
-    assert!(!is_success(&caller(&restarted).from("192.0.2.2:700").over(2).reply_to(&message)), "the name is gone");
+    assert!(!is_success(&other_caller(&restarted).reply_to(&message)), "the name is gone");
 }
 
 /// From the look at a name until the reply is in the log, nobody else changes the name.
@@ -156,48 +158,6 @@ fn change_of_the_same_name_waits_until_the_reply_to_the_first_one_is_in_the_log(
     assert_eq!(log.kinds(), [BEGUN, ANSWERED, ANSWERED], "the one that came late found the name");
 }
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-/// A directory of this machine, where local processes change files too.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> Directory {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let base = std::env::temp_dir().join(format!("wharf-unanswered-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(base.join("export")).unwrap();
-        Directory(base)
-    }
-
-    fn export(&self) -> PathBuf {
-        self.0.join("export")
-    }
-
-    fn open(&self) -> Arc<HostFs> {
-        let options = HostOptions {
-            handle_form: HandleForm::Store,
-            state_dir: Some(self.0.join("state")),
-            workers: WORKERS,
-            sync_metadata: false,
-            ..HostOptions::default()
-        };
-        Arc::new(HostFs::open(&self.export(), options).unwrap())
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// The user that the tests run as, so that they need no privileges.
-fn local(server: &Server) -> Caller<'_> {
-    use std::os::unix::fs::MetadataExt;
-    let me = std::fs::metadata("/proc/self").unwrap();
-    caller(server).user(me.uid(), me.gid(), &[])
-}
-
 /// A server whose clock is so far behind that of the files: what changes now changes so much later than noted.
 fn started_late(files: Arc<HostFs>, wall_clock: fn() -> SystemTime) -> (Server, Arc<Records>) {
     let mut settings = settings();
@@ -216,12 +176,12 @@ fn change_of_a_host_directory_is_recognised_unless_it_came_too_late_to_be_the_ca
         let directory = Directory::new();
         let files = directory.open();
         let (killed, log) = started_late(files.clone(), wall_clock);
-        let before = local(&killed);
+        let before = caller(&killed).myself();
         for (name, message) in name_calls(&before, &before.mount()) {
             log.clear();
             assert!(is_success(&before.reply_to(&message)), "{name}");
             let (restarted, _) = started(files.clone(), &log.without_the_reply());
-            assert_eq!(is_success(&local(&restarted).reply_to(&message)), is_recognised, "{name}");
+            assert_eq!(is_success(&caller(&restarted).myself().reply_to(&message)), is_recognised, "{name}");
         }
     }
 }
@@ -231,7 +191,7 @@ fn file_that_a_local_process_made_in_the_place_of_a_directory_is_not_claimed() {
     let directory = Directory::new();
     let files = directory.open();
     let (killed, log) = started(files.clone(), &[]);
-    let before = local(&killed);
+    let before = caller(&killed).myself();
     let root = before.mount();
     let args = MkdirArgs { place: at(&root, "lock"), attributes: mode(0o755) };
     let message = before.message::<Mkdir>(&args);
@@ -240,5 +200,5 @@ fn file_that_a_local_process_made_in_the_place_of_a_directory_is_not_claimed() {
     std::fs::remove_dir(directory.export().join("lock")).unwrap();
     std::fs::write(directory.export().join("lock"), b"").unwrap();
     let (restarted, _) = started(files, &log.without_the_reply());
-    assert!(!is_success(&local(&restarted).reply_to(&message)));
+    assert!(!is_success(&caller(&restarted).myself().reply_to(&message)));
 }
