@@ -54,7 +54,8 @@ fn file_changes_no_more_once_it_has_its_name() {
         }
         for form in forms() {
             let fs = export.open(form);
-            let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+            let me = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+            let (uid, gid) = if is_root() { (ALICE, STAFF) } else { me };
             let all = SetAttributes { size_bytes: Some(5), uid: Some(uid), gid: Some(gid), ..mode(0o2640) };
             for (number, set) in [SetAttributes::default(), mode(0o600), all].into_iter().enumerate() {
                 let name = format!("{form:?}-{number}");
