@@ -1,7 +1,7 @@
 //! The lock manager of NFSv2 and NFSv3, versions 1, 3 and 4 (RFC 1813 appendix II), one module per procedure.
 //!
 //! Its locks live in the table that NFSv4's live in, so that those of all versions meet. A lock belongs to a host, which is
-//! an address together with a name ([`host::HostKey`]), and there to a process.
+//! an address together with a name ([`host::HostKey`]), and there to a process of a mount of NFSv2 or NFSv3.
 //!
 //! The versions differ in the width of offsets, in the statuses that they know, and in the procedures from 20 on, which version 1
 //! has not.
@@ -145,11 +145,11 @@ fn run_share<V: Version>(
     match number {
         20 => {
             let args = ShareArgs::decode(from)?;
-            refusal::share_res::<V>(args.cookie, share::share(cx, &args))?.encode(to);
+            refusal::share_res::<V>(args.cookie, share::share::<V>(cx, &args))?.encode(to);
         }
         21 => {
             let args = ShareArgs::decode(from)?;
-            refusal::share_res::<V>(args.cookie, unshare::unshare(cx, &args))?.encode(to);
+            refusal::share_res::<V>(args.cookie, unshare::unshare::<V>(cx, &args))?.encode(to);
         }
         23 => free_all::free_all(cx, &FreeAllArgs::decode(from)?),
         _ => return Err(Stop::NoProcedure),

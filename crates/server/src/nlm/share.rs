@@ -1,6 +1,6 @@
 //! SHARE (RFC 1813 appendix II): reserves a file as DOS clients do, in place of the owner's earlier reservation.
 
-use proto::nlm::{ShareAccess as Does, ShareArgs, ShareMode, Status};
+use proto::nlm::{ShareAccess as Does, ShareArgs, ShareMode, Status, Version};
 use state::{NlmShareArgs, ShareAccess, ShareDeny};
 
 use super::file::{Purpose, lockable};
@@ -8,7 +8,7 @@ use super::refusal::Outcome;
 use super::wanted::{host, owner};
 use crate::node::CallContext;
 
-pub(super) fn share(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> Outcome {
+pub(super) fn share<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> Outcome {
     let share = &args.share;
     let access = access(share.access);
     let writes = access.is_some_and(ShareAccess::writes);
@@ -16,7 +16,7 @@ pub(super) fn share(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> Outcome {
     let host = host(cx, share.caller_name)?;
     let wanted = NlmShareArgs {
         host: host.as_bytes(),
-        owner: &owner(0, share.owner),
+        owner: &owner::<V>(0, share.owner),
         file,
         access,
         deny: deny(share.mode),

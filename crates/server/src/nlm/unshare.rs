@@ -1,15 +1,15 @@
 //! UNSHARE (RFC 1813 appendix II). What is not reserved is given up without complaint.
 
-use proto::nlm::{ShareArgs, Status};
+use proto::nlm::{ShareArgs, Status, Version};
 
 use super::file::locked;
 use super::refusal::Outcome;
 use super::wanted::{host, owner};
 use crate::node::CallContext;
 
-pub(super) fn unshare(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> Outcome {
+pub(super) fn unshare<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> Outcome {
     let file = locked(cx, args.share.file.0)?;
     let host = host(cx, args.share.caller_name)?;
-    cx.server.state.nlm_unshare(host.as_bytes(), &owner(0, args.share.owner), &file);
+    cx.server.state.nlm_unshare(host.as_bytes(), &owner::<V>(0, args.share.owner), &file);
     Ok(Status::Granted)
 }

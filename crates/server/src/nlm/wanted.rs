@@ -9,8 +9,8 @@ use super::waits::WaitId;
 use crate::node::CallContext;
 use crate::server::Server;
 
-/// How many bytes of an owner are the number of its process.
-const SVID_BYTES: usize = 4;
+/// How many bytes of an owner are in front of its handle: the width of its offsets, and the number of its process.
+const OWNER_HEAD_BYTES: usize = 1 + 4;
 
 /// A lock that a call is about.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Wanted {
         let too_far = |_| Refusal::Status(Status::FBig);
         Ok(Wanted {
             host: host(cx, range.caller_name)?,
-            owner: owner(range.svid, range.owner),
+            owner: owner::<V>(range.svid, range.owner),
             file,
             range: ByteRange::nlm(range.offset.into(), range.length.into()).map_err(too_far)?,
             exclusive,
@@ -61,14 +61,21 @@ pub(super) fn host(cx: &CallContext<'_>, name: &[u8]) -> Result<HostKey, Refusal
     HostKey::new(&cx.request.peer, name).ok_or(Refusal::Status(Status::DeniedNoLocks))
 }
 
-/// An owner's bytes: the number of its process, and its handle. Shares belong to no process.
-pub(super) fn owner(svid: i32, handle: NetObj<'_>) -> Vec<u8> {
-    [&svid.to_be_bytes()[..], handle.0].concat()
+/// An owner's bytes: the width of its offsets, the number of its process, and its handle. Shares belong to no process.
+///
+/// The width tells mounts of NFSv2 (versions 1 and 3) from those of NFSv3 (version 4): Linux numbers the processes of each on
+/// their own, so that the same number is another process there.
+pub(super) fn owner<V: Version>(svid: i32, handle: NetObj<'_>) -> Vec<u8> {
+    let width = size_of::<V::Offset>() as u8;
+    [&[width][..], &svid.to_be_bytes(), handle.0].concat()
 }
 
 /// The process and the handle in an owner's bytes.
 pub(super) fn owner_parts(owner: &[u8]) -> (i32, &[u8]) {
-    owner.split_first_chunk::<SVID_BYTES>().map_or((0, owner), |(svid, handle)| (i32::from_be_bytes(*svid), handle))
+    match owner.split_first_chunk::<OWNER_HEAD_BYTES>() {
+        Some((&[_, svid @ ..], handle)) => (i32::from_be_bytes(svid), handle),
+        None => (0, owner),
+    }
 }
 
 /// A range as the version can say it: a number that is too large for versions 1 and 3 becomes their largest.

@@ -69,8 +69,12 @@ impl<'s> Process<'s> {
     }
 
     pub fn unlock(&self, offset: u64, length: u64) -> Status {
+        self.unlock_as::<V4>(offset, length)
+    }
+
+    pub fn unlock_as<V: Version>(&self, offset: u64, length: u64) -> Status {
         let args = UnlockArgs { cookie: COOKIE, lock: self.range(offset, length) };
-        status(self.caller.call::<Unlock<V4>>(&args))
+        status(self.caller.call::<Unlock<V>>(&args))
     }
 
     pub fn cancel(&self, offset: u64, length: u64) -> Status {

@@ -31,12 +31,29 @@ fn locks_of_all_versions_meet() {
     assert_eq!(two.lock_as::<V3>(9, 1, SHARED), Status::Denied);
     assert_eq!(two.lock(5, 0), Status::Denied);
     assert_eq!(two.lock(10, 5 << 32), Status::Granted);
-    assert_eq!(one.lock(0, 5), Status::Granted, "it is its own lock");
-    assert_eq!(one.unlock(0, 0), Status::Granted);
+    assert_eq!(one.lock_as::<V3>(0, 5, How::default()), Status::Granted, "it is its own lock");
+    assert_eq!(one.unlock_as::<V1>(0, 0), Status::Granted);
     assert_eq!(two.lock_as::<V1>(9, 1, SHARED), Status::Granted);
     assert_eq!(one.lock_as::<V4>(9, 1, SHARED), Status::Granted);
     assert_eq!(one.unlock(0, 100), Status::Granted);
     assert_eq!(one.unlock(0, 100), Status::Granted, "nothing is locked there");
+}
+
+/// Linux numbers the processes of a mount of NFSv2 and those of one of NFSv3 each from 1 on.
+#[test]
+fn processes_of_the_same_number_on_mounts_of_nfsv2_and_nfsv3_exclude_each_other() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let process = Process::new(caller, "box", 1, file);
+    assert_eq!(process.lock_as::<V1>(0, 10, How::default()), Status::Granted);
+    assert_eq!(process.lock_as::<V4>(0, 10, SHARED), Status::Denied);
+    let held = Holder { exclusive: true, svid: 1, owner: NetObj(b"owner"), offset: 0, length: 10 };
+    assert_eq!(process.test::<V4>(0, 10), TestReply::Denied(held));
+    assert_eq!(process.unlock_as::<V4>(0, 10), Status::Granted);
+    assert_eq!(process.lock_as::<V4>(0, 10, SHARED), Status::Denied, "it gave up no lock of the other process");
+    assert_eq!(process.unlock_as::<V1>(0, 10), Status::Granted);
+    assert_eq!(process.lock_as::<V4>(0, 10, SHARED), Status::Granted);
 }
 
 #[test]
