@@ -95,6 +95,7 @@ mod tests {
         let (now, address) = (Duration::from_secs(1), "192.0.2.1:700".parse().unwrap());
         let share = NlmShareArgs {
             host: b"host",
+            origin: state::Origin::of([192, 0, 2, 1].into()),
             owner: b"owner",
             file,
             access: Some(ShareAccess::READ),

@@ -251,7 +251,10 @@ impl Server {
     /// Does what is due by `now`: leases and the grace period end, with leases copies, calls of the server's own are sent again or given
     /// up, and files that nobody uses are closed. To be called about every second from a thread that may wait.
     pub fn tick(&self, now: Duration) {
-        while self.state.tick(now) {}
+        while self.state.tick(now) {
+            // A mutex is not fair: whoever waits for the state's gets it now.
+            (self.settings.pause)(BETWEEN_STEPS);
+        }
         self.files.sweep(now);
         self.tick_callouts(now);
         self.retry_callbacks(now);

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Account;
 use crate::lease::Lease;
 use crate::recording::Recording;
 use crate::records::RecordKind;
-use crate::{ClientId, CreatedSession, Origin, Principal, SessionId, StatusFlags};
+use crate::{ClientId, CreatedSession, Principal, SessionId, StatusFlags};
 
 /// How an NFSv4.0 client wants to be called back (RFC 7530 §16.33.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(crate) struct Client {
     pub name: Arc<[u8]>,
     pub verifier: [u8; 8],
     pub principal: Principal,
-    pub origin: Origin,
+    pub account: Arc<Account>,
     pub lease: Arc<Lease>,
     pub confirmed: bool,
     /// Whether RECLAIM_COMPLETE was sent; NFSv4.0 has none and counts as done outside of the grace period.

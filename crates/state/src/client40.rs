@@ -110,7 +110,7 @@ impl Core {
             name: Arc::clone(&name),
             verifier: args.verifier,
             principal: args.principal.clone(),
-            origin: args.origin,
+            account: self.shared.pool.account(args.origin),
             lease: Arc::new(Lease::new(now)),
             confirmed: false,
             reclaim_complete: false,

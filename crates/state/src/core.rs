@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::account::Pool;
 use crate::client::Client;
 use crate::client41::OwnerNames;
 use crate::file::{File, Held};
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub stateids: StateidTable,
     pub guards: GuardTable,
     pub events: AtomicUsize,
+    pub pool: Arc<Pool>,
     /// Whether the grace period may still last.
     pub grace: AtomicBool,
 }
@@ -53,9 +55,10 @@ pub(crate) struct Core {
     pub states: BTreeMap<StateKey, Held>,
     pub files: HashMap<Arc<FileKey>, File>,
     pub owners: Owners,
-    pub counts: Counts,
     /// Clients that are gone and whose states are not removed yet.
     pub dying: VecDeque<u32>,
+    /// Hosts of the lock protocol that are gone and whose owners are not removed yet.
+    pub dying_hosts: VecDeque<u32>,
     pub nlm: NlmHosts,
     pub recalls: Recalls,
     pub waking: Waking,
@@ -68,15 +71,6 @@ pub(crate) struct Core {
     pub is_store_behind: bool,
     pub host: Box<dyn HostLocks>,
     pub events: VecDeque<Event>,
-}
-
-/// How much there is of what is limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Counts {
-    pub opens: usize,
-    pub lock_states: usize,
-    pub locks: usize,
-    pub delegations: usize,
 }
 
 impl Core {

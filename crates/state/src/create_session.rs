@@ -109,7 +109,7 @@ impl Core {
         fore.max_requests = fore.max_requests.min(self.room_for_session(args.client, &fore)?);
         self.confirm(now, args.client)?;
         let session = self.new_session(args, fore, back)?;
-        self.origins.add_session(self.client(args.client)?.origin, &fore, &self.shared.limits);
+        self.origins.add_session(self.client(args.client)?.account.origin, &fore, &self.shared.limits);
         let created = CreatedSession {
             session: session.id,
             sequence: args.sequence,
@@ -148,7 +148,7 @@ impl Core {
         entry.unconfirmed = None;
         let client = self.client_mut(id)?;
         client.confirmed = true;
-        let origin = client.origin;
+        let origin = client.account.origin;
         self.origins.confirm(origin, id.number());
         self.welcome(now, id);
         Ok(())
@@ -189,7 +189,7 @@ impl Core {
 
     pub(crate) fn drop_session(&mut self, id: &SessionId) {
         let Ok(client) = self.shared.sessions.get(id).map(|session| session.client) else { return };
-        let Ok(origin) = self.client(client).map(|client| client.origin) else { return };
+        let Ok(origin) = self.client(client).map(|client| client.account.origin) else { return };
         self.end_session(origin, id);
         if let Some(v41) = self.client_mut(client).ok().and_then(Client::v41_mut) {
             v41.sessions.retain(|session| session != id);

@@ -7,13 +7,14 @@
 //!   waits for a lock,
 //! - when none of this file was recalled within `Limits::recall_memory`, so that shared files are left alone,
 //! - outside of the grace period, except for one that is reclaimed,
-//! - and below `Limits::delegations`.
+//! - and while the client's origin may have another one of `Limits::delegations`.
 //!
 //! An open for reading gets a delegation for reading, any other one for writing, unless the client says what it wants.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Kind;
 use crate::core::Core;
 use crate::file::{Body, Held};
 use crate::ids::StateKey;
@@ -200,7 +201,8 @@ impl Core {
     /// The policy of this module's head.
     fn may_delegate(&self, now: Duration, args: &OpenArgs<'_>, kind: DelegationKind) -> Result<(), WhyNoDelegation> {
         let client = args.client.number();
-        if self.counts.delegations >= self.limits().delegations || !self.can_call_back(client) {
+        let has_room = self.account_of(client).is_ok_and(|account| account.has_room(Kind::Delegation, 1));
+        if !has_room || !self.can_call_back(client) {
             return Err(WhyNoDelegation::Resource);
         }
         let Some(file) = self.files.get(&args.file) else { return Err(WhyNoDelegation::Contention) };
@@ -235,13 +237,14 @@ impl Core {
             let other = self.states.get(key).and_then(Held::delegation);
             key.client() != client && other.is_none_or(|other| other.kind.max(kind) == DelegationKind::Read)
         });
-        match free && self.counts.delegations < self.limits().delegations {
-            true => self.new_delegation(args, kind),
-            false => DelegationAnswer::None,
-        }
+        if free { self.new_delegation(args, kind) } else { DelegationAnswer::None }
     }
 
     fn new_delegation(&mut self, args: &OpenArgs<'_>, kind: DelegationKind) -> DelegationAnswer {
+        let account = self.account_of(args.client.number());
+        let Ok(charge) = account.and_then(|account| account.take(Kind::Delegation)) else {
+            return DelegationAnswer::None;
+        };
         let Ok(key) = self.new_key(args.client.number()) else { return DelegationAnswer::None };
         let file = self.file_entry(&args.file);
         let body = Body::Delegation(Delegation {
@@ -251,9 +254,8 @@ impl Core {
             change: args.change,
             modified: false,
         });
-        let held = Held { owner: OwnerId::NOBODY, file: Arc::clone(&file), seqid: 1, standing: Standing::Valid, body };
-        self.states.insert(key, held);
-        self.counts.delegations += 1;
+        let (owner, standing) = (OwnerId::NOBODY, Standing::Valid);
+        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 1, standing, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
             file.delegations.push(key);
         }

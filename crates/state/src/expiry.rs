@@ -51,10 +51,10 @@ impl Core {
         client.lease.end();
         if let Protocol::V41(v41) = &client.protocol {
             for session in &v41.sessions {
-                self.end_session(client.origin, session);
+                self.end_session(client.account.origin, session);
             }
         }
-        self.origins.leave(client.origin, id.number());
+        self.origins.leave(client.account.origin, id.number());
         let names = if client.is_v40() { &mut self.names40 } else { &mut self.names41 };
         if let Some(entry) = names.get_mut(&client.name) {
             entry.confirmed = entry.confirmed.filter(|confirmed| *confirmed != id);
@@ -66,23 +66,38 @@ impl Core {
         self.dying.push_back(id.number());
     }
 
-    /// Removes some of what clients that are gone left behind; true while there is more.
-    fn bury(&mut self, now: Duration) -> bool {
+    /// Removes some of what clients and hosts that are gone left behind; true while there is more.
+    pub(crate) fn bury(&mut self, now: Duration) -> bool {
         let mut steps = self.limits().steps;
         while steps > 0 {
-            let Some(&client) = self.dying.front() else { return false };
-            let state = self.states_of(client).next().map(|(key, _)| key);
-            let mut done = 1;
-            if let Some(key) = state {
-                done = self.remove_some(now, key, steps);
-            } else if let Some(owner) = self.owners.first_of(false, client) {
-                self.owners.remove(owner);
-            } else {
-                self.dying.pop_front();
-            }
+            let done = match (self.dying_hosts.front(), self.dying.front()) {
+                (Some(&host), _) => self.bury_some_of_host(now, host, steps),
+                (None, Some(&client)) => self.bury_some_of_client(now, client, steps),
+                (None, None) => return false,
+            };
             steps = steps.saturating_sub(done);
         }
-        !self.dying.is_empty()
+        !self.dying.is_empty() || !self.dying_hosts.is_empty()
+    }
+
+    fn bury_some_of_client(&mut self, now: Duration, client: u32, at_most: usize) -> usize {
+        let state = self.states_of(client).next().map(|(key, _)| key);
+        if let Some(key) = state {
+            return self.remove_some(now, key, at_most);
+        }
+        match self.owners.first_of(false, client) {
+            Some(owner) => drop(self.owners.remove(owner)),
+            None => drop(self.dying.pop_front()),
+        }
+        1
+    }
+
+    fn bury_some_of_host(&mut self, now: Duration, host: u32, at_most: usize) -> usize {
+        if let Some(owner) = self.owners.first_of(true, host) {
+            return self.remove_some_of_nlm_owner(now, owner, at_most);
+        }
+        self.dying_hosts.pop_front();
+        1
     }
 
     /// Removes a state, or some of what must go before it: the lock states made from an open, the locks of a lock state.

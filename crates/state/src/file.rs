@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Charge;
 use crate::core::Core;
 use crate::delegation::Delegation;
 use crate::guard::Guard;
@@ -24,6 +25,8 @@ pub(crate) struct Held {
     pub seqid: u32,
     pub standing: Standing,
     pub body: Body,
+    /// What it counts as.
+    pub _charge: Charge,
 }
 
 #[derive(Debug)]
@@ -203,11 +206,6 @@ impl Core {
         self.shared.stateids.write(key).remove(&key);
         if held.standing.is_revoked() {
             self.forget_revoked(key.client(), held.standing);
-        }
-        match held.body {
-            Body::Open(_) => self.counts.opens -= 1,
-            Body::Lock(_) => self.counts.lock_states -= 1,
-            Body::Delegation(_) => self.counts.delegations -= 1,
         }
         self.release_owner(held.owner);
     }

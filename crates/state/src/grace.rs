@@ -211,6 +211,7 @@ impl Core {
         self.grace.until = None;
         self.grace.recorded = HashMap::new();
         self.shared.grace.store(false, Ordering::Release);
+        self.shared.pool.end_reclaims();
         for client in self.clients.values() {
             client.lease.set_flag(StatusFlags::RESTART_RECLAIM_NEEDED, false);
         }

@@ -1,7 +1,9 @@
 //! Locks that the server holds on the host's files, so that local processes see those of its clients.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Kind;
 use crate::core::Core;
 use crate::ids::StateKey;
 use crate::lock_set::{HeldLock, HostRange};
@@ -78,13 +80,13 @@ impl From<HostRefusal> for StateError {
 impl Core {
     /// Adds a lock here and on the host, or neither.
     pub(crate) fn hold_lock(&mut self, file: &FileKey, lock: HeldLock) -> Result<(), StateError> {
+        let account = Arc::clone(self.account_of_owner(lock.owner)?);
         let Some(locks) = self.files.get_mut(file).map(|file| file.locks.get_or_insert_default()) else {
             return Ok(());
         };
         let before = locks.held.len();
         let more = 1 + locks.held.growth_without(lock.owner, lock.range);
-        let limits = &self.shared.limits;
-        if before + more > limits.locks_per_file || self.counts.locks + more > limits.locks {
+        if before + more > self.shared.limits.locks_per_file || !account.has_room(Kind::Lock, more) {
             return Err(StateError::Resource);
         }
         if self.host.is_needed() {
@@ -92,7 +94,7 @@ impl Core {
             self.host.take(file, wanted, &|| locks.held.coverage())?;
         }
         locks.held.set(lock);
-        self.counts.locks = self.counts.locks + locks.held.len() - before;
+        account.change(Kind::Lock, before, locks.held.len());
         if lock.state.is_none() {
             self.note_nlm_file(lock.owner, file);
         }
@@ -103,9 +105,12 @@ impl Core {
     pub(crate) fn check_room_without(&self, file: &FileKey, lock: (OwnerId, ByteRange)) -> Result<(), StateError> {
         let Some(locks) = self.locks_of(file) else { return Ok(()) };
         let more = locks.held.growth_without(lock.0, lock.1);
-        let limits = self.limits();
-        let fits = locks.held.len() + more <= limits.locks_per_file && self.counts.locks + more <= limits.locks;
-        if more == 0 || fits { Ok(()) } else { Err(StateError::Resource) }
+        let fits = locks.held.len() + more <= self.limits().locks_per_file;
+        if more == 0 || fits && self.account_of_owner(lock.0)?.has_room(Kind::Lock, more) {
+            Ok(())
+        } else {
+            Err(StateError::Resource)
+        }
     }
 
     /// Removes what an owner has locked in a range, and wakes who waited for it.
@@ -113,7 +118,10 @@ impl Core {
         let Some(locks) = self.files.get_mut(file).and_then(|file| file.locks.as_mut()) else { return };
         let before = locks.held.len();
         let unlocked = locks.held.clear(lock.0, lock.1);
-        self.counts.locks = self.counts.locks + locks.held.len() - before;
+        debug_assert!(unlocked.is_empty() || self.owners.get(lock.0).is_some(), "who has locks has a name");
+        if let Some(owner) = self.owners.get(lock.0) {
+            owner.charge.account().change(Kind::Lock, before, locks.held.len());
+        }
         if !unlocked.is_empty() && self.host.is_needed() {
             match locks.held.is_empty() {
                 true => self.host.release_all(file),

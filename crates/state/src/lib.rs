@@ -13,7 +13,7 @@
 //!    like hold it for the time of some table look-ups; the two traits are called under it.
 //! 2. One shard of a published table: sessions, stateids, or files with reservations and delegations. Only who holds
 //!    the core mutex writes to the latter two.
-//! 3. One session's mutex.
+//! 3. One session's mutex, or that of the table of accounts, which counts what origins hold.
 //!
 //! SEQUENCE reads a shard of the sessions and then locks its session. READ and WRITE with a stateid read a shard of the
 //! stateids; without one, a shard of the reserved files, and go on to the core mutex only if the file is in it. Leases are
@@ -29,6 +29,7 @@
 //! - Nothing grows without a limit of [`Limits`], and no call works on behalf of others for more than its steps.
 #![forbid(unsafe_code)]
 
+mod account;
 mod back_channel;
 mod client;
 mod client40;
@@ -73,6 +74,7 @@ mod stateid_table;
 mod sync;
 mod waiter;
 
+pub use account::may_take;
 pub use back_channel::{CallbackOutcome, CallbackRoute};
 pub use client::Callback40;
 pub use client40::SetClientIdArgs;

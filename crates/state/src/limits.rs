@@ -12,11 +12,17 @@ pub const MIN_RESPONSE_BYTES: u32 = 128;
 pub const MIN_OPERATIONS: u32 = 2;
 /// Connections that one session remembers.
 pub const CONNECTIONS_PER_SESSION: usize = 64;
+/// How many opens, owners, locks and so on an origin may have whatever others have, until none are left. Beyond, it may have as many as
+/// it leaves free ([`crate::may_take`]).
+pub const GUARANTEED_PER_ORIGIN: usize = 16;
 /// Slots of a back channel that the server uses.
 pub const BACK_SLOTS: u32 = 16;
 
 /// Limits and times. What is over a limit is refused with [`crate::StateError::Resource`] or, where the protocol
 /// offers it, given smaller than asked for.
+///
+/// Of opens, owners, lock stateids, locks, delegations, waits, hosts and shares one origin may have as many as it leaves free
+/// ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// How long a client may be silent. Default 90 s.
@@ -76,6 +82,8 @@ pub struct Limits {
     pub locks: usize,
     /// Requests that wait for a lock in one file. Default 1 024.
     pub waiters_per_file: usize,
+    /// Requests that wait for a lock in all files. Default 65 536.
+    pub waiters: usize,
     /// How long a waiting NFSv4 request is remembered after its client asked last. Default 45 s: Linux asks at
     /// least every 30 s.
     pub waiter_memory: Duration,
@@ -96,6 +104,8 @@ pub struct Limits {
     pub nlm_idle: Duration,
     /// Shares held in one file by the lock protocol. Default 1 024.
     pub nlm_shares_per_file: usize,
+    /// Shares held in all files by the lock protocol. Default 65 536.
+    pub nlm_shares: usize,
     /// How many states one call to `tick` removes, and how many conflicting states of expired clients one request
     /// revokes before it answers DELAY. Default 1 024.
     pub steps: usize,
@@ -140,6 +150,7 @@ impl Default for Limits {
             locks_per_file: 16_384,
             locks: 1 << 20,
             waiters_per_file: 1_024,
+            waiters: 65_536,
             waiter_memory: Duration::from_secs(45),
             reservation: Duration::from_secs(5),
             deadlock_steps: 1_024,
@@ -149,6 +160,7 @@ impl Default for Limits {
             nlm_hosts: 16_384,
             nlm_idle: Duration::from_secs(600),
             nlm_shares_per_file: 1_024,
+            nlm_shares: 65_536,
             steps: 1_024,
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Kind;
 use crate::core::Core;
 use crate::file::{Body, Held, LockState};
 use crate::ids::StateKey;
@@ -169,15 +170,18 @@ impl Core {
             // The owner need not have said that it is new; in NFSv4.0 its number was in order all the same.
             return Ok(key);
         }
-        if self.counts.lock_states >= self.limits().lock_states {
-            self.release_owner(owner);
-            return Err(StateError::Resource);
-        }
+        let charge = match self.account_of(client)?.take(Kind::LockState) {
+            Ok(charge) => charge,
+            Err(refused) => {
+                self.release_owner(owner);
+                return Err(refused);
+            }
+        };
         let key = self.new_key(client)?;
         let file = self.file_entry(&args.file);
         let body = Body::Lock(LockState { open });
-        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 0, standing: Standing::Valid, body });
-        self.counts.lock_states += 1;
+        let standing = Standing::Valid;
+        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 0, standing, body, _charge: charge });
         if let Some(locks) = self.locks_mut(&file) {
             locks.states.insert(owner, key);
         }
@@ -272,11 +276,19 @@ impl Core {
             let found = locks.held.first_conflict(wanted.owner, wanted.range, wanted.exclusive);
             let Some(first) = found else { return Ok(()) };
             match first.state {
-                Some(state) if self.is_clearable(now, state) => self.clear(now, state)?,
-                _ => return Err(StateError::Denied(Box::new(self.describe(&first)))),
+                _ if !self.is_abandoned(now, &first) => {
+                    return Err(StateError::Denied(Box::new(self.describe(&first))));
+                }
+                Some(state) => self.clear(now, state)?,
+                None => self.release_range(now, file, (first.owner, first.range)),
             }
         }
         Err(StateError::Delay)
+    }
+
+    /// Whether a lock belongs to a client or a host that is gone, or to a client that is overdue.
+    pub(crate) fn is_abandoned(&self, now: Duration, lock: &HeldLock) -> bool {
+        lock.state.map_or_else(|| self.is_of_gone_host(lock.owner), |state| self.is_clearable(now, state))
     }
 
     pub(crate) fn describe(&self, lock: &HeldLock) -> Conflict {

@@ -1,15 +1,17 @@
 //! The lock protocol of NFSv2 and NFSv3 (NLM versions 1, 3 and 4): its locks live in the same table as NFSv4's.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::{Account, Charge, Kind};
 use crate::core::Core;
 use crate::limits::NAME_MAX_BYTES;
 use crate::owner::{OwnerId, OwnerKind};
 use crate::recording::Recording;
 use crate::records::RecordKind;
 use crate::waiter::{WaitFor, Wanted};
-use crate::{ByteRange, FileKey, State, StateError};
+use crate::{ByteRange, FileKey, Origin, State, StateError};
 
 /// Hosts of the lock protocol, by the names that they are monitored by.
 #[derive(Debug, Default)]
@@ -26,6 +28,7 @@ struct NlmHost {
     record: Recording,
     /// When it last asked for something.
     used: Duration,
+    charge: Charge,
 }
 
 impl NlmHosts {
@@ -79,9 +82,15 @@ impl NlmHosts {
         unused.map(|(name, _)| name.clone())
     }
 
-    fn insert(&mut self, name: &[u8], now: Duration) -> u32 {
+    /// The account of the host of this number.
+    pub(crate) fn account(&self, number: u32) -> Option<&Arc<Account>> {
+        Some(self.by_name.get(self.names.get(&number)?)?.charge.account())
+    }
+
+    fn insert(&mut self, name: &[u8], now: Duration, charge: Charge) -> u32 {
         self.last += 1;
-        self.by_name.insert(name.into(), NlmHost { number: self.last, record: Recording::default(), used: now });
+        self.by_name
+            .insert(name.into(), NlmHost { number: self.last, record: Recording::default(), used: now, charge });
         self.names.insert(self.last, name.into());
         self.last
     }
@@ -104,6 +113,8 @@ pub(crate) struct NlmNames {
 pub struct NlmLock<'a> {
     /// The host's name.
     pub host: &'a [u8],
+    /// Where the host is.
+    pub origin: Origin,
     /// The lock owner: its handle and process id, as bytes that are equal for equal owners.
     pub owner: &'a [u8],
     /// The file.
@@ -191,18 +202,15 @@ impl State {
         cancelled
     }
 
-    /// NLM_FREE_ALL, and a host that restarted by what the status monitor says: everything of the host is free.
-    pub fn nlm_free_all(&self, now: Duration, host: &[u8]) {
-        self.core().free_nlm_host(now, host);
-    }
-
-    /// [`State::nlm_free_all`] for every host whose name `is_gone`, those included that held something before this server
-    /// restarted. Returns how many there were.
+    /// NLM_FREE_ALL, and hosts that restarted by what the status monitor says: everything is free of the hosts whose name `is_gone`,
+    /// those included that held something before this server restarted. A part of it is removed at once, which wakes those who wait
+    /// for it, and the rest by [`State::tick`]. Returns how many hosts there were.
     pub fn nlm_free_hosts(&self, now: Duration, is_gone: impl Fn(&[u8]) -> bool) -> usize {
         let mut core = self.core();
         let mut names: BTreeSet<Box<[u8]>> = core.nlm.by_name.keys().filter(|name| is_gone(name)).cloned().collect();
         names.extend(core.grace.absent(RecordKind::Nlm).filter(|name| is_gone(name)).map(Box::from));
-        names.iter().for_each(|name| core.free_nlm_host(now, name));
+        names.iter().for_each(|name| core.drop_nlm_host(name));
+        core.bury(now);
         names.len()
     }
 
@@ -218,7 +226,7 @@ impl Core {
         if mode != NlmMode::Reclaim {
             self.recall_for_lock(now, &lock.file, lock.exclusive)?;
         }
-        let owner = self.new_nlm_owner(now, lock.host, lock.owner)?;
+        let owner = self.new_nlm_owner(now, (lock.host, lock.origin), lock.owner)?;
         self.record_nlm_host(lock.host, mode == NlmMode::Reclaim);
         let wanted = Wanted { owner, range: lock.range, exclusive: lock.exclusive };
         let wait = match mode {
@@ -248,7 +256,13 @@ impl Core {
         self.owners.find(OwnerKind::Nlm, self.nlm.number(lock.host)?, lock.owner)
     }
 
-    pub(crate) fn new_nlm_owner(&mut self, now: Duration, host: &[u8], owner: &[u8]) -> Result<OwnerId, StateError> {
+    /// The owner of this name of a host at an origin; both are made if there are none.
+    pub(crate) fn new_nlm_owner(
+        &mut self,
+        now: Duration,
+        (host, origin): (&[u8], Origin),
+        owner: &[u8],
+    ) -> Result<OwnerId, StateError> {
         let known = self.nlm.by_name.get_mut(host).map(|known| {
             known.used = now;
             known.number
@@ -256,10 +270,13 @@ impl Core {
         let number = match known {
             Some(number) => number,
             None if host.len() > NAME_MAX_BYTES => return Err(StateError::Inval),
-            None if self.nlm.by_name.len() >= self.limits().nlm_hosts && !self.forget_idle_nlm_host() => {
-                return Err(StateError::Resource);
+            None => {
+                if self.nlm.by_name.len() >= self.limits().nlm_hosts {
+                    self.forget_idle_nlm_host();
+                }
+                let charge = self.shared.pool.account(origin).take(Kind::NlmHost)?;
+                self.nlm.insert(host, now, charge)
             }
-            None => self.nlm.insert(host, now),
         };
         self.owner(now, OwnerKind::Nlm, number, owner)
     }
@@ -288,13 +305,12 @@ impl Core {
         self.release_owner(owner);
     }
 
-    fn free_nlm_host(&mut self, now: Duration, host: &[u8]) {
+    /// Ends a host: what it has is in nobody's way from now on, and is removed step by step.
+    fn drop_nlm_host(&mut self, host: &[u8]) {
         let recorded = self.nlm.is_recorded(host) || self.grace.is_absent(RecordKind::Nlm, host);
         if let Some(number) = self.nlm.number(host) {
-            while let Some(owner) = self.owners.first_of(true, number) {
-                self.free_nlm_owner(now, owner);
-            }
             self.nlm.remove(host);
+            self.dying_hosts.push_back(number);
         }
         if recorded {
             self.take_off_record(&[(RecordKind::Nlm, host)]);
@@ -302,18 +318,31 @@ impl Core {
         }
     }
 
-    fn free_nlm_owner(&mut self, now: Duration, id: OwnerId) {
-        let Some(owner) = self.owners.get_mut(id) else { return };
-        let files = std::mem::take(&mut owner.nlm_files);
-        let waits = std::mem::take(&mut owner.waits);
-        for file in files.iter().chain(&waits) {
-            self.cancel_waits(file, (id, ByteRange::WHOLE));
-            if let Some(locks) = self.locks_mut(file) {
-                locks.shares.retain(|share| share.owner != id);
-            }
-            self.release_range(now, file, (id, ByteRange::WHOLE));
-            self.settle(file);
+    /// Whether an owner is of a host of the lock protocol that is gone.
+    pub(crate) fn is_of_gone_host(&self, owner: OwnerId) -> bool {
+        let name = self.owners.get(owner).map(|owner| &owner.name);
+        name.is_some_and(|name| name.nlm && !self.nlm.names.contains_key(&name.group))
+    }
+
+    /// Removes some of what an owner of the lock protocol has, and in the end the owner. Returns how many steps that took.
+    pub(crate) fn remove_some_of_nlm_owner(&mut self, now: Duration, id: OwnerId, at_most: usize) -> usize {
+        let Some(owner) = self.owners.get(id) else { return 1 };
+        if let Some(file) = owner.waits.first().cloned() {
+            self.cancel_waits(&file, (id, ByteRange::WHOLE));
+            self.settle_locks(&file);
+            return 1;
         }
-        self.owners.remove(id);
+        let Some(file) = owner.nlm_files.first().cloned() else {
+            self.owners.remove(id);
+            return 1;
+        };
+        let locks = self.locks_of(&file).and_then(|locks| locks.held.first_of(id, at_most));
+        if let Some((count, range)) = locks {
+            self.release_range(now, &file, (id, range));
+            self.settle_locks(&file);
+            return count;
+        }
+        self.drop_nlm_share(id, &file);
+        1
     }
 }

@@ -24,16 +24,15 @@ impl Core {
         gone.iter().for_each(|host| self.nlm.remove(host));
     }
 
-    /// Makes room for another host: one goes that holds nothing, of which anybody can make very many. False when there is none.
-    pub(crate) fn forget_idle_nlm_host(&mut self) -> bool {
+    /// Makes room for another host: one goes that holds nothing, if there is any.
+    pub(crate) fn forget_idle_nlm_host(&mut self) {
         let owners = &self.owners;
         let has_nothing = |number| owners.first_of(true, number).is_none();
-        let Some(host) = self.nlm.unused_since(Duration::MAX, has_nothing).next() else { return false };
+        let Some(host) = self.nlm.unused_since(Duration::MAX, has_nothing).next() else { return };
         if self.nlm.is_recorded(&host) {
             self.take_off_record(&[(RecordKind::Nlm, &host)]);
         }
         self.nlm.remove(&host);
-        true
     }
 }
 

@@ -1,11 +1,13 @@
 //! Shares of the lock protocol (NLM_SHARE, NLM_UNSHARE): whole-file reservations of DOS clients, which conflict with
 //! opens like opens do with each other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::{Charge, Kind};
 use crate::core::Core;
 use crate::owner::{OwnerId, OwnerKind};
-use crate::{FileKey, ShareAccess, ShareDeny, State, StateError};
+use crate::{FileKey, Origin, ShareAccess, ShareDeny, State, StateError};
 
 /// A share of one owner in one file.
 #[derive(Debug)]
@@ -13,6 +15,7 @@ pub(crate) struct NlmShare {
     pub owner: OwnerId,
     pub access: ShareAccess,
     pub deny: ShareDeny,
+    _charge: Charge,
 }
 
 /// The arguments of NLM_SHARE.
@@ -20,6 +23,8 @@ pub(crate) struct NlmShare {
 pub struct NlmShareArgs<'a> {
     /// The host's name.
     pub host: &'a [u8],
+    /// Where the host is.
+    pub origin: Origin,
     /// The owner's handle.
     pub owner: &'a [u8],
     /// The file.
@@ -49,17 +54,22 @@ impl State {
     pub fn nlm_unshare(&self, host: &[u8], owner: &[u8], file: &FileKey) {
         let mut core = self.core();
         let Some(owner) = core.nlm_host_owner(host, owner) else { return };
-        if let Some(locks) = core.locks_mut(file) {
-            locks.shares.retain(|share| share.owner != owner);
-        }
-        core.forget_nlm_file(owner, file);
-        core.settle(file);
+        core.drop_nlm_share(owner, file);
     }
 }
 
 impl Core {
     fn nlm_host_owner(&self, host: &[u8], owner: &[u8]) -> Option<OwnerId> {
         self.owners.find(OwnerKind::Nlm, self.nlm.number(host)?, owner)
+    }
+
+    /// Ends the share of an owner in a file, if it has one.
+    pub(crate) fn drop_nlm_share(&mut self, owner: OwnerId, file: &FileKey) {
+        if let Some(locks) = self.locks_mut(file) {
+            locks.shares.retain(|share| share.owner != owner);
+        }
+        self.forget_nlm_file(owner, file);
+        self.settle(file);
     }
 
     fn nlm_share(&mut self, now: Duration, args: &NlmShareArgs<'_>) -> Result<(), StateError> {
@@ -69,24 +79,32 @@ impl Core {
             let exclusive = access.writes() || ShareAccess::READ.is_denied_by(args.deny);
             self.recall_for_lock(now, &args.file, exclusive)?;
         }
-        let owner = self.new_nlm_owner(now, args.host, args.owner)?;
-        let shared = self.take_share(now, args, NlmShare { owner, access, deny: args.deny });
+        let owner = self.new_nlm_owner(now, (args.host, args.origin), args.owner)?;
+        let shared = self.take_share(now, args, (owner, access));
         self.forget_nlm_file(owner, &args.file);
         shared
     }
 
-    fn take_share(&mut self, now: Duration, args: &NlmShareArgs<'_>, share: NlmShare) -> Result<(), StateError> {
-        self.clear_share_conflicts_of(now, &args.file, &share)?;
+    fn take_share(
+        &mut self,
+        now: Duration,
+        args: &NlmShareArgs<'_>,
+        (owner, access): (OwnerId, ShareAccess),
+    ) -> Result<(), StateError> {
+        self.clear_share_conflicts_of(now, &args.file, owner, (access, args.deny))?;
         self.record_nlm_host(args.host, args.reclaim);
         let file = self.file_entry(&args.file);
         let limit = self.limits().nlm_shares_per_file;
-        let owner = share.owner;
+        let account = Arc::clone(self.account_of_owner(owner)?);
         let locks = self.locks_mut(&file).ok_or(StateError::Resource)?;
-        locks.shares.retain(|other| other.owner != owner);
+        if let Some(own) = locks.shares.iter_mut().find(|share| share.owner == owner) {
+            (own.access, own.deny) = (access, args.deny);
+            return Ok(());
+        }
         if locks.shares.len() >= limit {
             return Err(StateError::Resource);
         }
-        locks.shares.push(share);
+        locks.shares.push(NlmShare { owner, access, deny: args.deny, _charge: account.take(Kind::NlmShare)? });
         self.note_nlm_file(owner, &file);
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::Kind;
 use crate::core::Core;
 use crate::file::{Body, Held, Open};
 use crate::ids::StateKey;
@@ -72,7 +73,7 @@ impl State {
         let mut core = self.core();
         core.live_client(now, client)?;
         core.check_grace(now, client, matches!(claim, Claim::Previous(_)))?;
-        core.room_for_open()
+        core.room_for_open(client)
     }
 
     /// OPEN: grants the access, or more access to an owner that has the file open already.
@@ -87,8 +88,8 @@ impl State {
 }
 
 impl Core {
-    pub(crate) fn room_for_open(&self) -> Result<(), StateError> {
-        if self.counts.opens < self.limits().opens { Ok(()) } else { Err(StateError::Resource) }
+    fn room_for_open(&self, client: ClientId) -> Result<(), StateError> {
+        if self.account_of(client.number())?.has_room(Kind::Open, 1) { Ok(()) } else { Err(StateError::Resource) }
     }
 
     fn open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
@@ -115,7 +116,7 @@ impl Core {
     fn open_as(&mut self, now: Duration, args: &OpenArgs<'_>, owner: OwnerId) -> Result<Opened, StateError> {
         let existing = self.open_of(owner, &args.file);
         if existing.is_none() {
-            self.room_for_open()?;
+            self.room_for_open(args.client)?;
         }
         let reclaim = matches!(args.claim, Claim::Previous(_));
         match self.clear_share_conflicts(now, args) {
@@ -164,14 +165,14 @@ impl Core {
     }
 
     fn new_open(&mut self, args: &OpenArgs<'_>, owner: OwnerId, confirm: bool) -> Result<StateKey, StateError> {
+        let charge = self.account_of(args.client.number())?.take(Kind::Open)?;
         let key = self.new_key(args.client.number())?;
         let file = self.file_entry(&args.file);
         let mut seen = SharesSeen::default();
         seen.add(args.access, args.deny);
         let body = Body::Open(Open { access: args.access, deny: args.deny, seen, locks: BTreeSet::new() });
         let standing = if confirm { Standing::Unconfirmed } else { Standing::Valid };
-        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 1, standing, body });
-        self.counts.opens += 1;
+        self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 1, standing, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
             file.opens.push(key);
         }

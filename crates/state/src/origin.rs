@@ -225,7 +225,7 @@ impl Core {
             slots: share_of(most.slots),
             reply_bytes: share_of(most.reply_bytes),
         };
-        let (all, origin) = (self.origins.all, self.client(id)?.origin);
+        let (all, origin) = (self.origins.all, self.client(id)?.account.origin);
         let own = self.origins.by_origin.get(&origin).map_or(Sessions::default(), |crowd| crowd.held);
         if own.count >= share.count || all.count >= most.count {
             return Err(StateError::Resource);

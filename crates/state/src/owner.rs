@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::{Charge, Kind};
 use crate::core::Core;
 use crate::ids::StateKey;
 use crate::limits::NAME_MAX_BYTES;
@@ -49,6 +50,8 @@ pub(crate) struct Owner {
     /// Whether OPEN_CONFIRM is not needed any more (RFC 7530 §16.18.5).
     pub confirmed: bool,
     pub used: Duration,
+    /// That of what its client or host holds which it is itself.
+    pub charge: Charge,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +81,7 @@ impl Owners {
         self.by_name.get(&name).copied()
     }
 
-    fn insert(&mut self, name: OwnerName, now: Duration) -> OwnerId {
+    fn insert(&mut self, name: OwnerName, now: Duration, charge: Charge) -> OwnerId {
         self.last += 1;
         let id = OwnerId(self.last);
         let name = Arc::new(name);
@@ -91,6 +94,7 @@ impl Owners {
             seqid: None,
             confirmed: false,
             used: now,
+            charge,
         };
         self.by_id.insert(id, owner);
         id
@@ -137,11 +141,13 @@ impl Core {
             }
             return Ok(id);
         }
-        if self.owners.len() >= self.limits().owners {
-            return Err(StateError::Resource);
-        }
+        let account = match kind {
+            OwnerKind::Nlm => self.nlm.account(group).ok_or(StateError::Resource)?,
+            OwnerKind::Open | OwnerKind::Lock => self.account_of(group)?,
+        };
+        let charge = account.take(Kind::Owner)?;
         let name = OwnerName { nlm: kind == OwnerKind::Nlm, group, kind, bytes: bytes.into() };
-        Ok(self.owners.insert(name, now))
+        Ok(self.owners.insert(name, now, charge))
     }
 
     /// Forgets an owner that has nothing. NFSv4.0's owners stay for a while, since their last reply may be asked

@@ -105,10 +105,11 @@ impl Core {
         &mut self,
         now: Duration,
         file: &FileKey,
-        share: &NlmShare,
+        owner: OwnerId,
+        share: (ShareAccess, ShareDeny),
     ) -> Result<(), StateError> {
-        let cleared = self.clear_shares(now, file, Some(share.owner), |access, deny| {
-            share.access.is_denied_by(deny) || access.is_denied_by(share.deny)
+        let cleared = self.clear_shares(now, file, Some(owner), |access, deny| {
+            share.0.is_denied_by(deny) || access.is_denied_by(share.1)
         })?;
         answer(cleared, StateError::ShareDenied)
     }
@@ -128,8 +129,10 @@ impl Core {
         conflicts: impl Fn(ShareAccess, ShareDeny) -> bool,
     ) -> Result<Cleared, StateError> {
         let Some(entry) = self.files.get(file) else { return Ok(Cleared::Yes) };
-        let shares = entry.locks.iter().flat_map(|locks| &locks.shares);
-        if shares.filter(|share| Some(share.owner) != own_share).any(|share| conflicts(share.access, share.deny)) {
+        let in_the_way = |share: &NlmShare| {
+            Some(share.owner) != own_share && conflicts(share.access, share.deny) && !self.is_of_gone_host(share.owner)
+        };
+        if entry.locks.iter().flat_map(|locks| &locks.shares).any(in_the_way) {
             return Ok(Cleared::No);
         }
         let conflicting = |key: &StateKey| {

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::core::{Core, Counts, Shared};
+use crate::account::{Kind, Pool};
+use crate::core::{Core, Shared};
 use crate::grace::GracePeriod;
 use crate::guard::GuardTable;
 use crate::nlm::NlmHosts;
@@ -62,7 +63,7 @@ pub struct Census {
     pub locks: usize,
     /// Delegations.
     pub delegations: usize,
-    /// Clients that are gone and whose state is still being removed.
+    /// Clients and hosts that are gone and whose state is still being removed.
     pub dying: usize,
 }
 
@@ -82,6 +83,7 @@ impl State {
     ) -> Result<State, RecordsError> {
         let grace = GracePeriod::new(records.load()?, now, limits.grace);
         let shared = Arc::new(Shared {
+            pool: Pool::new(&limits, !grace.is_over()),
             limits,
             // The reserved stateids have these bits in front.
             boot: boot.clamp(1, u32::MAX - 1),
@@ -107,8 +109,8 @@ impl State {
             states: BTreeMap::new(),
             files: HashMap::new(),
             owners: Owners::default(),
-            counts: Counts::default(),
             dying: VecDeque::new(),
+            dying_hosts: VecDeque::new(),
             nlm: NlmHosts::default(),
             recalls: Recalls::default(),
             waking: Waking::No,
@@ -139,15 +141,16 @@ impl State {
     /// How much state there is.
     pub fn census(&self) -> Census {
         let core = self.core();
+        let held = |kind| core.shared.pool.held(kind);
         Census {
             clients: core.clients.len(),
             owners: core.owners.len(),
             files: core.files.len(),
-            opens: core.counts.opens,
-            lock_states: core.counts.lock_states,
-            locks: core.counts.locks,
-            delegations: core.counts.delegations,
-            dying: core.dying.len(),
+            opens: held(Kind::Open),
+            lock_states: held(Kind::LockState),
+            locks: held(Kind::Lock),
+            delegations: held(Kind::Delegation),
+            dying: core.dying.len() + core.dying_hosts.len(),
         }
     }
 

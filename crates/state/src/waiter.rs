@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::{Charge, Kind};
 use crate::core::Core;
 use crate::lock_set::HeldLock;
 use crate::nlm::NlmNames;
@@ -34,6 +35,7 @@ pub(crate) struct Waiter {
     asked: Duration,
     /// Until when a lock that became free is kept for it.
     reserved_until: Option<Duration>,
+    _charge: Charge,
 }
 
 impl Waiter {
@@ -100,11 +102,14 @@ impl Core {
             waiter.wait = wait;
             return Ok(());
         }
-        if locks.waiting.len() >= limit {
+        let has_room = locks.waiting.len() < limit;
+        let owner = self.owners.get(wanted.owner).filter(|_| has_room);
+        let Some(charge) = owner.and_then(|owner| owner.charge.account().take(Kind::Wait).ok()) else {
             // An NFSv4 client asks again anyway; only a host must be told that it will not be called.
             return if matches!(wait, WaitFor::Nlm(_)) { Err(StateError::Resource) } else { Ok(()) };
-        }
-        locks.waiting.push(Waiter { wanted, wait, asked: now, reserved_until: None });
+        };
+        let Some(locks) = self.locks_mut(file) else { return Ok(()) };
+        locks.waiting.push(Waiter { wanted, wait, asked: now, reserved_until: None, _charge: charge });
         if let Some(owner) = self.owners.get_mut(wanted.owner) {
             owner.waits.push(Arc::clone(file));
         }
@@ -195,9 +200,7 @@ impl Core {
     fn is_free(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
         self.locks_of(file).is_none_or(|locks| {
             let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
-            conflicts
-                .take(self.limits().steps)
-                .all(|lock| lock.state.is_some_and(|state| self.is_clearable(now, state)))
+            conflicts.take(self.limits().steps).all(|lock| self.is_abandoned(now, &lock))
         })
     }
 
@@ -233,14 +236,16 @@ impl Core {
             return false;
         }
         let Wanted { owner, range, exclusive } = wanted;
+        let Some(NlmNames { host, owner: name }) = self.nlm_names(owner) else {
+            // The host is gone, and wants nothing any more.
+            return self.drop_waiters(file, |waiter| waiter.wanted == wanted);
+        };
         if self.hold_lock(file, HeldLock { owner, range, exclusive, state: None }).is_err() {
             return false;
         }
         self.drop_waiters(file, |waiter| waiter.wanted == wanted);
-        if let Some(NlmNames { host, owner }) = self.nlm_names(owner) {
-            let granted = NlmGranted { host, owner, cookie, file: *file, range, exclusive };
-            self.emit(Event::NlmGranted(Box::new(granted)));
-        }
+        let granted = NlmGranted { host, owner: name, cookie, file: *file, range, exclusive };
+        self.emit(Event::NlmGranted(Box::new(granted)));
         true
     }
 

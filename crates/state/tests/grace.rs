@@ -14,13 +14,13 @@ fn reclaim(world: &World, client: ClientId, file: u64) -> Result<Opened, StateEr
 
 fn nlm_lock(world: &World, host: &str, mode: NlmMode<'_>) -> Result<NlmOutcome, StateError> {
     let range = ByteRange::nlm(0, 10).unwrap();
-    let lock = NlmLock { host: host.as_bytes(), owner: b"p", file: key(9), range, exclusive: true };
+    let lock = NlmLock { host: host.as_bytes(), origin: origin(1), owner: b"p", file: key(9), range, exclusive: true };
     world.state.nlm_lock(world.now, &lock, mode)
 }
 
 fn nlm_unlock(world: &World, host: &str) {
     let range = ByteRange::nlm(0, 10).unwrap();
-    let lock = NlmLock { host: host.as_bytes(), owner: b"p", file: key(9), range, exclusive: true };
+    let lock = NlmLock { host: host.as_bytes(), origin: origin(1), owner: b"p", file: key(9), range, exclusive: true };
     world.state.nlm_unlock(world.now, &lock).unwrap();
 }
 

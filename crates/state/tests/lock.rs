@@ -167,7 +167,7 @@ fn holes_in_a_lock_count_as_locks() {
     assert!(unlock(&lock, 30, 1).is_ok());
     let nlm = |offset, length| {
         let range = ByteRange::nlm(offset, length).unwrap();
-        NlmLock { host: b"h", owner: b"p", file: key(2), range, exclusive: true }
+        NlmLock { host: b"h", origin: origin(1), owner: b"p", file: key(2), range, exclusive: true }
     };
     world.state.nlm_lock(world.now, &nlm(0, 0), NlmMode::Now).unwrap();
     (1..3).for_each(|at| world.state.nlm_unlock(world.now, &nlm(10 * at, 1)).unwrap());

@@ -8,7 +8,7 @@ use world::*;
 
 fn lock<'a>(host: &'a str, owner: &'a str, offset: u64, length: u64) -> NlmLock<'a> {
     let range = ByteRange::nlm(offset, length).unwrap();
-    NlmLock { host: host.as_bytes(), owner: owner.as_bytes(), file: key(1), range, exclusive: true }
+    NlmLock { host: host.as_bytes(), origin: origin(1), owner: owner.as_bytes(), file: key(1), range, exclusive: true }
 }
 
 fn now(world: &World, wanted: NlmLock<'_>) -> Result<NlmOutcome, StateError> {
@@ -83,7 +83,7 @@ fn host_that_restarted_has_nothing_left() {
     now(&world, lock("i", "r", 40, 10)).unwrap();
     world.state.nlm_lock(world.now, &lock("h", "p", 40, 10), NlmMode::Wait(b"")).unwrap();
     assert_eq!(world.records.0.lock().unwrap().len(), 2);
-    world.state.nlm_free_all(world.now, b"h");
+    assert_eq!(world.state.nlm_free_hosts(world.now, |host| host == b"h"), 1);
     assert_eq!(world.state.census().locks, 1);
     world.state.nlm_unlock(world.now, &lock("i", "r", 40, 10)).unwrap();
     assert_eq!(world.events(), [], "nor does it wait");
@@ -127,7 +127,15 @@ fn shares_conflict_with_each_other_and_with_opens() {
     let world = World::new();
     let client = world.client("c").id;
     let share = |host: &str, access, deny| {
-        let args = NlmShareArgs { host: host.as_bytes(), owner: b"p", file: key(1), access, deny, reclaim: false };
+        let args = NlmShareArgs {
+            host: host.as_bytes(),
+            origin: origin(1),
+            owner: b"p",
+            file: key(1),
+            access,
+            deny,
+            reclaim: false,
+        };
         world.state.nlm_share(world.now, &args)
     };
     share("h", Some(ShareAccess::READ), ShareDeny::WRITE).unwrap();

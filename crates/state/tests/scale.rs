@@ -74,6 +74,49 @@ fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
 }
 
 #[test]
+fn locks_of_a_host_that_is_gone_are_removed_step_by_step_and_are_in_nobodys_way() {
+    const LOCKS: u64 = 5_000;
+    let world = World::new();
+    let lock = |name: &'static str, file, at: u64, mode| {
+        let range = ByteRange::nlm(10 * at, 1).unwrap();
+        let (host, origin) = (name.as_bytes(), origin(9));
+        let lock = NlmLock { host, origin, owner: b"p", file: key(file), range, exclusive: true };
+        world.state.nlm_lock(world.now, &lock, mode)
+    };
+    for at in 0..LOCKS {
+        assert_eq!(lock("gone", 1, at, NlmMode::Now), Ok(NlmOutcome::Granted));
+        assert_eq!(lock("gone", 2 + at, 0, NlmMode::Now), Ok(NlmOutcome::Granted));
+    }
+    let share = NlmShareArgs {
+        host: b"gone",
+        origin: origin(9),
+        owner: b"p",
+        file: key(2),
+        access: Some(ShareAccess::BOTH),
+        deny: ShareDeny::BOTH,
+        reclaim: false,
+    };
+    world.state.nlm_share(world.now, &share).unwrap();
+    assert_eq!(lock("waits", 2 + LOCKS - 1, 0, NlmMode::Wait(b"")), Ok(NlmOutcome::Blocked));
+    let mut before = world.state.census().locks;
+    assert_eq!(world.state.nlm_free_hosts(world.now, |host| host == b"gone"), 1);
+    let steps = world.state.limits().steps;
+    assert!(before - world.state.census().locks <= steps, "{} locks are left", world.state.census().locks);
+    assert_eq!(lock("other", 2 + LOCKS - 2, 0, NlmMode::Now), Ok(NlmOutcome::Granted));
+    assert_eq!(lock("gone", 1, LOCKS - 1, NlmMode::Now), Ok(NlmOutcome::Granted), "it is back already");
+    let share = NlmShareArgs { host: b"other", ..share };
+    assert_eq!(world.state.nlm_share(world.now, &share), Ok(()));
+    before = world.state.census().locks;
+    while world.state.tick(world.now) {
+        let locks = world.state.census().locks;
+        assert!(before - locks <= steps, "{} locks were removed at once", before - locks);
+        before = locks;
+    }
+    let census = world.state.census();
+    assert_eq!((census.locks, census.dying, world.events().len()), (3, 0, 1), "who waited has its lock");
+}
+
+#[test]
 fn threads_do_not_disturb_each_other() {
     let world = World::new();
     let clients: Vec<Client> = (0..4).map(|number| world.client(&format!("client {number}"))).collect();

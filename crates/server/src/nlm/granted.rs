@@ -100,7 +100,7 @@ fn settle(server: &Server, id: WaitId, status: Status, now: Duration) {
 }
 
 fn give_back(server: &Server, wait: &Wait, now: Duration) {
-    let (host, owner) = (wait.host.as_bytes(), &*wait.owner);
-    let lock = NlmLock { host, owner, file: wait.file, range: wait.range, exclusive: wait.exclusive };
+    let (host, origin, owner) = (wait.host.as_bytes(), wait.host.origin(), &*wait.owner);
+    let lock = NlmLock { host, origin, owner, file: wait.file, range: wait.range, exclusive: wait.exclusive };
     server.state.nlm_give_back(now, &lock);
 }

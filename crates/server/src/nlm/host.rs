@@ -13,6 +13,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use state::Origin;
 use state::limits::NAME_MAX_BYTES;
 
 use crate::request::Peer;
@@ -47,6 +48,11 @@ impl HostKey {
     /// Where the host is.
     pub(crate) fn address(&self) -> IpAddr {
         address(&self.0[..ADDRESS_BYTES])
+    }
+
+    /// What its locks and waits are counted under.
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::of(self.address())
     }
 
     /// The address of ours that it knows.

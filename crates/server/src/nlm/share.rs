@@ -16,6 +16,7 @@ pub(super) fn share<V: Version>(cx: &CallContext<'_>, args: &ShareArgs<'_>) -> O
     let host = host(cx, share.caller_name)?;
     let wanted = NlmShareArgs {
         host: host.as_bytes(),
+        origin: host.origin(),
         owner: &owner::<V>(0, share.owner),
         file,
         access,

@@ -43,6 +43,7 @@ impl Wanted {
     pub(super) fn lock(&self) -> NlmLock<'_> {
         NlmLock {
             host: self.host.as_bytes(),
+            origin: self.host.origin(),
             owner: &self.owner,
             file: self.file,
             range: self.range,

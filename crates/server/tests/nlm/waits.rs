@@ -201,3 +201,24 @@ fn host_that_restarted_waits_no_longer() {
     assert!(Sent::next(&wanted.caller).is_none());
     assert!(!is_held(held));
 }
+
+#[test]
+fn waits_of_one_client_leave_waits_to_others() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let root = caller.mount();
+    let files: Vec<_> = (0..20).map(|number| caller.make_file(&root, &format!("file {number}"))).collect();
+    let held: Vec<Process<'_>> = files.iter().map(|file| Process::new(caller, "box", 1, *file)).collect();
+    held.iter().for_each(|held| assert_eq!(held.lock(0, 0), Status::Granted));
+    let mut waits = 0;
+    for held in &held {
+        let hostile = Process { caller: caller.from("192.0.2.66:800"), name: "hostile", svid: 2, ..*held };
+        // A file has room for 1024 waits.
+        waits += (0..1_000).take_while(|at| hostile.lock_as::<V4>(2 * at, 1, BLOCK) == Status::Blocked).count();
+    }
+    assert_eq!(waits, 8_192);
+    let witness = Process { caller: caller.from("192.0.2.2:800"), name: "crate", svid: 3, ..held[19] };
+    assert_eq!(witness.lock_as::<V4>(0, 10, BLOCK), Status::Blocked);
+    held[19].unlock(0, 0);
+    assert_eq!(Sent::next(&witness.caller).map(|sent| sent.is::<Granted<V4>>()), Some(true));
+}

@@ -128,7 +128,8 @@ impl Actor {
         self.boot = 0;
         if self.kind == Kind::Nlm {
             // The status monitor tells the server.
-            world.state.nlm_free_all(world.now, self.name.as_bytes());
+            let name = self.name.as_bytes();
+            world.state.nlm_free_hosts(world.now, |host| host == name);
         }
     }
 

@@ -73,5 +73,12 @@ impl Actor {
 
 fn nlm_lock(name: &str, file: usize, (first, length, exclusive): (usize, usize, bool)) -> NlmLock<'_> {
     let range = ByteRange::nlm(first as u64, length as u64).unwrap();
-    NlmLock { host: name.as_bytes(), owner: name.as_bytes(), file: key(file as u64), range, exclusive }
+    NlmLock {
+        host: name.as_bytes(),
+        origin: crate::world::origin(1),
+        owner: name.as_bytes(),
+        file: key(file as u64),
+        range,
+        exclusive,
+    }
 }

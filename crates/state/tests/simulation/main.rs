@@ -158,8 +158,14 @@ impl Simulation {
         let run = (range.first() as usize, range.length() as usize, granted.exclusive);
         let world = &self.world;
         for actor in self.actors.iter_mut().filter(|actor| *actor.name.as_bytes() == *granted.host) {
-            let lock =
-                NlmLock { host: &granted.host, owner: &granted.owner, file: granted.file, range, exclusive: run.2 };
+            let lock = NlmLock {
+                host: &granted.host,
+                origin: world::origin(1),
+                owner: &granted.owner,
+                file: granted.file,
+                range,
+                exclusive: run.2,
+            };
             match wanted && actor.boot == world.boot {
                 true => actor.nlm_granted(file, run),
                 false => {
@@ -185,7 +191,7 @@ impl Simulation {
     fn wind_down(&mut self) {
         self.world.records.set_failing(false);
         for host in self.actors.iter().filter(|actor| actor.kind == Kind::Nlm) {
-            self.world.state.nlm_free_all(self.world.now, host.name.as_bytes());
+            self.world.state.nlm_free_hosts(self.world.now, |name| *name == *host.name.as_bytes());
         }
         self.world.sleep(1000);
         for _ in 0..20 {

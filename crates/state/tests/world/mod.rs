@@ -266,6 +266,11 @@ pub fn lock_args(door: Door, locker: Locker<'_>, wanted: Wanted) -> LockArgs<'_>
     LockArgs { door, file: key(file), locker, range, exclusive, blocking, reclaim }
 }
 
+/// Where a host is.
+pub fn origin(host: u8) -> Origin {
+    Origin::of([192, 0, 2, host].into())
+}
+
 pub fn key(file: u64) -> FileKey {
     FileKey { export: 1, node: vfs::Handle::from_u64(file) }
 }
@@ -319,7 +324,7 @@ pub fn exchange_args<'a>(owner: &'a str, verifier: u64, principal: &str, update:
         verifier: verifier.to_be_bytes(),
         update,
         principal: Principal::new(principal.as_bytes()),
-        origin: Origin::of([192, 0, 2, 1].into()),
+        origin: origin(1),
     }
 }
 
@@ -330,7 +335,7 @@ pub fn set_client_id_args<'a>(name: &'a str, verifier: u64, principal: &str) -> 
         verifier: verifier.to_be_bytes(),
         callback: Some(callback),
         principal: Principal::new(principal.as_bytes()),
-        origin: Origin::of([192, 0, 2, 1].into()),
+        origin: origin(1),
     }
 }
 

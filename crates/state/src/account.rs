@@ -1,0 +1,248 @@
+//! What each origin holds of what all share, and how much of it one may hold.
+//!
+//! An origin that could take everything would lock all others out. The rule: **an origin may hold as much as it leaves free.** Alone
+//! it gets half of everything. Of `n` origins that want all that they can get, each ends with one part in `n + 1`, and one part
+//! stays free for whoever comes next. When little is free, the origin that holds most is refused first. So
+//! - no origin is kept to a fixed part while there is room,
+//! - nothing has to be taken back from those who came early,
+//! - a call compares two numbers, however many origins, clients and files there are.
+//!
+//! Two exceptions:
+//! - The first [`GUARANTEED_PER_ORIGIN`] are refused only when nothing is left.
+//! - In the grace period, when nothing but reclaims is granted, an origin may hold half of everything, whatever is free: that is the
+//!   most that it can have held before, and the order of reclaims must not decide who loses a lock.
+//!
+//! The limits of a single file are not divided. Whoever may lock a file can keep everybody else out with one lock of all of it.
+//!
+//! A [`Charge`] is one thing that is held; it lies in whatever it is for, and counts until that is dropped. Locked ranges, which
+//! merge and split, are counted by [`Account::change`].
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, Weak};
+
+use crate::core::Core;
+use crate::limits::GUARANTEED_PER_ORIGIN;
+use crate::owner::OwnerId;
+use crate::sync::lock;
+use crate::{Limits, Origin, StateError};
+
+/// What is divided among the origins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Open,
+    Owner,
+    LockState,
+    Lock,
+    Delegation,
+    Wait,
+    NlmHost,
+    NlmShare,
+}
+
+const KINDS: usize = Kind::NlmShare as usize + 1;
+
+type Counts = [AtomicUsize; KINDS];
+
+/// All that there is.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    limits: [usize; KINDS],
+    held: Counts,
+    /// Whether nothing but reclaims is granted.
+    is_reclaiming: AtomicBool,
+    accounts: Mutex<HashMap<Origin, Weak<Account>>>,
+}
+
+/// What one origin holds.
+#[derive(Debug)]
+pub(crate) struct Account {
+    pool: Arc<Pool>,
+    pub origin: Origin,
+    held: Counts,
+}
+
+/// One thing that an origin holds, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    account: Arc<Account>,
+    kind: Kind,
+}
+
+/// Whether one origin may take `more` of something: it holds `own`, all origins hold `all`, and there may be `limit`.
+pub fn may_take(more: usize, own: usize, all: usize, limit: usize) -> bool {
+    let free = limit.saturating_sub(all);
+    more <= free && own + more <= free.max(GUARANTEED_PER_ORIGIN)
+}
+
+impl Pool {
+    pub(crate) fn new(limits: &Limits, is_reclaiming: bool) -> Arc<Pool> {
+        use Kind::{Delegation, Lock, LockState, NlmHost, NlmShare, Open, Owner, Wait};
+        let limit_of = |kind| match kind {
+            Open => limits.opens,
+            Owner => limits.owners,
+            LockState => limits.lock_states,
+            Lock => limits.locks,
+            Delegation => limits.delegations,
+            Wait => limits.waiters,
+            NlmHost => limits.nlm_hosts,
+            NlmShare => limits.nlm_shares,
+        };
+        Arc::new(Pool {
+            limits: [Open, Owner, LockState, Lock, Delegation, Wait, NlmHost, NlmShare].map(limit_of),
+            held: Counts::default(),
+            is_reclaiming: AtomicBool::new(is_reclaiming),
+            accounts: Mutex::default(),
+        })
+    }
+
+    /// The account of an origin, for as long as somebody keeps it.
+    pub(crate) fn account(self: &Arc<Pool>, origin: Origin) -> Arc<Account> {
+        let mut accounts = lock(&self.accounts);
+        if let Some(account) = accounts.get(&origin).and_then(Weak::upgrade) {
+            return account;
+        }
+        let account = Arc::new(Account { pool: Arc::clone(self), origin, held: Counts::default() });
+        accounts.insert(origin, Arc::downgrade(&account));
+        account
+    }
+
+    /// Ends the time in which nothing but reclaims is granted.
+    pub(crate) fn end_reclaims(&self) {
+        self.is_reclaiming.store(false, Relaxed);
+    }
+
+    /// How many there are.
+    pub(crate) fn held(&self, kind: Kind) -> usize {
+        self.held[kind as usize].load(Relaxed)
+    }
+}
+
+impl Account {
+    /// Whether the origin may take `more`.
+    pub(crate) fn has_room(&self, kind: Kind, more: usize) -> bool {
+        let (limit, all) = (self.pool.limits[kind as usize], self.pool.held(kind));
+        let own = self.held[kind as usize].load(Relaxed);
+        let reclaims = self.pool.is_reclaiming.load(Relaxed) && own + more <= limit / 2 && all + more <= limit;
+        reclaims || may_take(more, own, all, limit)
+    }
+
+    /// Takes one.
+    ///
+    /// # Errors
+    /// [`StateError::Resource`] when the origin holds as much as it may.
+    pub(crate) fn take(self: &Arc<Account>, kind: Kind) -> Result<Charge, StateError> {
+        if !self.has_room(kind, 1) {
+            return Err(StateError::Resource);
+        }
+        self.change(kind, 0, 1);
+        Ok(Charge { account: Arc::clone(self), kind })
+    }
+
+    /// Takes note that the origin holds `to` of something instead of `from`.
+    pub(crate) fn change(&self, kind: Kind, from: usize, to: usize) {
+        for held in [&self.held, &self.pool.held] {
+            let held = &held[kind as usize];
+            if to >= from {
+                held.fetch_add(to - from, Relaxed)
+            } else {
+                held.fetch_sub(from - to, Relaxed)
+            };
+        }
+    }
+}
+
+impl Charge {
+    /// Whose it is.
+    pub(crate) fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.account.change(self.kind, 1, 0);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let mut accounts = lock(&self.pool.accounts);
+        // The origin may have a new account already.
+        if accounts.get(&self.origin).is_some_and(|account| account.strong_count() == 0) {
+            accounts.remove(&self.origin);
+        }
+    }
+}
+
+impl Core {
+    /// The account of a client.
+    pub(crate) fn account_of(&self, client: u32) -> Result<&Arc<Account>, StateError> {
+        Ok(&self.clients.get(&client).ok_or(StateError::Expired)?.account)
+    }
+
+    /// The account of an owner of any protocol.
+    pub(crate) fn account_of_owner(&self, owner: OwnerId) -> Result<&Arc<Account>, StateError> {
+        Ok(self.owners.get(owner).ok_or(StateError::BadStateid)?.charge.account())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(opens: usize, is_reclaiming: bool) -> Arc<Pool> {
+        Pool::new(&Limits { opens, ..Limits::default() }, is_reclaiming)
+    }
+
+    fn account(pool: &Arc<Pool>, host: u8) -> Arc<Account> {
+        pool.account(Origin::of([192, 0, 2, host].into()))
+    }
+
+    /// All that an origin gets.
+    fn take_all(pool: &Arc<Pool>, host: u8) -> Vec<Charge> {
+        let account = account(pool, host);
+        std::iter::from_fn(|| account.take(Kind::Open).ok()).collect()
+    }
+
+    #[test]
+    fn greedy_origins_come_to_equal_parts_and_leave_one_free() {
+        let pool = pool(12_000, false);
+        let first = take_all(&pool, 1);
+        assert_eq!(first.len(), 6_000);
+        let second = take_all(&pool, 2);
+        assert_eq!((second.len(), account(&pool, 1).has_room(Kind::Open, 1)), (3_000, false));
+        drop(first);
+        let third = take_all(&pool, 3);
+        let second: Vec<Charge> = second.into_iter().chain(take_all(&pool, 2)).collect();
+        assert_eq!((third.len(), second.len()), (4_500, 3_750));
+        assert_eq!(pool.held(Kind::Open), 8_250);
+    }
+
+    #[test]
+    fn guaranteed_part_is_there_until_nothing_is_left() {
+        let pool = pool(40, false);
+        let held: Vec<usize> =
+            (1..5).map(|host| take_all(&pool, host)).map(|all| std::mem::ManuallyDrop::new(all).len()).collect();
+        assert_eq!(held, [20, 16, 4, 0]);
+    }
+
+    #[test]
+    fn what_was_held_before_a_restart_is_reclaimed_in_any_order() {
+        let pool = pool(12_000, true);
+        let (second, first) = (take_all(&pool, 2).split_off(3_000), take_all(&pool, 1));
+        assert_eq!((second.len(), first.len()), (3_000, 6_000));
+        pool.end_reclaims();
+        assert!(!account(&pool, 1).has_room(Kind::Open, 1));
+    }
+
+    #[test]
+    fn account_is_forgotten_with_the_last_thing_that_its_origin_holds() {
+        let pool = pool(100, false);
+        let charge = account(&pool, 1).take(Kind::Open).unwrap();
+        assert!(Arc::ptr_eq(&account(&pool, 1), charge.account()));
+        drop(charge);
+        assert!(lock(&pool.accounts).is_empty());
+        assert_eq!(pool.held(Kind::Open), 0);
+    }
+}
