@@ -20,6 +20,7 @@ mod fault;
 mod handle;
 mod host_locks;
 mod identity;
+mod in_steps;
 mod link;
 mod listing;
 mod make;

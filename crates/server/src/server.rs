@@ -13,6 +13,7 @@ use crate::counters::Counters;
 use crate::exports::{Export, ExportTable, ExportTableError};
 use crate::handle::HandleKey;
 use crate::host_locks::ExportedLocks;
+use crate::in_steps::BETWEEN_STEPS;
 use crate::mount::MountList;
 use crate::nlm::{self, Waits};
 use crate::nsm::{Notices, Restarts};
@@ -252,7 +253,6 @@ impl Server {
     /// up, and files that nobody uses are closed. To be called about every second from a thread that may wait.
     pub fn tick(&self, now: Duration) {
         while self.state.tick(now) {
-            // A mutex is not fair: whoever waits for the state's gets it now.
             (self.settings.pause)(BETWEEN_STEPS);
         }
         self.files.sweep(now);

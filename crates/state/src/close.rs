@@ -55,6 +55,17 @@ impl State {
         Ok(downgraded)
     }
 
+    /// Releases some of very many locks that were made with an open which is about to be closed; true while there may be more.
+    /// [`State::close`] does the rest, so that it never takes long.
+    ///
+    /// # Errors
+    /// As [`State::close`].
+    pub fn close_some(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<bool, StateError> {
+        let mut core = self.core();
+        let key = core.find_closable(now, door, stateid, file)?;
+        Ok(core.close_some(now, key))
+    }
+
     /// CLOSE: ends an open and releases the locks that were made with it. NFSv4.1 is answered with
     /// [`Stateid::INVALID`] (RFC 8881 §18.2.4).
     ///
@@ -62,14 +73,7 @@ impl State {
     /// What the stateid deserves.
     pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find_any(now, door, stateid, file)?;
-        let held = core.states.get(&key).ok_or(StateError::BadStateid)?;
-        if !matches!(held.body, Body::Open(_)) || held.standing == Standing::Closed {
-            return Err(StateError::BadStateid);
-        }
-        if held.standing.is_revoked() {
-            return Err(held.standing.check().err().unwrap_or(StateError::BadStateid));
-        }
+        let key = core.find_closable(now, door, stateid, file)?;
         match door {
             Door::V40 => Ok(core.close40(now, key)),
             Door::V41(_) => {
@@ -81,6 +85,39 @@ impl State {
 }
 
 impl Core {
+    fn find_closable(
+        &mut self,
+        now: Duration,
+        door: Door,
+        stateid: &Stateid,
+        file: &FileKey,
+    ) -> Result<StateKey, StateError> {
+        let key = self.find_any(now, door, stateid, file)?;
+        let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
+        if !matches!(held.body, Body::Open(_)) || held.standing == Standing::Closed {
+            return Err(StateError::BadStateid);
+        }
+        if held.standing.is_revoked() {
+            return Err(held.standing.check().err().unwrap_or(StateError::BadStateid));
+        }
+        Ok(key)
+    }
+
+    /// Removes lock states of an open, and their locks, if a step may not remove all that the file has; true while there are more.
+    fn close_some(&mut self, now: Duration, key: StateKey) -> bool {
+        let has_locks =
+            |core: &Core| core.states.get(&key).and_then(Held::open).is_some_and(|open| !open.locks.is_empty());
+        let locks = self.states.get(&key).and_then(|held| self.locks_of(&held.file));
+        let mut steps = self.limits().steps;
+        if locks.is_none_or(|locks| locks.held.len().max(locks.states.len()) <= steps) {
+            return false;
+        }
+        while steps > 0 && has_locks(self) {
+            steps = steps.saturating_sub(self.remove_some(now, key, steps));
+        }
+        has_locks(self)
+    }
+
     /// Leaves the closed open under its stateid, until the owner's next request shows that the reply arrived.
     fn close40(&mut self, now: Duration, key: StateKey) -> Stateid {
         self.detach(now, key);

@@ -12,7 +12,7 @@ use crate::core::Core;
 use crate::file::Held;
 use crate::ids::StateKey;
 use crate::stateid_table::Standing;
-use crate::{ClientId, State, StateError, Stateid};
+use crate::{ByteRange, ClientId, State, StateError, Stateid};
 
 impl State {
     /// Does a bounded part of what is due by now: ends leases and the grace period, revokes delegations, wakes waiters,
@@ -102,13 +102,13 @@ impl Core {
 
     /// Removes a state, or some of what must go before it: the lock states made from an open, the locks of a lock state.
     /// Returns how many steps that took.
-    fn remove_some(&mut self, now: Duration, key: StateKey, at_most: usize) -> usize {
+    pub(crate) fn remove_some(&mut self, now: Duration, key: StateKey, at_most: usize) -> usize {
         let lock = self.states.get(&key).and_then(Held::open).and_then(|open| open.locks.first().copied());
         let key = lock.unwrap_or(key);
         let Some(held) = self.states.get(&key) else { return 1 };
         let (owner, file) = (held.owner, Arc::clone(&held.file));
         let locks = self.locks_of(&file).map(|locks| &locks.held).filter(|held| held.has_state(owner, key));
-        let Some((count, range)) = locks.and_then(|held| held.first_of(owner, at_most)) else {
+        let Some((count, range)) = locks.and_then(|held| held.first_of(owner, ByteRange::WHOLE, at_most)) else {
             self.remove_state(now, key);
             return 1;
         };

@@ -131,6 +131,16 @@ impl Core {
         self.wake(now, file, lock.1);
     }
 
+    /// Removes the first locks of an owner in a range, if there are more than one step may remove; true when it did.
+    pub(crate) fn release_some(&mut self, now: Duration, file: &FileKey, (owner, range): (OwnerId, ByteRange)) -> bool {
+        let steps = self.limits().steps;
+        let locks = self.locks_of(file).map(|locks| &locks.held).filter(|held| held.len() > steps);
+        let some = locks.and_then(|held| held.first_of(owner, range, steps)).filter(|(count, _)| *count == steps);
+        let Some((_, some)) = some else { return false };
+        self.release_range(now, file, (owner, some));
+        true
+    }
+
     /// Removes what an owner has locked under a stateid, and wakes who waited for it.
     pub(crate) fn drop_locks_of(&mut self, now: Duration, file: &FileKey, (owner, state): (OwnerId, StateKey)) {
         if self.locks_of(file).is_some_and(|locks| locks.held.has_state(owner, state)) {

@@ -76,7 +76,7 @@ pub struct Limits {
     pub owners: usize,
     /// Lock stateids of all clients. Default 1 048 576.
     pub lock_states: usize,
-    /// Ranges locked in one file. Default 16 384.
+    /// Ranges locked in one file, and lock stateids of one file. Default 16 384.
     pub locks_per_file: usize,
     /// Ranges locked in all files. Default 1 048 576.
     pub locks: usize,

@@ -118,6 +118,24 @@ impl State {
         Ok(stateid)
     }
 
+    /// Unlocks some of a range in which an owner has very many locks; true while there may be more. [`State::unlock`] does the
+    /// rest, so that it never takes long.
+    ///
+    /// # Errors
+    /// As [`State::unlock`].
+    pub fn unlock_some(
+        &self,
+        now: Duration,
+        lock: (Door, &Stateid),
+        file: &FileKey,
+        range: ByteRange,
+    ) -> Result<bool, StateError> {
+        let mut core = self.core();
+        let key = core.find_lock(now, lock.0, lock.1, file)?;
+        let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
+        Ok(core.release_some(now, file, (owner, range)))
+    }
+
     /// RELEASE_LOCKOWNER (NFSv4.0): forgets a lock owner without locks.
     ///
     /// # Errors
@@ -170,7 +188,12 @@ impl Core {
             // The owner need not have said that it is new; in NFSv4.0 its number was in order all the same.
             return Ok(key);
         }
+        let is_full = self.locks_of(&args.file).is_some_and(|locks| locks.states.len() >= self.limits().locks_per_file);
         let charge = match self.account_of(client)?.take(Kind::LockState) {
+            Ok(_) if is_full => Err(StateError::Resource),
+            taken => taken,
+        };
+        let charge = match charge {
             Ok(charge) => charge,
             Err(refused) => {
                 self.release_owner(owner);

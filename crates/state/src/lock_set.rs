@@ -92,11 +92,12 @@ impl LockSet {
         self.state_of(owner) == Some(Some(state))
     }
 
-    /// The first locks of `owner`: how many, `at_most` being counted, and the range that ends with the last of them.
-    pub(crate) fn first_of(&self, owner: OwnerId, at_most: usize) -> Option<(usize, ByteRange)> {
-        let locks = self.by_owner.range((owner, 0)..=(owner, u64::MAX)).take(at_most);
+    /// The first locks of `owner` that begin in `range`: how many, `at_most` being counted, and the part of the range up to the end of
+    /// the last of them.
+    pub(crate) fn first_of(&self, owner: OwnerId, range: ByteRange, at_most: usize) -> Option<(usize, ByteRange)> {
+        let locks = self.by_owner.range((owner, range.first())..=(owner, range.last())).take(at_most);
         let (count, last) = locks.fold((0, None), |(count, _), (_, tail)| (count + 1, Some(tail.last)));
-        Some((count, ByteRange::inclusive(0, last?)?))
+        Some((count, ByteRange::inclusive(range.first(), last?.min(range.last()))?))
     }
 
     /// Whether there are locks of the lock protocol.

@@ -184,6 +184,12 @@ impl State {
         Ok(())
     }
 
+    /// Unlocks some of a range in which an owner has very many locks, as [`State::unlock_some`]; true while there may be more.
+    pub fn nlm_unlock_some(&self, now: Duration, lock: &NlmLock<'_>) -> bool {
+        let mut core = self.core();
+        core.nlm_owner(lock).is_some_and(|owner| core.release_some(now, &lock.file, (owner, lock.range)))
+    }
+
     /// Unlocks what NLM_GRANTED brought and the host did not want.
     pub fn nlm_give_back(&self, now: Duration, lock: &NlmLock<'_>) {
         let mut core = self.core();
@@ -336,7 +342,7 @@ impl Core {
             self.owners.remove(id);
             return 1;
         };
-        let locks = self.locks_of(&file).and_then(|locks| locks.held.first_of(id, at_most));
+        let locks = self.locks_of(&file).and_then(|locks| locks.held.first_of(id, ByteRange::WHOLE, at_most));
         if let Some((count, range)) = locks {
             self.release_range(now, &file, (id, range));
             self.settle_locks(&file);

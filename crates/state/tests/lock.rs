@@ -183,3 +183,19 @@ fn limits_of_lock_stateids_and_of_all_ranges_hold() {
     let lock = world.lock_more(a, &lock, write_lock(1, 10, 1)).unwrap();
     assert_eq!(world.lock_more(a, &lock, write_lock(1, 20, 1)), Err(StateError::Resource));
 }
+
+#[test]
+fn limit_of_lock_stateids_of_a_file_holds_without_locks_too() {
+    let world = World::with(Limits { locks_per_file: 3, ..Limits::default() });
+    let ((a, open), _) = two(&world);
+    for owner in ["l", "m", "n"] {
+        let lock = world.lock_new(a, &open, owner, write_lock(1, 0, 1)).unwrap();
+        world.state.unlock(world.now, (Door::V41(a), &lock), &key(1), ByteRange::WHOLE).unwrap();
+    }
+    assert_eq!(world.lock_new(a, &open, "o", write_lock(1, 0, 1)), Err(StateError::Resource));
+    assert_eq!(
+        (world.state.census().lock_states, world.state.census().owners),
+        (3, 5),
+        "what is refused leaves nothing"
+    );
+}

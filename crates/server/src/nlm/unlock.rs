@@ -3,14 +3,16 @@
 use proto::nlm::{Status, UnlockArgs, Version};
 
 use super::file::locked;
-use super::refusal::Outcome;
+use super::refusal::{Outcome, Refusal};
 use super::wanted::Wanted;
 use crate::node::CallContext;
 
 pub(super) fn unlock<V: Version>(cx: &CallContext<'_>, args: &UnlockArgs<'_, V::Offset>) -> Outcome {
     let file = locked(cx, args.lock.file.0)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, false)?;
-    cx.server.state.nlm_unlock(cx.request.now, &wanted.lock())?;
+    let (state, now) = (&cx.server.state, cx.request.now);
+    cx.in_steps::<Refusal>(|| Ok(state.nlm_unlock_some(now, &wanted.lock())))?;
+    state.nlm_unlock(now, &wanted.lock())?;
     wanted.end_waits(cx.server, None);
     Ok(Status::Granted)
 }

@@ -3,13 +3,15 @@
 use proto::nfs4::{CloseArgs, Stateid};
 
 use super::compound::Compound;
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome};
 use super::state_error::{inner, outer};
 
 pub(super) fn close(compound: &mut Compound<'_>, args: &CloseArgs) -> Outcome<Stateid> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.open_stateid)?));
     let file = compound.current()?.file_key();
-    let closed = compound.cx.server.state.close(compound.cx.request.now, door, &stateid, &file)?;
+    let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
+    compound.cx.in_steps::<Failure>(|| state.close_some(now, door, &stateid, &file))?;
+    let closed = state.close(now, door, &stateid, &file)?;
     compound.progress.current_stateid = Some(outer(&closed));
     Ok(outer(&closed))
 }

@@ -5,7 +5,7 @@ use state::ByteRange;
 
 use super::compound::Compound;
 use super::failure::Outcome;
-use super::state_error::{inner, outer};
+use super::state_error::{inner, of_lock, outer};
 
 pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> Outcome<LockOk> {
     let file = compound.current()?.file_key();
@@ -26,7 +26,8 @@ pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> Outcome<
         blocking: matches!(args.lock_type, LockType::ReadWait | LockType::WriteWait),
         reclaim: args.reclaim,
     };
-    let stateid = outer(&compound.cx.server.state.lock(compound.cx.request.now, &wanted)?);
+    let locked = compound.cx.server.state.lock(compound.cx.request.now, &wanted);
+    let stateid = outer(&locked.map_err(|error| of_lock(error, compound.progress.minor))?);
     compound.progress.current_stateid = Some(stateid);
     Ok(LockOk { stateid })
 }

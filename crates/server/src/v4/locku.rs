@@ -4,14 +4,17 @@ use proto::nfs4::{LockuArgs, Stateid};
 use state::ByteRange;
 
 use super::compound::Compound;
-use super::failure::Outcome;
-use super::state_error::{inner, outer};
+use super::failure::{Failure, Outcome};
+use super::state_error::{inner, of_lock, outer};
 
 pub(super) fn locku(compound: &mut Compound<'_>, args: &LockuArgs) -> Outcome<Stateid> {
     let (door, stateid) = (compound.door()?, inner(&compound.stateid(&args.stateid)?));
     let file = compound.current()?.file_key();
     let range = ByteRange::nfs4(args.offset, args.length)?;
-    let unlocked = outer(&compound.cx.server.state.unlock(compound.cx.request.now, (door, &stateid), &file, range)?);
+    let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
+    compound.cx.in_steps::<Failure>(|| state.unlock_some(now, (door, &stateid), &file, range))?;
+    let unlocked = state.unlock(now, (door, &stateid), &file, range);
+    let unlocked = outer(&unlocked.map_err(|error| of_lock(error, compound.progress.minor))?);
     compound.progress.current_stateid = Some(unlocked);
     Ok(unlocked)
 }

@@ -1,6 +1,6 @@
 //! The status of NFSv4 for each refusal of the state manager, and conversions between its types and the wire's.
 
-use proto::nfs4::{self, LockDenied, LockType, StateOwner, Status};
+use proto::nfs4::{self, LockDenied, LockType, MinorVersion, StateOwner, Status};
 use state::{Conflict, StateError};
 use xdr::{Encode, Encoder};
 
@@ -59,6 +59,16 @@ pub(super) fn status(error: &StateError) -> Status {
         E::Delay => Status::Delay,
         E::Resource => Status::Resource,
         _ => Status::ServerFault,
+    }
+}
+
+/// Why LOCK or LOCKU is refused. From NFSv4.1 on no status says that there are no more locks: RFC 8881 §15.2 lets both answer
+/// neither RESOURCE, which is of NFSv4.0, nor NOSPC, and after DELAY a client asks for ever. SERVERFAULT is for what has no status
+/// (§15.1.1.6), and the client's program gets an error.
+pub(super) fn of_lock(error: StateError, minor: MinorVersion) -> Failure {
+    match error {
+        StateError::Resource if minor.has_sessions() => Status::ServerFault.into(),
+        error => error.into(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Locks without waiting.
 
-use proto::nlm::{Holder, NetObj, Null, Status, TestReply, V1, V3, V4};
+use proto::nlm::{Holder, NetObj, Null, Status, TestReply, Unlock, UnlockArgs, V1, V3, V4};
 use rpc::Rejection;
 
-use crate::caller::{Caller, Said, memory_server, procedure};
-use crate::host::{COOKIE, How, Process};
+use server::Answer;
+
+use crate::caller::{Caller, Said, memory_server, procedure, results};
+use crate::host::{COOKIE, How, Process, status};
 
 const SHARED: How = How { block: false, shared: true, reclaim: false, state: 0 };
 
@@ -91,8 +93,8 @@ fn unlock_that_comes_again_late_does_not_end_a_new_lock() {
     let caller = Caller::root(&server);
     let file = caller.make_file(&caller.mount(), "file");
     let one = Process::new(caller, "box", 1, file);
-    let args = proto::nlm::UnlockArgs { cookie: COOKIE, lock: one.range(0, 10) };
-    let unlock = caller.message::<proto::nlm::Unlock<V4>>(&args);
+    let args = UnlockArgs { cookie: COOKIE, lock: one.range(0, 10) };
+    let unlock = caller.message::<Unlock<V4>>(&args);
     one.lock(0, 10);
     let first = caller.reply_to(&unlock);
     one.lock(0, 10);
@@ -115,4 +117,17 @@ fn name_that_is_too_long_to_be_kept_gets_no_locks() {
     let file = caller.make_file(&caller.mount(), "file");
     let name = "x".repeat(1000).leak();
     assert_eq!(Process::new(caller, name, 1, file).lock(0, 10), Status::DeniedNoLocks);
+}
+
+#[test]
+fn unlock_of_very_many_ranges_keeps_no_event_loop_busy() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let file = caller.make_file(&caller.mount(), "file");
+    let [one, two] = [1, 2].map(|svid| Process::new(caller, "box", svid, file));
+    (0..5_000).for_each(|at| assert_eq!(one.lock(10 * at, 1), Status::Granted));
+    let message = caller.message::<Unlock<V4>>(&UnlockArgs { cookie: COOKIE, lock: one.range(0, 0) });
+    assert!(matches!(caller.on_event_loop().send(&message), Said::Nothing(Answer::WouldBlock(_))));
+    assert_eq!(status(results::<Unlock<V4>>(&caller.reply_to(&message))), Status::Granted);
+    assert_eq!(two.lock(0, 0), Status::Granted);
 }

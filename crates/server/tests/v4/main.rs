@@ -13,6 +13,7 @@ mod courtesy;
 mod delegations;
 mod framing;
 mod listing;
+mod locks;
 mod nested;
 mod opens;
 mod overlapping;
