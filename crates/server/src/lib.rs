@@ -40,6 +40,7 @@ mod rpcbind;
 mod server;
 mod set_attributes;
 mod stable_how;
+mod tally;
 mod transfer;
 mod unlink;
 mod v2;

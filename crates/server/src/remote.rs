@@ -7,6 +7,7 @@ use proto::Operation;
 use proto::rpcbind::portmap::{Getport, Mapping};
 use proto::rpcbind::{Getaddr, PORT, Rpcb, UniversalAddress, netid};
 use rpc::Procedure;
+use state::Origin;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience, Then};
@@ -78,7 +79,8 @@ impl RemoteCall {
         let destination = self.remote.port(port);
         let resend = PATIENCE.resend.filter(|_| self.remote.transport == Transport::Udp);
         let patience = Patience { resend, ..PATIENCE };
-        Callout { destination, procedure, credential: OwnCredential::None, arguments, patience }
+        let origin = Origin::of(self.remote.address);
+        Callout { destination, origin, procedure, credential: OwnCredential::None, arguments, patience }
     }
 
     fn answered_port(&self, answer: CalloutResult<'_>) -> Result<u16, CalloutError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::client::Protocol;
 use crate::limits::BACK_SLOTS;
 use crate::sync::lock;
-use crate::{Callback40, CallbackSecurity, ClientId, Session, SessionId, State, StateError, StatusFlags};
+use crate::{Callback40, CallbackSecurity, ClientId, Origin, Session, SessionId, State, StateError, StatusFlags};
 
 /// The server's slots of one back channel.
 #[derive(Debug, Default)]
@@ -114,6 +114,11 @@ impl State {
             self.callback_done(session, *slot, CallbackOutcome::NotSent);
         }
         matches!(route, Ok(_) | Err(StateError::Delay))
+    }
+
+    /// Where `client` is; `None` for one that is gone.
+    pub fn origin(&self, client: ClientId) -> Option<Origin> {
+        self.core().client(client).ok().map(|client| client.account.origin)
     }
 
     /// Whether `client` is known and has not ended.

@@ -38,8 +38,8 @@ impl State {
         self.core().setclientid(now, args)
     }
 
-    /// SETCLIENTID_CONFIRM with the cases of RFC 7530 §16.34.5. The server tries the callback path next and says how
-    /// that went with [`State::callback_path_40`].
+    /// SETCLIENTID_CONFIRM with the cases of RFC 7530 §16.34.5. True when the callback path is new: the server tries it next, and says
+    /// how that went with [`State::callback_path_40`].
     ///
     /// # Errors
     /// [`StateError::StaleClientid`], or `ClidInUse` for another principal.
@@ -49,7 +49,7 @@ impl State {
         client: ClientId,
         confirm: [u8; 8],
         principal: &Principal,
-    ) -> Result<(), StateError> {
+    ) -> Result<bool, StateError> {
         self.core().setclientid_confirm(now, client, confirm, principal)
     }
 
@@ -137,7 +137,7 @@ impl Core {
         id: ClientId,
         confirm: [u8; 8],
         principal: &Principal,
-    ) -> Result<(), StateError> {
+    ) -> Result<bool, StateError> {
         let client = self.client_mut(id)?;
         let confirmed = client.confirmed;
         let same_principal = client.principal == *principal;
@@ -150,16 +150,15 @@ impl Core {
             return Err(StateError::ClidInUse);
         }
         if !confirmed {
-            return self.confirm(now, id);
+            return self.confirm(now, id).map(|()| true);
         }
         // A repeated confirmation changes nothing; one of a pending callback takes it over.
-        if let Some(pending) = v40.pending.take_if(|pending| pending.confirm == confirm) {
-            v40.confirm = pending.confirm;
-            v40.callback_up &= v40.callback == pending.callback;
-            v40.callback = pending.callback;
-            client.lease.renew(now);
-            self.recall_again(id.number());
-        }
-        Ok(())
+        let Some(pending) = v40.pending.take_if(|pending| pending.confirm == confirm) else { return Ok(false) };
+        v40.confirm = pending.confirm;
+        v40.callback_up &= v40.callback == pending.callback;
+        v40.callback = pending.callback;
+        client.lease.renew(now);
+        self.recall_again(id.number());
+        Ok(true)
     }
 }

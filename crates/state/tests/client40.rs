@@ -42,7 +42,8 @@ fn setclientid(world: &World, verifier: u64, principal: &str) -> Result<(ClientI
     world.state.setclientid(world.now, &set_client_id_args("c", verifier, principal))
 }
 
-fn confirm(world: &World, id: (ClientId, [u8; 8])) -> Result<(), StateError> {
+/// True when the callback path is new.
+fn confirm(world: &World, id: (ClientId, [u8; 8])) -> Result<bool, StateError> {
     world.state.setclientid_confirm(world.now, id.0, id.1, &Principal::new(b"alice"))
 }
 
@@ -60,8 +61,8 @@ fn unconfirmed_client_id_is_replaced() {
     assert_eq!(confirm(&world, first), Err(StateError::StaleClientid));
     assert_eq!(world.open(second.0, "o", 1, READ), Err(StateError::StaleClientid));
     assert_eq!(confirm(&world, (second.0, [7; 8])), Err(StateError::StaleClientid));
-    assert_eq!(confirm(&world, second), Ok(()));
-    assert_eq!(confirm(&world, second), Ok(()), "repeated");
+    assert_eq!(confirm(&world, second), Ok(true));
+    assert_eq!(confirm(&world, second), Ok(false), "repeated");
 }
 
 #[test]
@@ -73,8 +74,8 @@ fn same_verifier_changes_the_callback_and_keeps_the_state() {
     let stateid = open_confirmed(&world, first.0, "o", 1);
     let update = setclientid(&world, 1, "alice").unwrap();
     assert!(update.0 == first.0 && update.1 != first.1);
-    assert_eq!(confirm(&world, first), Ok(()), "the old confirmation repeated");
-    assert_eq!(confirm(&world, update), Ok(()));
+    assert_eq!(confirm(&world, first), Ok(false), "the old confirmation repeated");
+    assert_eq!(confirm(&world, update), Ok(true));
     assert_eq!(io(&world, &stateid, 1), Ok(()));
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use buffer::Buffer;
 use rpc::{Credential, Flavor, OpaqueAuth, Procedure, Rejection, Reply, Xid};
+use state::Origin;
 use xdr::{Encode, Encoder};
 
 pub(crate) use table::Callouts;
@@ -56,6 +57,8 @@ pub(crate) struct Patience {
 #[derive(Debug)]
 pub(crate) struct Callout {
     pub(crate) destination: Destination,
+    /// Whose call it is: the address of the client that it is for.
+    pub(crate) origin: Origin,
     pub(crate) procedure: Procedure,
     pub(crate) credential: OwnCredential,
     /// The encoded arguments.
@@ -75,7 +78,7 @@ pub(crate) enum OwnCredential {
 /// Why a call of the server's own came to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CalloutError {
-    /// Too many calls wait for their replies already.
+    /// Too many calls wait for their replies already, from all clients or from this one.
     #[error("too many calls wait for their replies")]
     TooMany,
     /// The connection is gone or did not come about.

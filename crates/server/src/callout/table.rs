@@ -7,12 +7,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rpc::Xid;
+use state::Origin;
 
 use super::{Callout, CalloutError, Destination, Then, Transmit};
 use crate::request::{Peer, Transport};
+use crate::tally::Tally;
 
-/// How many calls may wait for their replies.
+/// How many calls may wait for their replies. Those to one client's address may be as many as they leave free.
 const MAX_CALLOUTS: usize = 4096;
+
+/// How many calls to one client's address may wait for their replies: nobody has the server send more than these within the time that
+/// a reply may take, whomever they reach.
+const MAX_PER_CLIENT: usize = 256;
 
 /// The table.
 pub(crate) struct Callouts {
@@ -24,11 +30,13 @@ pub(crate) struct Callouts {
 struct Inner {
     queue: VecDeque<Transmit>,
     waiting: HashMap<Xid, Waiting>,
+    tally: Tally,
     last_xid: u32,
 }
 
 struct Waiting {
     destination: Destination,
+    origin: Origin,
     /// What is sent again.
     message: Vec<u8>,
     resend: Option<(Duration, Duration)>,
@@ -40,7 +48,7 @@ impl Default for Callouts {
     fn default() -> Callouts {
         // Numbers of a process before this one must not be taken for ours, and nobody is to guess them.
         let last_xid = RandomState::new().hash_one(0) as u32;
-        let inner = Inner { queue: VecDeque::new(), waiting: HashMap::new(), last_xid };
+        let inner = Inner { queue: VecDeque::new(), waiting: HashMap::new(), tally: Tally::default(), last_xid };
         Callouts { inner: Mutex::new(inner), unsent: AtomicUsize::new(0) }
     }
 }
@@ -49,7 +57,7 @@ impl Callouts {
     /// Adds a call to those that are to be sent.
     pub(super) fn add(&self, callout: Callout, now: Duration, then: Then) -> Result<(), CalloutError> {
         let mut inner = self.lock();
-        if inner.waiting.len() >= MAX_CALLOUTS {
+        if !inner.has_room(callout.origin) {
             return Err(CalloutError::TooMany);
         }
         let xid = inner.next_xid();
@@ -57,8 +65,9 @@ impl Callouts {
         let resend = callout.patience.resend.map(|interval| (now + interval, interval));
         let kept = if resend.is_some() { message.clone() } else { Vec::new() };
         let deadline = now + callout.patience.timeout;
-        let destination = callout.destination;
-        inner.waiting.insert(xid, Waiting { destination, message: kept, resend, deadline, then });
+        let Callout { destination, origin, .. } = callout;
+        inner.tally.add(origin);
+        inner.waiting.insert(xid, Waiting { destination, origin, message: kept, resend, deadline, then });
         inner.queue.push_back(Transmit { destination, message });
         self.publish(&inner);
         Ok(())
@@ -81,7 +90,9 @@ impl Callouts {
         if !inner.waiting.get(&xid)?.destination.is(peer) {
             return None;
         }
-        inner.waiting.remove(&xid).map(|waiting| waiting.then)
+        let waiting = inner.waiting.remove(&xid)?;
+        inner.tally.remove(waiting.origin);
+        Some(waiting.then)
     }
 
     /// Ends the calls to `destination`.
@@ -126,7 +137,17 @@ impl Inner {
     }
 
     fn end_those(&mut self, ends: impl Fn(&Waiting) -> bool) -> Vec<Then> {
-        self.waiting.extract_if(|_, waiting| ends(waiting)).map(|(_, waiting)| waiting.then).collect()
+        let ended = self.waiting.extract_if(|_, waiting| ends(waiting));
+        ended
+            .map(|(_, waiting)| {
+                self.tally.remove(waiting.origin);
+                waiting.then
+            })
+            .collect()
+    }
+
+    fn has_room(&self, origin: Origin) -> bool {
+        self.tally.of(origin) < MAX_PER_CLIENT && self.tally.has_room(origin, MAX_CALLOUTS)
     }
 }
 
@@ -155,11 +176,16 @@ mod tests {
     fn callout(destination: Destination, resend_s: Option<u64>) -> Callout {
         Callout {
             destination,
+            origin: origin(1),
             procedure: rpc::Procedure { program: 9, version: 1, number: 1 },
             credential: OwnCredential::superuser("box"),
             arguments: b"args".to_vec(),
             patience: Patience { timeout: secs(10), resend: resend_s.map(secs) },
         }
+    }
+
+    fn origin(host: u8) -> Origin {
+        Origin::of([192, 0, 2, host].into())
     }
 
     fn secs(seconds: u64) -> Duration {
@@ -217,13 +243,27 @@ mod tests {
     }
 
     #[test]
-    fn number_of_calls_is_bounded() {
+    fn calls_to_one_client_are_bounded_and_leave_room_for_calls_to_others() {
         let calls = Callouts::default();
-        for _ in 0..MAX_CALLOUTS {
-            calls.add(callout(udp(), None), secs(0), nothing()).unwrap();
-        }
-        assert_eq!(calls.add(callout(udp(), None), secs(0), nothing()), Err(CalloutError::TooMany));
-        assert_eq!(calls.tick(secs(10)).len(), MAX_CALLOUTS);
-        assert_eq!(calls.add(callout(udp(), None), secs(10), nothing()), Ok(()));
+        let call = |host, now| {
+            let callout = Callout { origin: origin(host), ..callout(udp(), None) };
+            calls.add(callout, secs(now), nothing())
+        };
+        assert_eq!((0..MAX_CALLOUTS).take_while(|_| call(1, 0).is_ok()).count(), MAX_PER_CLIENT);
+        assert_eq!((call(1, 0), call(2, 0)), (Err(CalloutError::TooMany), Ok(())));
+        assert_eq!(calls.tick(secs(10)).len(), MAX_PER_CLIENT + 1);
+        assert_eq!(call(1, 10), Ok(()));
+        let last = Xid(calls.lock().last_xid);
+        assert!(calls.take(last, &peer(PEER, Transport::Udp, 0)).is_some());
+        assert_eq!(calls.lock().tally.of(origin(1)), 0);
+    }
+
+    #[test]
+    fn calls_to_many_clients_are_bounded_and_leave_room_for_calls_to_another_one() {
+        let calls = Callouts::default();
+        let call = |host| calls.add(Callout { origin: origin(host), ..callout(udp(), None) }, secs(0), nothing());
+        let made: usize = (1..=200).map(|host| (0..MAX_CALLOUTS).take_while(|_| call(host).is_ok()).count()).sum();
+        assert_eq!(made, MAX_CALLOUTS);
+        assert_eq!(call(250), Err(CalloutError::TooMany));
     }
 }

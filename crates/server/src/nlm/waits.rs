@@ -5,15 +5,16 @@
 //! Whatever is heard of a wait after its end means nothing, so that a refusal of GRANTED that crosses a new LOCK does
 //! not take that one's lock away.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use state::{ByteRange, FileKey, Origin, may_take};
+use state::{ByteRange, FileKey};
 
 use super::HostKey;
 use crate::remote::Remote;
+use crate::tally::Tally;
 
 /// How many waits there may be in all files. One address may have as many as it leaves free; beyond, its clients are told that there
 /// are no more locks.
@@ -79,8 +80,7 @@ struct Table {
     entries: BTreeMap<WaitId, Entry>,
     /// The waits of each file, so that calls about one file do not go through those of all.
     by_file: BTreeSet<(FileKey, WaitId)>,
-    /// How many waits there are from each address.
-    by_origin: HashMap<Origin, usize>,
+    tally: Tally,
     last: u64,
 }
 
@@ -89,7 +89,7 @@ impl Table {
         self.last += 1;
         let id = WaitId(self.last);
         self.by_file.insert((wait.file, id));
-        *self.by_origin.entry(wait.host.origin()).or_default() += 1;
+        self.tally.add(wait.host.origin());
         self.entries.insert(id, Entry { wait, granted: None });
         id
     }
@@ -97,18 +97,8 @@ impl Table {
     fn remove(&mut self, id: WaitId) -> Option<Wait> {
         let Entry { wait, .. } = self.entries.remove(&id)?;
         self.by_file.remove(&(wait.file, id));
-        let origin = wait.host.origin();
-        let left = self.by_origin.get(&origin).map_or(0, |count| count - 1);
-        match left {
-            0 => self.by_origin.remove(&origin),
-            left => self.by_origin.insert(origin, left),
-        };
+        self.tally.remove(wait.host.origin());
         Some(wait)
-    }
-
-    fn has_room(&self, origin: Origin) -> bool {
-        let own = self.by_origin.get(&origin).copied().unwrap_or_default();
-        may_take(1, own, self.entries.len(), MAX_WAITS)
     }
 
     /// The waits in a file, in order.
@@ -138,7 +128,7 @@ impl Waits {
     /// Adds a wait before the lock is asked for, unless there are too many.
     pub(super) fn add(&self, wait: Wait) -> Option<WaitId> {
         let mut table = self.lock();
-        table.has_room(wait.host.origin()).then(|| table.insert(wait))
+        table.tally.has_room(wait.host.origin(), MAX_WAITS).then(|| table.insert(wait))
     }
 
     /// Ends the wait `id`, and hands it out if it was not over.

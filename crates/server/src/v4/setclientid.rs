@@ -27,8 +27,9 @@ pub(super) fn setclientid(compound: &mut Compound<'_>, args: &SetclientidArgs<'_
 pub(super) fn confirm(compound: &mut Compound<'_>, args: &SetclientidConfirmArgs) -> Outcome<()> {
     let (state, now) = (&compound.cx.server.state, compound.cx.request.now);
     let client = state::ClientId(args.client.0);
-    state.setclientid_confirm(now, client, args.confirm, &compound.principal())?;
-    compound.cx.server.try_callback_path(client, now);
+    if state.setclientid_confirm(now, client, args.confirm, &compound.principal())? {
+        compound.cx.server.try_callback_path(client, now);
+    }
     Ok(())
 }
 

@@ -50,6 +50,31 @@ fn client_of_another_user_is_in_use_and_its_address_is_not_told() {
 }
 
 #[test]
+fn callback_path_is_tried_once_however_often_it_is_confirmed() {
+    let server = memory_server();
+    let caller = Caller::root(&server);
+    let set = |verifier| {
+        let set = Compound::new(0).op::<Setclientid>(&setclientid(b"the client", verifier));
+        let ResOr::Ok(ok) = caller.compound(&set).take::<Setclientid>() else { panic!("SETCLIENTID failed") };
+        let confirm = SetclientidConfirmArgs { client: ok.client, confirm: ok.confirm };
+        Compound::new(0).op::<SetclientidConfirm>(&confirm)
+    };
+    let calls = || std::iter::from_fn(|| server.next_transmit(caller.now)).count();
+    let confirm = set([1; 8]);
+    (0..100).for_each(|_| success(caller.compound(&confirm).take::<SetclientidConfirm>()));
+    assert_eq!(calls(), 1);
+    let update = set([1; 8]);
+    (0..100).for_each(|_| success(caller.compound(&update).take::<SetclientidConfirm>()));
+    assert_eq!(calls(), 1, "a new callback path is tried");
+    let others = 2_000;
+    for number in 0..others {
+        let name = format!("client {number}");
+        Client40::named(caller, name.as_bytes());
+    }
+    assert_eq!(calls(), 254, "of all that one address confirms, 256 may wait for an answer");
+}
+
+#[test]
 fn renew_of_a_client_that_does_not_exist_is_stale() {
     let server = memory_server();
     let client = Client40::new(Caller::root(&server));

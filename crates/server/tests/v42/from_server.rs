@@ -366,3 +366,16 @@ fn copy_fails_when_the_source_takes_its_leave_back_and_is_cancelled_at_the_desti
     let failed = OffloadOutcome::Failed { status: Status::PartnerNoAuth, bytes_copied: 8 << 20 };
     assert_eq!(told(&client), failed);
 }
+
+#[test]
+fn notices_of_one_address_leave_notices_to_others() {
+    let world = world();
+    let noticed = |address_and_port: &str, number| {
+        let caller = Caller::root(world.source).from(address_and_port).user(0, number, &[]);
+        let client = Client::new(caller, 2);
+        let open = opened(&client, "from");
+        (0..100).map_while(|_| notify(&client, open, address("192.0.2.200.8.1")).ok()).count()
+    };
+    assert_eq!((0..10).map(|number| noticed("192.0.2.66:700", number)).sum::<usize>(), 512);
+    assert_eq!(noticed("192.0.2.2:700", 1_000), 64);
+}

@@ -373,3 +373,27 @@ fn cancelling_waits_on_a_thread_that_may() {
     waiting.reply_to(&message);
     assert!(!server.carry_on_copy(1, waiting.now));
 }
+
+/// One of many client IDs at an address.
+fn client_at<'s>(server: &'s Server, address: &str, number: u32) -> Client<'s> {
+    Client::with_back_channel(Caller::root(server).from(address).user(0, number, &[]))
+}
+
+#[test]
+fn copies_of_one_address_leave_copies_and_turns_to_others() {
+    let (_volume, server, _) = long_file();
+    let hostile: Vec<Client<'_>> = (0..16).map(|number| client_at(&server, "192.0.2.66:700", number)).collect();
+    let is_begun = |client: &Client<'_>| copy(client, args()).response.callback_id;
+    let begun: Vec<Vec<Stateid>> =
+        hostile.iter().take(8).map(|client| (0..16).map_while(|_| is_begun(client)).collect()).collect();
+    assert_eq!(begun.iter().flatten().count(), 128);
+    assert_eq!(is_begun(&hostile[9]), None, "half of all copies are this address's");
+    let witness = client_at(&server, "192.0.2.2:700", 1_000);
+    let stateid = begin(&witness);
+    let (first, second) = (client_at(&server, "192.0.2.3:700", 1_001), turn(&witness) && turn(&witness));
+    assert!(second && status(&witness, stateid).unwrap().count > 0, "the witness waits for one turn of others at most");
+    let other = begin(&first);
+    (0..6).for_each(|_| assert!(turn(&witness)));
+    assert_eq!(status(&witness, stateid).unwrap().complete, Some(Status::Ok));
+    assert!(status(&first, other).unwrap().count >= 16 << 20);
+}

@@ -19,7 +19,7 @@ use proto::nfs4::{
 };
 use proto::rpcbind::UniversalAddress;
 use rpc::Procedure;
-use state::{Callback40, CallbackOutcome, CallbackRoute, CallbackSecurity, ClientId, StateError};
+use state::{Callback40, CallbackOutcome, CallbackRoute, CallbackSecurity, ClientId, Origin, StateError};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 pub(super) use offload::Told;
@@ -73,6 +73,8 @@ pub(crate) type Heard = Box<dyn FnOnce(&Server, Result<CallbackResOp<'_>, Callba
 /// Where a callback goes and what is in front of its operation.
 struct Route {
     destination: Destination,
+    /// Where the client is.
+    origin: Origin,
     program: u32,
     credential: OwnCredential,
     minor_version: u32,
@@ -117,6 +119,7 @@ impl Server {
     }
 
     fn route(&self, client: ClientId) -> Result<Route, CallbackFailure> {
+        let origin = self.state.origin(client).ok_or(CallbackFailure::NoClient)?;
         let route = self.state.callback_route(client).map_err(|error| match error {
             StateError::CbPathDown => CallbackFailure::NoPath,
             StateError::Delay => CallbackFailure::Busy,
@@ -124,7 +127,7 @@ impl Server {
         })?;
         match route {
             CallbackRoute::V40(callback) => {
-                Route::to_address(&callback, self.callback_timeout()).ok_or(CallbackFailure::NoPath)
+                Route::to_address(&callback, origin, self.callback_timeout()).ok_or(CallbackFailure::NoPath)
             }
             CallbackRoute::V41 {
                 session,
@@ -137,6 +140,7 @@ impl Server {
                 highest_slot,
             } => Ok(Route {
                 destination: Destination::Connection(connection),
+                origin,
                 program,
                 credential: credential(security),
                 minor_version,
@@ -159,9 +163,10 @@ impl Server {
 }
 
 impl Route {
-    fn to_address(callback: &Callback40, timeout: Duration) -> Option<Route> {
+    fn to_address(callback: &Callback40, origin: Origin, timeout: Duration) -> Option<Route> {
         Some(Route {
             destination: Destination::Tcp(address(callback)?),
+            origin,
             program: callback.program,
             credential: OwnCredential::superuser(MACHINE_NAME),
             minor_version: 0,
@@ -184,6 +189,7 @@ impl Route {
     fn call(self, number: u32, arguments: Vec<u8>) -> Callout {
         Callout {
             destination: self.destination,
+            origin: self.origin,
             procedure: Procedure { program: self.program, version: CALLBACK_VERSION, number },
             credential: self.credential,
             arguments,

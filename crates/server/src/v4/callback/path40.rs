@@ -29,7 +29,8 @@ impl Server {
     /// Tries the callback path of a client: without one that works it gets no delegations.
     pub(crate) fn try_callback_path(&self, client: ClientId, now: Duration) {
         let Ok(CallbackRoute::V40(callback)) = self.state.callback_route(client) else { return };
-        let Some(route) = Route::to_address(&callback, self.callback_timeout()) else { return };
+        let Some(origin) = self.state.origin(client) else { return };
+        let Some(route) = Route::to_address(&callback, origin, self.callback_timeout()) else { return };
         let heard = move |server: &Server, result: CalloutResult<'_>, _: Duration| {
             tracing::debug!(?client, ?callback, ?result, "a callback path was tried");
             server.state.callback_path_40(client, result.is_ok());

@@ -1,40 +1,59 @@
 //! CB_RECALL (RFC 7530 §18.2, RFC 8881 §20.2): a client is to return a delegation.
 
-use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proto::nfs4::{CallbackArgOp, CallbackResOp, CbRecallArgs, FileHandle, Res, Status};
-use state::Recall;
+use state::{Origin, Recall};
 
 use super::CallbackFailure;
 use crate::server::Server;
+use crate::tally::Tally;
 use crate::v4::state_error::outer;
 
 /// After how long a recall that came to nothing is sent again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How many recalls may wait to be sent again. Those beyond are not sent again: their delegations are revoked in the end.
+/// How many recalls may wait to be sent again, and to one address as many as they leave free. Those beyond are not sent again: their
+/// delegations are revoked in the end.
 const MAX_LATER: usize = 4096;
 
-/// Recalls that are to be sent again, with the time.
+/// Recalls that are to be sent again.
 #[derive(Debug, Default)]
-pub(super) struct LaterRecalls(Mutex<Vec<(Duration, Recall)>>);
+pub(super) struct LaterRecalls(Mutex<Later>);
+
+#[derive(Debug, Default)]
+struct Later {
+    recalls: Vec<Again>,
+    tally: Tally,
+}
+
+/// A recall that is to be sent again, to whom, and when.
+#[derive(Debug)]
+struct Again {
+    at: Duration,
+    origin: Origin,
+    recall: Recall,
+}
 
 impl LaterRecalls {
-    fn add(&self, at: Duration, recall: Recall) {
-        let mut later = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if later.len() < MAX_LATER {
-            later.push((at, recall));
+    fn add(&self, again: Again) {
+        let mut later = self.lock();
+        if later.tally.has_room(again.origin, MAX_LATER) {
+            later.tally.add(again.origin);
+            later.recalls.push(again);
         }
     }
 
     fn take_due(&self, now: Duration) -> Vec<Recall> {
-        let mut later = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (due, rest) = mem::take(&mut *later).into_iter().partition(|(at, _)| *at <= now);
-        *later = rest;
-        let due: Vec<(Duration, Recall)> = due;
-        due.into_iter().map(|(_, recall)| recall).collect()
+        let mut later = self.lock();
+        let Later { recalls, tally } = &mut *later;
+        let due = recalls.extract_if(.., |again| again.at <= now);
+        due.inspect(|again| tally.remove(again.origin)).map(|again| again.recall).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Later> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,7 +73,7 @@ impl Server {
             Err(CallbackFailure::NoPath | CallbackFailure::NoClient) => {
                 tracing::debug!(client = ?recall.client, "a delegation cannot be recalled for lack of a path");
             }
-            Err(_) => self.callbacks.recalls.add(now + AGAIN, recall),
+            Err(_) => self.recall_later(now, recall),
         }
     }
 
@@ -66,10 +85,16 @@ impl Server {
             Ok(CallbackResOp::CbRecall(Res::Ok(()))) => {}
             Ok(CallbackResOp::CbRecall(Res::Fail(Status::BadHandle | Status::BadStateid | Status::Delay))) | Err(_) => {
                 if self.state.is_recalled(&recall.stateid) {
-                    self.callbacks.recalls.add(now + AGAIN, recall);
+                    self.recall_later(now, recall);
                 }
             }
             Ok(other) => tracing::warn!(client = ?recall.client, ?other, "a client does not return a delegation"),
+        }
+    }
+
+    fn recall_later(&self, now: Duration, recall: Recall) {
+        if let Some(origin) = self.state.origin(recall.client) {
+            self.callbacks.recalls.add(Again { at: now + AGAIN, origin, recall });
         }
     }
 
@@ -81,5 +106,30 @@ impl Server {
             }
         }
         self.callbacks.attributes.forget_old(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use state::{ClientId, FileKey, Stateid};
+
+    use super::*;
+
+    #[test]
+    fn recalls_of_one_address_leave_room_to_others() {
+        let later = LaterRecalls::default();
+        let file = FileKey { export: 1, node: vfs::Handle::from_u64(1) };
+        let recall =
+            Recall { client: ClientId(1), stateid: Stateid { seqid: 1, other: [0; 12] }, file, handle: Box::default() };
+        let add = |host, count| {
+            let origin = Origin::of([192, 0, 2, host].into());
+            (0..count).for_each(|_| later.add(Again { at: AGAIN, origin, recall: recall.clone() }));
+        };
+        add(66, MAX_LATER);
+        add(2, 100);
+        assert_eq!(later.take_due(Duration::ZERO).len(), 0);
+        assert_eq!(later.take_due(AGAIN).len(), MAX_LATER / 2 + 100);
+        add(66, 1);
+        assert_eq!(later.take_due(AGAIN).len(), 1);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use proto::nfs4::{FileHandle, Stateid, Status, Verifier};
-use state::{ClientId, FileKey};
+use state::{ClientId, FileKey, Origin};
 use vfs::CopyRange;
 
 use crate::identity::Identity;
@@ -20,6 +20,13 @@ pub(in crate::v4) struct Asker {
     pub(in crate::v4) client: ClientId,
     pub(in crate::v4) peer: Peer,
     pub(in crate::v4) identity: Identity<'static>,
+}
+
+impl Asker {
+    /// The address that its copies are counted under.
+    pub(in crate::v4) fn origin(&self) -> Origin {
+        Origin::of(self.peer.address.ip())
+    }
 }
 
 /// A file, and what it is read or written under.

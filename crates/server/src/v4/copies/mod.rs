@@ -2,7 +2,8 @@
 //!
 //! A copy belongs to a client, not to a session, and ends with it. It is carried on turn by turn, by whoever calls
 //! [`Server::carry_on_copy`](crate::Server::carry_on_copy): each turn is checked like a READ and a WRITE of the client, so that
-//! whatever would refuse those, such as a CLOSE or an export that is gone, ends the copy. The record of a copy that has ended is
+//! whatever would refuse those, such as a CLOSE or an export that is gone, ends the copy. Addresses take turns, whatever the number of
+//! their copies. The record of a copy that has ended is
 //! kept until the client has heard of it, or for [`KEPT`].
 
 mod ending;
@@ -20,10 +21,10 @@ pub(crate) use notices::CopyNotices;
 pub(super) use notices::{CopyNotice, NOTICE_LEASE};
 pub(crate) use table::Copies;
 
-/// How many copies a client may have in the table; beyond, COPY copies at once.
+/// How many copies a client ID may have in the table; beyond, COPY copies at once.
 pub(super) const MAX_PER_CLIENT: usize = 16;
 
-/// How many copies there may be in the table.
+/// How many copies there may be in the table; those of one address may be as many as they leave free.
 pub(super) const MAX_COPIES: usize = 256;
 
 /// For how long the record of a copy that has ended is kept for a client that cannot be told of the end.

@@ -9,15 +9,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proto::nfs4::{Stateid, Status};
-use state::{ClientId, FileKey};
+use state::{ClientId, FileKey, may_take};
 
 use super::{Asker, Place};
 use crate::handle::HandleKey;
 
-/// How many notices there may be.
+/// How many notices there may be; those of one address may be as many as they leave free.
 const MAX_NOTICES: usize = 1024;
 
-/// How many of them one client may have.
+/// How many of them one client ID may have.
 const MAX_PER_CLIENT: usize = 64;
 
 /// How long the other server has for its first READ, and then for each further one.
@@ -64,7 +64,10 @@ impl CopyNotices {
         let mut table = self.lock();
         table.notices.retain(|_, (_, until)| now <= *until);
         let of_client = |(other, _): &&(CopyNotice, Duration)| other.asker.client == notice.asker.client;
-        if table.notices.len() >= MAX_NOTICES || table.notices.values().filter(of_client).count() >= MAX_PER_CLIENT {
+        let of_origin = |(other, _): &&(CopyNotice, Duration)| other.asker.origin() == notice.asker.origin();
+        let own = table.notices.values().filter(of_origin).count();
+        let has_room = may_take(1, own, table.notices.len(), MAX_NOTICES);
+        if !has_room || table.notices.values().filter(of_client).count() >= MAX_PER_CLIENT {
             return Err(Status::Delay);
         }
         table.last += 1;

@@ -1,16 +1,17 @@
 //! The copies that there are, by stateid, and those that wait for a turn.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use proto::nfs4::{Stateid, Status};
-use state::{ClientId, FileKey};
+use state::{ClientId, FileKey, Origin, may_take};
 
 use crate::remote_files::RemoteFiles;
 
-use super::{Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
+use super::{Asker, Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
 
 /// The seqid of every copy stateid: a copy has one state only (RFC 7862 §4.8).
 const SEQID: u32 = 1;
@@ -32,8 +33,10 @@ pub(crate) struct Copies {
 #[derive(Debug, Default)]
 struct Table {
     jobs: HashMap<u32, Arc<Job>>,
-    /// Those that are not finished and not having a turn, in the order of their turns.
+    /// Those that are not finished and not having a turn, in the order of their turns among those of their address.
     waiting: VecDeque<Waiting>,
+    /// The addresses that had turns, the last one first.
+    had_turns: VecDeque<Origin>,
     last: u32,
 }
 
@@ -91,7 +94,7 @@ impl Copies {
     pub(in crate::v4) fn add(&self, new: NewJob) -> Result<Stateid, Full> {
         let job = {
             let mut table = self.lock();
-            table.make_room(new.asker.client)?;
+            table.make_room(&new.asker)?;
             let number = table.next_number();
             let job = Arc::new(Job::new(new, self.stateid(number)));
             table.jobs.insert(number, job.clone());
@@ -134,8 +137,10 @@ impl Copies {
     /// Takes the next copy whose turn it is.
     pub(super) fn next(&self, now: Duration) -> Option<Waiting> {
         let mut table = self.lock();
-        let index = table.waiting.iter().position(|waiting| waiting.not_before <= now)?;
-        table.waiting.remove(index)
+        let index = table.next_turn(now)?;
+        let next = table.waiting.remove(index)?;
+        table.note_turn(next.job.what.asker.origin());
+        Some(next)
     }
 
     /// Puts a copy behind the others, unless it was forgotten meanwhile.
@@ -167,14 +172,33 @@ impl Copies {
 
 impl Table {
     /// Makes sure that there is room for another copy of `client`, if need be by forgetting one whose end the client knows.
-    fn make_room(&mut self, client: ClientId) -> Result<(), Full> {
-        let of_client = |job: &&Arc<Job>| job.what.asker.client == client;
-        if self.jobs.len() < MAX_COPIES && self.jobs.values().filter(of_client).count() < MAX_PER_CLIENT {
+    fn make_room(&mut self, asker: &Asker) -> Result<(), Full> {
+        let of_client = |job: &&Arc<Job>| job.what.asker.client == asker.client;
+        let of_origin = |job: &&Arc<Job>| job.what.asker.origin() == asker.origin();
+        let own = self.jobs.values().filter(of_origin).count();
+        let has_room = may_take(1, own, self.jobs.len(), MAX_COPIES);
+        if has_room && self.jobs.values().filter(of_client).count() < MAX_PER_CLIENT {
             return Ok(());
         }
         let seen = self.jobs.values().filter(of_client).find(|job| job.is_seen()).map(|job| number(&job.stateid));
         self.jobs.remove(&seen.ok_or(Full)?);
         Ok(())
+    }
+
+    /// The first copy that may have a turn of the address whose last turn is longest ago.
+    fn next_turn(&self, now: Duration) -> Option<usize> {
+        let due = self.waiting.iter().enumerate().filter(|(_, waiting)| waiting.not_before <= now);
+        let turns_ago = |origin| self.had_turns.iter().position(|had| *had == origin).unwrap_or(usize::MAX);
+        let (index, _) =
+            due.max_by_key(|(index, waiting)| (turns_ago(waiting.job.what.asker.origin()), Reverse(*index)))?;
+        Some(index)
+    }
+
+    /// Notes that an address has a turn now. Those without copies are forgotten.
+    fn note_turn(&mut self, origin: Origin) {
+        let jobs = &self.jobs;
+        self.had_turns.retain(|had| *had != origin && jobs.values().any(|job| job.what.asker.origin() == *had));
+        self.had_turns.push_front(origin);
     }
 
     fn next_number(&mut self) -> u32 {
