@@ -23,11 +23,16 @@ const STRANGER_PART: usize = 32;
 const RELEASE_BYTES: usize = 8 << 20;
 const RELEASES: usize = 2;
 
+/// How many connections are so many that some of them make room for clients with fewer, if any are.
+pub(crate) type Crowd = Option<usize>;
+
 /// What all clients of a server hold.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
     client_bytes: usize,
+    /// How many connections all clients may have, and how many each of them.
+    connections: usize,
     client_connections: usize,
     held: AtomicUsize,
     held_by_strangers: AtomicUsize,
@@ -56,6 +61,7 @@ impl Budget {
         Arc::new(Budget {
             bytes: limits.memory_bytes,
             client_bytes: limits.client_memory_bytes(),
+            connections: limits.max_connections,
             client_connections: limits.max_connections_per_client(),
             held: AtomicUsize::new(0),
             held_by_strangers: AtomicUsize::new(0),
@@ -81,6 +87,15 @@ impl Budget {
         }
         client.connections.fetch_add(1, Relaxed);
         Some(Account { charge: Charge::new(client) })
+    }
+
+    /// How many connections a client must have to make room for one of the client at `address`: more than its even part of all. None
+    /// when that one has its own even part already.
+    pub(crate) fn crowd(&self, address: IpAddr) -> Crowd {
+        let clients = self.lock();
+        let own = clients.get(&address.to_canonical()).map_or(0, |client| client.connections.load(Relaxed));
+        let even_part = self.connections / (clients.len() + usize::from(own == 0));
+        (own < even_part).then_some(even_part)
     }
 
     fn leave(&self, client: &Client) {
@@ -121,6 +136,11 @@ impl Client {
             connections: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether the client has more than `count` connections.
+    pub(crate) fn has_more_than(&self, count: usize) -> bool {
+        self.connections.load(Relaxed) > count
     }
 
     /// Whether the client may take as much memory as a message or a reply needs.
@@ -287,6 +307,18 @@ mod tests {
         strangers.iter_mut().for_each(|account| account.set(2 * MIB));
         assert!(strangers.iter().all(|account| !account.has_room()));
         assert!(!join(&budget, 9, false).has_room() && join(&budget, 10, true).has_room());
+    }
+
+    #[test]
+    fn clients_with_more_than_their_even_part_make_room_for_one_with_less() {
+        let limits = Limits { max_connections: 12, max_connections_per_client: Some(6), ..Limits::default() };
+        let budget = Budget::new(&limits);
+        let held: Vec<Account> = [1, 1, 1, 1, 1, 2].map(|last| join(&budget, last, true)).into();
+        let crowd = |last| budget.crowd(IpAddr::from([10, 0, 0, last]));
+        assert_eq!((crowd(1), crowd(2), crowd(3)), (Some(6), Some(6), Some(4)));
+        assert!(held[0].client().has_more_than(4) && !held[5].client().has_more_than(4));
+        let _more = join(&budget, 1, true);
+        assert_eq!((crowd(1), crowd(2)), (None, Some(6)), "it has its even part");
     }
 
     #[test]

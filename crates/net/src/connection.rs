@@ -37,7 +37,7 @@ pub enum CloseReason {
     Idle,
     /// It left a message unfinished or its replies untaken for too long.
     Stalled,
-    /// Too many were open, and its client has no exports.
+    /// Too many were open, and its client has no exports or very many connections.
     Evicted,
     /// A file whose bytes were announced to the peer could not be read.
     File(io::Error),
@@ -56,7 +56,9 @@ impl fmt::Display for CloseReason {
             CloseReason::Service(why) => f.write_str(why),
             CloseReason::Idle => f.write_str("it was silent for too long"),
             CloseReason::Stalled => f.write_str("it left a message unfinished or its replies untaken for too long"),
-            CloseReason::Evicted => f.write_str("too many connections were open, and its client has no exports"),
+            CloseReason::Evicted => {
+                f.write_str("too many connections were open, and its client has no exports or very many connections")
+            }
             CloseReason::File(error) => write!(f, "a file cannot be read: {error}"),
             CloseReason::Panic => f.write_str("the service panicked"),
             CloseReason::Shutdown => f.write_str("the server was shut down"),

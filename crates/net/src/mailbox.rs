@@ -11,7 +11,7 @@ use std::time::Instant;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::blocking::Done;
-use crate::budget::Account;
+use crate::budget::{Account, Crowd};
 use crate::sys::Source;
 use crate::{Delivery, Peer};
 
@@ -39,8 +39,8 @@ pub(crate) enum Letter {
         /// Where to tell it.
         tell: SyncSender<Delivery>,
     },
-    /// Silent connections of clients without exports are to make room for others.
-    MakeRoom,
+    /// Silent connections of clients without exports, or of those with very many, are to make room for others.
+    MakeRoom(Crowd),
     /// The server is to finish what it has begun and to end by `deadline`.
     Shutdown {
         /// When whatever is left is dropped.

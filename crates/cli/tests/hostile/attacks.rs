@@ -1,12 +1,15 @@
 //! Attacks on the server's memory, its connections and other clients' time. A next one is a function and a line of the table.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use crate::frame::{Attack, Target, run};
-use crate::support::wire::{LAST_FRAGMENT, PUTFH, READ, READ4, call, compound, opaque, read_arguments, record, words};
+use crate::support::wire::{
+    LAST_FRAGMENT, PUTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM, call, compound, opaque, read_arguments,
+    record, reply, setclientid_arguments, words,
+};
 
 const MIB: u32 = 1 << 20;
 
@@ -16,6 +19,12 @@ const MANY: usize = 100;
 /// The addresses of attackers: one client, and another one.
 const ATTACKER: u8 = 2;
 const SECOND: u8 = 3;
+
+/// A client that comes late.
+const LATE: u8 = 99;
+
+/// How many callback paths a client names.
+const CALLBACK_PATHS: usize = 200;
 
 /// The witness's own address.
 const WITNESS: u8 = 1;
@@ -56,6 +65,11 @@ attacks! {
         options: &["--max-connections", "100", "--client", "127.0.0.1"],
         ..Attack::new("strangers' connections", strangers_connections)
     };
+    connections_of_clients_that_fill_the_server: Attack {
+        options: &["--max-connections", "400"],
+        ..Attack::new("clients' connections", clients_connections)
+    };
+    callback_paths_of_a_client: Attack::new("callback paths", callback_paths);
     noise_over_many_connections: Attack::new("noise", noise);
 }
 
@@ -126,6 +140,57 @@ fn strangers_connections(target: &Target<'_>) -> Vec<TcpStream> {
     late.write_all(&record(&call(1, READ, &read_arguments(target.file, 1)))).unwrap();
     late.read_exact(&mut [0; 4]).expect("a client with an export is served");
     held.push(late);
+    held
+}
+
+/// Four clients with exports have all connections. Whoever has none gets in: silent ones of those that have most make room.
+fn clients_connections(target: &Target<'_>) -> Vec<TcpStream> {
+    let attackers = ATTACKER..ATTACKER + 4;
+    let mut held: Vec<TcpStream> =
+        attackers.flat_map(|last| (0..100).filter_map(move |_| target.connect(last))).collect();
+    target.server.wait_for_log("connection refused");
+    thread::sleep(Duration::from_millis(700));
+    // The room is made by other event loops too, which takes a moment.
+    let served = (0..100).find_map(|_| {
+        thread::sleep(Duration::from_millis(100));
+        serves_a_read(target, LATE)
+    });
+    held.push(served.expect("a client without connections is served"));
+    held
+}
+
+/// A new connection, if it is served.
+fn serves_a_read(target: &Target<'_>, last: u8) -> Option<TcpStream> {
+    let mut stream = target.connect(last)?;
+    stream.set_nonblocking(false).ok()?;
+    stream.write_all(&record(&call(1, READ, &read_arguments(target.file, 1)))).ok()?;
+    reply(&mut stream).ok()?;
+    Some(stream)
+}
+
+/// A client of NFSv4.0 names a callback path after the other, each of which takes connections and never answers.
+fn callback_paths(target: &Target<'_>) -> Vec<TcpStream> {
+    let address = IpAddr::from([127, 0, 0, ATTACKER]);
+    let listeners: Vec<TcpListener> = (0..CALLBACK_PATHS).map(|_| TcpListener::bind((address, 0)).unwrap()).collect();
+    let mut stream = target.connect(ATTACKER).unwrap();
+    stream.set_nonblocking(false).unwrap();
+    for (number, listener) in (0..).zip(&listeners) {
+        let port = listener.local_addr().unwrap().port();
+        let callback = format!("{address}.{}.{}", port >> 8, port & 0xff);
+        let client = setclientid_arguments(&format!("client {number}"), &callback);
+        stream.write_all(&record(&compound(1, 1, &[words(&[SETCLIENTID]), client].concat()))).unwrap();
+        let (_, results) = reply(&mut stream).unwrap();
+        // Behind the heads of the reply, of the COMPOUND and of the result: the client ID and what confirms it (RFC 7530 §16.33.3).
+        let confirm = [words(&[SETCLIENTID_CONFIRM]), results[40..56].to_vec()].concat();
+        stream.write_all(&record(&compound(2, 1, &confirm))).unwrap();
+        reply(&mut stream).unwrap();
+    }
+    thread::sleep(Duration::from_secs(2));
+    listeners.iter().for_each(|listener| listener.set_nonblocking(true).unwrap());
+    let mut held: Vec<TcpStream> = listeners.iter().filter_map(|listener| Some(listener.accept().ok()?.0)).collect();
+    println!("the server has opened {} connections to a client", held.len());
+    assert!((1..=CALLBACK_PATHS / 3).contains(&held.len()), "{} connections", held.len());
+    held.push(stream);
     held
 }
 

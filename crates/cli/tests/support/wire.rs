@@ -16,6 +16,8 @@ pub const CREATE: u32 = 8;
 /// Operations of NFS version 4 (RFC 7530 §16).
 pub const PUTFH: u32 = 22;
 pub const READ4: u32 = 25;
+pub const SETCLIENTID: u32 = 35;
+pub const SETCLIENTID_CONFIRM: u32 = 36;
 
 /// Words in the order of the network.
 pub fn words(words: &[u32]) -> Vec<u8> {
@@ -48,6 +50,13 @@ pub fn opaque(bytes: &[u8]) -> Vec<u8> {
 /// The arguments of a READ from the beginning of a file.
 pub fn read_arguments(handle: &[u8], count: u32) -> Vec<u8> {
     [opaque(handle), words(&[0, 0, count])].concat()
+}
+
+/// The arguments of a SETCLIENTID with a callback path over TCP.
+pub fn setclientid_arguments(name: &str, callback: &str) -> Vec<u8> {
+    let program = words(&[0x4000_0000]);
+    let (name, callback) = (opaque(name.as_bytes()), opaque(callback.as_bytes()));
+    [words(&[0, 1]), name, program, opaque(b"tcp"), callback, words(&[1])].concat()
 }
 
 /// The arguments of an UNCHECKED CREATE without attributes.

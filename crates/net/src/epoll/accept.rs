@@ -76,7 +76,8 @@ impl<S: Service + ?Sized> Loop<S> {
         }
     }
 
-    /// Finds a place for a connection; when too many are open, those of clients without exports make room.
+    /// Finds a place for a connection; when too many are open, those of clients without exports make room, or else those of clients
+    /// with very many.
     fn admit(&mut self, client: IpAddr) -> Result<Admitted, TooMany> {
         let engine = Arc::clone(&self.bench.engine);
         let admit = || engine.hub.admit(client, false, || engine.service.trusts(client));
@@ -84,7 +85,7 @@ impl<S: Service + ?Sized> Loop<S> {
         if !matches!(admitted, Err(TooMany::InAll)) {
             return admitted;
         }
-        self.make_room_everywhere();
+        self.make_room_everywhere(engine.hub.budget.crowd(client));
         admit()
     }
 
@@ -104,7 +105,7 @@ impl<S: Service + ?Sized> Loop<S> {
 
     fn pause_accepting(&mut self, error: Errno) {
         self.bench.desk().counters.accept_errors.add(1);
-        self.make_room_everywhere();
+        self.make_room_everywhere(None);
         tracing::warn!(%error, "cannot accept connections for now");
         self.acceptor.paused_until = Some(Instant::now() + ACCEPT_PAUSE);
         self.watch_listeners(false);

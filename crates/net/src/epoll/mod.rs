@@ -208,7 +208,7 @@ impl<S: Service + ?Sized> Loop<S> {
                     // Whoever asked may have given up by now.
                     let _ = tell.send(self.delivery(connection, since));
                 }
-                Letter::MakeRoom => self.evict_strangers(),
+                Letter::MakeRoom(crowd) => self.make_room(crowd),
                 Letter::Shutdown { deadline } => self.begin_to_end(deadline),
             }
         }

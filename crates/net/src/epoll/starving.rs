@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Loop;
 use crate::Service;
+use crate::budget::{Client, Crowd};
 use crate::complaints::Complaint;
 use crate::connection::{CloseReason, Connection, Ready};
 use crate::mailbox::Letter;
@@ -73,21 +74,31 @@ impl<S: Service + ?Sized> Loop<S> {
         false
     }
 
-    /// Closes silent connections of clients without exports, here, and asks the other loops to do so.
-    pub(super) fn make_room_everywhere(&mut self) {
-        self.evict_strangers();
+    /// Closes silent connections here, and asks the other loops to do so: those of clients without exports, or else those of clients
+    /// with more than `crowd`.
+    pub(super) fn make_room_everywhere(&mut self, crowd: Crowd) {
+        self.make_room(crowd);
         let hub = &self.bench.engine.hub;
         let others = hub.loops.iter().enumerate().filter(|(index, _)| *index != self.bench.loop_index);
-        others.for_each(|(_, desk)| desk.mailbox.post(Letter::MakeRoom));
+        others.for_each(|(_, desk)| desk.mailbox.post(Letter::MakeRoom(crowd)));
     }
 
-    /// Closes the connections of clients without exports that have been silent for longest.
-    pub(super) fn evict_strangers(&mut self) {
+    /// Closes the connections that have been silent for longest, of clients without exports or else of those with more than `crowd`.
+    pub(super) fn make_room(&mut self, crowd: Crowd) {
+        let evicted = self.evict(|client| client.is_stranger);
+        if let (0, Some(crowd)) = (evicted, crowd) {
+            self.evict(|client| client.has_more_than(crowd));
+        }
+    }
+
+    /// Closes some of the connections that have been silent for longest, of clients that may lose some; tells how many.
+    fn evict(&mut self, may_lose: impl Fn(&Client) -> bool) -> usize {
         let now = self.bench.now;
         let mut silent = Vec::new();
         for index in 0..self.connections.end() {
             let Some(key) = self.connections.key_at(index) else { continue };
-            let found = self.connections.get_mut(key).filter(|connection| may_be_evicted(connection, now));
+            let found = self.connections.get_mut(key).filter(|connection| is_silent(connection, now));
+            let found = found.filter(|connection| may_lose(connection.account.client()));
             silent.extend(found.map(|connection| (connection.last_active, key)));
         }
         let count = silent.len().min(EVICTION_BATCH);
@@ -95,13 +106,19 @@ impl<S: Service + ?Sized> Loop<S> {
             silent.select_nth_unstable_by_key(count, |(last_active, _)| *last_active);
         }
         silent.truncate(count);
-        silent.into_iter().for_each(|(_, key)| self.close(key, CloseReason::Evicted));
+        for (_, key) in silent {
+            // With each one that is closed, its client has one less.
+            let connection = self.connections.get_mut(key);
+            if connection.is_some_and(|connection| may_lose(connection.account.client())) {
+                self.close(key, CloseReason::Evicted);
+            }
+        }
+        count
     }
 }
 
-fn may_be_evicted(connection: &Connection, now: Instant) -> bool {
-    connection.account.client().is_stranger
-        && connection.socket.is_some()
+fn is_silent(connection: &Connection, now: Instant) -> bool {
+    connection.socket.is_some()
         && connection.calls.is_empty()
         && now.saturating_duration_since(connection.last_active) >= EVICTION_SILENCE
 }
