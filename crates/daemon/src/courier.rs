@@ -8,6 +8,11 @@ use std::time::Duration;
 use net::NetError;
 use rpc::record;
 use server::{Destination, Server, Transmit};
+use state::Origin;
+
+/// How many connections are open to one address. A client names the port that it is called at, so that it could have the server open
+/// very many; calls over those beyond fail.
+const MAX_PER_ADDRESS: usize = 64;
 
 /// Sends what the server says on its own account, over the connections that there are or new ones.
 #[derive(Default)]
@@ -49,6 +54,10 @@ impl Courier {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(connection) = opened.get(&address) {
             return Ok(*connection);
+        }
+        let is_there = |other: &&SocketAddr| Origin::of(other.ip()) == Origin::of(address.ip());
+        if opened.keys().filter(is_there).count() >= MAX_PER_ADDRESS {
+            return Err(NetError::TooManyConnections);
         }
         let connection = net.connect(address)?;
         opened.insert(address, connection);

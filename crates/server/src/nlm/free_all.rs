@@ -15,7 +15,7 @@ pub(super) fn free_all(cx: &CallContext<'_>, args: &FreeAllArgs<'_>) {
 
 /// Frees what the host at `address` that may call itself `name` held and waited for.
 pub(crate) fn free_host(server: &Server, address: IpAddr, name: &[u8], now: Duration) {
-    let is_gone = |key: &[u8]| HostKey::parse(key).is_some_and(|host| host.is_called(address, name));
+    let is_gone = |key: &[u8]| HostKey::is_key_of(key, address, name);
     server.waits.end_hosts(|host| host.is_called(address, name));
     let hosts = server.state.nlm_free_hosts(now, is_gone);
     tracing::info!(%address, host = %name.escape_ascii(), hosts, "a host restarted; its locks are free");

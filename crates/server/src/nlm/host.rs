@@ -68,7 +68,14 @@ impl HostKey {
     /// Whether this is a host at `address` that may call itself `name`. A monitor often knows its host by the name with the domain,
     /// and the lock manager by the one without, or the other way round.
     pub(crate) fn is_called(&self, address: IpAddr, name: &[u8]) -> bool {
-        self.address() == address.to_canonical() && is_same_name(self.name(), name)
+        HostKey::is_key_of(&self.0, address, name)
+    }
+
+    /// [`HostKey::is_called`] of a key as it was kept.
+    pub(crate) fn is_key_of(bytes: &[u8], at: IpAddr, name: &[u8]) -> bool {
+        bytes.split_at_checked(HEAD_BYTES).is_some_and(|(head, own_name)| {
+            address(&head[..ADDRESS_BYTES]) == at.to_canonical() && is_same_name(own_name, name)
+        })
     }
 }
 
