@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::account::Kind;
+use crate::account::{Charge, Kind};
 use crate::core::Core;
 use crate::file::{Body, Held, LockState};
 use crate::ids::StateKey;
@@ -188,12 +188,7 @@ impl Core {
             // The owner need not have said that it is new; in NFSv4.0 its number was in order all the same.
             return Ok(key);
         }
-        let is_full = self.locks_of(&args.file).is_some_and(|locks| locks.states.len() >= self.limits().locks_per_file);
-        let charge = match self.account_of(client)?.take(Kind::LockState) {
-            Ok(_) if is_full => Err(StateError::Resource),
-            taken => taken,
-        };
-        let charge = match charge {
+        let charge = match self.charge_lock_state(client, &args.file) {
             Ok(charge) => charge,
             Err(refused) => {
                 self.release_owner(owner);
@@ -215,6 +210,13 @@ impl Core {
             owner.states.insert(key);
         }
         Ok(key)
+    }
+
+    fn charge_lock_state(&self, client: u32, file: &FileKey) -> Result<Charge, StateError> {
+        match self.locks_of(file) {
+            Some(locks) if locks.states.len() >= self.limits().locks_per_file => Err(StateError::Resource),
+            _ => self.account_of(client)?.take(Kind::LockState),
+        }
     }
 
     /// Takes back the lock state of an owner that got no lock: its stateid was not given out.
@@ -302,8 +304,9 @@ impl Core {
                 _ if !self.is_abandoned(now, &first) => {
                     return Err(StateError::Denied(Box::new(self.describe(&first))));
                 }
-                Some(state) => self.clear(now, state)?,
-                None => self.release_range(now, file, (first.owner, first.range)),
+                Some(state) if self.clients.contains_key(&state.client()) => self.clear(now, state)?,
+                // All that the client or the host had is removed in steps; this lock goes now.
+                _ => self.release_range(now, file, (first.owner, first.range)),
             }
         }
         Err(StateError::Delay)

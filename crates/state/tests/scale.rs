@@ -60,7 +60,10 @@ fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
     for at in 1..LOCKS {
         lock = world.lock_more(client.id, &lock, write_lock(1, 10 * at, 1)).unwrap();
     }
+    let witness = world.client("witness");
+    let own = world.open_rw(witness.id, "o", 1);
     world.sleep(25 * 3600);
+    world.flags(witness, 1);
     let (mut before, mut more) = (world.state.census().locks, true);
     assert_eq!(before, LOCKS as usize);
     while more {
@@ -68,9 +71,13 @@ fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
         let locks = world.state.census().locks;
         assert!(before - locks <= world.state.limits().steps, "{} locks were removed at once", before - locks);
         before = locks;
+        let wanted = write_lock(1, 10 * (LOCKS - 1), 1);
+        assert!(world.lock_new(witness.id, &own, "w", wanted).is_ok(), "what is left is in nobody's way");
+        assert!(before - world.state.census().locks <= 1, "only the lock in the way is removed");
+        before = world.state.census().locks;
     }
     let census = world.state.census();
-    assert_eq!((census.locks, census.lock_states, census.opens, census.files), (0, 0, 0, 0));
+    assert_eq!((census.locks, census.lock_states, census.opens, census.files), (1, 1, 1, 1));
 }
 
 #[test]
