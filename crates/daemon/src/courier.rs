@@ -10,8 +10,8 @@ use rpc::record;
 use server::{Destination, Server, Transmit};
 use state::Origin;
 
-/// How many connections are open to one address. A client names the port that it is called at, so that it could have the server open
-/// very many; calls over those beyond fail.
+/// How many connections are open to one address. A client names the port that it is called at, so that it could have
+/// the server open very many; calls over those beyond fail.
 const MAX_PER_ADDRESS: usize = 64;
 
 /// Sends what the server says on its own account, over the connections that there are or new ones.

@@ -89,8 +89,8 @@ impl Budget {
         Some(Account { charge: Charge::new(client) })
     }
 
-    /// How many connections a client must have to make room for one of the client at `address`: more than its even part of all. None
-    /// when that one has its own even part already.
+    /// How many connections a client must have to make room for one of the client at `address`: more than its even part
+    /// of all. None when that one has its own even part already.
     pub(crate) fn crowd(&self, address: IpAddr) -> Crowd {
         let clients = self.lock();
         let own = clients.get(&address.to_canonical()).map_or(0, |client| client.connections.load(Relaxed));

@@ -28,8 +28,8 @@ pub struct Counters {
     pub closed_idle: u64,
     /// Connections that were closed because they left a message unfinished or their replies untaken for too long.
     pub closed_stalled: u64,
-    /// Silent connections that were closed because too many were open, to make room for others: of clients without exports, or with very
-    /// many connections.
+    /// Silent connections that were closed because too many were open, to make room for others: of clients without
+    /// exports, or with very many connections.
     pub closed_evicted: u64,
     /// Connections that were closed because a file whose bytes were announced could not be read.
     pub closed_file_error: u64,

@@ -1,5 +1,5 @@
-//! Work that takes long in small steps, so that nobody else waits for it: an event loop does the first step, and a thread that may
-//! wait the others.
+//! Work that takes long in small steps, so that nobody else waits for it: an event loop does the first step, and a
+//! thread that may wait the others.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use state::StateError;
 use crate::fault::Fault;
 use crate::node::CallContext;
 
-/// How long others have between two steps. A mutex is not fair: without a pause, whoever takes the steps would take it again
-/// before anybody who waits for it.
+/// How long others have between two steps. A mutex is not fair: without a pause, whoever takes the steps would take it
+/// again before anybody who waits for it.
 pub(crate) const BETWEEN_STEPS: Duration = Duration::from_micros(200);
 
 impl CallContext<'_> {

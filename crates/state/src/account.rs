@@ -1,21 +1,23 @@
 //! What each origin holds of what all share, and how much of it one may hold.
 //!
-//! An origin that could take everything would lock all others out. The rule: **an origin may hold as much as it leaves free.** Alone
-//! it gets half of everything. Of `n` origins that want all that they can get, each ends with one part in `n + 1`, and one part
-//! stays free for whoever comes next. When little is free, the origin that holds most is refused first. So
+//! An origin that could take everything would lock all others out. The rule: **an origin may hold as much as it leaves
+//! free.** Alone it gets half of everything. Of `n` origins that want all that they can get, each ends with one part in
+//! `n + 1`, and one part stays free for whoever comes next. When little is free, the origin that holds most is refused
+//! first. So
 //! - no origin is kept to a fixed part while there is room,
 //! - nothing has to be taken back from those who came early,
 //! - a call compares two numbers, however many origins, clients and files there are.
 //!
 //! Two exceptions:
 //! - The first [`GUARANTEED_PER_ORIGIN`] are refused only when nothing is left.
-//! - In the grace period, when nothing but reclaims is granted, an origin may hold half of everything, whatever is free: that is the
-//!   most that it can have held before, and the order of reclaims must not decide who loses a lock.
+//! - In the grace period, when nothing but reclaims is granted, an origin may hold half of everything, whatever is
+//!   free: that is the most that it can have held before, and the order of reclaims must not decide who loses a lock.
 //!
-//! The limits of a single file are not divided. Whoever may lock a file can keep everybody else out with one lock of all of it.
+//! The limits of a single file are not divided. Whoever may lock a file can keep everybody else out with one lock of
+//! all of it.
 //!
-//! A [`Charge`] is one thing that is held; it lies in whatever it is for, and counts until that is dropped. Locked ranges, which
-//! merge and split, are counted by [`Account::change`].
+//! A [`Charge`] is one thing that is held; it lies in whatever it is for, and counts until that is dropped. Locked
+//! ranges, which merge and split, are counted by [`Account::change`].
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};

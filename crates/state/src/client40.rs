@@ -38,8 +38,8 @@ impl State {
         self.core().setclientid(now, args)
     }
 
-    /// SETCLIENTID_CONFIRM with the cases of RFC 7530 §16.34.5. True when the callback path is new: the server tries it next, and says
-    /// how that went with [`State::callback_path_40`].
+    /// SETCLIENTID_CONFIRM with the cases of RFC 7530 §16.34.5. True when the callback path is new: the server tries it
+    /// next, and says how that went with [`State::callback_path_40`].
     ///
     /// # Errors
     /// [`StateError::StaleClientid`], or `ClidInUse` for another principal.

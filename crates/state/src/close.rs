@@ -55,8 +55,8 @@ impl State {
         Ok(downgraded)
     }
 
-    /// Releases some of very many locks that were made with an open which is about to be closed; true while there may be more.
-    /// [`State::close`] does the rest, so that it never takes long.
+    /// Releases some of very many locks that were made with an open which is about to be closed; true while there may
+    /// be more. [`State::close`] does the rest, so that it never takes long.
     ///
     /// # Errors
     /// As [`State::close`].
@@ -103,7 +103,8 @@ impl Core {
         Ok(key)
     }
 
-    /// Removes lock states of an open, and their locks, if a step may not remove all that the file has; true while there are more.
+    /// Removes lock states of an open, and their locks, if a step may not remove all that the file has; true while
+    /// there are more.
     fn close_some(&mut self, now: Duration, key: StateKey) -> bool {
         let has_locks =
             |core: &Core| core.states.get(&key).and_then(Held::open).is_some_and(|open| !open.locks.is_empty());

@@ -12,8 +12,8 @@ pub const MIN_RESPONSE_BYTES: u32 = 128;
 pub const MIN_OPERATIONS: u32 = 2;
 /// Connections that one session remembers.
 pub const CONNECTIONS_PER_SESSION: usize = 64;
-/// How many opens, owners, locks and so on an origin may have whatever others have, until none are left. Beyond, it may have as many as
-/// it leaves free ([`crate::may_take`]).
+/// How many opens, owners, locks and so on an origin may have whatever others have, until none are left. Beyond, it may
+/// have as many as it leaves free ([`crate::may_take`]).
 pub const GUARANTEED_PER_ORIGIN: usize = 16;
 /// Slots of a back channel that the server uses.
 pub const BACK_SLOTS: u32 = 16;
@@ -21,8 +21,8 @@ pub const BACK_SLOTS: u32 = 16;
 /// Limits and times. What is over a limit is refused with [`crate::StateError::Resource`] or, where the protocol
 /// offers it, given smaller than asked for.
 ///
-/// Of opens, owners, lock stateids, locks, delegations, waits, hosts and shares one origin may have as many as it leaves free
-/// ([`crate::may_take`]).
+/// Of opens, owners, lock stateids, locks, delegations, waits, hosts and shares one origin may have as many as it
+/// leaves free ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// How long a client may be silent. Default 90 s.

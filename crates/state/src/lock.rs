@@ -118,8 +118,8 @@ impl State {
         Ok(stateid)
     }
 
-    /// Unlocks some of a range in which an owner has very many locks; true while there may be more. [`State::unlock`] does the
-    /// rest, so that it never takes long.
+    /// Unlocks some of a range in which an owner has very many locks; true while there may be more. [`State::unlock`]
+    /// does the rest, so that it never takes long.
     ///
     /// # Errors
     /// As [`State::unlock`].

@@ -92,8 +92,8 @@ impl LockSet {
         self.state_of(owner) == Some(Some(state))
     }
 
-    /// The first locks of `owner` that begin in `range`: how many, `at_most` being counted, and the part of the range up to the end of
-    /// the last of them.
+    /// The first locks of `owner` that begin in `range`: how many, `at_most` being counted, and the part of the range
+    /// up to the end of the last of them.
     pub(crate) fn first_of(&self, owner: OwnerId, range: ByteRange, at_most: usize) -> Option<(usize, ByteRange)> {
         let locks = self.by_owner.range((owner, range.first())..=(owner, range.last())).take(at_most);
         let (count, last) = locks.fold((0, None), |(count, _), (_, tail)| (count + 1, Some(tail.last)));

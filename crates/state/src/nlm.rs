@@ -184,7 +184,8 @@ impl State {
         Ok(())
     }
 
-    /// Unlocks some of a range in which an owner has very many locks, as [`State::unlock_some`]; true while there may be more.
+    /// Unlocks some of a range in which an owner has very many locks, as [`State::unlock_some`]; true while there may
+    /// be more.
     pub fn nlm_unlock_some(&self, now: Duration, lock: &NlmLock<'_>) -> bool {
         let mut core = self.core();
         core.nlm_owner(lock).is_some_and(|owner| core.release_some(now, &lock.file, (owner, lock.range)))
@@ -208,9 +209,9 @@ impl State {
         cancelled
     }
 
-    /// NLM_FREE_ALL, and hosts that restarted by what the status monitor says: everything is free of the hosts whose name `is_gone`,
-    /// those included that held something before this server restarted. A part of it is removed at once, which wakes those who wait
-    /// for it, and the rest by [`State::tick`]. Returns how many hosts there were.
+    /// NLM_FREE_ALL, and hosts that restarted by what the status monitor says: everything is free of the hosts whose
+    /// name `is_gone`, those included that held something before this server restarted. A part of it is removed at
+    /// once, which wakes those who wait for it, and the rest by [`State::tick`]. Returns how many hosts there were.
     pub fn nlm_free_hosts(&self, now: Duration, is_gone: impl Fn(&[u8]) -> bool) -> usize {
         let mut core = self.core();
         let mut names: BTreeSet<Box<[u8]>> = core.nlm.by_name.keys().filter(|name| is_gone(name)).cloned().collect();
@@ -330,7 +331,8 @@ impl Core {
         name.is_some_and(|name| name.nlm && !self.nlm.names.contains_key(&name.group))
     }
 
-    /// Removes some of what an owner of the lock protocol has, and in the end the owner. Returns how many steps that took.
+    /// Removes some of what an owner of the lock protocol has, and in the end the owner. Returns how many steps that
+    /// took.
     pub(crate) fn remove_some_of_nlm_owner(&mut self, now: Duration, id: OwnerId, at_most: usize) -> usize {
         let Some(owner) = self.owners.get(id) else { return 1 };
         if let Some(file) = owner.waits.first().cloned() {

@@ -143,7 +143,8 @@ fn strangers_connections(target: &Target<'_>) -> Vec<TcpStream> {
     held
 }
 
-/// Four clients with exports have all connections. Whoever has none gets in: silent ones of those that have most make room.
+/// Four clients with exports have all connections. Whoever has none gets in: silent ones of those that have most make
+/// room.
 fn clients_connections(target: &Target<'_>) -> Vec<TcpStream> {
     let attackers = ATTACKER..ATTACKER + 4;
     let mut held: Vec<TcpStream> =
@@ -180,7 +181,8 @@ fn callback_paths(target: &Target<'_>) -> Vec<TcpStream> {
         let client = setclientid_arguments(&format!("client {number}"), &callback);
         stream.write_all(&record(&compound(1, 1, &[words(&[SETCLIENTID]), client].concat()))).unwrap();
         let (_, results) = reply(&mut stream).unwrap();
-        // Behind the heads of the reply, of the COMPOUND and of the result: the client ID and what confirms it (RFC 7530 §16.33.3).
+        // Behind the heads of the reply, of the COMPOUND and of the result: the client ID and what confirms it (RFC
+        // 7530 §16.33.3).
         let confirm = [words(&[SETCLIENTID_CONFIRM]), results[40..56].to_vec()].concat();
         stream.write_all(&record(&compound(2, 1, &confirm))).unwrap();
         reply(&mut stream).unwrap();

@@ -76,8 +76,8 @@ impl<S: Service + ?Sized> Loop<S> {
         }
     }
 
-    /// Finds a place for a connection; when too many are open, those of clients without exports make room, or else those of clients
-    /// with very many.
+    /// Finds a place for a connection; when too many are open, those of clients without exports make room, or else
+    /// those of clients with very many.
     fn admit(&mut self, client: IpAddr) -> Result<Admitted, TooMany> {
         let engine = Arc::clone(&self.bench.engine);
         let admit = || engine.hub.admit(client, false, || engine.service.trusts(client));

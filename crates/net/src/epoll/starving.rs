@@ -74,8 +74,8 @@ impl<S: Service + ?Sized> Loop<S> {
         false
     }
 
-    /// Closes silent connections here, and asks the other loops to do so: those of clients without exports, or else those of clients
-    /// with more than `crowd`.
+    /// Closes silent connections here, and asks the other loops to do so: those of clients without exports, or else
+    /// those of clients with more than `crowd`.
     pub(super) fn make_room_everywhere(&mut self, crowd: Crowd) {
         self.make_room(crowd);
         let hub = &self.bench.engine.hub;
@@ -83,7 +83,8 @@ impl<S: Service + ?Sized> Loop<S> {
         others.for_each(|(_, desk)| desk.mailbox.post(Letter::MakeRoom(crowd)));
     }
 
-    /// Closes the connections that have been silent for longest, of clients without exports or else of those with more than `crowd`.
+    /// Closes the connections that have been silent for longest, of clients without exports or else of those with more
+    /// than `crowd`.
     pub(super) fn make_room(&mut self, crowd: Crowd) {
         let evicted = self.evict(|client| client.is_stranger);
         if let (0, Some(crowd)) = (evicted, crowd) {

@@ -16,8 +16,8 @@ use crate::tally::Tally;
 /// How many calls may wait for their replies. Those to one client's address may be as many as they leave free.
 const MAX_CALLOUTS: usize = 4096;
 
-/// How many calls to one client's address may wait for their replies: nobody has the server send more than these within the time that
-/// a reply may take, whomever they reach.
+/// How many calls to one client's address may wait for their replies: nobody has the server send more than these within
+/// the time that a reply may take, whomever they reach.
 const MAX_PER_CLIENT: usize = 256;
 
 /// The table.

@@ -16,8 +16,8 @@ use super::HostKey;
 use crate::remote::Remote;
 use crate::tally::Tally;
 
-/// How many waits there may be in all files. One address may have as many as it leaves free; beyond, its clients are told that there
-/// are no more locks.
+/// How many waits there may be in all files. One address may have as many as it leaves free; beyond, its clients are
+/// told that there are no more locks.
 const MAX_WAITS: usize = 16_384;
 /// How long a client may take to confirm a lock that it waited for; then the lock is free for others. Linux' client
 /// asks again by itself after 30 s.

@@ -62,9 +62,9 @@ pub(super) fn status(error: &StateError) -> Status {
     }
 }
 
-/// Why LOCK or LOCKU is refused. From NFSv4.1 on no status says that there are no more locks: RFC 8881 §15.2 lets both answer
-/// neither RESOURCE, which is of NFSv4.0, nor NOSPC, and after DELAY a client asks for ever. SERVERFAULT is for what has no status
-/// (§15.1.1.6), and the client's program gets an error.
+/// Why LOCK or LOCKU is refused. From NFSv4.1 on no status says that there are no more locks: RFC 8881 §15.2 lets both
+/// answer neither RESOURCE, which is of NFSv4.0, nor NOSPC, and after DELAY a client asks for ever. SERVERFAULT is for
+/// what has no status (§15.1.1.6), and the client's program gets an error.
 pub(super) fn of_lock(error: StateError, minor: MinorVersion) -> Failure {
     match error {
         StateError::Resource if minor.has_sessions() => Status::ServerFault.into(),

@@ -14,8 +14,8 @@ use crate::v4::state_error::outer;
 /// After how long a recall that came to nothing is sent again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How many recalls may wait to be sent again, and to one address as many as they leave free. Those beyond are not sent again: their
-/// delegations are revoked in the end.
+/// How many recalls may wait to be sent again, and to one address as many as they leave free. Those beyond are not sent
+/// again: their delegations are revoked in the end.
 const MAX_LATER: usize = 4096;
 
 /// Recalls that are to be sent again.

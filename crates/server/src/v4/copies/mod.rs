@@ -2,8 +2,8 @@
 //!
 //! A copy belongs to a client, not to a session, and ends with it. It is carried on turn by turn, by whoever calls
 //! [`Server::carry_on_copy`](crate::Server::carry_on_copy): each turn is checked like a READ and a WRITE of the client, so that
-//! whatever would refuse those, such as a CLOSE or an export that is gone, ends the copy. Addresses take turns, whatever the number of
-//! their copies. The record of a copy that has ended is
+//! whatever would refuse those, such as a CLOSE or an export that is gone, ends the copy. Addresses take turns,
+//! whatever the number of their copies. The record of a copy that has ended is
 //! kept until the client has heard of it, or for [`KEPT`].
 
 mod ending;
