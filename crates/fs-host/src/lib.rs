@@ -73,3 +73,4 @@ pub use open::{Examined, OpenError};
 pub use options::{GoneListener, HandleForm, HostOptions};
 pub use read_ahead::{ReadAhead, ReadAheadCounts, ReadAheadMode};
 pub use survey::survey;
+pub use whereabouts::is_inside;

@@ -31,11 +31,11 @@ struct MountLine {
     target: PathBuf,
 }
 
-/// Whether `inner` is `outer` or a directory below it that no other mount hides. Neither need exist.
+/// Whether `inner` is `outer` or something below it that no other mount hides. Neither need exist.
 ///
 /// # Errors
 /// What the system says to a look at the directories or at the table of mounts.
-pub(crate) fn is_inside(inner: &Path, outer: &Path) -> io::Result<bool> {
+pub fn is_inside(inner: &Path, outer: &Path) -> io::Result<bool> {
     let mounts = fs::read(MOUNTS)?;
     let (inner, outer) = (place(inner, &mounts)?, place(outer, &mounts)?);
     Ok(inner.device == outer.device && inner.path.starts_with(&outer.path))

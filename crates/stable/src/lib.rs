@@ -1,5 +1,9 @@
-//! A log of records on stable storage: many writers share each durable write.
+//! Stable writes at the speed of a log.
 //!
+//! A [`StableFs`] is a file system whose stable writes and changes of names and attributes are acknowledged when the
+//! [`WriteLog`] has them. Everything is brought to storage later, and after a power failure the log's changes are made again.
+//!
+//! Below it is a log of records on stable storage: many writers share each durable write.
 //! [`Log`] keeps byte records in a preallocated [`Device`]. [`Log::append`] puts a record into the next batch,
 //! [`Log::wait`] returns when it is durable, and [`Log::trim`] frees the room of records that nobody needs any more.
 //! After a crash, [`Log::records`] yields every record that was durable, in order.
@@ -23,8 +27,21 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod aliases;
 mod device;
+mod error;
+mod layer;
 mod log;
+mod owner;
+mod record;
+mod replay;
+mod state_file;
+mod write_log;
 
 pub use device::{AlignedBuffer, Device, FileDevice, MemoryDevice};
+pub use error::WriteLogError;
+pub use layer::StableFs;
 pub use log::{Check, Damage, Log, LogError, MAX_OWNER_BYTES, MAX_RECORD_BYTES, Position, Records, Status};
+pub use owner::owners_exports;
+pub use replay::Replayed;
+pub use write_log::{Options, WriteLog};

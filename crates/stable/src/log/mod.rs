@@ -116,6 +116,11 @@ impl Log {
         MAX_RECORD_BYTES.min(batch_bytes(&self.ring) - HEAD_BYTES - RECORD_HEAD_BYTES)
     }
 
+    /// How many bytes of records the log can keep at a time, with what is stored beside them.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        self.ring.bytes()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

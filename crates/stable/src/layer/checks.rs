@@ -1,0 +1,76 @@
+//! What is refused before a removal or a rename goes into the log.
+//!
+//! The file system inside refuses the same. But a record that is durable, of a change that cannot be made, would have to be taken back,
+//! and the machine may stop before that.
+
+use std::ops::ControlFlow;
+
+use vfs::{Context, Detail, Entry, Error, FileKind, Handle, Place, ReadDir, Result};
+
+use super::Export;
+
+/// How many directories there may be one above the other.
+const MAX_DEPTH: u32 = 4096;
+
+/// What a name is to lose.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    File,
+    Directory,
+}
+
+impl Export {
+    /// Whether a name may be removed.
+    pub(super) fn check_removal(&self, cx: &Context<'_>, entry: &Entry, what: Removal) -> Result<()> {
+        match (what, entry.attributes.kind) {
+            (Removal::File, FileKind::Directory) => Err(Error::IsDirectory),
+            (Removal::Directory, FileKind::Directory) => self.check_empty(cx, &entry.handle),
+            (Removal::Directory, _) => Err(Error::NotDirectory),
+            (Removal::File, _) => Ok(()),
+        }
+    }
+
+    /// Whether `moved` may be moved to a place, over what is there; all as the file system inside knows them.
+    pub(super) fn check_rename(
+        &self,
+        cx: &Context<'_>,
+        (moved, from): (&Entry, Place<'_>),
+        (replaced, to): (Option<&Entry>, Place<'_>),
+    ) -> Result<()> {
+        let is_dir = |entry: &Entry| entry.attributes.kind == FileKind::Directory;
+        if let Some(replaced) = replaced {
+            match (is_dir(moved), is_dir(replaced)) {
+                (true, false) => return Err(Error::NotDirectory),
+                (false, true) => return Err(Error::IsDirectory),
+                (true, true) => self.check_empty(cx, &replaced.handle)?,
+                (false, false) => {}
+            }
+        }
+        if is_dir(moved) && from.dir != to.dir { self.check_not_below(cx, &moved.handle, to.dir) } else { Ok(()) }
+    }
+
+    fn check_empty(&self, cx: &Context<'_>, dir: &Handle) -> Result<()> {
+        let mut is_empty = true;
+        let mut each = |_: vfs::DirEntry<'_>| {
+            is_empty = false;
+            ControlFlow::Break(())
+        };
+        self.inner.read_dir(cx, ReadDir { dir, after: 0, detail: Detail::Names }, &mut each)?;
+        if is_empty { Ok(()) } else { Err(Error::NotEmpty) }
+    }
+
+    /// Refuses to move a directory into itself.
+    fn check_not_below(&self, cx: &Context<'_>, moved: &Handle, mut dir: Handle) -> Result<()> {
+        let root = self.inner.root();
+        for _ in 0..MAX_DEPTH {
+            if dir == *moved {
+                return Err(Error::Invalid);
+            }
+            if dir == root {
+                return Ok(());
+            }
+            dir = self.inner.parent(cx, &dir)?.handle;
+        }
+        Err(Error::Invalid)
+    }
+}

@@ -1,0 +1,154 @@
+//! Open files.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use vfs::{Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
+
+use super::{Dirty, Export, Pending};
+use crate::record::{Change, FileId, Synced, Write};
+
+/// An open file whose stable writes go into the log.
+pub(super) struct StableFile {
+    pub(super) inner: Arc<dyn OpenFile>,
+    pub(super) handle: Handle,
+    pub(super) export: Arc<Export>,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl OpenFile for StableFile {
+    vfs::forward!(OpenFile for self.inner:
+        read_at, read_lent, seek, lock, test_lock, unlock, attributes, host_file, is_resident);
+
+    fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
+        self.write_parts_at(cx, offset_bytes, &[data], stability)
+    }
+
+    fn write_parts_at(
+        &self,
+        cx: &Context<'_>,
+        offset_bytes: u64,
+        parts: &[&[u8]],
+        stability: Stability,
+    ) -> Result<Written> {
+        if stability == Stability::Unstable {
+            return self.write_unstable(cx, offset_bytes, parts);
+        }
+        Export::check_may_wait(cx)?;
+        let held = self.export.hold(&self.handle);
+        let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
+        let pending = self.append_data(cx, offset_bytes, &first(parts, written.count));
+        drop(held);
+        if let Some(pending) = pending {
+            self.export.settle(cx, &pending)?;
+        }
+        Ok(Written { stability, ..written })
+    }
+
+    fn sync(&self, cx: &Context<'_>) -> Result<()> {
+        Export::check_may_wait(cx)?;
+        let held = self.export.hold(&self.handle);
+        let pending = match self.export.unsynced.take(&self.handle) {
+            Dirty::Ranges(ranges) => self.log_ranges(cx, &ranges).map_err(|error| self.keep_dirty(error))?,
+            Dirty::Much => {
+                drop(held);
+                return self.bring_to_storage(cx).map_err(|error| self.keep_dirty(error));
+            }
+        };
+        drop(held);
+        pending.map_or(Ok(()), |pending| self.export.settle(cx, &pending)).map_err(|error| self.keep_dirty(error))
+    }
+
+    fn allocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.inner.allocate(cx, range_bytes)?;
+        self.changed(())
+    }
+
+    fn deallocate(&self, cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
+        self.inner.deallocate(cx, range_bytes)?;
+        self.changed(())
+    }
+
+    fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
+        let copied = self.inner.copy_range(cx, from, range)?;
+        self.changed(copied)
+    }
+
+    fn clone_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<()> {
+        self.inner.clone_range(cx, from, range)?;
+        self.changed(())
+    }
+}
+
+impl StableFile {
+    fn write_unstable(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Result<Written> {
+        let written = match *parts {
+            [data] => self.inner.write_at(cx, offset_bytes, data, Stability::Unstable)?,
+            _ => self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?,
+        };
+        if written.stability == Stability::Unstable {
+            // Noted after the write: a flush that began before it may not have it.
+            self.export.unsynced.wrote(&self.handle, offset_bytes..offset_bytes + written.count as u64);
+        }
+        Ok(written)
+    }
+
+    /// Appends records of data; the file is held. `None` when there is nothing to append.
+    fn append_data(&self, cx: &Context<'_>, offset_bytes: u64, parts: &[&[u8]]) -> Option<Pending> {
+        let (file, by_root) = (FileId(self.handle), cx.caller.is_root());
+        let (mut offset_bytes, mut last) = (offset_bytes, None);
+        for part in parts {
+            for data in part.chunks(self.export.log.max_data_bytes()) {
+                let pending = self.export.append(Change::Write(Write { file, offset_bytes, by_root }), data);
+                self.export.note_data(&self.handle, &pending);
+                offset_bytes += data.len() as u64;
+                last = Some(pending);
+            }
+        }
+        last
+    }
+
+    /// Reads back what was written unstably, and logs that; the file is held.
+    fn log_ranges(&self, cx: &Context<'_>, ranges: &[Range<u64>]) -> Result<Option<Pending>> {
+        let mut last = None;
+        for range in ranges {
+            let mut data = vec![0; (range.end - range.start) as usize];
+            let count = self.inner.read_at(cx, range.start, &mut data)?;
+            last = self.append_data(cx, range.start, &[&data[..count]]).or(last);
+        }
+        Ok(last)
+    }
+
+    /// Syncs the file, and makes older data of it in the log useless.
+    fn bring_to_storage(&self, cx: &Context<'_>) -> Result<()> {
+        let before = self.export.log.end().bytes();
+        self.inner.sync(cx)?;
+        if !self.export.unsynced.has_records(&self.handle) {
+            return Ok(());
+        }
+        let pending = self.export.append(Change::Synced(Synced { file: FileId(self.handle), before }), &[]);
+        self.export.settle(cx, &pending)
+    }
+
+    fn changed<T>(&self, done: T) -> Result<T> {
+        self.export.unsynced.changed(&self.handle);
+        Ok(done)
+    }
+
+    fn keep_dirty(&self, error: vfs::Error) -> vfs::Error {
+        self.export.unsynced.put_back(&self.handle);
+        error
+    }
+}
+
+/// The first `count` bytes of the parts.
+fn first<'d>(parts: &[&'d [u8]], count: usize) -> Vec<&'d [u8]> {
+    let mut left = count;
+    let mut some = Vec::with_capacity(parts.len());
+    for part in parts {
+        let taken = &part[..part.len().min(left)];
+        left -= taken.len();
+        some.push(taken);
+    }
+    some
+}

@@ -1,0 +1,122 @@
+//! [`StableFs`]: a file system whose changes are acknowledged when the write log has them.
+//!
+//! # What always holds
+//! - A change is made in the file system inside, and a record of it is appended to the log, before any other change of
+//!   the same file or name is made (`order.rs`). So the log has the changes of a file in the order in which they were
+//!   made.
+//! - The caller is answered when the record is durable. Nothing of the change need be in storage then.
+//! - The record of a removal or a rename is durable before the change is made: storage never has lost a file, or moved it,
+//!   without the log's knowing.
+//! - What is written UNSTABLE is not in the log. COMMIT reads back a little of it and logs that; more of it is
+//!   brought to storage, and a record says that older data of the file in the log are of no use.
+//! - When the log's device fails, all changes so far are brought to storage, the log is retired, and from then on each
+//!   change is brought to storage before its caller is answered.
+
+mod checks;
+mod file;
+mod filesystem;
+mod names;
+mod order;
+mod unsynced;
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use vfs::{Context, Entry, Error, FileSystem, Handle, Result};
+
+use crate::aliases::{Aliases, Outer};
+use crate::log::Position;
+use crate::record::{Change, Record};
+use crate::write_log::WriteLog;
+use order::{Held, Order};
+pub(crate) use unsynced::{Dirty, Unsynced};
+
+/// A file system whose stable writes and changes of names and attributes are durable at the speed of the write log.
+///
+/// The file system inside must not sync changes of names and attributes by itself: then both would.
+pub struct StableFs {
+    inner: Arc<dyn FileSystem>,
+    export: Arc<Export>,
+}
+
+impl StableFs {
+    pub(crate) fn new(export: Arc<Export>) -> StableFs {
+        StableFs { inner: Arc::clone(&export.inner), export }
+    }
+}
+
+/// An export of a write log.
+pub(crate) struct Export {
+    pub(crate) inner: Arc<dyn FileSystem>,
+    pub(crate) name: String,
+    number: u32,
+    log: Arc<WriteLog>,
+    pub(crate) aliases: Aliases,
+    pub(crate) unsynced: Unsynced,
+    order: Order,
+}
+
+/// A record that will be durable.
+pub(crate) enum Pending {
+    /// When the log is up to here.
+    Logged(Position),
+    /// When everything is in storage: there is no log any more.
+    Unlogged,
+}
+
+impl Export {
+    pub(crate) fn new(inner: Arc<dyn FileSystem>, (name, number): (&str, u32), log: &Arc<WriteLog>) -> Export {
+        Export {
+            inner,
+            name: name.to_owned(),
+            number,
+            log: Arc::clone(log),
+            aliases: Aliases::default(),
+            unsynced: Unsynced::default(),
+            order: Order::new(),
+        }
+    }
+
+    /// Refuses a change on a thread that may not wait for the log, before anything is done.
+    fn check_may_wait(cx: &Context<'_>) -> Result<()> {
+        if cx.may_block { Ok(()) } else { Err(Error::WouldBlock) }
+    }
+
+    fn hold(&self, file: &Handle) -> Held<'_> {
+        self.order.hold(file)
+    }
+
+    fn inner_of(&self, outer: &Handle) -> Result<Handle> {
+        self.aliases.inner_of(outer)
+    }
+
+    fn outer_of(&self, inner: &Handle) -> Result<Handle> {
+        match self.aliases.outer_of(inner) {
+            Outer::Known(outer) => Ok(outer),
+            Outer::Free(outer) => {
+                self.log.keep_alias(self, outer, *inner)?;
+                Ok(outer)
+            }
+        }
+    }
+
+    fn outward(&self, entry: Entry) -> Result<Entry> {
+        Ok(Entry { handle: self.outer_of(&entry.handle)?, ..entry })
+    }
+
+    /// Appends a record of a change that was just made; its file or directory is held.
+    fn append(&self, change: Change<'_>, payload: &[u8]) -> Pending {
+        let record = Record { export: self.number, at_ns: now_ns(), change, payload };
+        self.log.append(record.head().as_slice(), payload)
+    }
+
+    /// Waits until a change is durable.
+    fn settle(&self, cx: &Context<'_>, pending: &Pending) -> Result<()> {
+        self.log.settle(cx, &*self.inner, pending)
+    }
+}
+
+pub(crate) fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

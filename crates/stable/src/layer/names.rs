@@ -1,0 +1,204 @@
+//! Changes of names and attributes.
+
+use vfs::{
+    Acls, Attributes, Context, CreateMode, Entry, Error, Handle, NewNode, Place, Result, SetAttributes, SetXattr,
+    XattrName,
+};
+
+use super::checks::Removal;
+use super::order::Held;
+use super::{Export, Pending};
+use crate::record::{Change, FileId, Kept, Make, Move, NamedFile, Node, Set, Xattr, acls_bytes};
+
+impl Export {
+    fn inner_place<'p>(&self, place: Place<'p>) -> Result<Place<'p>> {
+        Ok(Place { dir: self.inner_of(&place.dir)?, ..place })
+    }
+
+    /// Makes a regular file, or finds it there.
+    pub(super) fn create(
+        &self,
+        cx: &Context<'_>,
+        place: Place<'_>,
+        mode: CreateMode,
+        set: &SetAttributes,
+    ) -> Result<Entry> {
+        Export::check_may_wait(cx)?;
+        let held = self.order.hold_name(&place);
+        let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, set)?)?;
+        let made = self.append_make(place, &entry, (Node::Regular, &[]));
+        let pending = match set.size_bytes {
+            // A file that was there may have been longer. Other writers of it are not held: its size is set for the log
+            // once more, in the order of the file.
+            Some(_) if mode == CreateMode::Unchecked => self.append_size(&entry),
+            _ => made,
+        };
+        drop(held);
+        self.settle(cx, &pending)?;
+        Ok(entry)
+    }
+
+    pub(super) fn make_node(
+        &self,
+        cx: &Context<'_>,
+        place: Place<'_>,
+        node: NewNode<'_>,
+        set: &SetAttributes,
+    ) -> Result<Entry> {
+        Export::check_may_wait(cx)?;
+        let held = self.order.hold_name(&place);
+        let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
+        let target = if let NewNode::Symlink(target) = node { target } else { &[] };
+        let pending = self.append_make(place, &entry, (Node::of(node), target));
+        drop(held);
+        self.settle(cx, &pending)?;
+        Ok(entry)
+    }
+
+    fn append_make(&self, place: Place<'_>, entry: &Entry, (node, target): (Node, &[u8])) -> Pending {
+        let attributes = &entry.attributes;
+        let make = Make {
+            named: named(place, &entry.handle),
+            node,
+            fileid: attributes.fileid,
+            born: attributes.created.unwrap_or_default().into(),
+            after: Kept::of(attributes),
+        };
+        self.append(Change::Make(make), target)
+    }
+
+    fn append_size(&self, entry: &Entry) -> Pending {
+        let size_bytes = entry.attributes.size_bytes;
+        let after = Kept::of(&entry.attributes);
+        let set = Set { file: FileId(entry.handle), resized: true, size_bytes, after };
+        let pending = self.append(Change::Set(set), &[]);
+        self.note_data(&entry.handle, &pending);
+        pending
+    }
+
+    pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
+        Export::check_may_wait(cx)?;
+        let held = self.hold(file);
+        let after = self.inner.set_attributes(cx, &self.inner_of(file)?, set)?;
+        let resized = set.size_bytes.is_some();
+        let size_bytes = set.size_bytes.unwrap_or_default();
+        let record = Set { file: FileId(*file), resized, size_bytes, after: Kept::of(&after) };
+        let pending = self.append(Change::Set(record), &[]);
+        if resized {
+            self.note_data(file, &pending);
+        }
+        drop(held);
+        self.settle(cx, &pending)?;
+        Ok(after)
+    }
+
+    pub(super) fn link(&self, cx: &Context<'_>, file: &Handle, place: Place<'_>) -> Result<Attributes> {
+        Export::check_may_wait(cx)?;
+        let held = self.order.hold_name(&place);
+        let attributes = self.inner.link(cx, &self.inner_of(file)?, self.inner_place(place)?)?;
+        let pending = self.append(Change::Link(named(place, file)), &[]);
+        drop(held);
+        self.settle(cx, &pending)?;
+        Ok(attributes)
+    }
+
+    /// Removes a name with `remove`, which gets the place and the file as the file system inside knows them.
+    pub(super) fn remove_by(
+        &self,
+        cx: &Context<'_>,
+        (place, what): (Place<'_>, Removal),
+        remove: impl FnOnce(Place<'_>, &Entry) -> Result<()>,
+    ) -> Result<()> {
+        Export::check_may_wait(cx)?;
+        let _held = self.order.hold_name(&place);
+        let inside = self.inner_place(place)?;
+        let entry = self.inner.lookup(cx, inside)?;
+        self.check_removal(cx, &entry, what)?;
+        let change = Change::Remove(named(place, &self.outer_of(&entry.handle)?));
+        self.log_ahead(cx, change, || remove(inside, &entry))
+    }
+
+    pub(super) fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
+        Export::check_may_wait(cx)?;
+        let _held = self.order.hold_names(&from, &to);
+        let (inner_from, inner_to) = (self.inner_place(from)?, self.inner_place(to)?);
+        let moved = self.known_at(cx, inner_from)?.ok_or(Error::NoEntry)?;
+        let replaced = self.known_at(cx, inner_to)?;
+        if replaced.is_some_and(|replaced| replaced.handle == moved.handle) {
+            // Both names are of one file: nothing is to be done (POSIX, rename).
+            return self.inner.rename(cx, inner_from, inner_to);
+        }
+        self.check_rename(cx, (&moved, inner_from), (replaced.as_ref(), inner_to))?;
+        let file = self.outer_of(&moved.handle)?;
+        let replaced = replaced.map(|replaced| self.outer_of(&replaced.handle)).transpose()?;
+        let replaced = replaced.map_or_else(FileId::none, FileId);
+        let change = Move { from: named(from, &file), to_dir: FileId(to.dir), to_name: to.name.as_bytes(), replaced };
+        self.log_ahead(cx, Change::Move(change), || self.inner.rename(cx, inner_from, inner_to))
+    }
+
+    /// Makes a change whose record is durable before: once storage has lost a file, nothing but the log could tell whether
+    /// it was removed, or not made yet.
+    fn log_ahead(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        let pending = self.append(change, &[]);
+        self.settle(cx, &pending)?;
+        let made = make();
+        match pending {
+            Pending::Unlogged => made.and_then(|()| self.inner.sync_all(cx)),
+            Pending::Logged(end) if made.is_err() => {
+                let cancelled = self.append(Change::Cancelled(end.bytes()), &[]);
+                self.settle(cx, &cancelled).and(made)
+            }
+            Pending::Logged(_) => made,
+        }
+    }
+
+    /// The file that a name leads to inside.
+    fn known_at(&self, cx: &Context<'_>, inside: Place<'_>) -> Result<Option<Entry>> {
+        match self.inner.find(cx, inside) {
+            Ok(found) => Ok(Some(found.entry)),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn set_xattr(&self, cx: &Context<'_>, file: &Handle, set: &SetXattr<'_>) -> Result<()> {
+        let xattr = Xattr { file: FileId(*file), name: set.name.as_bytes() };
+        self.change_file(cx, file, |inner| self.inner.set_xattr(cx, inner, set), (Change::SetXattr(xattr), set.value))
+    }
+
+    pub(super) fn remove_xattr(&self, cx: &Context<'_>, file: &Handle, name: XattrName<'_>) -> Result<()> {
+        let xattr = Xattr { file: FileId(*file), name: name.as_bytes() };
+        self.change_file(cx, file, |inner| self.inner.remove_xattr(cx, inner, name), (Change::RemoveXattr(xattr), &[]))
+    }
+
+    pub(super) fn set_acls(&self, cx: &Context<'_>, file: &Handle, acls: &Acls) -> Result<()> {
+        let (change, lists) = (Change::SetAcls(FileId(*file)), acls_bytes(acls));
+        self.change_file(cx, file, |inner| self.inner.set_acls(cx, inner, acls), (change, lists.as_slice()))
+    }
+
+    fn change_file(
+        &self,
+        cx: &Context<'_>,
+        file: &Handle,
+        make: impl FnOnce(&Handle) -> Result<()>,
+        (change, payload): (Change<'_>, &[u8]),
+    ) -> Result<()> {
+        Export::check_may_wait(cx)?;
+        let held: Held<'_> = self.hold(file);
+        make(&self.inner_of(file)?)?;
+        let pending = self.append(change, payload);
+        drop(held);
+        self.settle(cx, &pending)
+    }
+
+    /// Notes that the log has data of a file.
+    pub(super) fn note_data(&self, file: &Handle, pending: &Pending) {
+        if let Pending::Logged(end) = pending {
+            self.unsynced.logged(file, *end);
+        }
+    }
+}
+
+fn named<'r>(place: Place<'r>, file: &Handle) -> NamedFile<'r> {
+    NamedFile { dir: FileId(place.dir), name: place.name.as_bytes(), file: FileId(*file) }
+}

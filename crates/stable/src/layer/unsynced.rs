@@ -1,0 +1,166 @@
+//! What files have that is neither in storage nor in the log, and which have data in the log.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vfs::Handle;
+
+use crate::log::Position;
+
+/// The most bytes of one file that COMMIT reads back and puts into the log; more are brought to storage.
+const MAX_LOGGED_BYTES: u64 = 128 << 10;
+
+/// The most ranges of one file that are known apart.
+const MAX_RANGES: usize = 16;
+
+/// The files of one export.
+#[derive(Default)]
+pub(crate) struct Unsynced(Mutex<Files>);
+
+#[derive(Default)]
+struct Files {
+    current: HashMap<Handle, FileState>,
+    /// Those that a flush of the whole file system is bringing to storage now.
+    flushing: HashMap<Handle, FileState>,
+}
+
+#[derive(Default, Clone)]
+struct FileState {
+    dirty: Dirty,
+    /// Where the last record with data of this file ends.
+    logged: Option<Position>,
+}
+
+/// Bytes of a file that may be lost with the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Dirty {
+    /// Those in these ranges.
+    Ranges(Vec<Range<u64>>),
+    /// More than is worth knowing.
+    Much,
+}
+
+impl Default for Dirty {
+    fn default() -> Self {
+        Dirty::Ranges(Vec::new())
+    }
+}
+
+impl Unsynced {
+    /// Bytes were written unstably.
+    pub(crate) fn wrote(&self, file: &Handle, range_bytes: Range<u64>) {
+        self.lock().current.entry(*file).or_default().dirty.add(range_bytes);
+    }
+
+    /// Bytes were changed in a way that only storage keeps.
+    pub(crate) fn changed(&self, file: &Handle) {
+        self.lock().current.entry(*file).or_default().dirty = Dirty::Much;
+    }
+
+    /// Data of the file went into the log.
+    pub(crate) fn logged(&self, file: &Handle, end: Position) {
+        self.lock().current.entry(*file).or_default().logged = Some(end);
+    }
+
+    /// Takes what is dirty of a file: whoever does so brings it to safety, or puts it back.
+    pub(crate) fn take(&self, file: &Handle) -> Dirty {
+        let mut files = self.lock();
+        let is_flushing = files.flushing.get(file).is_some_and(|state| state.dirty != Dirty::default());
+        let Some(state) = files.current.get_mut(file) else {
+            return if is_flushing { Dirty::Much } else { Dirty::default() };
+        };
+        let dirty = std::mem::take(&mut state.dirty);
+        if is_flushing { Dirty::Much } else { dirty }
+    }
+
+    /// Puts back what was taken and not brought to safety.
+    pub(crate) fn put_back(&self, file: &Handle) {
+        self.changed(file);
+    }
+
+    /// Whether the log has data of the file.
+    pub(crate) fn has_records(&self, file: &Handle) -> bool {
+        let files = self.lock();
+        let has = |of: &HashMap<Handle, FileState>| of.get(file).is_some_and(|state| state.logged.is_some());
+        has(&files.current) || has(&files.flushing)
+    }
+
+    /// How many files are known.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().current.len()
+    }
+
+    /// A flush of the whole file system begins.
+    pub(crate) fn begin_flush(&self) {
+        let files = &mut *self.lock();
+        files.flushing = std::mem::take(&mut files.current);
+    }
+
+    /// The flush has ended; records before `end` are of no use any more if it succeeded.
+    pub(crate) fn end_flush(&self, end: Option<Position>) {
+        let files = &mut *self.lock();
+        for (file, mut before) in std::mem::take(&mut files.flushing) {
+            if let Some(end) = end {
+                before.dirty = Dirty::default();
+                before.logged = before.logged.filter(|logged| *logged > end);
+            }
+            if before.logged.is_some() || before.dirty != Dirty::default() {
+                let state = files.current.entry(file).or_default();
+                state.logged = state.logged.max(before.logged);
+                if before.dirty != Dirty::default() {
+                    state.dirty = Dirty::Much;
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Files> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Dirty {
+    fn add(&mut self, new: Range<u64>) {
+        let Dirty::Ranges(ranges) = self else { return };
+        match ranges.iter_mut().find(|known| known.start <= new.end && new.start <= known.end) {
+            Some(known) => *known = known.start.min(new.start)..known.end.max(new.end),
+            None => ranges.push(new),
+        }
+        let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        if bytes > MAX_LOGGED_BYTES || ranges.len() > MAX_RANGES {
+            *self = Dirty::Much;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_become_one_and_too_many_become_much() {
+        let mut dirty = Dirty::default();
+        dirty.add(0..10);
+        dirty.add(10..20);
+        dirty.add(100..110);
+        assert_eq!(dirty, Dirty::Ranges(vec![0..20, 100..110]));
+        dirty.add(0..MAX_LOGGED_BYTES + 1);
+        assert_eq!(dirty, Dirty::Much);
+    }
+
+    #[test]
+    fn file_that_is_being_flushed_is_dirty_until_the_flush_has_ended() {
+        let (unsynced, file) = (Unsynced::default(), Handle::from_u64(1));
+        unsynced.wrote(&file, 0..10);
+        unsynced.begin_flush();
+        assert_eq!(unsynced.take(&file), Dirty::Much);
+        unsynced.end_flush(None);
+        assert_eq!(unsynced.take(&file), Dirty::Much, "the flush has failed");
+        unsynced.wrote(&file, 0..10);
+        unsynced.begin_flush();
+        unsynced.wrote(&file, 20..30);
+        unsynced.end_flush(Some(Position::default()));
+        assert_eq!(unsynced.take(&file), Dirty::Ranges(vec![Range { start: 20, end: 30 }]));
+    }
+}

@@ -1,0 +1,107 @@
+//! What a log's header says of who uses it.
+
+use vfs::FileSystem;
+
+use crate::state_file::{bytes, hex};
+
+/// The log's own random name, and the exports that it has records of, by their numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) id: String,
+    pub(crate) exports: Vec<Owned>,
+    /// The number that the next export gets.
+    next: u32,
+}
+
+/// An export of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owned {
+    pub(crate) name: String,
+    number: u32,
+    /// The number of the root directory, and what tells it from a later one with that number.
+    root: (u64, u64),
+    /// The memory that had the changes which were not in storage.
+    memory: Option<u64>,
+}
+
+const HEAD: &str = "wharf write log";
+
+impl Owner {
+    pub(crate) fn new() -> Owner {
+        let id = getrandom::u64().map_or_else(|_| String::from("0"), |id| format!("{id:016x}"));
+        Owner { id, exports: Vec::new(), next: 0 }
+    }
+
+    /// Reads what [`Owner::bytes`] wrote.
+    pub(crate) fn read(text: &[u8]) -> Option<Owner> {
+        let mut lines = std::str::from_utf8(text).ok()?.lines();
+        let (head, id, next) = (lines.next()?, lines.next()?, lines.next()?);
+        let exports = lines.map(Owned::read).collect::<Option<_>>()?;
+        (head == HEAD).then_some(Owner { id: id.to_owned(), exports, next: next.parse().ok()? })
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let lines = [HEAD.to_owned(), self.id.clone(), self.next.to_string()];
+        let lines: Vec<String> = lines.into_iter().chain(self.exports.iter().map(Owned::text)).collect();
+        lines.join("\n").into_bytes()
+    }
+
+    /// The number of an export, and what was known of it before. From now on this is known.
+    pub(crate) fn number_of(&mut self, now: &Owned) -> (u32, Option<Owned>) {
+        if let Some(known) = self.exports.iter_mut().find(|known| known.name == now.name) {
+            let before = known.clone();
+            *known = Owned { number: before.number, ..now.clone() };
+            return (before.number, Some(before));
+        }
+        let number = self.next;
+        self.next += 1;
+        self.exports.push(Owned { number, ..now.clone() });
+        (number, None)
+    }
+
+    /// The export of this name gets another number when it comes again.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.exports.retain(|owned| owned.name != name);
+    }
+
+    pub(crate) fn index(&self, name: &str) -> u32 {
+        self.exports.iter().find(|owned| owned.name == name).map_or(u32::MAX, |owned| owned.number)
+    }
+}
+
+/// The names of the exports in what a write log's header says of its owner; `None` for a log of something else.
+#[must_use]
+pub fn owners_exports(owner: &[u8]) -> Option<Vec<String>> {
+    Some(Owner::read(owner)?.exports.into_iter().map(|owned| owned.name).collect())
+}
+
+impl Owned {
+    pub(crate) fn of(name: &str, fs: &dyn FileSystem) -> Owned {
+        let root = fs.origin().map_or((0, 0), |origin| (origin.fileid, origin.birth));
+        Owned { name: name.to_owned(), number: 0, root, memory: fs.memory() }
+    }
+
+    pub(crate) fn is_same_tree(&self, other: &Owned) -> bool {
+        self.root == other.root
+    }
+
+    /// Whether the machine still has what was not in storage then.
+    pub(crate) fn has_memory_of(&self, known: Option<&Owned>) -> bool {
+        self.memory.is_some() && known.is_some_and(|known| known.memory == self.memory)
+    }
+
+    fn text(&self) -> String {
+        let memory = self.memory.map_or_else(|| "-".to_owned(), |memory| memory.to_string());
+        format!("{} {} {} {memory} {}", self.number, self.root.0, self.root.1, hex(self.name.as_bytes()))
+    }
+
+    fn read(line: &str) -> Option<Owned> {
+        let [number, fileid, birth, memory, name] = *line.split(' ').collect::<Vec<_>>() else { return None };
+        Some(Owned {
+            name: String::from_utf8(bytes(name)?).ok()?,
+            number: number.parse().ok()?,
+            root: (fileid.parse().ok()?, birth.parse().ok()?),
+            memory: if memory == "-" { None } else { Some(memory.parse().ok()?) },
+        })
+    }
+}

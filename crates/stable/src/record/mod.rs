@@ -1,0 +1,230 @@
+//! What the log keeps of a change: enough to make it again after a power failure.
+//!
+//! Records name files by the handles that clients have, so that a file that is lost and made again keeps its handle.
+//! A record is in XDR (RFC 4506); bytes of the user's are its rest, without a length.
+
+mod acls;
+mod file;
+
+use buffer::Buffer;
+use vfs::{Attributes, FileKind, Name, NewNode, SetTime, Timestamp, XattrName};
+use xdr::{Decode, Decoder, Encode, Encoder};
+
+pub(crate) use acls::{acls_bytes, read_acls};
+pub(crate) use file::FileId;
+
+/// A record: a change, when it was made, in which export, and the bytes that go with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Record<'r> {
+    /// The export's number in this log.
+    pub(crate) export: u32,
+    /// When the change was made, in nanoseconds since 1970.
+    pub(crate) at_ns: u64,
+    pub(crate) change: Change<'r>,
+    /// The data of a WRITE, the target of a symbolic link, the value of an extended attribute, or access lists.
+    pub(crate) payload: &'r [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Change<'r> {
+    /// Bytes were written.
+    #[xdr(case = 1)]
+    Write(Write),
+    /// Attributes were set.
+    #[xdr(case = 2)]
+    Set(Set),
+    /// Something new got a name, or was found under it (CREATE of a file that exists).
+    #[xdr(case = 3)]
+    Make(Make<'r>),
+    /// A file got one more name.
+    #[xdr(case = 4)]
+    Link(NamedFile<'r>),
+    /// A file lost a name.
+    #[xdr(case = 5)]
+    Remove(NamedFile<'r>),
+    /// A name was moved.
+    #[xdr(case = 6)]
+    Move(Move<'r>),
+    /// An extended attribute was set.
+    #[xdr(case = 7)]
+    SetXattr(Xattr<'r>),
+    /// An extended attribute was removed.
+    #[xdr(case = 8)]
+    RemoveXattr(Xattr<'r>),
+    /// Access lists were set.
+    #[xdr(case = 9)]
+    SetAcls(FileId),
+    /// The file was brought to storage: its earlier records before this position are of no use.
+    #[xdr(case = 10)]
+    Synced(Synced),
+    /// The change whose record ends at this position was not made after all.
+    #[xdr(case = 11)]
+    Cancelled(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Write {
+    pub(crate) file: FileId,
+    pub(crate) offset_bytes: u64,
+    /// Whether the superuser wrote, who leaves set-id bits alone.
+    pub(crate) by_root: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Set {
+    pub(crate) file: FileId,
+    /// Whether the size was set, and to how many bytes.
+    pub(crate) resized: bool,
+    pub(crate) size_bytes: u64,
+    pub(crate) after: Kept,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Make<'r> {
+    pub(crate) named: NamedFile<'r>,
+    pub(crate) node: Node,
+    /// The file's number and time of birth (zero: unknown), which tell it where its handle was lost.
+    pub(crate) fileid: u64,
+    pub(crate) born: Time,
+    pub(crate) after: Kept,
+}
+
+/// What kind of file was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) enum Node {
+    #[xdr(case = 1)]
+    Regular,
+    #[xdr(case = 2)]
+    Directory,
+    #[xdr(case = 3)]
+    BlockDevice([u32; 2]),
+    #[xdr(case = 4)]
+    CharDevice([u32; 2]),
+    #[xdr(case = 5)]
+    Symlink,
+    #[xdr(case = 6)]
+    Socket,
+    #[xdr(case = 7)]
+    Fifo,
+}
+
+/// A name in a directory, and the file that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct NamedFile<'r> {
+    pub(crate) dir: FileId,
+    #[xdr(max = Name::MAX_BYTES)]
+    pub(crate) name: &'r [u8],
+    pub(crate) file: FileId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Move<'r> {
+    pub(crate) from: NamedFile<'r>,
+    pub(crate) to_dir: FileId,
+    #[xdr(max = Name::MAX_BYTES)]
+    pub(crate) to_name: &'r [u8],
+    /// The file that had the new name; without bytes if there was none.
+    pub(crate) replaced: FileId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Xattr<'r> {
+    pub(crate) file: FileId,
+    #[xdr(max = XattrName::MAX_BYTES)]
+    pub(crate) name: &'r [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Synced {
+    pub(crate) file: FileId,
+    pub(crate) before: u64,
+}
+
+/// The attributes that a file keeps after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Kept {
+    pub(crate) mode: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) accessed: Time,
+    pub(crate) modified: Time,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
+pub(crate) struct Time {
+    seconds: i64,
+    nanoseconds: u32,
+}
+
+impl<'r> Record<'r> {
+    pub(crate) fn read(bytes: &'r [u8]) -> xdr::Result<Record<'r>> {
+        let mut from = Decoder::new(bytes);
+        let (export, at_ns, change) = (from.u32()?, from.u64()?, Change::decode(&mut from)?);
+        Ok(Record { export, at_ns, change, payload: from.rest() })
+    }
+
+    /// The bytes in front of the payload.
+    pub(crate) fn head(&self) -> Buffer {
+        let mut bytes = Buffer::new();
+        let mut to = Encoder::new(&mut bytes);
+        to.u32(self.export);
+        to.u64(self.at_ns);
+        self.change.encode(&mut to);
+        bytes
+    }
+}
+
+impl Kept {
+    pub(crate) fn of(attributes: &Attributes) -> Kept {
+        let Attributes { mode, uid, gid, accessed, modified, .. } = *attributes;
+        Kept { mode, uid, gid, accessed: accessed.into(), modified: modified.into() }
+    }
+}
+
+impl From<Timestamp> for Time {
+    fn from(time: Timestamp) -> Time {
+        Time { seconds: time.seconds, nanoseconds: time.nanoseconds }
+    }
+}
+
+impl From<Time> for Timestamp {
+    fn from(time: Time) -> Timestamp {
+        Timestamp { seconds: time.seconds, nanoseconds: time.nanoseconds }
+    }
+}
+
+impl Time {
+    pub(crate) fn from_ns(at_ns: u64) -> Time {
+        const NS_PER_S: u64 = 1_000_000_000;
+        Time { seconds: (at_ns / NS_PER_S).cast_signed(), nanoseconds: (at_ns % NS_PER_S) as u32 }
+    }
+
+    pub(crate) fn to_set(self) -> SetTime {
+        SetTime::To(self.into())
+    }
+}
+
+impl Node {
+    pub(crate) fn of(node: NewNode<'_>) -> Node {
+        match node {
+            NewNode::Directory => Node::Directory,
+            NewNode::Symlink(_) => Node::Symlink,
+            NewNode::BlockDevice(device) => Node::BlockDevice([device.major, device.minor]),
+            NewNode::CharDevice(device) => Node::CharDevice([device.major, device.minor]),
+            NewNode::Fifo => Node::Fifo,
+            NewNode::Socket => Node::Socket,
+        }
+    }
+
+    pub(crate) fn kind(self) -> FileKind {
+        match self {
+            Node::Regular => FileKind::Regular,
+            Node::Directory => FileKind::Directory,
+            Node::BlockDevice(_) => FileKind::BlockDevice,
+            Node::CharDevice(_) => FileKind::CharDevice,
+            Node::Symlink => FileKind::Symlink,
+            Node::Socket => FileKind::Socket,
+            Node::Fifo => FileKind::Fifo,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Brings data and attributes to what the log says.
+
+use vfs::{Caller, Context, Error, Handle, OpenFile, SetAttributes, SetXattr, Stability, XattrMode, XattrName};
+
+use super::CX;
+use super::site::Site;
+use crate::error::WriteLogError;
+use crate::record::{Change, Kept, Record, Set, Write, Xattr, read_acls};
+
+/// Somebody who is not the superuser: the set-id bits of what he writes go.
+const NOBODY: Context<'static> =
+    Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, worker: 0, may_block: true };
+
+/// Makes a change of data or of attributes beside the files' own again.
+pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Result<(), WriteLogError> {
+    match &record.change {
+        Change::Write(change) if is_needed(site, &change.file.0, end) => write(site, change, record.payload),
+        Change::Set(change) if change.resized && is_needed(site, &change.file.0, end) => resize(site, change),
+        Change::SetXattr(change) => set_xattr(site, change, record.payload),
+        Change::RemoveXattr(change) => remove_xattr(site, change),
+        Change::SetAcls(file) => set_acls(site, &file.0, record.payload),
+        _ => Ok(()),
+    }
+}
+
+/// Whether data of a record that ends here may be missing in storage.
+fn is_needed(site: &Site<'_>, file: &Handle, end: u64) -> bool {
+    let synced_before = site.plan.files.get(file).map_or(0, |planned| planned.synced_before);
+    end > synced_before || site.made.contains(file)
+}
+
+fn write(site: &mut Site<'_>, change: &Write, mut data: &[u8]) -> Result<(), WriteLogError> {
+    let Some(file) = site.open(&change.file.0)? else { return Ok(()) };
+    let cx = if change.by_root { &CX } else { &NOBODY };
+    let mut offset_bytes = change.offset_bytes;
+    site.replayed.data_bytes += data.len() as u64;
+    while !data.is_empty() {
+        let written =
+            write_some(&*file, cx, offset_bytes, data).map_err(|source| site.error("write a file", source))?;
+        data = &data[written..];
+        offset_bytes += written as u64;
+    }
+    Ok(())
+}
+
+fn write_some(file: &dyn OpenFile, cx: &Context<'_>, offset_bytes: u64, data: &[u8]) -> vfs::Result<usize> {
+    match file.write_at(cx, offset_bytes, data, Stability::Unstable)?.count {
+        0 => Err(Error::NoSpace),
+        count => Ok(count),
+    }
+}
+
+fn resize(site: &mut Site<'_>, change: &Set) -> Result<(), WriteLogError> {
+    let set = SetAttributes { size_bytes: Some(change.size_bytes), ..SetAttributes::default() };
+    let Some(inner) = site.found(&change.file.0) else { return Ok(()) };
+    site.fs().set_attributes(&CX, &inner, &set).map(drop).map_err(|source| site.error("set the size of a file", source))
+}
+
+fn set_xattr(site: &Site<'_>, change: &Xattr<'_>, value: &[u8]) -> Result<(), WriteLogError> {
+    let (Some(inner), Ok(name)) = (site.found(&change.file.0), XattrName::new(change.name)) else { return Ok(()) };
+    let set = SetXattr { name, value, mode: XattrMode::Either };
+    site.fs().set_xattr(&CX, &inner, &set).map_err(|source| site.error("set an extended attribute", source))
+}
+
+fn remove_xattr(site: &Site<'_>, change: &Xattr<'_>) -> Result<(), WriteLogError> {
+    let (Some(inner), Ok(name)) = (site.found(&change.file.0), XattrName::new(change.name)) else { return Ok(()) };
+    match site.fs().remove_xattr(&CX, &inner, name) {
+        Ok(()) | Err(Error::NoEntry) => Ok(()),
+        Err(source) => Err(site.error("remove an extended attribute", source)),
+    }
+}
+
+fn set_acls(site: &Site<'_>, file: &Handle, lists: &[u8]) -> Result<(), WriteLogError> {
+    let (Some(inner), Some(acls)) = (site.found(file), read_acls(lists)) else { return Ok(()) };
+    site.fs().set_acls(&CX, &inner, &acls).map_err(|source| site.error("set an access list", source))
+}
+
+/// Sets the attributes that files have in the end.
+pub(super) fn finish(site: &mut Site<'_>) -> Result<(), WriteLogError> {
+    for (file, planned) in &site.plan.files {
+        if let (Some(inner), Some(kept)) = (site.found(file), &planned.kept) {
+            set_attributes(site, &inner, kept)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets what differs: an owner cannot be set without privileges, and need not be where it is right.
+fn set_attributes(site: &Site<'_>, inner: &Handle, kept: &Kept) -> Result<(), WriteLogError> {
+    let now = site.fs().attributes(&CX, inner).map_err(|source| site.error("look at a file", source))?;
+    let is = Kept::of(&now);
+    let set = SetAttributes {
+        mode: Some(kept.mode).filter(|mode| *mode != is.mode || kept.uid != is.uid || kept.gid != is.gid),
+        uid: Some(kept.uid).filter(|uid| *uid != is.uid),
+        gid: Some(kept.gid).filter(|gid| *gid != is.gid),
+        size_bytes: None,
+        accessed: Some(kept.accessed.to_set()).filter(|_| kept.accessed != is.accessed),
+        modified: Some(kept.modified.to_set()).filter(|_| kept.modified != is.modified),
+    };
+    if set.is_empty() {
+        return Ok(());
+    }
+    site.fs().set_attributes(&CX, inner, &set).map(drop).map_err(|source| site.error("set attributes", source))
+}

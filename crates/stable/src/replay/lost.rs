@@ -1,0 +1,97 @@
+//! Makes files again that were lost.
+
+use vfs::{CreateMode, Entry, FileKind, Handle, Name, NewNode, Place, SetAttributes};
+
+use super::CX;
+use super::names::NEW;
+use super::plan::{Born, Spot};
+use super::site::Site;
+use crate::aliases;
+use crate::error::WriteLogError;
+use crate::record::Node;
+
+/// Makes those of `files` again that were lost, under temporary names, which `made` is told. Their handles are kept when this
+/// returns.
+pub(super) fn make_again(
+    site: &mut Site<'_>,
+    files: &[Handle],
+    mut made: impl FnMut(Handle, Spot),
+) -> Result<(), WriteLogError> {
+    let spots = site.plan.spots_of();
+    let mut new: Vec<(Handle, Handle)> = Vec::new();
+    // Each needs its directory: what cannot be made yet is tried again when others were.
+    let mut left: Vec<Handle> = files.iter().filter(|file| site.found(file).is_none()).copied().collect();
+    loop {
+        let before = left.len();
+        let mut still = Vec::new();
+        for file in left {
+            let dir_of = |spot: &Spot| site.found(&spot.0).or(position(&new, &spot.0)).map(|dir| (dir, spot.0));
+            let dir = spots.get(&file).and_then(|spots| spots.iter().find_map(dir_of));
+            let born = site.plan.files.get(&file).and_then(|planned| planned.born.clone());
+            match (dir, born) {
+                (Some((inner_dir, dir)), Some(born)) => {
+                    let name = site.temporary(NEW);
+                    new.push((file, make(site, (&inner_dir, &name), &born)?));
+                    made(file, (dir, name));
+                }
+                (None, Some(_)) => still.push(file),
+                // The log does not have its beginning: it was lost by a file system that broke its word.
+                (_, None) => site.replayed.conflicts += 1,
+            }
+        }
+        if still.is_empty() || still.len() == before {
+            break;
+        }
+        left = still;
+    }
+    site.replayed.made += new.len() as u64;
+    site.made.extend(new.iter().map(|(file, _)| *file));
+    site.adopt(&new)
+}
+
+/// Keeps the handles of files that were made and that there are no more, so that no later file gets one of them.
+pub(super) fn reserve(site: &Site<'_>) -> Result<(), WriteLogError> {
+    let is_gone = |file: &Handle, born: bool| born && site.found(file).is_none();
+    let gone = site.plan.files.iter().filter(|(file, planned)| is_gone(file, planned.born.is_some()));
+    let gone: Vec<_> = gone.map(|(file, _)| (*file, aliases::none())).collect();
+    site.reserve(&gone)
+}
+
+fn position(new: &[(Handle, Handle)], file: &Handle) -> Option<Handle> {
+    new.iter().find(|(outer, _)| outer == file).map(|(_, inner)| *inner)
+}
+
+fn make(site: &Site<'_>, (dir, name): (&Handle, &[u8]), born: &Born) -> Result<Handle, WriteLogError> {
+    let place = Place { dir: *dir, name: Name::new(name).map_err(|_| WriteLogError::NotAWriteLog)? };
+    let set = SetAttributes::default();
+    let device = |[major, minor]: [u32; 2]| vfs::Device { major, minor };
+    let made = match born.node {
+        Node::Regular => site.fs().create(&CX, place, CreateMode::Guarded, &set),
+        Node::Directory => site.fs().make_node(&CX, place, NewNode::Directory, &set),
+        Node::Symlink => site.fs().make_node(&CX, place, NewNode::Symlink(&born.target), &set),
+        Node::BlockDevice(numbers) => site.fs().make_node(&CX, place, NewNode::BlockDevice(device(numbers)), &set),
+        Node::CharDevice(numbers) => site.fs().make_node(&CX, place, NewNode::CharDevice(device(numbers)), &set),
+        Node::Socket => site.fs().make_node(&CX, place, NewNode::Socket, &set),
+        Node::Fifo => site.fs().make_node(&CX, place, NewNode::Fifo, &set),
+    };
+    made.map(|entry| entry.handle).map_err(|source| site.error("make a file again", source))
+}
+
+/// Removes what an interrupted replay was making: a file, or a directory with other such files.
+pub(super) fn remove_tree(
+    site: &mut Site<'_>,
+    dir: &Handle,
+    (name, entry): (&[u8], &Entry),
+) -> Result<(), WriteLogError> {
+    let is_dir = entry.attributes.kind == FileKind::Directory;
+    if is_dir {
+        for (name, child) in site.entries(&entry.handle, |_| true)? {
+            remove_tree(site, &entry.handle, (&name, &child))?;
+        }
+    }
+    let place = Place { dir: *dir, name: Name::new(name).map_err(|_| WriteLogError::NotAWriteLog)? };
+    let removed = if is_dir { site.fs().remove_dir(&CX, place) } else { site.fs().remove(&CX, place) };
+    // It may have the handle of another file that was lost.
+    site.forget(&entry.handle);
+    removed.map_err(|source| site.error("remove what an interrupted replay has left", source))
+}

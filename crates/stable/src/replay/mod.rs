@@ -1,0 +1,93 @@
+//! Makes the changes of the log again after a power failure.
+//!
+//! The file system may have kept any of them: names up to some moment, and any of the data. So nothing is simply done
+//! once more. The log tells what has to be in the end (`plan.rs`): which file has which name, what files have for data
+//! and attributes. Names are brought to that state by moving files that are known by their handles (`names.rs`), files that were
+//! lost are made again (`lost.rs`), and then data and attributes are set in the order of the log (`data.rs`).
+//!
+//! It may be interrupted anywhere and begin again: what it makes has temporary names until the handles are kept, and the
+//! log is trimmed when everything is in storage. What others have changed, and the log knows nothing of, is left
+//! alone.
+
+mod data;
+mod lost;
+mod names;
+mod plan;
+mod site;
+
+use vfs::Context;
+
+use crate::error::WriteLogError;
+use crate::layer::Export;
+use crate::log::Log;
+use crate::record::Record;
+use crate::state_file::StateFile;
+use plan::Plan;
+use site::Site;
+
+/// Whoever makes changes again may do anything.
+const CX: Context<'static> = Context::ROOT;
+
+/// What was made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Replayed {
+    /// How many records the log had of the export.
+    pub records: u64,
+    /// Whether the file system was compared with them: not where the machine's memory still has the changes.
+    pub compared: bool,
+    /// Files that were lost and made again.
+    pub made: u64,
+    /// Names that were put right.
+    pub names: u64,
+    /// Bytes of data that were written again.
+    pub data_bytes: u64,
+    /// Names that were left alone because others have changed them.
+    pub conflicts: u64,
+}
+
+/// How many records the log has of an export.
+pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
+    let mut count = 0;
+    each_record(log, export, |_, _| {
+        count += 1;
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// Makes the changes of an export again.
+pub(crate) fn run(log: &Log, number: u32, export: &Export, state_file: &StateFile) -> Result<Replayed, WriteLogError> {
+    let mut plan = Plan::default();
+    each_record(log, number, |record, _| {
+        plan.note_cancelled(record);
+        Ok(())
+    })?;
+    each_record(log, number, |record, end| {
+        plan.add(record, end);
+        Ok(())
+    })?;
+    let mut site = Site::new(export, state_file, plan);
+    names::put_right(&mut site)?;
+    each_record(log, number, |record, end| data::apply(&mut site, record, end))?;
+    data::finish(&mut site)?;
+    site.fs().sync_all(&CX).map_err(|source| site.error("bring everything to storage", source))?;
+    // Only now are removed files gone for good.
+    lost::reserve(&site)?;
+    Ok(site.replayed)
+}
+
+/// Calls `each` with every record of an export, and the position behind it.
+fn each_record(
+    log: &Log,
+    export: u32,
+    mut each: impl FnMut(&Record<'_>, u64) -> Result<(), WriteLogError>,
+) -> Result<(), WriteLogError> {
+    for kept in log.records() {
+        let (end, bytes) = kept?;
+        let record = Record::read(&bytes).map_err(|source| WriteLogError::Record { source })?;
+        if record.export == export {
+            each(&record, end.bytes())?;
+        }
+    }
+    Ok(())
+}

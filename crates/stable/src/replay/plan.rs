@@ -1,0 +1,138 @@
+//! What has to be when all changes of the log were made.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use vfs::{Attributes, Handle};
+
+use crate::record::{Change, Kept, Make, NamedFile, Node, Record, Time};
+
+/// A name in a directory, which clients know by this handle.
+pub(super) type Spot = (Handle, Vec<u8>);
+
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Which file has which of the names that were changed; `None`: none has.
+    pub(super) names: BTreeMap<Spot, Option<Handle>>,
+    /// Every file that records speak of.
+    pub(super) files: HashMap<Handle, Planned>,
+    records: u64,
+    /// Where the records end of changes that were not made.
+    cancelled: HashSet<u64>,
+}
+
+/// A file of the plan.
+#[derive(Debug, Default)]
+pub(super) struct Planned {
+    /// What was made, if the log has that.
+    pub(super) born: Option<Born>,
+    /// Records of data in front of this position are in storage already.
+    pub(super) synced_before: u64,
+    /// The attributes in the end.
+    pub(super) kept: Option<Kept>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Born {
+    pub(super) node: Node,
+    pub(super) target: Vec<u8>,
+    pub(super) fileid: u64,
+    pub(super) at: Time,
+}
+
+/// Set-user-id; and set-group-id of a file that its group may execute. A write of anybody but the superuser takes them
+/// away.
+const SET_UID: u32 = 0o4000;
+const SET_GID: u32 = 0o2000;
+const GROUP_EXECUTES: u32 = 0o010;
+
+impl Planned {
+    /// Whether a file with these attributes may be this one. One that was made again was born anew.
+    pub(super) fn may_be(&self, attributes: &Attributes, was_made_again: bool) -> bool {
+        let Some(born) = &self.born else { return true };
+        let is_of_its_time = attributes.created.is_none_or(|at| born.at == Time::default() || born.at == at.into());
+        attributes.kind == born.node.kind() && (was_made_again || is_of_its_time)
+    }
+}
+
+impl Plan {
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Notes a record that says of another one that its change was not made. All of these come first.
+    pub(super) fn note_cancelled(&mut self, record: &Record<'_>) {
+        if let Change::Cancelled(end) = record.change {
+            self.cancelled.insert(end);
+        }
+    }
+
+    /// Adds the next record, which ends at this position.
+    pub(super) fn add(&mut self, record: &Record<'_>, end: u64) {
+        self.records += 1;
+        if self.cancelled.contains(&end) {
+            return;
+        }
+        match &record.change {
+            Change::Write(write) => self.wrote(write.file.0, Time::from_ns(record.at_ns), write.by_root),
+            Change::Set(set) => self.file(set.file.0).kept = Some(set.after),
+            Change::Make(make) => self.made(make, record.payload),
+            Change::Link(named) => self.named(named),
+            Change::Remove(named) => self.unnamed(named),
+            Change::Move(moved) => {
+                self.unnamed(&moved.from);
+                if !moved.replaced.is_none() {
+                    self.file(moved.replaced.0);
+                }
+                self.file(moved.to_dir.0);
+                let spot = (moved.to_dir.0, moved.to_name.to_vec());
+                self.names.insert(spot, Some(moved.from.file.0));
+            }
+            Change::SetXattr(xattr) | Change::RemoveXattr(xattr) => drop(self.file(xattr.file.0)),
+            Change::SetAcls(file) => drop(self.file(file.0)),
+            Change::Synced(synced) => self.file(synced.file.0).synced_before = synced.before.min(end),
+            Change::Cancelled(_) => {}
+        }
+    }
+
+    /// The names that a file has in the end, as far as they were changed.
+    pub(super) fn spots_of(&self) -> HashMap<Handle, Vec<Spot>> {
+        let mut spots: HashMap<Handle, Vec<Spot>> = HashMap::new();
+        for (spot, file) in &self.names {
+            if let Some(file) = file {
+                spots.entry(*file).or_default().push(spot.clone());
+            }
+        }
+        spots
+    }
+
+    fn file(&mut self, file: Handle) -> &mut Planned {
+        self.files.entry(file).or_default()
+    }
+
+    fn made(&mut self, make: &Make<'_>, target: &[u8]) {
+        self.named(&make.named);
+        let file = self.file(make.named.file.0);
+        file.born = Some(Born { node: make.node, target: target.to_vec(), fileid: make.fileid, at: make.born });
+        file.kept = Some(make.after);
+    }
+
+    fn named(&mut self, named: &NamedFile<'_>) {
+        self.file(named.dir.0);
+        self.file(named.file.0);
+        self.names.insert((named.dir.0, named.name.to_vec()), Some(named.file.0));
+    }
+
+    fn unnamed(&mut self, named: &NamedFile<'_>) {
+        self.named(named);
+        self.names.insert((named.dir.0, named.name.to_vec()), None);
+    }
+
+    fn wrote(&mut self, file: Handle, at: Time, by_root: bool) {
+        let Some(kept) = &mut self.file(file).kept else { return };
+        kept.modified = at;
+        if !by_root {
+            let set_gid = if kept.mode & GROUP_EXECUTES == 0 { 0 } else { SET_GID };
+            kept.mode &= !(SET_UID | set_gid);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a replay works on, and what it has found out.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use vfs::{
+    Detail, DirEntry, Entry, Error, FileKind, FileSystem, Handle, Listing, Name, OpenFile, OpenMode, Place, ReadDir,
+};
+
+use super::plan::{Plan, Spot};
+use super::{CX, Replayed};
+use crate::aliases::Outer;
+use crate::error::WriteLogError;
+use crate::layer::{Export, now_ns};
+use crate::state_file::{Line, StateFile};
+
+/// How many files are kept open.
+const MAX_OPEN_FILES: usize = 64;
+
+pub(super) struct Site<'s> {
+    pub(super) export: &'s Export,
+    state_file: &'s StateFile,
+    pub(super) plan: Plan,
+    /// What the file system calls the files of the plan; files that it has not are missing.
+    found: HashMap<Handle, Handle>,
+    open: HashMap<Handle, Arc<dyn OpenFile>>,
+    /// Files that were made again.
+    pub(super) made: Vec<Handle>,
+    /// What tells temporary names from those of an interrupted replay.
+    nonce: u64,
+    next_number: u64,
+    pub(super) replayed: Replayed,
+}
+
+impl<'s> Site<'s> {
+    pub(super) fn new(export: &'s Export, state_file: &'s StateFile, plan: Plan) -> Site<'s> {
+        let replayed = Replayed { records: plan.records(), compared: true, ..Replayed::default() };
+        let (found, open) = (HashMap::new(), HashMap::new());
+        let nonce = getrandom::u64().unwrap_or_else(|_| now_ns());
+        Site { export, state_file, plan, found, open, made: Vec::new(), nonce, next_number: 0, replayed }
+    }
+
+    pub(super) fn fs(&self) -> &'s dyn FileSystem {
+        &*self.export.inner
+    }
+
+    /// Finds out which files of the plan there are. It is done before any is made, because a new file may get the handle
+    /// of one that was lost.
+    pub(super) fn find_files(&mut self) -> Result<(), WriteLogError> {
+        for (file, planned) in &self.plan.files {
+            let Ok(inner) = self.export.aliases.inner_of(file) else { continue };
+            match self.fs().attributes(&CX, &inner) {
+                Ok(attributes) if planned.may_be(&attributes, self.export.aliases.has(file)) => {
+                    self.found.insert(*file, inner);
+                }
+                // The file system has given the handle of a lost file to another one.
+                Ok(_) => {}
+                Err(Error::Stale | Error::BadHandle | Error::NoEntry) => {}
+                Err(source) => return Err(self.error("look for a file", source)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the file system calls a file, if it has it.
+    pub(super) fn found(&self, file: &Handle) -> Option<Handle> {
+        self.found.get(file).copied()
+    }
+
+    /// A file is gone that the file system knew by this handle.
+    pub(super) fn forget(&mut self, inner: &Handle) {
+        self.found.retain(|_, found| found != inner);
+    }
+
+    /// A file of the plan is known to the file system by this handle from now on, and after a crash too.
+    pub(super) fn adopt(&mut self, files: &[(Handle, Handle)]) -> Result<(), WriteLogError> {
+        self.reserve(files)?;
+        self.found.extend(files.iter().copied());
+        Ok(())
+    }
+
+    /// Handles are not what the file system says, from now on and after a crash too.
+    pub(super) fn reserve(&self, files: &[(Handle, Handle)]) -> Result<(), WriteLogError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let line = |(outer, inner): &(Handle, Handle)| Line::Alias {
+            export: self.export.name.clone(),
+            outer: *outer,
+            inner: *inner,
+        };
+        let lines: Vec<Line> = files.iter().map(line).collect();
+        let path = || self.state_file.path().to_owned();
+        self.state_file.keep(&lines).map_err(|source| WriteLogError::State { path: path(), source })?;
+        for (outer, inner) in files {
+            self.export.aliases.insert(*outer, *inner);
+        }
+        Ok(())
+    }
+
+    /// The file of the plan that the file system knows as `entry`.
+    pub(super) fn known(&self, entry: &Entry) -> Option<Handle> {
+        match self.export.aliases.outer_of(&entry.handle) {
+            Outer::Known(outer) => self.plan.files.contains_key(&outer).then_some(outer),
+            Outer::Free(_) => None,
+        }
+    }
+
+    /// What the file system has under a name of this directory.
+    pub(super) fn look_up(&self, spot: &Spot) -> Result<Option<Entry>, WriteLogError> {
+        self.found(&spot.0).map_or(Ok(None), |dir| self.look_up_in(&dir, &spot.1))
+    }
+
+    /// What the file system has under a name of a directory that it knows by this handle.
+    fn look_up_in(&self, dir: &Handle, name: &[u8]) -> Result<Option<Entry>, WriteLogError> {
+        match self.fs().lookup(&CX, Place { dir: *dir, name: name_of(name)? }) {
+            Ok(entry) => Ok(Some(entry)),
+            Err(Error::NoEntry | Error::Stale | Error::NotDirectory) => Ok(None),
+            Err(source) => Err(self.error(&format!("look up {}", name.escape_ascii()), source)),
+        }
+    }
+
+    /// The files in a directory that the file system knows by this handle, as far as their names are `wanted`.
+    pub(super) fn entries(
+        &self,
+        dir: &Handle,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<(Vec<u8>, Entry)>, WriteLogError> {
+        let mut names = Vec::new();
+        let mut after = 0;
+        loop {
+            let mut last = after;
+            let mut each = |entry: DirEntry<'_>| {
+                last = entry.cookie;
+                if wanted(entry.name) {
+                    names.push(entry.name.to_vec());
+                }
+                ControlFlow::Continue(())
+            };
+            match self.fs().read_dir(&CX, ReadDir { dir, after, detail: Detail::Names }, &mut each) {
+                Ok(Listing::Complete) => break,
+                Ok(Listing::Stopped) => after = last,
+                Err(Error::NotDirectory | Error::Stale) => return Ok(Vec::new()),
+                Err(source) => return Err(self.error("list a directory", source)),
+            }
+        }
+        let entries = names.into_iter().map(|name| Ok((name.clone(), self.look_up_in(dir, &name)?)));
+        let found = |entry: Result<(_, Option<Entry>), _>| entry.map(|(name, entry)| Some((name, entry?))).transpose();
+        entries.filter_map(found).collect()
+    }
+
+    /// A place whose directory there is.
+    pub(super) fn place<'p>(&self, spot: &'p Spot) -> Result<Place<'p>, WriteLogError> {
+        let dir = self.found(&spot.0).ok_or_else(|| self.error("find a directory", Error::Stale))?;
+        Ok(Place { dir, name: name_of(&spot.1)? })
+    }
+
+    /// Renames; `false` where the file system does not let that be.
+    pub(super) fn rename(&self, from: &Spot, to: &Spot) -> Result<bool, WriteLogError> {
+        match self.fs().rename(&CX, self.place(from)?, self.place(to)?) {
+            Ok(()) => Ok(true),
+            Err(Error::Invalid | Error::NotEmpty | Error::IsDirectory | Error::NotDirectory | Error::CrossDevice) => {
+                Ok(false)
+            }
+            Err(source) => {
+                let what = format!("rename {} to {}", from.1.escape_ascii(), to.1.escape_ascii());
+                Err(self.error(&what, source))
+            }
+        }
+    }
+
+    /// The kind of a file that the file system knows by this handle.
+    pub(super) fn kind(&self, inner: &Handle) -> Option<FileKind> {
+        self.fs().attributes(&CX, inner).ok().map(|attributes| attributes.kind)
+    }
+
+    /// A file that is there, opened for writing.
+    pub(super) fn open(&mut self, file: &Handle) -> Result<Option<Arc<dyn OpenFile>>, WriteLogError> {
+        let Some(inner) = self.found(file) else { return Ok(None) };
+        if let Some(open) = self.open.get(file) {
+            return Ok(Some(Arc::clone(open)));
+        }
+        if self.open.len() >= MAX_OPEN_FILES {
+            self.open.clear();
+        }
+        let open = self.fs().open(&CX, &inner, OpenMode::Write).map_err(|source| self.error("open a file", source))?;
+        self.open.insert(*file, Arc::clone(&open));
+        Ok(Some(open))
+    }
+
+    /// A name that nothing has, for a while.
+    pub(super) fn temporary(&mut self, prefix: &str) -> Vec<u8> {
+        self.next_number += 1;
+        format!("{prefix}{:016x}-{}", self.nonce, self.next_number).into_bytes()
+    }
+
+    pub(super) fn error(&self, action: &str, source: Error) -> WriteLogError {
+        WriteLogError::Replay { export: self.export.name.clone(), action: action.to_owned(), source }
+    }
+}
+
+fn name_of(bytes: &[u8]) -> Result<Name<'_>, WriteLogError> {
+    // Names in records were names when they were put there.
+    Name::new(bytes).map_err(|_| WriteLogError::NotAWriteLog)
+}

@@ -1,0 +1,116 @@
+//! What belongs to a log and must not be lost with its device: handles of files that were made again, and whether
+//! the log was retired because its device had failed.
+//!
+//! A text file of lines in the state directory, appended and synced: rare events only.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use vfs::Handle;
+
+/// The file in the state directory.
+const NAME: &str = "write-log";
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// In this export a file is known to clients by the first handle and to the file system by the second.
+    Alias { export: String, outer: Handle, inner: Handle },
+    /// All that the log with this id has is in storage: nothing of it may be made again.
+    Retired { log: String },
+}
+
+#[derive(Debug)]
+pub(crate) struct StateFile {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl StateFile {
+    /// Opens the file in `dir`, and reads its lines. A line that a crash has torn counts for nothing.
+    pub(crate) fn open(dir: &Path) -> io::Result<(StateFile, Vec<Line>)> {
+        fs::create_dir_all(dir)?;
+        let path = dir.join(NAME);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            text => text?,
+        };
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            file.write_all(b"\n")?;
+        }
+        File::open(dir)?.sync_all()?;
+        let lines = text.lines().filter_map(Line::read).collect();
+        Ok((StateFile { path, file: Mutex::new(file) }, lines))
+    }
+
+    /// Keeps lines: they are on stable storage when this returns.
+    pub(crate) fn keep(&self, lines: &[Line]) -> io::Result<()> {
+        let text: String = lines.iter().map(|line| line.text() + "\n").collect();
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_data())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Line {
+    fn text(&self) -> String {
+        let text = match self {
+            Line::Alias { export, outer, inner } => {
+                format!("alias {} {} {}", hex(export.as_bytes()), hex(outer.as_bytes()), hex(inner.as_bytes()))
+            }
+            Line::Retired { log } => format!("retired {log}"),
+        };
+        // The end tells a whole line from a torn one.
+        text + " ."
+    }
+
+    fn read(text: &str) -> Option<Line> {
+        match *text.split(' ').collect::<Vec<_>>() {
+            ["alias", export, outer, inner, "."] => Some(Line::Alias {
+                export: String::from_utf8(bytes(export)?).ok()?,
+                outer: Handle::new(&bytes(outer)?)?,
+                inner: Handle::new(&bytes(inner)?)?,
+            }),
+            ["retired", log, "."] => Some(Line::Retired { log: log.to_owned() }),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let pairs = hex.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_again_and_a_torn_one_is_not() {
+        let dir = std::env::temp_dir().join(format!("wharf-stable-{}", std::process::id()));
+        let (file, _) = StateFile::open(&dir).unwrap();
+        let (outer, inner) = (Handle::from_u64(1), Handle::from_u64(2));
+        let lines = [Line::Alias { export: "/a b".to_owned(), outer, inner }, Line::Retired { log: "0a1b".to_owned() }];
+        file.keep(&lines).unwrap();
+        let path = file.path().to_owned();
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 2]).unwrap();
+        let (file, read) = StateFile::open(&dir).unwrap();
+        assert_eq!(read, lines[..1]);
+        file.keep(&lines[1..]).unwrap();
+        assert_eq!(StateFile::open(&dir).unwrap().1, lines);
+        fs::remove_dir_all(dir).unwrap();
+    }
+}

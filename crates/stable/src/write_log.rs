@@ -1,0 +1,404 @@
+//! [`WriteLog`]: one log, and the exports that write to it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use vfs::{Context, FileSystem, Handle, Result};
+
+use crate::device::Device;
+use crate::error::WriteLogError;
+use crate::layer::{Export, Pending, StableFs};
+use crate::log::{Log, Position, Status};
+use crate::owner::{Owned, Owner};
+use crate::replay::{self, Replayed};
+use crate::state_file::{Line, StateFile};
+
+/// How a [`WriteLog`] is used.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The directory of the server's state, which must not be on the device of the log.
+    pub state_dir: PathBuf,
+    /// How full the log gets before everything is brought to storage and the log is trimmed: a share of its room.
+    pub high_water: f64,
+    /// How full it may be after that, or it is done once more.
+    pub low_water: f64,
+    /// How old the oldest record gets before the same is done.
+    pub max_age: Duration,
+    /// Whether changes in the log are made again even where the machine's memory still has them.
+    pub always_replay: bool,
+}
+
+impl Options {
+    /// The defaults, with this state directory.
+    pub fn new(state_dir: PathBuf) -> Options {
+        Options { state_dir, high_water: 0.5, low_water: 0.25, max_age: Duration::from_secs(10), always_replay: false }
+    }
+}
+
+/// A log of stable changes, and the exports that write to it.
+///
+/// Open it, [attach](WriteLog::attach) every export that it has records of, then [start](WriteLog::start) it.
+pub struct WriteLog {
+    log: Log,
+    options: Options,
+    owner: Mutex<Owner>,
+    state_file: StateFile,
+    lines: Vec<Line>,
+    exports: Mutex<Vec<Arc<Export>>>,
+    has_failed: AtomicBool,
+    is_started: AtomicBool,
+    /// Held while the device's failure is dealt with: everybody else waits for the end of that.
+    falling_back: Mutex<()>,
+    trimmer: Trimmer,
+}
+
+/// What wakes the thread that trims.
+#[derive(Default)]
+struct Trimmer {
+    wanted: Mutex<Wanted>,
+    changed: Condvar,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    #[default]
+    Nothing,
+    Trim,
+    End,
+}
+
+/// How often the age of the oldest record is looked at.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
+/// How many files may be known as unsynced before everything is brought to storage.
+const MAX_UNSYNCED_FILES: usize = 1 << 14;
+
+impl WriteLog {
+    /// Makes an empty log.
+    ///
+    /// # Errors
+    /// When there is something already, or the device fails.
+    pub fn create(device: Arc<dyn Device>) -> std::result::Result<(), WriteLogError> {
+        Log::create(device, &Owner::new().bytes())?;
+        Ok(())
+    }
+
+    /// Takes up a log.
+    ///
+    /// # Errors
+    /// When the log or the state directory cannot be read.
+    pub fn open(device: Arc<dyn Device>, options: Options) -> std::result::Result<Arc<WriteLog>, WriteLogError> {
+        let log = Log::open(device)?;
+        let mut owner = Owner::read(&log.owner()).ok_or(WriteLogError::NotAWriteLog)?;
+        let unreadable = |source| WriteLogError::State { path: options.state_dir.clone(), source };
+        let (state_file, lines) = StateFile::open(&options.state_dir).map_err(unreadable)?;
+        if lines.contains(&Line::Retired { log: owner.id.clone() }) {
+            tracing::warn!("the write log was retired after its device had failed: what it has is not made again");
+            log.trim(log.end())?;
+            owner = Owner::new();
+            log.set_owner(&owner.bytes())?;
+        }
+        Ok(Arc::new(WriteLog {
+            log,
+            options,
+            owner: Mutex::new(owner),
+            state_file,
+            lines,
+            exports: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+            is_started: AtomicBool::new(false),
+            falling_back: Mutex::default(),
+            trimmer: Trimmer::default(),
+        }))
+    }
+
+    /// The exports that the log knows, and how many records it has of each.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn kept(&self) -> std::result::Result<Vec<(String, u64)>, WriteLogError> {
+        let owner = hold(&self.owner);
+        let exports = owner.exports.iter();
+        exports.map(|owned| Ok((owned.name.clone(), replay::count(&self.log, owner.index(&owned.name))?))).collect()
+    }
+
+    /// Drops all records without making their changes again.
+    ///
+    /// # Errors
+    /// When the log's device fails.
+    pub fn discard(&self) -> std::result::Result<(), WriteLogError> {
+        Ok(self.log.trim(self.log.end())?)
+    }
+
+    /// Puts the log in front of an export, and makes the changes again that a power failure has undone. `name` tells the
+    /// export from the others.
+    ///
+    /// # Errors
+    /// When the log has records of another directory of that name, and when changes cannot be made again.
+    pub fn attach(
+        self: &Arc<Self>,
+        name: &str,
+        inner: Arc<dyn FileSystem>,
+    ) -> std::result::Result<(StableFs, Replayed), WriteLogError> {
+        let owned = Owned::of(name, &*inner);
+        let is_started = self.is_started.load(Ordering::Acquire);
+        if is_started {
+            // The export's earlier records are of no use, and it may be another directory now.
+            self.trim()?;
+            hold(&self.owner).forget(name);
+        }
+        let (number, known) = hold(&self.owner).number_of(&owned);
+        if is_started {
+            self.log.set_owner(&hold(&self.owner).bytes())?;
+        }
+        let export = Arc::new(Export::new(Arc::clone(&inner), (name, number), self));
+        for line in &self.lines {
+            if let Line::Alias { export: of, outer, inner } = line
+                && of == name
+            {
+                export.aliases.insert(*outer, *inner);
+            }
+        }
+        let replayed = self.take_up(&export, number, (&owned, known.as_ref()))?;
+        hold(&self.exports).push(Arc::clone(&export));
+        Ok((StableFs::new(export), replayed))
+    }
+
+    fn take_up(
+        &self,
+        export: &Export,
+        number: u32,
+        (now, known): (&Owned, Option<&Owned>),
+    ) -> std::result::Result<Replayed, WriteLogError> {
+        let records = replay::count(&self.log, number)?;
+        if records == 0 {
+            return Ok(Replayed::default());
+        }
+        if known.is_none_or(|known| !known.is_same_tree(now)) {
+            return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
+        }
+        let replayed = if self.options.always_replay || !now.has_memory_of(known) {
+            replay::run(&self.log, number, export, &self.state_file)?
+        } else {
+            Replayed { records, ..Replayed::default() }
+        };
+        export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
+        Ok(replayed)
+    }
+
+    /// Begins to take changes: nothing of what the log had before is needed any more.
+    ///
+    /// # Errors
+    /// When there are records of an export that was not attached, or the log's device fails.
+    pub fn start(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
+        let attached: Vec<String> = hold(&self.exports).iter().map(|export| export.name.clone()).collect();
+        let mut owner = hold(&self.owner);
+        for other in owner.exports.iter().filter(|owned| !attached.contains(&owned.name)) {
+            let records = replay::count(&self.log, owner.index(&other.name))?;
+            if records > 0 {
+                return Err(WriteLogError::Missing { export: other.name.clone(), records });
+            }
+        }
+        self.log.trim(self.log.end())?;
+        owner.exports.retain(|owned| attached.contains(&owned.name));
+        self.log.set_owner(&owner.bytes())?;
+        drop(owner);
+        self.is_started.store(true, Ordering::Release);
+        for export in &*hold(&self.exports) {
+            export.aliases.retain(|inner| export.inner.attributes(&Context::ROOT, inner).is_ok());
+        }
+        Ok(())
+    }
+
+    /// Starts a thread that brings everything to storage and trims the log when it is full or old.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn trim_in_background(self: &Arc<Self>) -> std::result::Result<(), WriteLogError> {
+        let (log, trimmer) = (Arc::clone(self), std::thread::Builder::new().name("write-log".to_owned()));
+        trimmer.spawn(move || while log.trim_when_wanted() {}).map_err(WriteLogError::Thread)?;
+        Ok(())
+    }
+
+    /// Brings everything to storage and empties the log.
+    ///
+    /// # Errors
+    /// When the storage or the log's device fails.
+    pub fn drain(&self) -> std::result::Result<(), WriteLogError> {
+        if self.has_failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.trim()
+    }
+
+    /// Lets go of all exports but these.
+    ///
+    /// # Errors
+    /// When their changes cannot be brought to storage: then nothing is let go.
+    pub fn keep(&self, names: &[String]) -> std::result::Result<(), WriteLogError> {
+        if hold(&self.exports).iter().all(|export| names.contains(&export.name)) {
+            return Ok(());
+        }
+        self.drain()?;
+        hold(&self.exports).retain(|export| names.contains(&export.name));
+        let mut owner = hold(&self.owner);
+        owner.exports.retain(|owned| names.contains(&owned.name));
+        Ok(self.log.set_owner(&owner.bytes())?)
+    }
+
+    /// Lets go of the exports and ends the thread that trims. Nothing may be changed any more.
+    pub fn close(&self) {
+        self.trimmer.want(Wanted::End);
+        hold(&self.exports).clear();
+    }
+
+    /// How the log is doing.
+    pub fn status(&self) -> Status {
+        self.log.status()
+    }
+
+    /// Whether the log's device has failed, so that every change is brought to storage by itself.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+
+    /// The most bytes of data in one record.
+    pub(crate) fn max_data_bytes(&self) -> usize {
+        // What stands in front of the data is far smaller.
+        self.log.max_record_bytes() - 1024
+    }
+
+    pub(crate) fn end(&self) -> Position {
+        self.log.end()
+    }
+
+    /// Appends a record. What goes wrong is told by [`WriteLog::settle`].
+    pub(crate) fn append(&self, head: &[u8], payload: &[u8]) -> Pending {
+        if self.has_failed() {
+            return Pending::Unlogged;
+        }
+        if self.is_above(self.options.high_water) {
+            self.trimmer.want(Wanted::Trim);
+        }
+        self.log.append(&[head, payload]).map_or(Pending::Unlogged, Pending::Logged)
+    }
+
+    /// Waits until a change is durable.
+    pub(crate) fn settle(&self, cx: &Context<'_>, inner: &dyn FileSystem, pending: &Pending) -> Result<()> {
+        if let Pending::Logged(position) = *pending
+            && self.log.wait(position).is_ok()
+        {
+            return Ok(());
+        }
+        self.fall_back();
+        inner.sync_all(cx)
+    }
+
+    /// Keeps a handle for a file whose own one is taken.
+    pub(crate) fn keep_alias(&self, export: &Export, outer: Handle, inner: Handle) -> Result<()> {
+        self.state_file.keep(&[Line::Alias { export: export.name.clone(), outer, inner }])?;
+        export.aliases.insert(outer, inner);
+        Ok(())
+    }
+
+    /// Goes over to synchronous changes, once: brings everything to storage, and makes sure that no later start makes
+    /// the log's changes again.
+    fn fall_back(&self) {
+        let _guard = hold(&self.falling_back);
+        if self.has_failed() {
+            return;
+        }
+        tracing::error!(
+            "the write log's device has failed: every change is brought to storage by itself from now on, which is slow; \
+             replace the device, and start the server again"
+        );
+        let synced: Vec<_> = hold(&self.exports).iter().map(|export| export.inner.sync_all(&Context::ROOT)).collect();
+        let id = hold(&self.owner).id.clone();
+        if synced.iter().all(Result::is_ok)
+            && let Err(error) = self.state_file.keep(&[Line::Retired { log: id }])
+        {
+            let path = self.state_file.path().display();
+            tracing::error!(%path, %error, "the write log cannot be marked as useless: remove it before the next start");
+        }
+        self.has_failed.store(true, Ordering::Release);
+    }
+
+    /// Waits until a trim is wanted, and trims. `false` when the thread is to end.
+    fn trim_when_wanted(&self) -> bool {
+        let wanted = self.trimmer.wait();
+        if wanted == Wanted::End || self.has_failed() {
+            return false;
+        }
+        let is_due = wanted == Wanted::Trim || self.is_old() || self.knows_many_files();
+        if is_due && let Err(error) = self.trim_to_low_water() {
+            tracing::error!(%error, "the write log cannot be trimmed: when it is full, changes wait");
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        true
+    }
+
+    fn trim_to_low_water(&self) -> std::result::Result<(), WriteLogError> {
+        self.trim()?;
+        if self.is_above(self.options.low_water) { self.trim() } else { Ok(()) }
+    }
+
+    fn trim(&self) -> std::result::Result<(), WriteLogError> {
+        let exports = hold(&self.exports).clone();
+        // Every change before this position was made in the file systems already.
+        let end = self.log.end();
+        self.log.wait(end)?;
+        for export in exports {
+            export.unsynced.begin_flush();
+            let synced = export.inner.sync_all(&Context::ROOT);
+            export.unsynced.end_flush(synced.is_ok().then_some(end));
+            synced.map_err(|source| export.unsynced_error(source))?;
+        }
+        Ok(self.log.trim(end)?)
+    }
+
+    fn is_above(&self, share: f64) -> bool {
+        let used = self.log.end().bytes() - self.log.tail().bytes();
+        used as f64 > self.log.room_bytes() as f64 * share
+    }
+
+    fn is_old(&self) -> bool {
+        self.log.status().oldest_age.is_some_and(|age| age > self.options.max_age)
+    }
+
+    fn knows_many_files(&self) -> bool {
+        hold(&self.exports).iter().any(|export| export.unsynced.len() > MAX_UNSYNCED_FILES)
+    }
+}
+
+impl Export {
+    fn unsynced_error(&self, source: vfs::Error) -> WriteLogError {
+        WriteLogError::Storage { export: self.name.clone(), source }
+    }
+}
+
+impl Trimmer {
+    fn want(&self, wanted: Wanted) {
+        let mut now = hold(&self.wanted);
+        if *now == Wanted::Nothing || wanted == Wanted::End {
+            *now = wanted;
+            self.changed.notify_one();
+        }
+    }
+
+    fn wait(&self) -> Wanted {
+        let wanted = hold(&self.wanted);
+        let woken = self.changed.wait_timeout_while(wanted, BETWEEN_LOOKS, |wanted| *wanted == Wanted::Nothing);
+        let (mut wanted, _) = woken.unwrap_or_else(PoisonError::into_inner);
+        let now = *wanted;
+        if now == Wanted::Trim {
+            *wanted = Wanted::Nothing;
+        }
+        now
+    }
+}
+
+fn hold<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

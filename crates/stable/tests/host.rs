@@ -1,0 +1,215 @@
+//! A host directory that has lost changes, as a disk does in a power failure: files of the log are gone, or are as before.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fs_host::{HandleForm, HostFs, HostOptions};
+use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+use vfs::{
+    Context, CreateMode, Error, FileSystem, Handle, Name, NewNode, OpenMode, Place, SetAttributes, SetTime, SetXattr,
+    Stability, Timestamp, XattrMode, XattrName,
+};
+
+const CX: Context<'static> = Context::ROOT;
+const LOG_BYTES: u64 = 4 << 20;
+
+/// A directory to export, and beside it the state and the log.
+struct Site {
+    base: PathBuf,
+    form: HandleForm,
+}
+
+impl Site {
+    fn new(form: HandleForm) -> Site {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let base = std::env::temp_dir().join(format!("wharf-stable-host-{}-{number}", std::process::id()));
+        fs::create_dir_all(base.join("export")).unwrap();
+        WriteLog::create(Arc::new(FileDevice::create(&base.join("log"), LOG_BYTES).unwrap())).unwrap();
+        Site { base, form }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.base.join("export").join(name)
+    }
+
+    fn open(&self, always_replay: bool) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
+        self.open_dir(&self.base.join("export"), always_replay)
+    }
+
+    fn open_dir(&self, dir: &Path, always_replay: bool) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
+        let state_dir = self.base.join("state");
+        let options = Options { always_replay, ..Options::new(state_dir.clone()) };
+        let log = WriteLog::open(Arc::new(FileDevice::open(&self.base.join("log"))?), options)?;
+        let host = HostOptions {
+            handle_form: self.form,
+            state_dir: Some(state_dir),
+            sync_metadata: false,
+            ..HostOptions::default()
+        };
+        let (fs, replayed) = log.attach("export", Arc::new(HostFs::open(dir, host).unwrap()))?;
+        log.start()?;
+        Ok((fs, replayed, log))
+    }
+
+    /// Makes changes by way of the log, and stops without bringing them to storage.
+    fn change<T>(&self, changes: impl FnOnce(&StableFs) -> T) -> T {
+        let (fs, _, log) = self.open(false).unwrap();
+        let done = changes(&fs);
+        log.close();
+        done
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.base);
+    }
+}
+
+fn at<'n>(dir: &Handle, name: &'n str) -> Place<'n> {
+    Place { dir: *dir, name: Name::new(name.as_bytes()).unwrap() }
+}
+
+fn create(fs: &StableFs, dir: &Handle, name: &str) -> Handle {
+    fs.create(&CX, at(dir, name), CreateMode::Guarded, &SetAttributes::default()).unwrap().handle
+}
+
+fn write(fs: &StableFs, file: &Handle, data: &[u8]) {
+    fs.open(&CX, file, OpenMode::Write).unwrap().write_at(&CX, 0, data, Stability::File).unwrap();
+}
+
+fn read(fs: &StableFs, file: &Handle) -> Vec<u8> {
+    let mut bytes = vec![0; 100];
+    let count = fs.open(&CX, file, OpenMode::Read).unwrap().read_at(&CX, 0, &mut bytes).unwrap();
+    bytes.truncate(count);
+    bytes
+}
+
+/// Kernel handles need privileges.
+fn forms() -> Vec<HandleForm> {
+    if rustix::process::geteuid().is_root() {
+        vec![HandleForm::Kernel, HandleForm::Store]
+    } else {
+        vec![HandleForm::Store]
+    }
+}
+
+#[test]
+fn lost_files_are_made_again_and_reached_by_the_handles_that_clients_have() {
+    for form in forms() {
+        let site = Site::new(form);
+        let (dir, file) = site.change(|fs| {
+            let dir = fs.make_node(&CX, at(&fs.root(), "dir"), NewNode::Directory, &SetAttributes::default()).unwrap();
+            let file = create(fs, &dir.handle, "file");
+            write(fs, &file, b"what was acknowledged");
+            (dir.handle, file)
+        });
+        fs::remove_dir_all(site.path("dir")).unwrap();
+        let (fs, replayed, log) = site.open(true).unwrap();
+        assert_eq!((replayed.made, replayed.conflicts), (2, 0), "{form:?}");
+        assert_eq!(read(&fs, &file), b"what was acknowledged");
+        assert_eq!(fs.lookup(&CX, at(&dir, "file")).unwrap().handle, file);
+        assert_eq!(fs::read(site.path("dir/file")).unwrap(), b"what was acknowledged");
+        log.close();
+        drop((fs, log));
+        // The handle still leads there when the log is empty.
+        let (fs, replayed, log) = site.open(true).unwrap();
+        assert_eq!((replayed.records, read(&fs, &file)), (0, b"what was acknowledged".to_vec()));
+        log.close();
+    }
+}
+
+#[test]
+fn names_attributes_and_data_are_as_clients_left_them() {
+    for form in forms() {
+        let site = Site::new(form);
+        let modified = Timestamp { seconds: 1_000_000_000, nanoseconds: 0 };
+        fs::write(site.path("old"), b"old").unwrap();
+        site.change(|fs| {
+            let root = fs.root();
+            let old = fs.lookup(&CX, at(&root, "old")).unwrap().handle;
+            let xattr = XattrName::new(b"note").unwrap();
+            // Where there are no extended attributes there is nothing to be lost.
+            let _ = fs.set_xattr(&CX, &old, &SetXattr { name: xattr, value: b"v", mode: XattrMode::Either });
+            fs.rename(&CX, at(&root, "old"), at(&root, "new")).unwrap();
+            write(fs, &old, b"newer");
+            let set = SetAttributes {
+                mode: Some(0o640),
+                size_bytes: Some(3),
+                modified: Some(SetTime::To(modified)),
+                ..SetAttributes::default()
+            };
+            fs.set_attributes(&CX, &old, &set).unwrap();
+            fs.link(&CX, &old, at(&root, "second")).unwrap();
+            let gone = create(fs, &root, "gone");
+            fs.remove(&CX, at(&root, "gone")).unwrap();
+            assert!(matches!(fs.attributes(&CX, &gone), Err(Error::Stale)));
+        });
+        // As if none of it had reached the disk.
+        fs::rename(site.path("new"), site.path("old")).unwrap();
+        fs::remove_file(site.path("second")).unwrap();
+        fs::write(site.path("old"), b"old").unwrap();
+        let (fs, _, log) = site.open(true).unwrap();
+        let names: Vec<_> =
+            fs::read_dir(site.base.join("export")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        let second = fs.lookup(&CX, at(&fs.root(), "second")).unwrap();
+        assert_eq!(fs.lookup(&CX, at(&fs.root(), "new")).unwrap().handle, second.handle);
+        assert_eq!(read(&fs, &second.handle), b"new");
+        assert_eq!((second.attributes.mode, second.attributes.modified), (0o640, modified));
+        log.close();
+    }
+}
+
+#[test]
+fn what_the_machine_still_has_is_not_made_again_over_local_changes() {
+    let site = Site::new(HandleForm::Auto);
+    site.change(|fs| {
+        let file = create(fs, &fs.root(), "file");
+        write(fs, &file, b"by a client");
+    });
+    fs::write(site.path("file"), b"by a local process, later").unwrap();
+    let (_, replayed, log) = site.open(false).unwrap();
+    assert!(replayed.records > 0 && !replayed.compared);
+    assert_eq!(fs::read(site.path("file")).unwrap(), b"by a local process, later");
+    log.close();
+}
+
+#[test]
+fn log_of_another_directory_or_with_changes_of_one_that_is_missing_is_refused() {
+    let site = Site::new(HandleForm::Auto);
+    site.change(|fs| create(fs, &fs.root(), "file"));
+    let other = site.base.join("other");
+    fs::create_dir(&other).unwrap();
+    let refused = site.open_dir(&other, false).err().unwrap();
+    assert!(matches!(refused, WriteLogError::OtherTree { records: 1.., .. }), "{refused}");
+    let device = Arc::new(FileDevice::open(&site.base.join("log")).unwrap());
+    let log = WriteLog::open(device, Options::new(site.base.join("state"))).unwrap();
+    let refused = log.start().err().unwrap();
+    assert!(matches!(refused, WriteLogError::Missing { records: 1.., .. }), "{refused}");
+}
+
+#[test]
+fn small_unstable_data_that_are_committed_come_back_and_large_ones_are_in_storage() {
+    let site = Site::new(HandleForm::Auto);
+    let (small, large) = site.change(|fs| {
+        let (small, large) = (create(fs, &fs.root(), "small"), create(fs, &fs.root(), "large"));
+        for (file, bytes) in [(&small, 10), (&large, 1 << 20)] {
+            let open = fs.open(&CX, file, OpenMode::Write).unwrap();
+            open.write_at(&CX, 0, b"stable", Stability::File).unwrap();
+            open.write_at(&CX, 0, &vec![b'u'; bytes], Stability::Unstable).unwrap();
+            open.sync(&CX).unwrap();
+        }
+        (small, large)
+    });
+    fs::write(site.path("small"), b"").unwrap();
+    let (fs, _, log) = site.open(true).unwrap();
+    assert_eq!(read(&fs, &small), b"uuuuuuuuuu");
+    // The older stable data are not written over the newer ones that COMMIT has brought to storage.
+    assert_eq!(read(&fs, &large), [b'u'; 100]);
+    log.close();
+}

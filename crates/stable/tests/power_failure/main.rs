@@ -1,0 +1,28 @@
+//! The machine stops at any moment, and what clients were told is there afterwards.
+//!
+//! Each seed is a run: random changes by way of the log, a stop after a random number of calls of the file system and the
+//! device, what a disk may have kept then, and a replay, which may be stopped too. `WHARF_CRASHES=10000` sets how many
+//! runs there are, `WHARF_SEED` the first one.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
+
+mod device;
+mod disk;
+mod model;
+mod power;
+mod run;
+
+use run::Seen;
+
+#[test]
+fn what_clients_were_told_is_there_after_a_power_failure() {
+    let number = |name: &str, default: u64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let (first, count) = (number("WHARF_SEED", 0), number("WHARF_CRASHES", 400));
+    let mut seen = Seen::default();
+    for seed in first..first + count {
+        run::run(seed, &mut seen);
+    }
+    println!("{count} crashes: {seen:?}");
+    // The runs reach what they are for.
+    let Seen { stops, replays, second_stops, made, names, data_bytes } = seen;
+    assert!([stops, replays, second_stops, made, names, data_bytes].iter().all(|seen| count < 400 || *seen > 20));
+}

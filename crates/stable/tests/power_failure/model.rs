@@ -1,0 +1,113 @@
+//! What clients were told, and what must therefore be there afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vfs::{FileKind, Handle};
+
+pub type Spot = (Handle, Vec<u8>);
+
+#[derive(Clone, Default)]
+pub struct Model {
+    pub files: BTreeMap<Handle, File>,
+    pub names: BTreeMap<Spot, Handle>,
+    /// Handles of files that are gone.
+    pub gone: BTreeSet<Handle>,
+}
+
+#[derive(Clone)]
+pub struct File {
+    pub kind: FileKind,
+    pub mode: u32,
+    pub target: Vec<u8>,
+    /// The bytes, and whether each must be there: not those that were written unstably.
+    pub data: Vec<(u8, bool)>,
+    /// How long the file must be at least.
+    pub sure_bytes: usize,
+}
+
+impl Model {
+    pub fn new(root: Handle) -> Model {
+        let mut model = Model::default();
+        model.files.insert(root, File::new(FileKind::Directory, 0o755));
+        model
+    }
+
+    pub fn make(&mut self, spot: Spot, handle: Handle, file: File) {
+        assert!(!self.gone.contains(&handle), "{handle:?} was another file's");
+        let before = self.files.insert(handle, file);
+        assert!(before.is_none(), "{handle:?} is another file's");
+        self.names.insert(spot, handle);
+    }
+
+    pub fn remove(&mut self, spot: &Spot) {
+        if let Some(file) = self.names.remove(spot) {
+            self.drop_unnamed(file);
+        }
+    }
+
+    pub fn rename(&mut self, from: &Spot, to: &Spot) {
+        let file = self.names[from];
+        if self.names.get(to) == Some(&file) {
+            return;
+        }
+        self.names.remove(from);
+        if let Some(replaced) = self.names.insert(to.clone(), file) {
+            self.drop_unnamed(replaced);
+        }
+    }
+
+    fn drop_unnamed(&mut self, file: Handle) {
+        if !self.names.values().any(|named| *named == file) {
+            self.files.remove(&file);
+            self.gone.insert(file);
+        }
+    }
+
+    pub fn dirs(&self) -> Vec<Handle> {
+        let is_dir = |(_, file): &(&Handle, &File)| file.kind == FileKind::Directory;
+        self.files.iter().filter(is_dir).map(|(handle, _)| *handle).collect()
+    }
+
+    pub fn regular(&self) -> Vec<Handle> {
+        let is_regular = |(_, file): &(&Handle, &File)| file.kind == FileKind::Regular;
+        self.files.iter().filter(is_regular).map(|(handle, _)| *handle).collect()
+    }
+}
+
+impl File {
+    pub fn new(kind: FileKind, mode: u32) -> File {
+        File { kind, mode, target: Vec::new(), data: Vec::new(), sure_bytes: 0 }
+    }
+
+    pub fn write(&mut self, offset: usize, data: &[u8], is_sure: bool) {
+        let end = offset + data.len();
+        if self.data.len() < end {
+            self.data.resize(end, (0, is_sure));
+        }
+        for (at, byte) in data.iter().enumerate() {
+            self.data[offset + at] = (*byte, is_sure);
+        }
+        if is_sure {
+            self.sure_bytes = self.sure_bytes.max(end);
+        }
+    }
+
+    pub fn commit(&mut self) {
+        self.data.iter_mut().for_each(|(_, is_sure)| *is_sure = true);
+        self.sure_bytes = self.data.len();
+    }
+
+    pub fn resize(&mut self, size: usize) {
+        self.data.resize(size, (0, true));
+        self.sure_bytes = size;
+    }
+
+    /// Why this is not what was written, if it is not.
+    pub fn differs_from(&self, found: &[u8]) -> Option<String> {
+        if found.len() < self.sure_bytes || found.len() > self.data.len() {
+            return Some(format!("{} bytes, of {} to {}", found.len(), self.sure_bytes, self.data.len()));
+        }
+        let wrong = found.iter().zip(&self.data).position(|(found, (byte, is_sure))| *is_sure && found != byte);
+        wrong.map(|at| format!("byte {at} is {}, not {}", found[at], self.data[at].0))
+    }
+}
