@@ -54,7 +54,7 @@ use crate::size::Size;
 use crate::spec::rules_for;
 use crate::{
     ConfigError, Defaults, ExportSpec, LimitSettings, LogSettings, Origin, PathReason, Position, Reason, ReplySettings,
-    ServerSettings, Source, StorageSettings, path, suggestion,
+    ServerSettings, Source, StorageSettings, WriteLogSettings, path, suggestion,
 };
 
 #[derive(Deserialize)]
@@ -66,6 +66,8 @@ struct File {
     reply: ReplySettings,
     #[serde(default)]
     storage: StorageSettings,
+    #[serde(default)]
+    write_log: WriteLogSettings,
     #[serde(default)]
     limits: LimitSettings,
     #[serde(default)]
@@ -126,8 +128,14 @@ pub fn parse_toml(
 ) -> Result<(ServerSettings, Vec<ExportSpec>), ConfigError> {
     let place = Place { text, path };
     let file: File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-    let settings =
-        ServerSettings { reply: file.reply, storage: file.storage, limits: file.limits, log: file.log, ..file.server };
+    let settings = ServerSettings {
+        reply: file.reply,
+        storage: file.storage,
+        write_log: file.write_log,
+        limits: file.limits,
+        log: file.log,
+        ..file.server
+    };
     let exports: Result<Vec<ExportSpec>, ConfigError> =
         file.export.iter().map(|export| export_spec(export, &place, defaults)).collect();
     Ok((settings, exports?))

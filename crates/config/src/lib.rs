@@ -30,6 +30,7 @@ mod size;
 mod spec;
 mod storage;
 mod suggestion;
+mod write_log;
 
 pub use clients::ClientsError;
 pub use command_line::ExportFlags;
@@ -52,3 +53,4 @@ pub use settings::{
 pub use size::{SizeError, SizeOrWordError, parse_size};
 pub use spec::{ExportSpec, Source};
 pub use storage::{ReadAhead, StorageSettings, parse_read_ahead};
+pub use write_log::{WriteLogPlace, WriteLogSettings, parse_percent, parse_write_log};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::size::Size;
 use crate::{
-    CopySource, ReplySettings, SizeError, SizeOrWordError, StorageSettings, parse_busy_poll, parse_domain, parse_lease,
-    parse_size, parse_time, parse_timeout,
+    CopySource, ReplySettings, SizeError, SizeOrWordError, StorageSettings, WriteLogSettings, parse_busy_poll,
+    parse_domain, parse_lease, parse_size, parse_time, parse_timeout,
 };
 
 /// The port of NFS (RFC 1094 §3.3, RFC 1813 §1.4).
@@ -61,6 +61,9 @@ pub struct ServerSettings {
     /// How files are read and written.
     #[serde(skip)]
     pub storage: StorageSettings,
+    /// Where stable changes are logged.
+    #[serde(skip)]
+    pub write_log: WriteLogSettings,
     /// What is taken from clients at most.
     #[serde(skip)]
     pub limits: LimitSettings,
@@ -187,6 +190,7 @@ impl ServerSettings {
             copy_from: self.copy_from.or(other.copy_from),
             reply: self.reply.or(other.reply),
             storage: self.storage.or(other.storage),
+            write_log: self.write_log.or(other.write_log),
             limits: self.limits.or(other.limits),
             log: LogSettings {
                 format: self.log.format.or(other.log.format),

@@ -48,6 +48,15 @@ pub enum ExportError {
     /// What speaks to other servers cannot be started.
     #[error("cannot start the client's runtime: {0}")]
     Runtime(#[source] io::Error),
+    /// Clients could read and change the log.
+    #[error("the write log {} is inside of the export, where clients could change it; keep it elsewhere", path.display())]
+    WriteLogInside {
+        /// The log.
+        path: PathBuf,
+    },
+    /// The write log cannot be put in front of it.
+    #[error(transparent)]
+    WriteLog(#[from] stable::WriteLogError),
     /// The plan of faults cannot be read.
     #[error("the faults make no sense: {0}")]
     Faults(#[from] fs_fault::ParseError),

@@ -38,6 +38,25 @@ pub enum Failure {
     /// Several things are wrong.
     #[error("{}", lines(.0))]
     Several(Vec<Failure>),
+    /// The write log cannot be used.
+    #[error(transparent)]
+    WriteLog(#[from] stable::WriteLogError),
+    /// A directory of a write log cannot be had.
+    #[error("{}: {source}", dir.display())]
+    Logged {
+        /// The directory.
+        dir: PathBuf,
+        /// Why not.
+        source: ExportError,
+    },
+    /// The write log needs a place for its own state.
+    #[error("a write log needs a state directory; name one with --state-dir DIR")]
+    WriteLogWithoutState,
+    /// A log in memory has to be asked for twice.
+    #[error(
+        "a write log in memory loses what clients were told is stable; add --lose-my-data if that is what you want"
+    )]
+    WriteLogInMemory,
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] daemon::StartError),

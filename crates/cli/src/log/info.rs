@@ -34,12 +34,14 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
 }
 
 fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> {
-    // Whoever wrote the log chose these letters.
-    let owner = String::from_utf8_lossy(&check.owner).replace(char::is_control, "?");
+    let exports = stable::owners_exports(&check.owner).unwrap_or_default();
     let bytes = |bytes: u64| units::binary_bytes(bytes as f64);
     writeln!(output, "    Log: {}", path.display())?;
     writeln!(output, "   Size: {}, used: {}", bytes(check.size_bytes), bytes(check.used_bytes))?;
-    writeln!(output, "  Owner: {owner}")?;
+    for dir in exports {
+        // Whoever wrote the log chose these letters.
+        writeln!(output, " Export: {}", dir.replace(char::is_control, "?"))?;
+    }
     writeln!(output, "Records: {} of {} in {} batches", check.records, bytes(check.record_bytes), check.batches)?;
     if let Some(age) = check.oldest_age {
         writeln!(output, " Oldest: {} ago", units::duration(age))?;

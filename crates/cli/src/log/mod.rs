@@ -1,8 +1,10 @@
-//! `wharf log`: what a write log holds, and whether it is whole. Nothing here changes a log.
+//! `wharf log`: what a write log holds, whether it is whole, and how to do without it.
 
 mod check;
+mod drain;
 mod info;
 mod record;
+mod replay;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use stable::{Check, FileDevice, Log};
 
 use crate::failure::Failure;
 
-/// Show and check the write log of a server that is stopped.
+/// Show, check and empty the write log of a server that is stopped.
 #[derive(Debug, Args)]
 pub struct Flags {
     #[command(subcommand)]
@@ -24,6 +26,8 @@ pub struct Flags {
 enum Action {
     Info(info::Flags),
     Check(check::Flags),
+    Replay(replay::Flags),
+    Drain(drain::Flags),
 }
 
 /// Does it.
@@ -31,6 +35,8 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     match &flags.action {
         Action::Info(flags) => info::run(flags),
         Action::Check(flags) => check::run(flags),
+        Action::Replay(flags) => replay::run(flags),
+        Action::Drain(flags) => drain::run(flags),
     }
 }
 

@@ -12,6 +12,7 @@ use server::Export;
 use vfs::FileSystem;
 
 use super::remotes::Remotes;
+use super::write_log::ServedLog;
 use crate::failure::{ExportError, Failure};
 
 /// Opens the file systems of exports, and keeps those of exports that stay the same through a reload, so that their clients
@@ -21,6 +22,7 @@ pub struct Backends {
     options: BackendOptions,
     remotes: Remotes,
     open: HashMap<Key, Backend>,
+    log: Option<ServedLog>,
 }
 
 /// An open file system.
@@ -69,6 +71,16 @@ impl Backends {
         Backends { options, ..Backends::default() }
     }
 
+    /// Puts a write log in front of all directories.
+    pub fn with_log(self, log: Option<ServedLog>) -> Backends {
+        Backends { log, ..self }
+    }
+
+    /// Brings everything to storage that is only in the write log; the server has ended.
+    pub fn close(&self) {
+        self.log.iter().for_each(ServedLog::close);
+    }
+
     /// Opens what `specs` need, lets go of what they do not, and gives their exports. A directory that is no longer the
     /// one at its path is opened anew.
     ///
@@ -88,6 +100,10 @@ impl Backends {
             exports.push(Export { name: spec.name.clone(), file_system, rules: spec.rules.clone(), fsid: spec.fsid });
         }
         Failure::if_any(failures)?;
+        if let Some(log) = &mut self.log {
+            let dirs: Vec<PathBuf> = open.keys().filter_map(|key| key.dir().cloned()).collect();
+            log.keep(&dirs)?;
+        }
         self.open = open;
         Ok(exports)
     }
@@ -119,15 +135,23 @@ impl Backends {
     fn open(&self, spec: &ExportSpec) -> Result<Backend, ExportError> {
         let backend = match &spec.source {
             Source::Dir(dir) => {
-                let host = Arc::new(HostFs::open(dir, self.options.host_options(spec.sync_metadata))?);
+                // A log makes changes durable: nothing is synced besides.
+                let syncs = spec.sync_metadata && self.log.is_none();
+                let host = Arc::new(HostFs::open(dir, self.options.host_options(syncs))?);
                 Backend { file_system: Arc::clone(&host) as _, host: Some(host) }
             }
             Source::Memory { capacity_bytes } => Backend::other(MemFs::new(self.memory_options(*capacity_bytes))),
             Source::Remote { url } => Backend::other(self.remotes.open(url)?),
         };
-        let Some(plan) = &spec.fault else { return Ok(backend) };
-        let plan = FaultPlan::new(plan.parse::<Rules>()?);
-        Ok(Backend { file_system: Arc::new(FaultFs::new(backend.file_system, plan)), ..backend })
+        let mut file_system = backend.file_system;
+        if let Some(plan) = &spec.fault {
+            let plan = FaultPlan::new(plan.parse::<Rules>()?);
+            file_system = Arc::new(FaultFs::new(file_system, plan));
+        }
+        if let (Source::Dir(dir), Some(log)) = (&spec.source, &self.log) {
+            file_system = log.attach(dir, file_system)?;
+        }
+        Ok(Backend { file_system, ..backend })
     }
 
     fn memory_options(&self, capacity_bytes: u64) -> MemOptions {
@@ -172,6 +196,11 @@ impl Backend {
 }
 
 impl Key {
+    /// The directory, if it is one of this machine.
+    fn dir(&self) -> Option<&PathBuf> {
+        if let Source::Dir(dir) = &self.source { Some(dir) } else { None }
+    }
+
     fn of(spec: &ExportSpec) -> Key {
         let is_memory = matches!(spec.source, Source::Memory { .. });
         Key {

@@ -11,6 +11,7 @@ use config::{
 use super::limit_flags::LimitFlags;
 use super::reply_flags::ReplyFlags;
 use super::storage_flags::StorageFlags;
+use super::write_log_flags::WriteLogFlags;
 
 /// Serve directories, or memory, over NFS.
 #[derive(Debug, Args)]
@@ -48,6 +49,8 @@ pub struct Flags {
     reply: ReplyFlags,
     #[command(flatten)]
     storage: StorageFlags,
+    #[command(flatten)]
+    write_log: WriteLogFlags,
 }
 
 /// How the directories on the command line are offered.
@@ -257,6 +260,7 @@ impl Flags {
             copy_from: (!server.copy_from.is_empty()).then(|| server.copy_from.clone()),
             reply: self.reply.settings(),
             storage: self.storage.settings(),
+            write_log: self.write_log.settings(),
             limits: self.limits.settings(),
             log: LogSettings {
                 format: server.log_format.map(LogFormatFlag::setting),

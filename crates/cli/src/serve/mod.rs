@@ -19,6 +19,8 @@ mod serving;
 mod start;
 mod storage_flags;
 mod summary;
+mod write_log;
+mod write_log_flags;
 
 use std::env;
 
@@ -30,6 +32,7 @@ pub use backends::{BackendOptions, Backends};
 pub use flags::Flags;
 pub use privilege::Privilege;
 use serving::Serving;
+pub use write_log::tell as tell_replayed;
 
 /// Serves until it is told to end.
 pub fn run(flags: &Flags) -> Result<(), Failure> {

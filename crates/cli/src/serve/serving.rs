@@ -16,6 +16,7 @@ use super::descriptors::Budget;
 use super::host_names::HostNames;
 use super::privilege::Privilege;
 use super::service_manager::ServiceManager;
+use super::write_log::ServedLog;
 use super::{Flags, how_to_mount, remote_overlap, reply_flags, start, storage_flags, summary};
 use crate::failure::{Failure, explain};
 
@@ -68,6 +69,8 @@ impl Serving {
             owner: privilege.own(),
             files_at_hand: Some(budget.files_at_hand(loaded.exports.len())),
         });
+        let backends =
+            backends.with_log(ServedLog::open(&settings.write_log, (options.state_dir.as_deref(), &loaded.exports))?);
         let addresses = start::addresses(&options)?;
         let host_names = HostNames::start()?;
         let flags = flags.settings();
@@ -105,6 +108,7 @@ impl Serving {
         }
         summary::log(&self.daemon, &self.read_ahead);
         summary::log_flushes(self.flush_counters.counts());
+        self.configuration.backends.close();
     }
 
     /// Ends the server; `signals` end when it has.

@@ -53,6 +53,7 @@ level = "debug"
         copy_from: Some(vec!["192.0.2.7".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]),
         reply: ReplySettings::default(),
         storage: StorageSettings::default(),
+        write_log: WriteLogSettings::default(),
         limits: LimitSettings::default(),
         log: LogSettings { format: Some(LogFormat::Json), level: Some(LogLevel::Debug) },
     };

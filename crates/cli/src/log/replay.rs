@@ -1,0 +1,66 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use fs_host::{HostFs, HostOptions};
+use stable::{FileDevice, Options, WriteLog};
+
+use crate::failure::{ExportError, Failure};
+use crate::serve::{Privilege, tell_replayed};
+
+/// Make the changes of a write log again, as after a power failure, and empty it. A server does so by itself when it starts
+/// after a power failure: this is for disks that were restored or copied, and for logs whose server does not start.
+#[derive(Debug, Args)]
+pub struct Flags {
+    #[command(flatten)]
+    pub(super) site: Site,
+}
+
+/// A log, and where the rest of its server's state is.
+#[derive(Debug, Args)]
+pub struct Site {
+    /// The log: a file or a block device.
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// Where the server keeps what has to survive a restart. [default: as for `wharf serve`]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+/// Makes them again.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    flags.site.empty(true)
+}
+
+impl Site {
+    pub(super) fn open(&self, always_replay: bool) -> Result<(Arc<WriteLog>, PathBuf), Failure> {
+        let state_dir = self.state_dir.clone();
+        let default = || daemon::default_state_dir(Privilege::of_this_process().is_superuser());
+        let state_dir = state_dir.or_else(default).ok_or(Failure::WriteLogWithoutState)?;
+        let options = Options { always_replay, ..Options::new(state_dir.clone()) };
+        let device = Arc::new(FileDevice::open(&self.path)?);
+        Ok((WriteLog::open(device, options)?, state_dir))
+    }
+
+    /// Brings everything that the log has to storage, and empties it.
+    pub(super) fn empty(&self, always_replay: bool) -> Result<(), Failure> {
+        let (log, state_dir) = self.open(always_replay)?;
+        for (dir, records) in log.kept()? {
+            if records > 0 {
+                attach(&log, Path::new(&dir), state_dir.clone())?;
+            }
+        }
+        log.start()?;
+        log.close();
+        Ok(())
+    }
+}
+
+fn attach(log: &Arc<WriteLog>, dir: &Path, state_dir: PathBuf) -> Result<(), Failure> {
+    let options = HostOptions { state_dir: Some(state_dir), sync_metadata: false, ..HostOptions::default() };
+    let failed = |source: ExportError| Failure::Logged { dir: dir.to_owned(), source };
+    let host = HostFs::open(dir, options).map_err(|error| failed(error.into()))?;
+    let (_, replayed) = log.attach(&dir.to_string_lossy(), Arc::new(host)).map_err(|error| failed(error.into()))?;
+    tell_replayed(dir, &replayed);
+    Ok(())
+}

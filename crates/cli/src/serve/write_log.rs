@@ -1,0 +1,146 @@
+//! The write log of a server, and the exports that use it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
+use stable::{Device, FileDevice, MemoryDevice, Options, Replayed, WriteLog, WriteLogError};
+use vfs::FileSystem;
+
+use crate::failure::{ExportError, Failure};
+
+const DEFAULT_SIZE_BYTES: u64 = 256 << 20;
+const PERCENT: f64 = 100.0;
+
+/// A write log that was opened for a server.
+pub struct ServedLog {
+    log: Arc<WriteLog>,
+    /// Where it is, unless it is in memory.
+    path: Option<PathBuf>,
+    is_started: bool,
+}
+
+impl ServedLog {
+    /// Opens the log that the settings ask for, and makes it if it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be opened, when clients could change it by one of `exports`, or the settings make no sense
+    /// together.
+    pub fn open(
+        settings: &WriteLogSettings,
+        (state_dir, exports): (Option<&Path>, &[ExportSpec]),
+    ) -> Result<Option<ServedLog>, Failure> {
+        let Some(place) = &settings.path else { return Ok(None) };
+        if let WriteLogPlace::Path(path) = place {
+            exports.iter().try_for_each(|spec| check_outside(path, spec))?;
+        }
+        let state_dir = state_dir.ok_or(Failure::WriteLogWithoutState)?;
+        let size_bytes = settings.size.unwrap_or(DEFAULT_SIZE_BYTES);
+        let (device, path): (Arc<dyn Device>, _) = match place {
+            WriteLogPlace::Path(path) => (file(path, size_bytes)?, Some(path.clone())),
+            WriteLogPlace::Memory if settings.lose_my_data != Some(true) => return Err(Failure::WriteLogInMemory),
+            WriteLogPlace::Memory => {
+                tracing::warn!("the write log is in memory: what clients are told is stable is lost with this process");
+                let device = Arc::new(MemoryDevice::new(usize::try_from(size_bytes).unwrap_or(usize::MAX)));
+                WriteLog::create(Arc::clone(&device) as _)?;
+                (device, None)
+            }
+        };
+        let log = WriteLog::open(device, options(settings, state_dir))?;
+        Ok(Some(ServedLog { log, path, is_started: false }))
+    }
+
+    /// Puts the log in front of a directory.
+    ///
+    /// # Errors
+    /// When clients could read the log, and when changes cannot be made again.
+    pub fn attach(&self, dir: &Path, inner: Arc<dyn FileSystem>) -> Result<Arc<dyn FileSystem>, ExportError> {
+        self.path.iter().try_for_each(|path| check_not_inside(path, dir))?;
+        let (fs, replayed) = self.log.attach(&dir.to_string_lossy(), inner)?;
+        tell(dir, &replayed);
+        Ok(Arc::new(fs))
+    }
+
+    /// Begins to take changes of what is attached, and lets go of other directories.
+    ///
+    /// # Errors
+    /// When the log has changes of a directory that is not served.
+    pub fn keep(&mut self, dirs: &[PathBuf]) -> Result<(), WriteLogError> {
+        let names: Vec<_> = dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
+        if self.is_started {
+            return self.log.keep(&names);
+        }
+        self.log.start()?;
+        self.log.trim_in_background()?;
+        self.is_started = true;
+        Ok(())
+    }
+
+    /// Brings everything to storage; the server has ended.
+    pub fn close(&self) {
+        if let Err(error) = self.log.drain() {
+            tracing::error!(%error, "the write log is not empty: it is needed at the next start");
+        }
+        let status = self.log.status();
+        tracing::info!(
+            records = status.records,
+            batches = status.batches,
+            largest_group = status.largest_group,
+            stalls = status.stalls,
+            "write log"
+        );
+        self.log.close();
+    }
+}
+
+fn check_outside(path: &Path, spec: &ExportSpec) -> Result<(), Failure> {
+    let Source::Dir(dir) = &spec.source else { return Ok(()) };
+    check_not_inside(path, dir).map_err(|source| Failure::Export { origin: spec.origin.clone(), source })
+}
+
+fn check_not_inside(path: &Path, dir: &Path) -> Result<(), ExportError> {
+    // A directory that is not there is told later.
+    if dir.exists() && fs_host::is_inside(path, dir).unwrap_or(true) {
+        return Err(ExportError::WriteLogInside { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+fn file(path: &Path, size_bytes: u64) -> Result<Arc<dyn Device>, WriteLogError> {
+    if path.exists() {
+        let device = Arc::new(FileDevice::open(path)?);
+        return match WriteLog::create(Arc::clone(&device) as _) {
+            Ok(()) | Err(WriteLogError::Log(stable::LogError::NotBlank { .. })) => Ok(device),
+            Err(error) => Err(error),
+        };
+    }
+    tracing::info!(path = %path.display(), size_bytes, "making the write log");
+    let device = Arc::new(FileDevice::create(path, size_bytes)?);
+    WriteLog::create(Arc::clone(&device) as _)?;
+    Ok(device)
+}
+
+fn options(settings: &WriteLogSettings, state_dir: &Path) -> Options {
+    let defaults = Options::new(state_dir.to_owned());
+    let share = |percent: Option<u8>, default| percent.map_or(default, |percent| f64::from(percent) / PERCENT);
+    Options {
+        high_water: share(settings.high_water, defaults.high_water),
+        low_water: share(settings.low_water, defaults.low_water),
+        max_age: settings.max_age.unwrap_or(defaults.max_age),
+        ..defaults
+    }
+}
+
+/// Tells what was made again.
+pub fn tell(dir: &Path, replayed: &Replayed) {
+    let Replayed { records, compared, made, names, data_bytes, conflicts } = *replayed;
+    let dir = dir.display();
+    if compared {
+        tracing::warn!(
+            %dir, records, made, names, data_bytes, conflicts,
+            "changes of the write log were made again after a power failure"
+        );
+    } else if records > 0 {
+        tracing::info!(%dir, records, "changes of the write log were brought to storage");
+    }
+}

@@ -1,0 +1,136 @@
+//! `wharf serve --write-log`: what was acknowledged is there whatever becomes of the server, and mistakes are told.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+use support::{Scratch, Server, wharf_fails, wharf_ok};
+
+/// A server with a write log, and what it needs at its next start.
+struct Site {
+    scratch: Scratch,
+    export: PathBuf,
+}
+
+impl Site {
+    fn new() -> Site {
+        let scratch = Scratch::new();
+        let export = scratch.dir("export");
+        Site { scratch, export }
+    }
+
+    fn log(&self) -> String {
+        self.scratch.path("log").to_str().unwrap().to_owned()
+    }
+
+    fn state(&self) -> String {
+        self.scratch.path("state").to_str().unwrap().to_owned()
+    }
+
+    fn serve(&self) -> Server {
+        let (log, state) = (self.log(), self.state());
+        let options = ["--no-root-squash", "--write-log", &log, "--write-log-size", "4M", "--state-dir", &state];
+        Server::start(1, &[&[self.export.to_str().unwrap()], &options[..]].concat())
+    }
+
+    /// Copies a tree to the export through a server, which is then killed.
+    fn copy_and_kill(&self, version: &str) {
+        let source = self.scratch.dir(&format!("tree-{version}"));
+        for number in 0..20 {
+            fs::write(source.join(format!("file-{number}")), vec![b'x'; number * 1000]).unwrap();
+        }
+        let mut server = self.serve();
+        let to = format!("{}?version={version}", server.url(&self.export));
+        wharf_ok(&["cp", "-r", source.to_str().unwrap(), &to]);
+        server.signal(Signal::KILL);
+        server.wait();
+        assert_same(&source, &self.export.join(format!("tree-{version}")));
+    }
+}
+
+fn assert_same(one: &Path, other: &Path) {
+    for entry in fs::read_dir(one).unwrap() {
+        let entry = entry.unwrap();
+        let copy = other.join(entry.file_name());
+        assert_eq!(fs::read(entry.path()).unwrap(), fs::read(&copy).unwrap(), "{}", copy.display());
+    }
+}
+
+#[test]
+fn killed_server_finds_its_changes_in_the_log_and_brings_them_to_storage() {
+    let site = Site::new();
+    for version in ["3", "4.2"] {
+        site.copy_and_kill(version);
+        let info = wharf_ok(&["log", "info", &site.log()]);
+        assert!(info.contains("with records that are still needed"), "{info}");
+        assert!(info.contains(&format!(" Export: {}\n", site.export.display())), "{info}");
+        let server = site.serve();
+        assert!(server.log().contains("changes of the write log were brought to storage"), "{}", server.log());
+        drop(server);
+    }
+}
+
+#[test]
+fn files_that_a_disk_has_lost_are_made_again() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    fs::remove_dir_all(site.export.join("tree-3")).unwrap();
+    wharf_ok(&["log", "replay", &site.log(), "--state-dir", &site.state()]);
+    assert_same(&site.scratch.path("tree-3"), &site.export.join("tree-3"));
+    assert!(wharf_ok(&["log", "info", &site.log()]).contains("State: clean"));
+}
+
+#[test]
+fn drained_log_is_not_needed_any_more_and_discarding_names_what_is_lost() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    wharf_ok(&["log", "drain", &site.log(), "--state-dir", &site.state()]);
+    assert!(wharf_ok(&["log", "info", &site.log()]).contains("State: clean"));
+    site.copy_and_kill("4.1");
+    let said = wharf_ok(&["log", "drain", "--discard", &site.log(), "--state-dir", &site.state()]);
+    assert!(said.contains(&format!(" changes of {}\n", site.export.display())), "{said}");
+    assert_eq!(wharf_ok(&["log", "drain", "--discard", &site.log(), "--state-dir", &site.state()]), "");
+}
+
+#[test]
+fn log_with_changes_of_a_directory_that_is_not_served_is_refused() {
+    let site = Site::new();
+    site.copy_and_kill("3");
+    let other = site.scratch.dir("other");
+    let (log, state) = (site.log(), site.state());
+    let serve = |dir: &str| {
+        wharf_fails(1, &["serve", dir, "--listen", "127.0.0.1:0", "--write-log", &log, "--state-dir", &state])
+    };
+    let said = serve(other.to_str().unwrap());
+    assert!(said.contains(&format!("changes of {}, which is not exported now", site.export.display())), "{said}");
+    fs::rename(&site.export, site.scratch.path("moved")).unwrap();
+    fs::create_dir(&site.export).unwrap();
+    let said = serve(site.export.to_str().unwrap());
+    assert!(said.contains("of another directory that was exported as"), "{said}");
+}
+
+#[test]
+fn log_that_makes_no_sense_is_refused_and_nothing_is_made() {
+    let site = Site::new();
+    let (export, state) = (site.export.to_str().unwrap(), site.state());
+    let serve = |arguments: &[&str]| {
+        let common = ["serve", export, "--listen", "127.0.0.1:0", "--state-dir", &state];
+        wharf_fails(1, &[&common, arguments].concat())
+    };
+    let inside = site.export.join("log");
+    let said = serve(&["--write-log", inside.to_str().unwrap()]);
+    assert!(said.contains("is inside of the export") && !inside.exists(), "{said}");
+    let said = serve(&["--write-log", "memory"]);
+    assert!(said.contains("--lose-my-data"), "{said}");
+    let text = site.scratch.file("text", &"no log".repeat(1 << 16));
+    let said = serve(&["--write-log", text.to_str().unwrap()]);
+    assert!(said.contains("is no log of Wharf's"), "{said}");
+    let server = site.serve();
+    let said = serve(&["--write-log", &site.log()]);
+    assert!(said.contains("is in use by process"), "{said}");
+    drop(server);
+}
