@@ -266,7 +266,7 @@ fn random_spot(model: &Model, rng: &mut Rng) -> Spot {
 
 /// Why the file system is not as the model says, if it is not.
 fn check(fs: &StableFs, model: &Model) -> Option<String> {
-    for handle in model.gone.iter().filter(|gone| fs.attributes(&CX, gone).is_ok()) {
+    if let Some(handle) = model.gone.iter().find(|gone| fs.attributes(&CX, gone).is_ok()) {
         return Some(format!("{handle:?} is gone, and reaches a file"));
     }
     for (handle, file) in &model.files {
