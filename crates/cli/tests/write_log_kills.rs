@@ -1,0 +1,129 @@
+//! Servers with a write log that are killed while libnfs copies files to them: what was acknowledged is there, byte by byte.
+//!
+//! `WHARF_KILLS=100` sets how often.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::{Scratch, Server};
+
+/// How often the server is killed, if nobody says.
+const KILLS: usize = 4;
+/// How many programs copy at a time.
+const WRITERS: usize = 3;
+const LONGEST_FILE: usize = 300_000;
+
+fn rounds() -> usize {
+    std::env::var("WHARF_KILLS").map_or(KILLS, |text| text.parse().unwrap())
+}
+
+struct Site {
+    scratch: Scratch,
+    export: PathBuf,
+}
+
+impl Site {
+    fn serve(&self, port: u16) -> Server {
+        let (log, state) = (self.scratch.path("log"), self.scratch.path("state"));
+        let listen = format!("127.0.0.1:{port}");
+        let arguments = [
+            "--listen",
+            &listen,
+            "--no-root-squash",
+            "--write-log",
+            log.to_str().unwrap(),
+            "--write-log-size",
+            "4M",
+            "--state-dir",
+            state.to_str().unwrap(),
+            self.export.to_str().unwrap(),
+        ];
+        Server::with_addresses(1, &arguments)
+    }
+
+    /// Starts to copy a file to the server.
+    fn copy(&self, port: u16, (source, name): (&Path, &str), version: u8) -> Child {
+        let to = format!(
+            "nfs://127.0.0.1{}/{name}?nfsport={port}&mountport={port}&version={version}",
+            self.export.display()
+        );
+        let mut command = Command::new("nfs-cp");
+        command.arg(source).arg(to).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Copies one file after the other until it is told to stop; the names of those that were copied whole.
+    fn write(&self, port: u16, (round, writer): (usize, usize), stops: &AtomicBool) -> Vec<String> {
+        let mut copied = Vec::new();
+        for number in 0.. {
+            let name = format!("{round}-{writer}-{number}");
+            let source = self.scratch.path(&format!("source-{writer}"));
+            fs::write(&source, content(&name)).unwrap();
+            let mut child = self.copy(port, (&source, &name), if writer == 0 { 4 } else { 3 });
+            while child.try_wait().unwrap().is_none() {
+                if stops.load(Ordering::Relaxed) {
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                    return copied;
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+            if !child.wait().unwrap().success() {
+                return copied;
+            }
+            copied.push(name);
+        }
+        copied
+    }
+}
+
+/// What the file of this name holds.
+fn content(name: &str) -> Vec<u8> {
+    let seed = name.bytes().fold(7_usize, |sum, byte| sum * 31 % 1_000_003 + usize::from(byte));
+    (0..seed % LONGEST_FILE).map(|at| (at * seed >> 5) as u8).collect()
+}
+
+#[test]
+fn what_libnfs_was_told_is_there_after_every_kill() {
+    if Command::new("nfs-cp").output().is_err() {
+        println!("skipped: nfs-cp cannot be run; install libnfs-utils");
+        return;
+    }
+    let scratch = Scratch::new();
+    let site = Site { export: scratch.dir("export"), scratch };
+    let mut server = site.serve(0);
+    let port = server.port();
+    let mut copied: Vec<String> = Vec::new();
+    for round in 0..rounds() {
+        let stops = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let start = |writer| {
+                scope.spawn({
+                    let (site, stops) = (&site, &stops);
+                    move || site.write(port, (round, writer), stops)
+                })
+            };
+            let writers: Vec<_> = (0..WRITERS).map(start).collect();
+            thread::sleep(Duration::from_millis(100 + 37 * (round as u64 % 13)));
+            server.signal(Signal::KILL);
+            server.wait();
+            stops.store(true, Ordering::Relaxed);
+            copied.extend(writers.into_iter().flat_map(|writer| writer.join().unwrap()));
+        });
+        server = site.serve(port);
+        for name in &copied {
+            let found = fs::read(site.export.join(name)).unwrap();
+            assert!(found == content(name), "{name}: {} bytes, not {}", found.len(), content(name).len());
+        }
+    }
+    println!("{} files after {} kills", copied.len(), rounds());
+    assert!(!copied.is_empty());
+}
