@@ -4,9 +4,9 @@ use std::io;
 
 use crate::Error;
 
-/// How often a call looks at a name again before the caller is told to try later: some ten milliseconds. A program that
-/// does nothing but make and remove the name wins 16 times in a row now and then.
-const MAX_ATTEMPTS: u32 = 512;
+/// How often a call looks at a name again before the caller is told to try later. A program that does nothing but make
+/// and remove the name wins 16 times in a row now and then. Loops may be nested: more would hold up an event loop.
+const MAX_ATTEMPTS: u32 = 64;
 
 /// Repeats `attempt` while it returns `None`: then somebody else made or removed the name between two looks at it.
 ///
