@@ -97,7 +97,7 @@ impl Site {
 /// What the file of this name holds.
 fn content(name: &str) -> Vec<u8> {
     let seed = name.bytes().fold(7_usize, |sum, byte| sum * 31 % 1_000_003 + usize::from(byte));
-    (0..seed % LONGEST_FILE).map(|at| (at * seed >> 5) as u8).collect()
+    (0..seed % LONGEST_FILE).map(|at| ((at * seed) >> 5) as u8).collect()
 }
 
 #[test]
