@@ -5,8 +5,8 @@
 //!   the same file or name is made (`order.rs`). So the log has the changes of a file in the order in which they were
 //!   made.
 //! - The caller is answered when the record is durable. Nothing of the change need be in storage then.
-//! - The record of a removal or a rename is durable before the change is made: storage never has lost a file, or moved it,
-//!   without the log's knowing.
+//! - The record of a removal, a rename or a new size is durable before the change is made: storage never has lost a file
+//!   or bytes, or moved a file, without the log's knowing.
 //! - What is written UNSTABLE is not in the log. COMMIT reads back a little of it and logs that; more of it is
 //!   brought to storage, and a record says that older data of the file in the log are of no use.
 //! - When the log's device fails, all changes so far are brought to storage, the log is retired, and from then on each

@@ -8,7 +8,7 @@ use vfs::{
 use super::checks::Removal;
 use super::order::Held;
 use super::{Export, Pending};
-use crate::record::{Change, FileId, Kept, Make, Move, NamedFile, Node, Set, Xattr, acls_bytes};
+use crate::record::{Change, FileId, Kept, Make, Move, NamedFile, Node, Resize, Set, Xattr, acls_bytes};
 
 impl Export {
     fn inner_place<'p>(&self, place: Place<'p>) -> Result<Place<'p>> {
@@ -25,17 +25,20 @@ impl Export {
     ) -> Result<Entry> {
         Export::check_may_wait(cx)?;
         let held = self.order.hold_name(&place);
-        let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, set)?)?;
-        let made = self.append_make(place, &entry, (Node::Regular, &[]));
-        let pending = match set.size_bytes {
-            // A file that was there may have been longer. Other writers of it are not held: its size is set for the log
-            // once more, in the order of the file.
-            Some(_) if mode == CreateMode::Unchecked => self.append_size(&entry),
-            _ => made,
+        // The size of a file that is there already is set as every other one.
+        let (made_with, size_bytes) = match mode {
+            CreateMode::Unchecked => (SetAttributes { size_bytes: None, ..*set }, set.size_bytes),
+            CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
         };
+        let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
+        let pending = self.append_make(place, &entry, (Node::Regular, &[]));
         drop(held);
         self.settle(cx, &pending)?;
-        Ok(entry)
+        if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
+            return Ok(entry);
+        }
+        let set = SetAttributes { size_bytes, ..SetAttributes::default() };
+        Ok(Entry { attributes: self.set_attributes(cx, &entry.handle, &set)?, ..entry })
     }
 
     pub(super) fn make_node(
@@ -67,26 +70,21 @@ impl Export {
         self.append(Change::Make(make), target)
     }
 
-    fn append_size(&self, entry: &Entry) -> Pending {
-        let size_bytes = entry.attributes.size_bytes;
-        let after = Kept::of(&entry.attributes);
-        let set = Set { file: FileId(entry.handle), resized: true, size_bytes, after };
-        let pending = self.append(Change::Set(set), &[]);
-        self.note_data(&entry.handle, &pending);
-        pending
-    }
-
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
         Export::check_may_wait(cx)?;
         let held = self.hold(file);
-        let after = self.inner.set_attributes(cx, &self.inner_of(file)?, set)?;
-        let resized = set.size_bytes.is_some();
-        let size_bytes = set.size_bytes.unwrap_or_default();
-        let record = Set { file: FileId(*file), resized, size_bytes, after: Kept::of(&after) };
-        let pending = self.append(Change::Set(record), &[]);
-        if resized {
-            self.note_data(file, &pending);
-        }
+        let inside = self.inner_of(file)?;
+        let make = || self.inner.set_attributes(cx, &inside, set);
+        let after = match set.size_bytes {
+            Some(size_bytes) => {
+                let resize = Change::Resize(Resize { file: FileId(*file), size_bytes });
+                let after = self.log_ahead(cx, resize, make)?;
+                self.unsynced.logged(file, self.log.end());
+                after
+            }
+            None => make()?,
+        };
+        let pending = self.append(Change::Set(Set { file: FileId(*file), after: Kept::of(&after) }), &[]);
         drop(held);
         self.settle(cx, &pending)?;
         Ok(after)
@@ -136,14 +134,14 @@ impl Export {
         self.log_ahead(cx, Change::Move(change), || self.inner.rename(cx, inner_from, inner_to))
     }
 
-    /// Makes a change whose record is durable before: once storage has lost a file, nothing but the log could tell whether
-    /// it was removed, or not made yet.
-    fn log_ahead(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Makes a change whose record is durable before: once storage has lost a file or bytes of it, nothing but the log
+    /// could tell whether they were removed, or not made yet.
+    fn log_ahead<T>(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
         let pending = self.append(change, &[]);
         self.settle(cx, &pending)?;
         let made = make();
         match pending {
-            Pending::Unlogged => made.and_then(|()| self.inner.sync_all(cx)),
+            Pending::Unlogged => made.and_then(|made| self.inner.sync_all(cx).map(|()| made)),
             Pending::Logged(end) if made.is_err() => {
                 let cancelled = self.append(Change::Cancelled(end.bytes()), &[]);
                 self.settle(cx, &cancelled).and(made)

@@ -30,7 +30,7 @@ pub(crate) enum Change<'r> {
     /// Bytes were written.
     #[xdr(case = 1)]
     Write(Write),
-    /// Attributes were set.
+    /// Attributes were set; a size has a record of its own.
     #[xdr(case = 2)]
     Set(Set),
     /// Something new got a name, or was found under it (CREATE of a file that exists).
@@ -60,6 +60,9 @@ pub(crate) enum Change<'r> {
     /// The change whose record ends at this position was not made after all.
     #[xdr(case = 11)]
     Cancelled(u64),
+    /// The size is about to be set.
+    #[xdr(case = 12)]
+    Resize(Resize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
@@ -73,10 +76,13 @@ pub(crate) struct Write {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Set {
     pub(crate) file: FileId,
-    /// Whether the size was set, and to how many bytes.
-    pub(crate) resized: bool,
-    pub(crate) size_bytes: u64,
     pub(crate) after: Kept,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Resize {
+    pub(crate) file: FileId,
+    pub(crate) size_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]

@@ -5,7 +5,7 @@ use vfs::{Caller, Context, Error, Handle, OpenFile, SetAttributes, SetXattr, Sta
 use super::CX;
 use super::site::Site;
 use crate::error::WriteLogError;
-use crate::record::{Change, Kept, Record, Set, Write, Xattr, read_acls};
+use crate::record::{Change, Kept, Record, Resize, Write, Xattr, read_acls};
 
 /// Somebody who is not the superuser: the set-id bits of what he writes go.
 const NOBODY: Context<'static> =
@@ -15,7 +15,9 @@ const NOBODY: Context<'static> =
 pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Result<(), WriteLogError> {
     match &record.change {
         Change::Write(change) if is_needed(site, &change.file.0, end) => write(site, change, record.payload),
-        Change::Set(change) if change.resized && is_needed(site, &change.file.0, end) => resize(site, change),
+        Change::Resize(change) if is_needed(site, &change.file.0, end) && !site.plan.is_cancelled(end) => {
+            resize(site, change)
+        }
         Change::SetXattr(change) => set_xattr(site, change, record.payload),
         Change::RemoveXattr(change) => remove_xattr(site, change),
         Change::SetAcls(file) => set_acls(site, &file.0, record.payload),
@@ -50,7 +52,7 @@ fn write_some(file: &dyn OpenFile, cx: &Context<'_>, offset_bytes: u64, data: &[
     }
 }
 
-fn resize(site: &mut Site<'_>, change: &Set) -> Result<(), WriteLogError> {
+fn resize(site: &mut Site<'_>, change: &Resize) -> Result<(), WriteLogError> {
     let set = SetAttributes { size_bytes: Some(change.size_bytes), ..SetAttributes::default() };
     let Some(inner) = site.found(&change.file.0) else { return Ok(()) };
     site.fs().set_attributes(&CX, &inner, &set).map(drop).map_err(|source| site.error("set the size of a file", source))

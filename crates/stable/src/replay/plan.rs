@@ -66,10 +66,15 @@ impl Plan {
         }
     }
 
+    /// Whether the change whose record ends here was not made.
+    pub(super) fn is_cancelled(&self, end: u64) -> bool {
+        self.cancelled.contains(&end)
+    }
+
     /// Adds the next record, which ends at this position.
     pub(super) fn add(&mut self, record: &Record<'_>, end: u64) {
         self.records += 1;
-        if self.cancelled.contains(&end) {
+        if self.is_cancelled(end) {
             return;
         }
         match &record.change {
@@ -90,6 +95,7 @@ impl Plan {
             Change::SetXattr(xattr) | Change::RemoveXattr(xattr) => drop(self.file(xattr.file.0)),
             Change::SetAcls(file) => drop(self.file(file.0)),
             Change::Synced(synced) => self.file(synced.file.0).synced_before = synced.before.min(end),
+            Change::Resize(resize) => drop(self.file(resize.file.0)),
             Change::Cancelled(_) => {}
         }
     }
