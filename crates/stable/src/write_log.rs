@@ -10,7 +10,7 @@ use vfs::{Context, FileSystem, Handle, Result};
 use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{Export, Pending, StableFs};
-use crate::log::{Log, Position, Status};
+use crate::log::{Ahead, Log, Position, Status};
 use crate::owner::{Owned, Owner};
 use crate::replay::{self, Replayed};
 use crate::state_file::{Line, StateFile};
@@ -50,8 +50,16 @@ pub struct WriteLog {
     has_failed: AtomicBool,
     is_started: AtomicBool,
     /// Held while the device's failure is dealt with: everybody else waits for the end of that.
-    falling_back: Mutex<()>,
+    falling_back: Mutex<Fallback>,
     trimmer: Trimmer,
+}
+
+/// Whether everything was brought to storage after the device had failed.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Fallback {
+    #[default]
+    Pending,
+    Done,
 }
 
 /// What wakes the thread that trims.
@@ -146,12 +154,12 @@ impl WriteLog {
         let is_started = self.is_started.load(Ordering::Acquire);
         if is_started {
             // The export's earlier records are of no use, and it may be another directory now.
-            self.trim()?;
+            self.drain()?;
             hold(&self.owner).forget(name);
         }
         let (number, known) = hold(&self.owner).number_of(&owned);
         if is_started {
-            self.log.set_owner(&hold(&self.owner).bytes())?;
+            self.store_owner()?;
         }
         let export = Arc::new(Export::new(Arc::clone(&inner), (name, number), self));
         for line in &self.lines {
@@ -172,6 +180,9 @@ impl WriteLog {
         number: u32,
         (now, known): (&Owned, Option<&Owned>),
     ) -> std::result::Result<Replayed, WriteLogError> {
+        if self.has_failed() {
+            return Ok(Replayed::default());
+        }
         let records = replay::count(&self.log, number)?;
         if records == 0 {
             return Ok(Replayed::default());
@@ -179,13 +190,18 @@ impl WriteLog {
         if known.is_none_or(|known| !known.is_same_tree(now)) {
             return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
         }
-        let replayed = if self.options.always_replay || !now.has_memory_of(known) {
-            replay::run(&self.log, number, export, &self.state_file)?
-        } else {
-            Replayed { records, ..Replayed::default() }
-        };
+        if self.options.always_replay || !now.has_memory_of(known) {
+            return replay::run(&self.log, number, export, &self.state_file);
+        }
         export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
-        Ok(replayed)
+        Ok(Replayed { records, ..Replayed::default() })
+    }
+
+    fn store_owner(&self) -> std::result::Result<(), WriteLogError> {
+        if self.has_failed() {
+            return Ok(());
+        }
+        Ok(self.log.set_owner(&hold(&self.owner).bytes())?)
     }
 
     /// Begins to take changes: nothing of what the log had before is needed any more.
@@ -227,10 +243,7 @@ impl WriteLog {
     /// # Errors
     /// When the storage or the log's device fails.
     pub fn drain(&self) -> std::result::Result<(), WriteLogError> {
-        if self.has_failed.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.trim()
+        if self.has_failed() { Ok(()) } else { self.trim() }
     }
 
     /// Lets go of all exports but these.
@@ -241,11 +254,12 @@ impl WriteLog {
         if hold(&self.exports).iter().all(|export| names.contains(&export.name)) {
             return Ok(());
         }
+        let exports = hold(&self.exports).clone();
+        exports.iter().filter(|export| !names.contains(&export.name)).for_each(|export| export.detach());
         self.drain()?;
         hold(&self.exports).retain(|export| names.contains(&export.name));
-        let mut owner = hold(&self.owner);
-        owner.exports.retain(|owned| names.contains(&owned.name));
-        Ok(self.log.set_owner(&owner.bytes())?)
+        hold(&self.owner).exports.retain(|owned| names.contains(&owned.name));
+        self.store_owner()
     }
 
     /// Lets go of the exports and ends the thread that trims. Nothing may be changed any more.
@@ -261,7 +275,7 @@ impl WriteLog {
 
     /// Whether the log's device has failed, so that every change is brought to storage by itself.
     pub fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Acquire)
+        self.has_failed.load(Ordering::SeqCst)
     }
 
     /// The most bytes of data in one record.
@@ -274,15 +288,31 @@ impl WriteLog {
         self.log.end()
     }
 
-    /// Appends a record. What goes wrong is told by [`WriteLog::settle`].
+    /// Appends a record of a change that was made. What goes wrong is told by [`WriteLog::settle`].
     pub(crate) fn append(&self, head: &[u8], payload: &[u8]) -> Pending {
-        if self.has_failed() {
+        if !self.takes_records() {
             return Pending::Unlogged;
+        }
+        self.log.append(&[head, payload]).map_or(Pending::Unlogged, Pending::Logged)
+    }
+
+    /// Appends a record of a change that is not made yet. `None` when the log takes no records.
+    pub(crate) fn append_ahead(&self, head: &[u8]) -> Option<Ahead<'_>> {
+        if !self.takes_records() {
+            return None;
+        }
+        self.log.append_ahead(&[head]).ok()
+    }
+
+    /// Whether the device works; wakes the thread that trims when the log is getting full.
+    fn takes_records(&self) -> bool {
+        if self.has_failed() {
+            return false;
         }
         if self.is_above(self.options.high_water) {
             self.trimmer.want(Wanted::Trim);
         }
-        self.log.append(&[head, payload]).map_or(Pending::Unlogged, Pending::Logged)
+        true
     }
 
     /// Waits until a change is durable.
@@ -292,7 +322,9 @@ impl WriteLog {
         {
             return Ok(());
         }
-        self.fall_back();
+        if self.log.has_failed() {
+            self.fall_back();
+        }
         inner.sync_all(cx)
     }
 
@@ -306,10 +338,12 @@ impl WriteLog {
     /// Goes over to synchronous changes, once: brings everything to storage, and makes sure that no later start makes
     /// the log's changes again.
     fn fall_back(&self) {
-        let _guard = hold(&self.falling_back);
-        if self.has_failed() {
+        let mut fallback = hold(&self.falling_back);
+        if *fallback == Fallback::Done {
             return;
         }
+        // A change whose record is durable and that is made after the flush below sees this, and is flushed by itself.
+        self.has_failed.store(true, Ordering::SeqCst);
         tracing::error!(
             "the write log's device has failed: every change is brought to storage by itself from now on, which is slow; \
              replace the device, and start the server again"
@@ -322,7 +356,7 @@ impl WriteLog {
             let path = self.state_file.path().display();
             tracing::error!(%path, %error, "the write log cannot be marked as useless: remove it before the next start");
         }
-        self.has_failed.store(true, Ordering::Release);
+        *fallback = Fallback::Done;
     }
 
     /// Waits until a trim is wanted, and trims. `false` when the thread is to end.
@@ -346,8 +380,7 @@ impl WriteLog {
 
     fn trim(&self) -> std::result::Result<(), WriteLogError> {
         let exports = hold(&self.exports).clone();
-        // Every change before this position was made in the file systems already.
-        let end = self.log.end();
+        let end = self.log.made_end();
         self.log.wait(end)?;
         for export in exports {
             export.unsynced.begin_flush();

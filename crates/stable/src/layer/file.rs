@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vfs::{Context, CopyRange, Handle, OpenFile, Result, Stability, Written};
 
 use super::{Dirty, Export, Pending};
+use crate::log::Position;
 use crate::record::{Change, FileId, Synced, Write};
 
 /// An open file whose stable writes go into the log.
@@ -51,8 +52,10 @@ impl OpenFile for StableFile {
         let pending = match self.export.unsynced.take(&self.handle) {
             Dirty::Ranges(ranges) => self.log_ranges(cx, &ranges).map_err(|error| self.keep_dirty(error))?,
             Dirty::Much => {
+                // A new size that is recorded and not yet set would hold the file: it is behind this position.
+                let before = self.export.log.end();
                 drop(held);
-                return self.bring_to_storage(cx).map_err(|error| self.keep_dirty(error));
+                return self.bring_to_storage(cx, before).map_err(|error| self.keep_dirty(error));
             }
         };
         drop(held);
@@ -119,14 +122,14 @@ impl StableFile {
         Ok(last)
     }
 
-    /// Syncs the file, and makes older data of it in the log useless.
-    fn bring_to_storage(&self, cx: &Context<'_>) -> Result<()> {
-        let before = self.export.log.end().bytes();
+    /// Syncs the file, and makes data of it in the log before a position useless.
+    fn bring_to_storage(&self, cx: &Context<'_>, before: Position) -> Result<()> {
         self.inner.sync(cx)?;
         if !self.export.unsynced.has_records(&self.handle) {
             return Ok(());
         }
-        let pending = self.export.append(Change::Synced(Synced { file: FileId(self.handle), before }), &[]);
+        let pending =
+            self.export.append(Change::Synced(Synced { file: FileId(self.handle), before: before.bytes() }), &[]);
         self.export.settle(cx, &pending)
     }
 

@@ -20,12 +20,13 @@ mod order;
 mod unsynced;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use vfs::{Context, Entry, Error, FileSystem, Handle, Result};
 
 use crate::aliases::{Aliases, Outer};
-use crate::log::Position;
+use crate::log::{Ahead, Position};
 use crate::record::{Change, Record};
 use crate::write_log::WriteLog;
 use order::{Held, Order};
@@ -54,6 +55,8 @@ pub(crate) struct Export {
     pub(crate) aliases: Aliases,
     pub(crate) unsynced: Unsynced,
     order: Order,
+    /// Whether the log takes no more records of this export: every change is brought to storage by itself.
+    is_detached: AtomicBool,
 }
 
 /// A record that will be durable.
@@ -74,6 +77,7 @@ impl Export {
             aliases: Aliases::default(),
             unsynced: Unsynced::default(),
             order: Order::new(),
+            is_detached: AtomicBool::new(false),
         }
     }
 
@@ -104,10 +108,32 @@ impl Export {
         Ok(Entry { handle: self.outer_of(&entry.handle)?, ..entry })
     }
 
+    /// Ends the export's records in the log. When this returns, all of them are appended.
+    pub(crate) fn detach(&self) {
+        self.is_detached.store(true, Ordering::SeqCst);
+        self.order.wait_for_holders();
+    }
+
+    fn is_detached(&self) -> bool {
+        self.is_detached.load(Ordering::SeqCst)
+    }
+
     /// Appends a record of a change that was just made; its file or directory is held.
     fn append(&self, change: Change<'_>, payload: &[u8]) -> Pending {
+        if self.is_detached() {
+            return Pending::Unlogged;
+        }
         let record = Record { export: self.number, at_ns: now_ns(), change, payload };
         self.log.append(record.head().as_slice(), payload)
+    }
+
+    /// Appends a record of a change that is not made yet; its file or name is held.
+    fn append_ahead(&self, change: Change<'_>) -> Option<Ahead<'_>> {
+        if self.is_detached() {
+            return None;
+        }
+        let record = Record { export: self.number, at_ns: now_ns(), change, payload: &[] };
+        self.log.append_ahead(record.head().as_slice())
     }
 
     /// Waits until a change is durable.

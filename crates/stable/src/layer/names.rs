@@ -8,6 +8,7 @@ use vfs::{
 use super::checks::Removal;
 use super::order::Held;
 use super::{Export, Pending};
+use crate::log::Ahead;
 use crate::record::{Change, FileId, Kept, Make, Move, NamedFile, Node, Resize, Set, Xattr, acls_bytes};
 
 impl Export {
@@ -137,16 +138,19 @@ impl Export {
     /// Makes a change whose record is durable before: once storage has lost a file or bytes of it, nothing but the log
     /// could tell whether they were removed, or not made yet.
     fn log_ahead<T>(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
-        let pending = self.append(change, &[]);
-        self.settle(cx, &pending)?;
+        let ahead = self.append_ahead(change);
+        let end = ahead.as_ref().map(Ahead::end);
+        self.settle(cx, &end.map_or(Pending::Unlogged, Pending::Logged))?;
         let made = make();
-        match pending {
-            Pending::Unlogged => made.and_then(|made| self.inner.sync_all(cx).map(|()| made)),
-            Pending::Logged(end) if made.is_err() => {
+        drop(ahead);
+        match end {
+            // The log's device may have failed since the record was durable.
+            Some(_) if made.is_ok() && !self.log.has_failed() => made,
+            Some(end) if made.is_err() => {
                 let cancelled = self.append(Change::Cancelled(end.bytes()), &[]);
                 self.settle(cx, &cancelled).and(made)
             }
-            Pending::Logged(_) => made,
+            _ => made.and_then(|made| self.settle(cx, &Pending::Unlogged).map(|()| made)),
         }
     }
 

@@ -38,6 +38,11 @@ impl Order {
         [Some(first), (one != other).then(|| self.lock(one.max(other)))]
     }
 
+    /// Waits for everybody who holds something now.
+    pub(crate) fn wait_for_holders(&self) {
+        (0..STRIPES).for_each(|index| drop(self.lock(index)));
+    }
+
     fn index(&self, what: (&Handle, Option<Name<'_>>)) -> usize {
         self.hasher.hash_one(what) as usize % STRIPES
     }

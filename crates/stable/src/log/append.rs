@@ -3,6 +3,26 @@ use std::sync::{MutexGuard, PoisonError};
 use super::state::{Room, State};
 use super::{Log, LogError, Position};
 
+/// A record whose change is being made. Drop it when the change is made, or refused.
+pub(crate) struct Ahead<'l> {
+    log: &'l Log,
+    begin: u64,
+    end: Position,
+}
+
+impl Ahead<'_> {
+    /// The position behind the record.
+    pub(crate) fn end(&self) -> Position {
+        self.end
+    }
+}
+
+impl Drop for Ahead<'_> {
+    fn drop(&mut self) {
+        self.log.state().unpin(self.begin);
+    }
+}
+
 impl Log {
     /// Puts a record, the bytes of all `parts`, into the next batch, and returns the position behind it. The record is
     /// durable when [`wait`](Log::wait) has returned for this position.
@@ -17,6 +37,21 @@ impl Log {
         self.check_record(bytes)?;
         let mut state = self.make_room(bytes)?;
         Ok(Position::new(state.put(parts, bytes)))
+    }
+
+    /// Puts a record of a change that is not made yet into the next batch. [`made_end`](Log::made_end) stays in front of
+    /// the record until the [`Ahead`] is dropped.
+    ///
+    /// # Errors
+    /// As [`append`](Log::append).
+    pub(crate) fn append_ahead(&self, parts: &[&[u8]]) -> Result<Ahead<'_>, LogError> {
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        self.check_record(bytes)?;
+        let mut state = self.make_room(bytes)?;
+        let begin = state.end();
+        // In one step with the record: a trim sees both or neither.
+        state.pin(begin);
+        Ok(Ahead { log: self, begin, end: Position::new(state.put(parts, bytes)) })
     }
 
     fn check_record(&self, bytes: usize) -> Result<(), LogError> {

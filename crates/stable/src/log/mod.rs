@@ -35,6 +35,7 @@ mod wait;
 use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use append::Ahead;
 pub use check::Check;
 pub use error::LogError;
 pub use position::Position;
@@ -104,6 +105,16 @@ impl Log {
     /// The position behind the last record.
     pub fn end(&self) -> Position {
         Position::new(self.state().end())
+    }
+
+    /// Whether a write of the device has failed, so that the log takes no more records.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state().check().is_err()
+    }
+
+    /// The position up to which every record's change is made.
+    pub(crate) fn made_end(&self) -> Position {
+        Position::new(self.state().made_end())
     }
 
     /// The position up to which records are not needed any more.

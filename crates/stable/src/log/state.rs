@@ -1,6 +1,6 @@
 //! What a log has in memory: the batch that gathers, the batches that are kept, and counters.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
 use super::LogError;
@@ -52,6 +52,8 @@ pub(crate) struct State {
     number: u64,
     /// The position behind the last record.
     end: u64,
+    /// Where the records begin whose changes are not made yet, and how many begin there.
+    ahead: BTreeMap<u64, u32>,
     failure: Option<LogError>,
     queue: Queue,
     counts: Counts,
@@ -66,6 +68,7 @@ impl State {
             number: kept.next_number(),
             end: kept.end(),
             kept,
+            ahead: BTreeMap::new(),
             failure: None,
             queue: Queue::default(),
             counts: Counts::default(),
@@ -140,6 +143,26 @@ impl State {
         self.gathering.put(parts, bytes, now());
         self.end = self.position + self.gathering.length() as u64;
         self.end
+    }
+
+    /// Keeps the records from `position` on from being trimmed.
+    pub(crate) fn pin(&mut self, position: u64) {
+        *self.ahead.entry(position).or_default() += 1;
+    }
+
+    /// Takes back one [`State::pin`].
+    pub(crate) fn unpin(&mut self, position: u64) {
+        if let Some(count) = self.ahead.get_mut(&position) {
+            *count -= 1;
+            if *count == 0 {
+                self.ahead.remove(&position);
+            }
+        }
+    }
+
+    /// The position up to which all changes are made.
+    pub(crate) fn made_end(&self) -> u64 {
+        self.ahead.first_key_value().map_or(self.end, |(position, _)| *position)
     }
 
     /// Takes the batch that gathered, to write it; the next one gathers now. `None` while another one is written.

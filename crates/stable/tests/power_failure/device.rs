@@ -15,11 +15,19 @@ pub struct TornDevice {
     bytes: Mutex<Vec<u8>>,
     rng: Mutex<Rng>,
     power: Power,
+    /// How many writes the device itself still takes.
+    endurance: Mutex<Power>,
 }
 
 impl TornDevice {
     pub fn new(bytes: Vec<u8>, seed: u64, power: Power) -> Arc<TornDevice> {
-        Arc::new(TornDevice { bytes: Mutex::new(bytes), rng: Mutex::new(Rng::with_seed(seed)), power })
+        let endurance = Mutex::new(Power::lasting(i64::MAX));
+        Arc::new(TornDevice { bytes: Mutex::new(bytes), rng: Mutex::new(Rng::with_seed(seed)), power, endurance })
+    }
+
+    /// Has writes fail after so many of them.
+    pub fn wears_out_after(&self, writes: i64) {
+        *self.endurance.lock().unwrap() = Power::lasting(writes);
     }
 
     /// What is stored.
@@ -48,8 +56,9 @@ impl Device for TornDevice {
     }
 
     fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
-        let was_off = self.power.is_off();
-        let result = self.power.call();
+        let endurance = self.endurance.lock().unwrap();
+        let was_off = self.power.is_off() || endurance.is_off();
+        let result = self.power.call().and(endurance.call());
         if was_off {
             return result;
         }

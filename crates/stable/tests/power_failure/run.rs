@@ -26,6 +26,7 @@ pub struct Seen {
     pub stops: u64,
     pub replays: u64,
     pub second_stops: u64,
+    pub failing_devices: u64,
     pub made: u64,
     pub names: u64,
     pub data_bytes: u64,
@@ -40,6 +41,11 @@ pub fn run(seed: u64, seen: &mut Seen) {
     for life in 0..2 {
         let power = Power::lasting(rng.i64(1..MAX_CALLS));
         let machine = Machine::start(disk, log, (&power, rng.u64(..)));
+        if rng.u8(..4) == 0 {
+            // The log's device fails first, and the machine goes on without it.
+            machine.device.wears_out_after(rng.i64(1..MAX_CALLS / 4));
+            seen.failing_devices += 1;
+        }
         models = machine.live(&state.0, models, &mut rng);
         seen.stops += u64::from(power.is_off());
         (disk, log) = machine.stop(&mut rng);

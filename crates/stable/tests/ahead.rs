@@ -1,0 +1,160 @@
+//! Removals are recorded before they are made: neither a trim nor a failing device in between may lose one.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+use fs_host::{HostFs, HostOptions};
+use stable::{Device, MemoryDevice, Options, StableFs, WriteLog};
+use vfs::{Context, CreateMode, Entry, FileSystem, Name, Place, Result, SetAttributes};
+
+const CX: Context<'static> = Context::ROOT;
+
+/// A file system whose removals wait twice for the test, and which notes removals and flushes in their order.
+struct Slow {
+    inner: Arc<dyn FileSystem>,
+    barrier: Barrier,
+    events: Mutex<Vec<&'static str>>,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl FileSystem for Slow {
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, open, has_local_locks, open_for_locks, read_dir, create, make_node, link,
+        remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain, memory, space);
+
+    fn remove(&self, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
+        self.barrier.wait();
+        self.barrier.wait();
+        self.inner.remove(cx, place)?;
+        self.events.lock().unwrap().push("removed");
+        Ok(())
+    }
+
+    fn remove_seen(&self, cx: &Context<'_>, place: Place<'_>, _seen: &Entry) -> Result<()> {
+        self.remove(cx, place)
+    }
+
+    fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
+        self.events.lock().unwrap().push("flushed");
+        self.inner.sync_all(cx)
+    }
+}
+
+/// A device that takes no writes any more once it is told to.
+struct Breaking {
+    inner: MemoryDevice,
+    is_broken: AtomicBool,
+}
+
+impl Device for Breaking {
+    fn path(&self) -> &Path {
+        Path::new("breaking")
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+
+    fn block_bytes(&self) -> usize {
+        self.inner.block_bytes()
+    }
+
+    fn read_at(&self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
+        self.inner.read_at(offset_bytes, into)
+    }
+
+    fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the device is broken"));
+        }
+        self.inner.write_at(offset_bytes, from)
+    }
+}
+
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Served {
+    device: Arc<Breaking>,
+    slow: Arc<Slow>,
+    log: Arc<WriteLog>,
+    fs: StableFs,
+    _scratch: Scratch,
+}
+
+fn serve(name: &str) -> Served {
+    let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-{name}-{}", std::process::id())));
+    let (export, state) = (scratch.0.join("export"), scratch.0.join("state"));
+    fs::create_dir_all(&export).unwrap();
+    let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };
+    let inner = Arc::new(HostFs::open(&export, host).unwrap());
+    let slow = Arc::new(Slow { inner, barrier: Barrier::new(2), events: Mutex::default() });
+    let device = Arc::new(Breaking { inner: MemoryDevice::new(1 << 20), is_broken: AtomicBool::new(false) });
+    WriteLog::create(device.clone()).unwrap();
+    let log = WriteLog::open(device.clone(), Options::new(state)).unwrap();
+    let (fs, _) = log.attach("export", slow.clone()).unwrap();
+    log.start().unwrap();
+    Served { device, slow, log, fs, _scratch: scratch }
+}
+
+fn place<'p>(fs: &StableFs, name: &'p str) -> Place<'p> {
+    Place { dir: fs.root(), name: Name::new(name.as_bytes()).unwrap() }
+}
+
+fn create(fs: &StableFs, name: &str) {
+    fs.create(&CX, place(fs, name), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+}
+
+/// Removes `a`, and calls `meanwhile` when the record is durable and the removal is not made yet.
+fn remove_while(served: &Served, meanwhile: impl FnOnce()) {
+    thread::scope(|scope| {
+        let removal = scope.spawn(|| served.fs.remove(&CX, place(&served.fs, "a")));
+        served.slow.barrier.wait();
+        meanwhile();
+        served.slow.barrier.wait();
+        removal.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn trim_keeps_the_record_of_a_removal_that_is_not_made_yet() {
+    let served = serve("trim");
+    create(&served.fs, "a");
+    let kept = || served.log.kept().unwrap()[0].1;
+    let mut after_trim = 0;
+    remove_while(&served, || {
+        served.log.drain().unwrap();
+        after_trim = kept();
+        // What comes later does not wait for the removal.
+        (0..100).for_each(|number| create(&served.fs, &format!("later-{number}")));
+    });
+    assert_eq!((after_trim, kept()), (1, 101), "the removal's record first, and then the later ones too");
+    served.log.drain().unwrap();
+    assert_eq!(kept(), 0);
+    served.log.close();
+}
+
+#[test]
+fn removal_whose_record_was_durable_is_flushed_when_the_device_fails_before_it_is_made() {
+    let served = serve("breaks");
+    create(&served.fs, "a");
+    remove_while(&served, || {
+        served.device.is_broken.store(true, Ordering::Relaxed);
+        create(&served.fs, "b");
+        served.slow.events.lock().unwrap().clear();
+    });
+    assert!(served.log.has_failed());
+    assert_eq!(*served.slow.events.lock().unwrap(), ["removed", "flushed"]);
+    served.log.close();
+}
