@@ -59,11 +59,13 @@ impl FileDevice {
             .mode(MODE)
             .open(&unfinished)
             .map_err(failed("create"))?;
-        let device = FileDevice::open_for(&unfinished, Use::Writing)?;
+        let mut device = FileDevice::open_for(&unfinished, Use::Writing)?;
         let size_bytes = whole_blocks(size_bytes);
         device.fill(size_bytes).map_err(failed("allocate"))?;
         device.rename(&unfinished, path)?;
-        Ok(FileDevice { path: path.to_owned(), size_bytes, ..device })
+        device.path = path.to_owned();
+        device.size_bytes = size_bytes;
+        Ok(device)
     }
 
     /// Opens a file or a block device.
@@ -148,6 +150,14 @@ impl Device for FileDevice {
 
     fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
         self.file.write_all_at(from, offset_bytes)
+    }
+}
+
+impl Drop for FileDevice {
+    /// Unlocks the file at once: closing it would leave it locked while a child of this process has not yet called
+    /// execve(2).
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
