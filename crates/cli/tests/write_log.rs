@@ -75,6 +75,20 @@ fn killed_server_finds_its_changes_in_the_log_and_brings_them_to_storage() {
 }
 
 #[test]
+fn counters_are_logged_on_demand_while_the_server_goes_on() {
+    let site = Site::new();
+    let server = site.serve();
+    let source = site.scratch.file("file", "data");
+    wharf_ok(&["cp", source.to_str().unwrap(), &server.url(&site.export)]);
+    server.signal(Signal::USR1);
+    server.wait_for_log("write log used_bytes=");
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains("write log used_bytes=")).unwrap();
+    assert!(!line.contains("used_bytes=0 ") && line.contains("stalls=0 failed=false"), "{line}");
+    wharf_ok(&["cp", source.to_str().unwrap(), &format!("{}/again", server.url(&site.export))]);
+}
+
+#[test]
 fn files_that_a_disk_has_lost_are_made_again() {
     let site = Site::new();
     site.copy_and_kill("3");

@@ -76,9 +76,19 @@ impl Backends {
         Backends { log, ..self }
     }
 
-    /// Brings everything to storage that is only in the write log; the server has ended.
-    pub fn close(&self) {
+    /// Brings everything to storage that is only in the write log.
+    pub fn drain_log(&self) {
+        self.log.iter().for_each(ServedLog::drain);
+    }
+
+    /// Ends the write log; the server has ended.
+    pub fn close_log(&self) {
         self.log.iter().for_each(ServedLog::close);
+    }
+
+    /// How the write log is doing, if there is one.
+    pub fn log_status(&self) -> Option<stable::Status> {
+        self.log.as_ref().map(ServedLog::status)
     }
 
     /// Opens what `specs` need, lets go of what they do not, and gives their exports. A directory that is no longer the

@@ -17,7 +17,7 @@ use super::write_log_flags::WriteLogFlags;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").args(["export", "config", "exports"]).required(true).multiple(true))]
 #[command(
-    after_help = "SIGHUP reads the files again; SIGUSR2 ends the wait for clients that have not reclaimed what they held \
+    after_help = "SIGHUP reads the files again; SIGUSR1 logs all counters; SIGUSR2 ends the wait for clients that have not reclaimed what they held \
                         before a restart; SIGTERM and Ctrl-C finish what was accepted, and stop at once \
                         when they come a second time."
 )]

@@ -24,7 +24,7 @@ mod write_log_flags;
 
 use std::env;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ pub use write_log::tell as tell_replayed;
 /// Serves until it is told to end.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     // From here on a signal waits until it is looked at, and never ends the process halfway.
-    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR2])
+    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2])
         .map_err(|source| Failure::System { action: "receive signals", source })?;
     let privilege = Privilege::of_this_process();
     let base = env::current_dir().map_err(|source| Failure::System { action: "find the current directory", source })?;

@@ -8,7 +8,7 @@ use config::{Loaded, ServerSettings, Sources};
 use daemon::Daemon;
 use fs_host::{FlushCounters, ReadAheadMode};
 use server::Export;
-use signal_hook::consts::{SIGHUP, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::{Handle, Signals};
 
 use super::backends::{BackendOptions, Backends};
@@ -95,6 +95,7 @@ impl Serving {
             match signal {
                 SIGHUP if is_ending => {}
                 SIGHUP => self.reload(),
+                SIGUSR1 => self.log_counters("counters so far"),
                 SIGUSR2 => self.end_grace(),
                 _ if is_ending => {
                     tracing::warn!("told to end a second time: dropping what is not finished");
@@ -106,9 +107,17 @@ impl Serving {
                 }
             }
         }
-        summary::log(&self.daemon, &self.read_ahead);
+        self.configuration.backends.drain_log();
+        self.log_counters("ended");
+        self.configuration.backends.close_log();
+    }
+
+    fn log_counters(&self, event: &str) {
+        summary::log(&self.daemon, &self.read_ahead, event);
         summary::log_flushes(self.flush_counters.counts());
-        self.configuration.backends.close();
+        if let Some(status) = self.configuration.backends.log_status() {
+            summary::log_write_log(&status);
+        }
     }
 
     /// Ends the server; `signals` end when it has.

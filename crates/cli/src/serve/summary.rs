@@ -1,13 +1,14 @@
-//! What the log says of a server's work when it ends.
+//! Counters of a server's work, for the log.
 
 use daemon::Daemon;
 use fs_host::{FlushCounts, ReadAheadMode};
 use net::Counters;
+use stable::Status;
 
-/// Logs what was done from start to end, and in detail for whoever wants to know more.
-pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode) {
+/// Logs what was done since the start: the most important counters at level info, all others at level debug.
+pub fn log(daemon: &Daemon, read_ahead: &ReadAheadMode, event: &str) {
     let counters = daemon.net_counters();
-    log_work(&counters);
+    log_work(&counters, event);
     log_sends(&counters);
     let (server, files) = (daemon.server(), daemon.server().open_files());
     tracing::debug!(
@@ -41,8 +42,23 @@ pub fn log_flushes(counts: FlushCounts) {
     );
 }
 
+/// Logs how full and how old the write log is, and what it has done.
+pub fn log_write_log(status: &Status) {
+    tracing::info!(
+        used_bytes = status.used_bytes,
+        room_bytes = status.room_bytes,
+        oldest_age_ms = status.oldest_age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX)),
+        records = status.records,
+        batches = status.batches,
+        largest_group = status.largest_group,
+        stalls = status.stalls,
+        failed = status.failed,
+        "write log"
+    );
+}
+
 /// The whole of it. What went wrong is told only if it did.
-fn log_work(counters: &Counters) {
+fn log_work(counters: &Counters, event: &str) {
     let if_any = |count: u64| (count > 0).then_some(count);
     tracing::info!(
         connections = counters.accepted,
@@ -58,7 +74,7 @@ fn log_work(counters: &Counters) {
         closed_file_error = if_any(counters.closed_file_error),
         closed_panic = if_any(counters.closed_panic),
         datagrams_dropped = if_any(counters.datagrams_dropped),
-        "ended"
+        "{event}"
     );
 }
 

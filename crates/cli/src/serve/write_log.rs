@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
-use stable::{Device, FileDevice, MemoryDevice, Options, Replayed, WriteLog, WriteLogError};
+use stable::{Device, FileDevice, MemoryDevice, Options, Replayed, Status, WriteLog, WriteLogError};
 use vfs::FileSystem;
 
 use crate::failure::{ExportError, Failure};
@@ -76,20 +76,21 @@ impl ServedLog {
         Ok(())
     }
 
-    /// Brings everything to storage; the server has ended.
-    pub fn close(&self) {
+    /// Brings everything to storage.
+    pub fn drain(&self) {
         if let Err(error) = self.log.drain() {
             tracing::error!(%error, "the write log is not empty: it is needed at the next start");
         }
-        let status = self.log.status();
-        tracing::info!(
-            records = status.records,
-            batches = status.batches,
-            largest_group = status.largest_group,
-            stalls = status.stalls,
-            "write log"
-        );
+    }
+
+    /// Ends the log; the server has ended.
+    pub fn close(&self) {
         self.log.close();
+    }
+
+    /// How the log is doing.
+    pub fn status(&self) -> Status {
+        self.log.status()
     }
 }
 
