@@ -1,36 +1,17 @@
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use report::units;
 use stable::Check;
 
-use super::examine;
-use super::record::LogRecord;
+use super::examined::{self, Flags};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Show the size of a write log, whose it is, and which records it keeps.
-#[derive(Debug, Args)]
-pub struct Flags {
-    /// The log: a file or a block device.
-    #[arg(value_name = "PATH")]
-    path: PathBuf,
-    /// As JSON.
-    #[arg(long)]
-    json: bool,
-}
-
 /// Shows it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    let check = examine(&flags.path)?;
-    let mut output = Output::new();
-    if flags.json {
-        output.json(&LogRecord::new(&flags.path, &check))?;
-    } else {
-        show(&mut output, &flags.path, &check)?;
-    }
-    Ok(output.finish()?)
+    examined::print(flags, |output, check| show(output, &flags.path, check))?;
+    Ok(())
 }
 
 fn show(output: &mut Output, path: &Path, check: &Check) -> Result<(), Failure> {

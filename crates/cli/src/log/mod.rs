@@ -2,15 +2,12 @@
 
 mod check;
 mod drain;
+mod examined;
 mod info;
 mod record;
 mod replay;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use clap::{Args, Subcommand};
-use stable::{Check, FileDevice, Log};
 
 use crate::failure::Failure;
 
@@ -24,8 +21,10 @@ pub struct Flags {
 /// What is done with a log.
 #[derive(Debug, Subcommand)]
 enum Action {
-    Info(info::Flags),
-    Check(check::Flags),
+    /// Show the size of a write log, whose it is, and which records it keeps.
+    Info(examined::Flags),
+    /// Read all of a write log, and name what is damaged and where.
+    Check(examined::Flags),
     Replay(replay::Flags),
     Drain(drain::Flags),
 }
@@ -38,9 +37,4 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         Action::Replay(flags) => replay::run(flags),
         Action::Drain(flags) => drain::run(flags),
     }
-}
-
-/// Reads a log to its end.
-fn examine(path: &Path) -> Result<Check, Failure> {
-    Ok(Log::check(Arc::new(FileDevice::open_read_only(path)?))?)
 }
