@@ -28,8 +28,8 @@ pub struct Flags {
     /// The file or directory to use, such as nfs://host/export/file or host:/export/file.
     #[arg(value_name = "URL", value_parser = remote::parse_url)]
     url: Url,
-    /// What to do: read, write, rw, randread, randwrite, randrw; getattr, access, lookup, createremove, readdirplus (the
-    /// whole directory); open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with
+    /// What to do: read, write, rw, randread, randwrite, randrw; getattr, access, lookup, createremove, newfile (made,
+    /// a block written to stable storage, closed), readdirplus (the whole directory); open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with
     /// rand in front; several with commas between them.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
     rw: Vec<Workload>,

@@ -175,7 +175,7 @@ fn names(export: &Export) -> Vec<String> {
 #[test]
 fn metadata_is_asked_for_without_filling_a_file_and_nothing_is_left_behind() {
     let export = Export::start();
-    for workload in ["getattr", "access", "lookup", "createremove", "readdirplus"] {
+    for workload in ["getattr", "access", "lookup", "createremove", "newfile", "readdirplus"] {
         for parameters in ["?version=3", "?version=4.1"] {
             let job = Job { connections: 3, file_bytes: 1 << 50, ..export.job(workload, &format!("/{parameters}")) };
             let job = Job { end: End::After(Duration::from_millis(50)), ..job };

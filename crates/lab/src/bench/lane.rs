@@ -128,8 +128,9 @@ struct State {
 impl Lane {
     /// The lane with this number, from 0, on a connection of its own; `meter` counts what the lanes of its thread do.
     pub(super) fn new(job: &Job, (number, meter): (u32, &Arc<Meter>), mount: Mount, target: &Target) -> Lane {
+        let payload = Pattern::new(job.seed).block(0, job.block_bytes);
         Lane {
-            metadata: Metadata::new(number, mount.clone(), target),
+            metadata: Metadata::new(number, mount.clone(), target, payload.clone()),
             mount,
             file: target.handle,
             place: (target.dir, target.name.clone()),
@@ -138,7 +139,7 @@ impl Lane {
             stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
             pattern: job.verify.then(|| Pattern::new(job.seed)),
             workload_writes: job.workload.writes(),
-            payload: Pattern::new(job.seed).block(0, job.block_bytes),
+            payload,
             meter: Arc::clone(meter),
             stop: job.stop.clone(),
             state: RefCell::new(State { plan: Plan::new(job, number), found: Found::new(job), verifier: None }),
@@ -157,6 +158,9 @@ impl Lane {
             ended.ok()?;
         }
         lane.sync().await;
+        if lane.operation == Operation::NewFile {
+            lane.metadata.remove_new_files().await;
+        }
         leave(&lane.mount).await;
         Rc::into_inner(lane).map(|lane| lane.state.into_inner().found)
     }

@@ -1,9 +1,11 @@
-//! Operations that move none of a file's bytes.
+//! Operations on names and attributes.
 
 use std::cell::Cell;
 
-use client::{Detail, Handle, Mount, Rights};
-use vfs::{CreateMode, SetAttributes};
+use bytes::Bytes;
+use client::{Detail, Handle, Mount, OpenOptions, Rights};
+use tokio::task::JoinSet;
+use vfs::{CreateMode, SetAttributes, Stability};
 
 use super::Operation;
 use super::tally::Done;
@@ -18,13 +20,19 @@ pub(super) struct Metadata {
     /// What the names begin with that this connection makes.
     prefix: String,
     made: Cell<u64>,
+    /// What a new file gets.
+    block: Bytes,
 }
 
+/// How many REMOVEs are on their way at once after the measurement.
+const REMOVALS: u64 = 16;
+
 impl Metadata {
-    /// Those of the connection with this number, from 0.
-    pub(super) fn new(number: u32, mount: Mount, target: &Target) -> Metadata {
+    /// Those of the connection with this number, from 0. New files get `block`.
+    pub(super) fn new(number: u32, mount: Mount, target: &Target, block: Bytes) -> Metadata {
         let prefix = format!("wharf-bench.{}.{number}", std::process::id());
-        Metadata { mount, file: target.handle, dir: target.dir, name: target.name.clone(), prefix, made: Cell::new(0) }
+        let (dir, name) = (target.dir, target.name.clone());
+        Metadata { mount, file: target.handle, dir, name, prefix, made: Cell::new(0), block }
     }
 
     /// Does one of them; none for the operations that are done elsewhere.
@@ -34,14 +42,46 @@ impl Metadata {
             Operation::Access => self.mount.access(&self.file, Rights::ALL).await.map(drop)?,
             Operation::Lookup => self.mount.lookup(&self.dir, &self.name).await.map(drop)?,
             Operation::CreateRemove => self.create_and_remove().await?,
+            Operation::NewFile => self.make_file().await?,
             Operation::List => self.list().await?,
             Operation::Transfer | Operation::ReadPlus(_) | Operation::OpenClose | Operation::LockUnlock => {}
         }
         Ok(Done { moved_bytes: 0, is_short: false })
     }
 
+    fn new_name(&self) -> String {
+        self.name_of(self.made.replace(self.made.get() + 1))
+    }
+
+    fn name_of(&self, number: u64) -> String {
+        format!("{}.{number}", self.prefix)
+    }
+
+    async fn make_file(&self) -> client::Result<()> {
+        let (name, options) = (self.new_name(), OpenOptions::write().making_new(0o644));
+        let file = self.mount.open(&self.dir, name.as_bytes(), &options).await?;
+        file.write(0, self.block.clone(), Stability::File).await?;
+        file.close().await
+    }
+
+    /// Removes the new files; one that is not there is none of them.
+    pub(super) async fn remove_new_files(&self) {
+        let mut removals = JoinSet::new();
+        for first in 0..REMOVALS {
+            let numbers = (first..self.made.get()).step_by(REMOVALS as usize);
+            let names: Vec<String> = numbers.map(|number| self.name_of(number)).collect();
+            let (mount, dir) = (self.mount.clone(), self.dir);
+            removals.spawn_local(async move {
+                for name in names {
+                    let _ = mount.remove(&dir, name.as_bytes()).await;
+                }
+            });
+        }
+        while removals.join_next().await.is_some() {}
+    }
+
     async fn create_and_remove(&self) -> client::Result<()> {
-        let name = format!("{}.{}", self.prefix, self.made.replace(self.made.get() + 1));
+        let name = self.new_name();
         let set = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
         self.mount.create(&self.dir, name.as_bytes(), CreateMode::Unchecked, &set).await?;
         self.mount.remove(&self.dir, name.as_bytes()).await

@@ -31,13 +31,16 @@ pub enum Operation {
     /// A file is made and removed again, in the directory of the file: two calls, counted as one operation. Each outstanding
     /// operation has names of its own.
     CreateRemove,
+    /// A new file is made, a block is written to it and is on stable storage, and the file is closed: two calls of NFSv2
+    /// and NFSv3, three of NFSv4, counted as one operation. All files are removed after the measurement.
+    NewFile,
     /// The directory of the file is listed with attributes and handles, from its beginning to its end: as many calls as that
     /// takes, counted as one operation.
     List,
 }
 
 impl Operation {
-    /// Whether it reads or writes the file's bytes; otherwise `block_bytes` means nothing, but for locks.
+    /// Whether it reads or writes the file's bytes; otherwise `block_bytes` means nothing, but for locks and new files.
     pub fn moves_bytes(self) -> bool {
         matches!(self, Operation::Transfer | Operation::ReadPlus(_))
     }
@@ -65,7 +68,7 @@ impl Contents {
 }
 
 /// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open`, `lock`,
-/// `getattr`, `access`, `lookup`, `createremove` and `readdirplus`; `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
+/// `getattr`, `access`, `lookup`, `createremove`, `newfile` and `readdirplus`; `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What one operation is.
@@ -81,7 +84,7 @@ pub struct Workload {
 #[error("'{0}' is no workload: there are {names}", names = NAMES.join(", "))]
 pub struct WorkloadError(pub String);
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "read",
     "write",
     "rw",
@@ -94,6 +97,7 @@ const NAMES: [&str; 19] = [
     "access",
     "lookup",
     "createremove",
+    "newfile",
     "readdirplus",
     "readplus-data",
     "readplus-hole",
@@ -163,6 +167,7 @@ fn metadata_operation(name: &str) -> Option<Operation> {
         "access" => Operation::Access,
         "lookup" => Operation::Lookup,
         "createremove" => Operation::CreateRemove,
+        "newfile" => Operation::NewFile,
         "readdirplus" => Operation::List,
         _ => return None,
     })
@@ -186,6 +191,7 @@ impl fmt::Display for Workload {
             (Operation::Access, _) => "access",
             (Operation::Lookup, _) => "lookup",
             (Operation::CreateRemove, _) => "createremove",
+            (Operation::NewFile, _) => "newfile",
             (Operation::List, _) => "readdirplus",
         })
     }
