@@ -108,8 +108,9 @@ fn interrupted_benchmark_writes_json_of_what_it_measured() {
     let arguments = ["bench", "--rw", "randread,randwrite", "--size", "1M", "--runtime", "60s", "--json", &url];
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
     let child = command.args(arguments).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    wait_until(|| !wharf(&["ls", &url]).stdout.is_empty());
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    // The file is filled before the measurement begins.
+    wait_until(|| String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 "));
+    std::thread::sleep(std::time::Duration::from_secs(1));
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(2));
