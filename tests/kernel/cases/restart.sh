@@ -1,4 +1,4 @@
-# The server is killed and started again three times under load. The client waits and goes on, and nothing that was
+# The server is killed and started again under load, RESTARTS times. The client waits and goes on, and nothing that was
 # acknowledged is lost.
 #
 # A call of NFSv2 or NFSv3 that was carried out and not answered is answered when it comes again: the server keeps note of
@@ -77,7 +77,7 @@ def look_around(number):
 threads = [load(work) for work in (write_one_open_file, make_and_remove, write_much, look_around)]
 for thread in threads:
     thread.start()
-RESTARTS = 3
+RESTARTS = int(os.environ["RESTARTS"])
 for restart in range(RESTARTS):
     time.sleep(2)
     open("/share/restart", "w").close()
