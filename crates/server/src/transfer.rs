@@ -234,19 +234,14 @@ pub(crate) fn write_parts_at(
     note_loss(node, stability, result)
 }
 
-/// Writes all of `data` to stable storage, going on after short writes, and returns the attributes afterwards.
-///
-/// Where storage makes callers wait, that is certain here: the whole call is put off before its first byte is written, as
-/// a call that is put off must leave no trace.
+/// Writes all of `data` to stable storage, going on after short writes, and returns the attributes afterwards. A call
+/// that is put off is carried out from its first byte on when its time comes.
 pub(crate) fn write_stable(
     node: &Node<'_>,
     file: &dyn OpenFile,
     offset_bytes: u64,
     data: &[u8],
 ) -> vfs::Result<Attributes> {
-    if !node.context.may_block && node.fs().blocking() != Blocking::Never {
-        return Err(Error::WouldBlock);
-    }
     let mut done = 0;
     loop {
         let rest = (&data[done..], Stability::File);

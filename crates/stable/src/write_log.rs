@@ -315,6 +315,11 @@ impl WriteLog {
         true
     }
 
+    /// Whether an event loop may wait for a record of a little data.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.log.is_quick() && !self.has_failed() && !self.is_above(self.options.high_water)
+    }
+
     /// Waits until a change is durable.
     pub(crate) fn settle(&self, cx: &Context<'_>, inner: &dyn FileSystem, pending: &Pending) -> Result<()> {
         if let Pending::Logged(position) = *pending

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fs_host::{HandleForm, HostFs, HostOptions};
-use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+use stable::{FileDevice, MemoryDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
 use vfs::{
     Context, CreateMode, Error, FileSystem, Handle, Name, NewNode, OpenMode, Place, SetAttributes, SetTime, SetXattr,
     Stability, Timestamp, XattrMode, XattrName,
@@ -211,5 +211,32 @@ fn small_unstable_data_that_are_committed_come_back_and_large_ones_are_in_storag
     assert_eq!(read(&fs, &small), b"uuuuuuuuuu");
     // The older stable data are not written over the newer ones that COMMIT has brought to storage.
     assert_eq!(read(&fs, &large), [b'u'; 100]);
+    log.close();
+}
+
+#[test]
+fn event_loop_writes_stably_when_the_log_is_quick_and_has_room_and_nobody_changes_the_file() {
+    let site = Site::new(HandleForm::Auto);
+    let device = Arc::new(MemoryDevice::new(1 << 20));
+    WriteLog::create(device.clone()).unwrap();
+    let log = WriteLog::open(device, Options::new(site.base.join("state"))).unwrap();
+    let host = HostOptions { sync_metadata: false, ..HostOptions::default() };
+    let (fs, _) = log.attach("export", Arc::new(HostFs::open(&site.base.join("export"), host).unwrap())).unwrap();
+    log.start().unwrap();
+    let entry = fs.create(&CX, at(&fs.root(), "a"), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+    let file = fs.open(&CX, &entry.handle, OpenMode::Write).unwrap();
+    let on_loop = Context { may_block: false, ..CX };
+    let write = |cx: &Context<'_>, bytes: usize| file.write_at(cx, 0, &vec![7; bytes], Stability::File).is_ok();
+    assert!(!write(&on_loop, 4096), "nobody knows yet how quick the device is");
+    let mut tries = 0;
+    // On a busy machine a write may take long now and then.
+    while !write(&on_loop, 4096) {
+        tries += 1;
+        assert!(tries < 10_000 && write(&CX, 16));
+        log.drain().unwrap();
+    }
+    assert!(!write(&on_loop, (64 << 10) + 1), "so much would take too long");
+    let written = (0..1000).take_while(|_| write(&on_loop, 16 << 10)).count();
+    assert!(written < 40, "{written} writes; the log is half full after 32");
     log.close();
 }

@@ -35,8 +35,8 @@ impl OpenFile for StableFile {
         if stability == Stability::Unstable {
             return self.write_unstable(cx, offset_bytes, parts);
         }
-        Export::check_may_wait(cx)?;
-        let held = self.export.hold(&self.handle);
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        let held = self.export.hold_to_write(cx, &self.handle, bytes)?;
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
         let pending = self.append_data(cx, offset_bytes, &first(parts, written.count));
         drop(held);

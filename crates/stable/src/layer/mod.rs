@@ -46,6 +46,9 @@ impl StableFs {
     }
 }
 
+/// The most data that an event loop puts into the log.
+const MAX_BYTES_ON_LOOP: usize = 64 << 10;
+
 /// An export of a write log.
 pub(crate) struct Export {
     pub(crate) inner: Arc<dyn FileSystem>,
@@ -84,6 +87,16 @@ impl Export {
     /// Refuses a change on a thread that may not wait for the log, before anything is done.
     fn check_may_wait(cx: &Context<'_>) -> Result<()> {
         if cx.may_block { Ok(()) } else { Err(Error::WouldBlock) }
+    }
+
+    /// Holds a file for a write of so many bytes. An event loop waits for a quick log only, and for nobody who holds the
+    /// file.
+    fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<Held<'_>> {
+        if cx.may_block {
+            return Ok(self.order.hold(file));
+        }
+        let may_wait = bytes <= MAX_BYTES_ON_LOOP && self.log.is_quick();
+        may_wait.then(|| self.order.try_hold(file)).flatten().ok_or(Error::WouldBlock)
     }
 
     fn hold(&self, file: &Handle) -> Held<'_> {

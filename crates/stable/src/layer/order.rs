@@ -1,7 +1,7 @@
 //! Changes of one file or name reach the file system and the log in the same order.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use vfs::{Handle, Name, Place};
 
@@ -24,6 +24,15 @@ impl Order {
     /// Holds a file: its data and its attributes.
     pub(crate) fn hold(&self, file: &Handle) -> Held<'_> {
         [Some(self.lock(self.index((file, None)))), None]
+    }
+
+    /// Holds a file unless somebody else does.
+    pub(crate) fn try_hold(&self, file: &Handle) -> Option<Held<'_>> {
+        match self.stripes[self.index((file, None))].try_lock() {
+            Ok(guard) => Some([Some(guard), None]),
+            Err(TryLockError::Poisoned(error)) => Some([Some(error.into_inner()), None]),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Holds a name.

@@ -23,6 +23,7 @@ mod error;
 mod header;
 mod kept;
 mod open;
+mod pace;
 mod position;
 mod records;
 mod ring;
@@ -46,6 +47,7 @@ pub use survey::Damage;
 use batch::{HEAD_BYTES, RECORD_HEAD_BYTES};
 use header::Header;
 use kept::Kept;
+use pace::Pace;
 use ring::Ring;
 use state::State;
 
@@ -77,6 +79,7 @@ pub struct Log {
     written: [Condvar; 2],
     /// Where appends wait for room.
     room: Condvar,
+    pace: Pace,
 }
 
 impl Log {
@@ -89,6 +92,7 @@ impl Log {
             state: Mutex::new(State::new(kept, batch_bytes)),
             written: [Condvar::new(), Condvar::new()],
             room: Condvar::new(),
+            pace: Pace::new(),
         }
     }
 
@@ -105,6 +109,11 @@ impl Log {
     /// The position behind the last record.
     pub fn end(&self) -> Position {
         Position::new(self.state().end())
+    }
+
+    /// Whether writes of the device take so little time lately that an event loop may wait for one.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.pace.is_quick()
     }
 
     /// Whether a write of the device has failed, so that the log takes no more records.

@@ -2,6 +2,7 @@
 //! When a write ends, the threads of its batch return, and one thread of the next batch is woken to write that.
 
 use std::sync::{Condvar, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use super::state::State;
 use super::{Log, LogError, Position};
@@ -41,7 +42,9 @@ impl Log {
         }
         drop(state);
         let (number, position) = (batch.number, batch.position);
+        let began = Instant::now();
         let written = self.ring.write(position, batch.gathering.seal(&self.id, number, position));
+        self.pace.note(began.elapsed());
         let mut state = self.state();
         state.finish(batch, written.clone());
         let has_queue = state.has_queue();
