@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::core::Core;
-use crate::file::{Body, Held};
+use crate::file::Held;
 use crate::ids::StateKey;
 use crate::stateid_table::Standing;
 use crate::{Door, FileKey, ShareAccess, ShareDeny, State, StateError, Stateid};
@@ -15,11 +15,8 @@ impl State {
     /// [`StateError::BadStateid`] for an open that awaits no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
     pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find_any(now, Door::V40, stateid, file)?;
+        let key = core.find(now, (Door::V40, stateid), file, Held::check_unconfirmed)?;
         let held = core.states.get_mut(&key).ok_or(StateError::BadStateid)?;
-        if held.standing != Standing::Unconfirmed {
-            return Err(StateError::BadStateid);
-        }
         held.standing = Standing::Valid;
         let owner = held.owner;
         if let Some(owner) = core.owners.get_mut(owner) {
@@ -41,7 +38,7 @@ impl State {
     ) -> Result<Stateid, StateError> {
         let (door, stateid, file) = open;
         let mut core = self.core();
-        let key = core.find_open(now, door, stateid, file)?;
+        let key = core.find(now, (door, stateid), file, Held::check_open)?;
         let open = core.states.get_mut(&key).and_then(Held::open_mut).ok_or(StateError::BadStateid)?;
         if !open.seen.reaches(access, deny) {
             return Err(StateError::Inval);
@@ -62,7 +59,7 @@ impl State {
     /// As [`State::close`].
     pub fn close_some(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find_closable(now, door, stateid, file)?;
+        let key = core.find(now, (door, stateid), file, Held::check_closable)?;
         Ok(core.close_some(now, key))
     }
 
@@ -73,7 +70,7 @@ impl State {
     /// What the stateid deserves.
     pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find_closable(now, door, stateid, file)?;
+        let key = core.find(now, (door, stateid), file, Held::check_closable)?;
         match door {
             Door::V40 => Ok(core.close40(now, key)),
             Door::V41(_) => {
@@ -85,24 +82,6 @@ impl State {
 }
 
 impl Core {
-    fn find_closable(
-        &mut self,
-        now: Duration,
-        door: Door,
-        stateid: &Stateid,
-        file: &FileKey,
-    ) -> Result<StateKey, StateError> {
-        let key = self.find_any(now, door, stateid, file)?;
-        let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
-        if !matches!(held.body, Body::Open(_)) || held.standing == Standing::Closed {
-            return Err(StateError::BadStateid);
-        }
-        if held.standing.is_revoked() {
-            return Err(held.standing.check().err().unwrap_or(StateError::BadStateid));
-        }
-        Ok(key)
-    }
-
     /// Removes lock states of an open, and their locks, if a step may not remove all that the file has; true while
     /// there are more.
     fn close_some(&mut self, now: Duration, key: StateKey) -> bool {
@@ -144,19 +123,5 @@ impl Core {
             }
         }
         self.bump(key)
-    }
-
-    pub(crate) fn find_open(
-        &mut self,
-        now: Duration,
-        door: Door,
-        stateid: &Stateid,
-        file: &FileKey,
-    ) -> Result<StateKey, StateError> {
-        let key = self.find_valid(now, door, stateid, file)?;
-        match self.states.get(&key).map(|held| &held.body) {
-            Some(Body::Open(_)) => Ok(key),
-            _ => Err(StateError::BadStateid),
-        }
     }
 }

@@ -114,14 +114,9 @@ impl State {
     /// What the stateid deserves; a delegation that is being recalled can be returned.
     pub fn delegreturn(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
         let mut core = self.core();
-        let key = core.find_valid(now, door, stateid, file)?;
-        match core.states.get(&key).and_then(Held::delegation) {
-            Some(_) => {
-                core.remove_state(now, key);
-                Ok(())
-            }
-            None => Err(StateError::BadStateid),
-        }
+        let key = core.find(now, (door, stateid), file, Held::check_delegation)?;
+        core.remove_state(now, key);
+        Ok(())
     }
 
     /// The write delegation that another client than `who` has of a file, if any. Without delegations on the file it

@@ -70,6 +70,31 @@ pub(crate) struct FileLocks {
 }
 
 impl Held {
+    /// Whether it is an open that may be used.
+    pub(crate) fn check_open(&self) -> Result<(), StateError> {
+        self.standing.check()?;
+        if self.open().is_some() { Ok(()) } else { Err(StateError::BadStateid) }
+    }
+
+    /// Whether it is an open that may be closed, confirmed or not.
+    pub(crate) fn check_closable(&self) -> Result<(), StateError> {
+        self.check_unconfirmed().or_else(|_| self.check_open())
+    }
+
+    pub(crate) fn check_unconfirmed(&self) -> Result<(), StateError> {
+        if self.standing == Standing::Unconfirmed { Ok(()) } else { Err(StateError::BadStateid) }
+    }
+
+    pub(crate) fn check_lock(&self) -> Result<(), StateError> {
+        self.standing.check()?;
+        if matches!(self.body, Body::Lock(_)) { Ok(()) } else { Err(StateError::BadStateid) }
+    }
+
+    pub(crate) fn check_delegation(&self) -> Result<(), StateError> {
+        self.standing.check()?;
+        if self.delegation().is_some() { Ok(()) } else { Err(StateError::BadStateid) }
+    }
+
     pub(crate) fn open(&self) -> Option<&Open> {
         match &self.body {
             Body::Open(open) => Some(open),

@@ -72,7 +72,7 @@ impl State {
         let mut core = self.core();
         let key = match args.locker {
             Locker::New { open, owner } => core.new_locker(now, args, (open, owner))?,
-            Locker::Existing(stateid) => core.find_lock(now, args.door, stateid, &args.file)?,
+            Locker::Existing(stateid) => core.find(now, (args.door, stateid), &args.file, Held::check_lock)?,
         };
         let locked = core.lock(now, args, key);
         if locked.is_err() && matches!(args.locker, Locker::New { .. }) {
@@ -108,7 +108,7 @@ impl State {
         range: ByteRange,
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
-        let key = core.find_lock(now, lock.0, lock.1, file)?;
+        let key = core.find(now, lock, file, Held::check_lock)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         core.check_room_without(file, (owner, range))?;
         core.cancel_waits(file, (owner, range));
@@ -131,7 +131,7 @@ impl State {
         range: ByteRange,
     ) -> Result<bool, StateError> {
         let mut core = self.core();
-        let key = core.find_lock(now, lock.0, lock.1, file)?;
+        let key = core.find(now, lock, file, Held::check_lock)?;
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         Ok(core.release_some(now, file, (owner, range)))
     }
@@ -160,20 +160,6 @@ impl Core {
         self.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(held.owner, key))
     }
 
-    fn find_lock(
-        &mut self,
-        now: Duration,
-        door: Door,
-        stateid: &Stateid,
-        file: &FileKey,
-    ) -> Result<StateKey, StateError> {
-        let key = self.find_valid(now, door, stateid, file)?;
-        match self.states.get(&key).map(|held| &held.body) {
-            Some(Body::Lock(_)) => Ok(key),
-            _ => Err(StateError::BadStateid),
-        }
-    }
-
     /// The lock state of a lock owner in this file, made under an open if there is none.
     fn new_locker(
         &mut self,
@@ -181,7 +167,7 @@ impl Core {
         args: &LockArgs<'_>,
         (open, name): (&Stateid, &[u8]),
     ) -> Result<StateKey, StateError> {
-        let open = self.find_open(now, args.door, open, &args.file)?;
+        let open = self.find(now, (args.door, open), &args.file, Held::check_open)?;
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::core::{Core, Shared};
-use crate::file::Body;
+use crate::file::{Body, Held};
 use crate::ids::StateKey;
 use crate::stateid_table::Published;
 use crate::{AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid, Verdict};
@@ -192,13 +192,13 @@ impl Core {
         }
     }
 
-    /// The state of a stateid for this file, whatever its standing.
-    pub(crate) fn find_any(
-        &mut self,
+    /// The state of a stateid for this file, if it is good for what is asked.
+    pub(crate) fn find(
+        &self,
         now: Duration,
-        door: Door,
-        stateid: &Stateid,
+        (door, stateid): (Door, &Stateid),
         file: &FileKey,
+        check: fn(&Held) -> Result<(), StateError>,
     ) -> Result<StateKey, StateError> {
         self.shared.locate(door, stateid)?;
         let key = self.locate(stateid)?;
@@ -207,24 +207,9 @@ impl Core {
         {
             client.lease.renew(now);
         }
-        let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
-        if *held.file != *file {
-            return Err(StateError::BadStateid);
-        }
+        let held = self.states.get(&key).filter(|held| *held.file == *file).ok_or(StateError::BadStateid)?;
         compare_seqid(door, stateid.seqid, held.seqid)?;
-        Ok(key)
-    }
-
-    /// The state of a stateid for this file, good to be used.
-    pub(crate) fn find_valid(
-        &mut self,
-        now: Duration,
-        door: Door,
-        stateid: &Stateid,
-        file: &FileKey,
-    ) -> Result<StateKey, StateError> {
-        let key = self.find_any(now, door, stateid, file)?;
-        self.states.get(&key).ok_or(StateError::BadStateid)?.standing.check()?;
+        check(held)?;
         Ok(key)
     }
 }

@@ -1,0 +1,120 @@
+//! The opens of one file, by owner and by what they share. So no request looks at more opens than it changes or is
+//! refused for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use crate::ids::StateKey;
+use crate::owner::OwnerId;
+use crate::{ShareAccess, ShareDeny};
+
+/// The place of an open in the order: first by what it shares, then by client.
+type Place = (ShareAccess, ShareDeny, StateKey);
+
+const ALL: RangeInclusive<StateKey> = StateKey(0)..=StateKey(u64::MAX);
+
+/// An owner has at most one open of a file.
+#[derive(Debug, Default)]
+pub(crate) struct OpenSet {
+    by_owner: BTreeMap<OwnerId, StateKey>,
+    by_share: BTreeSet<Place>,
+}
+
+impl OpenSet {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_owner.is_empty()
+    }
+
+    pub(crate) fn of_owner(&self, owner: OwnerId) -> Option<StateKey> {
+        self.by_owner.get(&owner).copied()
+    }
+
+    pub(crate) fn insert(&mut self, owner: OwnerId, (access, deny): (ShareAccess, ShareDeny), key: StateKey) {
+        self.by_owner.insert(owner, key);
+        self.by_share.insert((access, deny, key));
+    }
+
+    pub(crate) fn remove(&mut self, owner: OwnerId, (access, deny): (ShareAccess, ShareDeny), key: StateKey) {
+        if self.by_share.remove(&(access, deny, key)) {
+            self.by_owner.remove(&owner);
+        }
+    }
+
+    /// All that the opens deny together.
+    pub(crate) fn deny(&self) -> ShareDeny {
+        self.shares().fold(ShareDeny::NONE, |sum, (_, deny)| sum.union(deny))
+    }
+
+    /// The opens whose access and denial are wanted.
+    pub(crate) fn sharing(&self, is_wanted: impl Fn(ShareAccess, ShareDeny) -> bool) -> impl Iterator<Item = StateKey> {
+        let wanted = self.shares().filter(move |(access, deny)| is_wanted(*access, *deny));
+        wanted.flat_map(|share| self.within(share, ALL))
+    }
+
+    /// The opens of other clients than `client` whose access and denial are wanted.
+    pub(crate) fn of_others(
+        &self,
+        client: u32,
+        is_wanted: impl Fn(ShareAccess, ShareDeny) -> bool,
+    ) -> impl Iterator<Item = StateKey> {
+        let before = StateKey(0)..=StateKey(StateKey::new(client, 0).0.saturating_sub(1));
+        let behind = StateKey(StateKey::new(client, u32::MAX).0.saturating_add(1))..=*ALL.end();
+        let wanted = self.shares().filter(move |(access, deny)| is_wanted(*access, *deny));
+        wanted.flat_map(move |share| self.within(share, before.clone()).chain(self.within(share, behind.clone())))
+    }
+
+    /// The pairs of access and denial that there are, each once.
+    fn shares(&self) -> impl Iterator<Item = (ShareAccess, ShareDeny)> {
+        let first = self.by_share.first();
+        let next = |&(access, deny, _): &Place| self.by_share.range((access, deny, *ALL.end())..).next();
+        std::iter::successors(first, move |place| next(place)).map(|(access, deny, _)| (*access, *deny))
+    }
+
+    fn within(
+        &self,
+        (access, deny): (ShareAccess, ShareDeny),
+        keys: RangeInclusive<StateKey>,
+    ) -> impl Iterator<Item = StateKey> {
+        self.by_share.range((access, deny, *keys.start())..=(access, deny, *keys.end())).map(|(_, _, key)| *key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: fn(u32, u32) -> StateKey = StateKey::new;
+
+    fn set() -> OpenSet {
+        let mut set = OpenSet::default();
+        set.insert(OwnerId(1), (ShareAccess::READ, ShareDeny::NONE), KEY(1, 1));
+        set.insert(OwnerId(2), (ShareAccess::READ, ShareDeny::NONE), KEY(2, 1));
+        set.insert(OwnerId(3), (ShareAccess::READ, ShareDeny::NONE), KEY(3, u32::MAX));
+        set.insert(OwnerId(4), (ShareAccess::WRITE, ShareDeny::WRITE), KEY(2, 2));
+        set
+    }
+
+    #[test]
+    fn opens_are_found_by_owner_and_by_share() {
+        let set = set();
+        assert_eq!((set.of_owner(OwnerId(3)), set.of_owner(OwnerId(5))), (Some(KEY(3, u32::MAX)), None));
+        let readers: Vec<_> = set.sharing(|access, _| access.reads()).collect();
+        assert_eq!(readers, [KEY(1, 1), KEY(2, 1), KEY(3, u32::MAX)]);
+        assert_eq!(set.deny(), ShareDeny::WRITE);
+    }
+
+    #[test]
+    fn opens_of_the_client_itself_are_passed_by() {
+        let set = set();
+        assert_eq!(set.of_others(2, |_, _| true).collect::<Vec<_>>(), [KEY(1, 1), KEY(3, u32::MAX)]);
+        assert_eq!(set.of_others(3, |_, deny| deny != ShareDeny::NONE).collect::<Vec<_>>(), [KEY(2, 2)]);
+    }
+
+    #[test]
+    fn removed_open_denies_nothing() {
+        let mut set = set();
+        set.remove(OwnerId(4), (ShareAccess::WRITE, ShareDeny::WRITE), KEY(2, 2));
+        assert_eq!((set.deny(), set.of_owner(OwnerId(4))), (ShareDeny::NONE, None));
+        assert_eq!(set.sharing(|_, _| true).count(), 3);
+    }
+}
