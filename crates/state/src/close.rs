@@ -44,10 +44,7 @@ impl State {
             return Err(StateError::Inval);
         }
         open.seen.keep_within(access, deny);
-        (open.access, open.deny) = (access, deny);
-        let locks = open.locks.clone();
-        let downgraded = core.bump(key);
-        locks.into_iter().for_each(|lock| core.publish(lock));
+        let downgraded = core.share(key, (access, deny));
         core.settle(file);
         Ok(downgraded)
     }

@@ -17,7 +17,6 @@ use std::time::Duration;
 use crate::account::Kind;
 use crate::core::Core;
 use crate::file::{Body, Held};
-use crate::ids::StateKey;
 use crate::owner::OwnerId;
 use crate::stateid_table::Standing;
 use crate::{Claim, Door, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid};
@@ -201,14 +200,10 @@ impl Core {
             return Err(WhyNoDelegation::Resource);
         }
         let Some(file) = self.files.get(&args.file) else { return Err(WhyNoDelegation::Contention) };
-        let others = |key: &&StateKey| key.client() != client && self.holds(**key);
-        let open_against = file.opens.iter().filter(others).any(|key| {
-            let open = self.states.get(key).and_then(Held::open);
-            open.is_some_and(|open| {
-                let denies = ShareAccess::READ.is_denied_by(open.deny);
-                kind == DelegationKind::Write || open.access.writes() || denies
-            })
-        });
+        let is_against = |access: ShareAccess, deny| {
+            kind == DelegationKind::Write || access.writes() || ShareAccess::READ.is_denied_by(deny)
+        };
+        let open_against = file.opens.of_others(client, is_against).any(|key| self.holds(key));
         let delegated = file.delegations.iter().filter_map(|key| Some((key, self.states.get(key)?.delegation()?)));
         let delegated_against = delegated.into_iter().any(|(key, delegation)| {
             // One client has one delegation of a file.

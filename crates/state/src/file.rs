@@ -11,6 +11,7 @@ use crate::guard::Guard;
 use crate::ids::{StateKey, next_seqid};
 use crate::lock_set::LockSet;
 use crate::nlm_share::NlmShare;
+use crate::open_set::OpenSet;
 use crate::owner::OwnerId;
 use crate::share::SharesSeen;
 use crate::stateid_table::{Published, Standing};
@@ -45,6 +46,12 @@ pub(crate) struct Open {
     pub locks: BTreeSet<StateKey>,
 }
 
+impl Open {
+    pub(crate) fn share(&self) -> (ShareAccess, ShareDeny) {
+        (self.access, self.deny)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct LockState {
     pub open: StateKey,
@@ -53,7 +60,7 @@ pub(crate) struct LockState {
 /// One file with any state.
 #[derive(Debug)]
 pub(crate) struct File {
-    pub opens: Vec<StateKey>,
+    pub opens: OpenSet,
     pub delegations: Vec<StateKey>,
     pub locks: Option<Box<FileLocks>>,
 }
@@ -142,7 +149,7 @@ impl Core {
             return Arc::clone(key);
         }
         let key = Arc::new(*file);
-        self.files.insert(Arc::clone(&key), File { opens: Vec::new(), delegations: Vec::new(), locks: None });
+        self.files.insert(Arc::clone(&key), File { opens: OpenSet::default(), delegations: Vec::new(), locks: None });
         key
     }
 
@@ -202,9 +209,8 @@ impl Core {
             entry.locks = None;
         }
         let empty = entry.opens.is_empty() && entry.delegations.is_empty() && entry.locks.is_none();
-        let opens = entry.opens.iter().filter_map(|key| self.states.get(key)).filter_map(Held::open);
         let shares = entry.locks.iter().flat_map(|locks| &locks.shares).map(|share| share.deny);
-        let deny = opens.map(|open| open.deny).chain(shares).fold(ShareDeny::NONE, ShareDeny::union);
+        let deny = shares.fold(entry.opens.deny(), ShareDeny::union);
         let delegations = entry.delegations.iter().filter_map(|key| self.states.get(key)).filter_map(Held::delegation);
         let guard = Guard { deny, delegated: delegations.map(|delegation| delegation.kind).max() };
         self.shared.guards.set(file, guard);
@@ -268,6 +274,7 @@ impl Core {
             Body::Lock(lock) => Some(lock.open),
             _ => None,
         };
+        let share = held.open().map(Open::share);
         for lock in locks {
             self.remove_state(now, lock);
         }
@@ -279,7 +286,9 @@ impl Core {
             return self.detach_locks(now, &file, (owner, key, open));
         }
         if let Some(entry) = self.files.get_mut(&file) {
-            entry.opens.retain(|open| *open != key);
+            if let Some(share) = share {
+                entry.opens.remove(owner, share, key);
+            }
             entry.delegations.retain(|delegation| *delegation != key);
         }
         self.settle(&file);

@@ -55,6 +55,7 @@ mod nlm;
 mod nlm_idle;
 mod nlm_share;
 mod open;
+mod open_set;
 mod origin;
 mod owner;
 mod range;

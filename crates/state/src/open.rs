@@ -137,8 +137,7 @@ impl Core {
     }
 
     fn open_of(&self, owner: OwnerId, file: &FileKey) -> Option<StateKey> {
-        let opens = &self.files.get(file)?.opens;
-        opens.iter().copied().find(|key| self.states.get(key).is_some_and(|held| held.owner == owner))
+        self.files.get(file)?.opens.of_owner(owner)
     }
 
     /// NFSv4.0 owners are confirmed once, and a reclaim needs no confirmation (RFC 7530 §16.18.5).
@@ -150,18 +149,27 @@ impl Core {
     }
 
     fn upgrade(&mut self, key: StateKey, args: &OpenArgs<'_>) -> StateKey {
-        let locks = match self.states.get_mut(&key).and_then(Held::open_mut) {
-            Some(open) => {
-                open.access = open.access.union(args.access);
-                open.deny = open.deny.union(args.deny);
-                open.seen.add(args.access, args.deny);
-                open.locks.clone()
-            }
-            None => BTreeSet::new(),
-        };
-        self.bump(key);
-        locks.into_iter().for_each(|lock| self.publish(lock));
+        if let Some(open) = self.states.get_mut(&key).and_then(Held::open_mut) {
+            open.seen.add(args.access, args.deny);
+            let share = (open.access.union(args.access), open.deny.union(args.deny));
+            self.share(key, share);
+        }
         key
+    }
+
+    /// Gives an open another access and denial, and its next seqid.
+    pub(crate) fn share(&mut self, key: StateKey, share: (ShareAccess, ShareDeny)) -> Stateid {
+        if let Some(held) = self.states.get_mut(&key)
+            && let Some(opens) = self.files.get_mut(&held.file).map(|file| &mut file.opens)
+            && let Body::Open(open) = &mut held.body
+        {
+            opens.remove(held.owner, open.share(), key);
+            (open.access, open.deny) = share;
+            opens.insert(held.owner, share, key);
+        }
+        let locks = self.states.get(&key).and_then(Held::open).map(|open| open.locks.clone());
+        locks.into_iter().flatten().for_each(|lock| self.publish(lock));
+        self.bump(key)
     }
 
     fn new_open(&mut self, args: &OpenArgs<'_>, owner: OwnerId, confirm: bool) -> Result<StateKey, StateError> {
@@ -174,7 +182,7 @@ impl Core {
         let standing = if confirm { Standing::Unconfirmed } else { Standing::Valid };
         self.states.insert(key, Held { owner, file: Arc::clone(&file), seqid: 1, standing, body, _charge: charge });
         if let Some(file) = self.files.get_mut(&file) {
-            file.opens.push(key);
+            file.opens.insert(owner, (args.access, args.deny), key);
         }
         if let Some(owner) = self.owners.get_mut(owner) {
             owner.states.insert(key);

@@ -1,11 +1,11 @@
 //! What an open may do and what it denies others (RFC 8881 §9.7).
 
 /// The accesses that an open asks for: reading, writing or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ShareAccess(u8);
 
 /// The accesses that an open denies to others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ShareDeny(u8);
 
 const READ: u8 = 1;

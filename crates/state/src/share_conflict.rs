@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::core::Core;
-use crate::file::Held;
 use crate::ids::StateKey;
 use crate::nlm_share::NlmShare;
 use crate::owner::OwnerId;
@@ -135,14 +134,11 @@ impl Core {
         if entry.locks.iter().flat_map(|locks| &locks.shares).any(in_the_way) {
             return Ok(Cleared::No);
         }
-        let conflicting = |key: &StateKey| {
-            self.states.get(key).and_then(Held::open).is_some_and(|open| conflicts(open.access, open.deny))
-        };
-        let found: Vec<StateKey> = entry.opens.iter().copied().filter(conflicting).collect();
+        let steps = self.limits().steps;
+        let found: Vec<StateKey> = entry.opens.sharing(&conflicts).take(steps + 1).collect();
         if found.iter().any(|key| !self.is_clearable(now, *key)) {
             return Ok(Cleared::No);
         }
-        let steps = self.limits().steps;
         found.iter().take(steps).try_for_each(|key| self.clear(now, *key))?;
         Ok(if found.len() <= steps { Cleared::Yes } else { Cleared::Partly })
     }

@@ -51,6 +51,28 @@ fn hundred_thousand_opens_of_a_thousand_clients_are_held_in_bounded_memory() {
 }
 
 #[test]
+fn no_open_looks_at_all_others_of_its_file() {
+    // Each OPEN and CLOSE that did would make this take minutes.
+    const OPENS: u64 = 100_000;
+    let world = World::new();
+    let (crowd, other) = (world.client("crowd"), world.client("other"));
+    let open = |client: Client, owner: &str, access, deny| world.open(client.id, owner, 1, (access, deny));
+    let make = |owner| open(crowd, &format!("o{owner}"), ShareAccess::READ, ShareDeny::NONE).unwrap().stateid;
+    let opens: Vec<Stateid> = (0..OPENS).map(make).collect();
+    let denying = open(crowd, "denying", ShareAccess::READ, ShareDeny::WRITE).unwrap().stateid;
+    for _ in 0..OPENS {
+        assert_eq!(open(other, "w", ShareAccess::WRITE, ShareDeny::NONE), Err(StateError::ShareDenied));
+    }
+    let close = |stateid: &Stateid| world.state.close(world.now, Door::V41(crowd.id), stateid, &key(1)).unwrap();
+    close(&denying);
+    assert!(open(other, "w", ShareAccess::WRITE, ShareDeny::NONE).is_ok());
+    for stateid in &opens {
+        close(stateid);
+    }
+    assert_eq!(world.state.census().opens, 1);
+}
+
+#[test]
 fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
     const LOCKS: u64 = 10_000;
     let mut world = World::new();
