@@ -100,12 +100,12 @@ pub(super) fn unlock(
     (first, last): (u64, u64),
 ) -> Result<()> {
     let Some(locker) = shared.locks.get(number, owner) else { return Ok(()) };
-    let unlocked = shared.wait(cx, locker.file.unlock(first, length(first, last)));
+    let unlocked = shared.wait_for(cx, locker.file.unlock(first, length(first, last)));
     if (first, last) == (0, u64::MAX) {
         forget(shared, (number, owner));
     }
     let_go(shared, locker);
-    unlocked
+    unlocked.and_then(|unlocked| unlocked.map_err(refusal))
 }
 
 fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> Result<Arc<Locker>> {
@@ -157,10 +157,18 @@ fn judge(outcome: crate::Result<()>) -> Result<LockOutcome> {
                 let last_bytes = offset.saturating_add(length.saturating_sub(1));
                 Ok(LockOutcome::Taken(FileLock { first_bytes: offset, last_bytes, exclusive: true }))
             }
-            // "The server is out of resources" says of a LOCK what NLM4_DENIED_NOLOCKS says (RFC 7530 §13.1.3.4).
-            Reason::Status(Status::V4(nfs4::Status::Resource)) => Err(Error::NoLocks),
-            _ => Err(status::neutral(error)),
+            _ => Err(refusal(error)),
         },
+    }
+}
+
+/// Why LOCK, LOCKT or LOCKU failed. RESOURCE (RFC 7530 §13.1.3.4) is what NLM4_DENIED_NOLOCKS is. From NFSv4.1 on LOCK has no
+/// status for a full table (RFC 8881 §15.2): servers answer SERVERFAULT, which the client translates to an error that fits the
+/// request (§15.1.1.6), and for a remote lock that fails this is ENOLCK (fcntl(2)).
+fn refusal(error: crate::Error) -> Error {
+    match error.reason() {
+        Reason::Status(Status::V4(nfs4::Status::Resource) | Status::ServerFault) => Error::NoLocks,
+        _ => status::neutral(error),
     }
 }
 
@@ -171,4 +179,21 @@ fn kind(lock: FileLock) -> LockKind {
 /// The length of a range as the protocol has it: all ones for everything from its first byte on.
 fn length(first: u64, last: u64) -> u64 {
     if last == u64::MAX { u64::MAX } else { last.saturating_sub(first).saturating_add(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(reason: Reason) -> Error {
+        refusal(crate::Error::new(&"server".into(), "LOCK", reason))
+    }
+
+    #[test]
+    fn server_without_room_for_another_lock_is_enolck_in_every_minor_version() {
+        assert!(matches!(of(Reason::Status(Status::V4(nfs4::Status::Resource))), Error::NoLocks), "NFSv4.0");
+        assert!(matches!(of(Reason::Status(Status::ServerFault)), Error::NoLocks), "from NFSv4.1 on");
+        assert!(matches!(of(Reason::Status(Status::NoLocks)), Error::NoLocks), "NLM");
+        assert!(matches!(of(Reason::Status(Status::Stale)), Error::Stale));
+    }
 }
