@@ -74,6 +74,19 @@ async fn opens_and_locks_are_reclaimed_when_the_server_restarts() {
 }
 
 #[tokio::test]
+async fn idle_client_of_nfs40_shows_that_it_has_reclaimed_everything() {
+    // Of a client that does not, the server knows only after some seconds that it will not reclaim more.
+    const SOON: Duration = Duration::from_secs(8);
+    let mut export = Export::restartable(Duration::from_secs(60));
+    let mine = mount(export.address(), Version::V4_0).await;
+    let _open = open(&mine, b"file", OpenOptions::both()).await;
+    export.restart();
+    let yours = mount(export.address(), Version::V4_2).await;
+    let opening = tokio::time::timeout(SOON, open(&yours, b"other", OpenOptions::both()));
+    opening.await.expect("the server waits for a client that has reclaimed everything");
+}
+
+#[tokio::test]
 async fn lock_that_the_server_may_have_given_to_others_before_it_restarted_is_not_reclaimed() {
     for version in VERSIONS {
         let mut export = Export::restartable(LEASE);

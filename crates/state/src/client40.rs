@@ -67,6 +67,7 @@ impl State {
         if !path_up && core.has_delegation(client.number()) {
             return Err(StateError::CbPathDown);
         }
+        core.goes_on(now, client.number());
         Ok(())
     }
 }

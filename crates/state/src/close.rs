@@ -68,6 +68,7 @@ impl State {
     pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = core.find(now, (door, stateid), file, Held::check_closable)?;
+        core.goes_on(now, key.client());
         match door {
             Door::V40 => Ok(core.close40(now, key)),
             Door::V41(_) => {

@@ -29,6 +29,8 @@ struct Reclaimer {
     reclaimed: Duration,
     /// Since when it wants something new.
     wants_more: Option<Duration>,
+    /// When it first did something else than to reclaim after its last reclaim.
+    goes_on: Option<Duration>,
 }
 
 /// How far a recorded client is.
@@ -58,16 +60,18 @@ pub struct GraceReport {
 
 impl Reclaimer {
     /// Whether it has finished. NFSv4.1 says so (RFC 8881 §18.51). NFSv4.0 and the lock protocol have nothing to say it
-    /// with: who has reclaimed something, and nothing more for a while, has finished, and sooner when it wants something new:
-    /// the clients known reclaim one thing after the other, and go on then. A client of NFSv4.0 that wants something new and
-    /// has reclaimed nothing has nothing. A host of the lock protocol may not have been told of the restart yet.
+    /// with: who has reclaimed something, and nothing more for a while, has finished, and sooner when it wants something new or
+    /// uses what it has: the clients known reclaim one thing after the other, and go on then. A client of NFSv4.0 that wants
+    /// something new and has reclaimed nothing has nothing. A host of the lock protocol may not have been told of the restart
+    /// yet.
     fn has_finished(&self, kind: RecordKind, now: Duration, limits: &Limits) -> bool {
         let pauses = match kind {
             RecordKind::V40 => &limits.reclaim_pauses,
             RecordKind::Nlm => &limits.nlm_reclaim_pauses,
             RecordKind::V41 => return matches!(self.standing, Standing::Done | Standing::Revoked),
         };
-        let has_gone_on = || self.wants_more.is_some_and(|since| since.max(self.reclaimed) + pauses.going_on <= now);
+        let is_past = |since: Duration| since.max(self.reclaimed) + pauses.going_on <= now;
+        let has_gone_on = || self.wants_more.into_iter().chain(self.goes_on).any(is_past);
         match self.standing {
             Standing::Done | Standing::Revoked => true,
             Standing::Reclaiming => has_gone_on() || self.reclaimed + pauses.silent <= now,
@@ -128,6 +132,15 @@ impl GracePeriod {
     fn wants_more(&mut self, now: Duration, kind: RecordKind, name: &[u8]) {
         if let Some(one) = self.recorded.get_mut(&(kind, name.into())) {
             one.wants_more.get_or_insert(now);
+        }
+    }
+
+    /// Notes that a client that has begun to reclaim uses what it has.
+    fn goes_on(&mut self, now: Duration, kind: RecordKind, name: &[u8]) {
+        if let Some(one) =
+            self.recorded.get_mut(&(kind, name.into())).filter(|one| one.standing == Standing::Reclaiming)
+        {
+            one.goes_on.get_or_insert(now);
         }
     }
 
@@ -252,13 +265,20 @@ impl Core {
     pub(crate) fn check_reclaim(&mut self, now: Duration, kind: RecordKind, name: &[u8]) -> Result<(), StateError> {
         match self.grace.recorded.get_mut(&(kind, name.into())) {
             Some(one) if matches!(one.standing, Standing::Absent | Standing::Reclaiming) => {
-                (one.standing, one.reclaimed) = (Standing::Reclaiming, now);
+                *one = Reclaimer { standing: Standing::Reclaiming, reclaimed: now, goes_on: None, ..*one };
             }
             _ => return Err(StateError::ReclaimBad),
         }
         let at_most = self.grace.at_most_until;
         self.grace.until = self.grace.until.map(|until| until.max((now + PROLONGED_BY).min(at_most)));
         Ok(())
+    }
+
+    /// Notes that a client uses what it has, or has had: one of NFSv4.0 does so only after it has reclaimed everything.
+    pub(crate) fn goes_on(&mut self, now: Duration, number: u32) {
+        if let Some(client) = self.clients.get(&number).filter(|_| !self.grace.is_over()) {
+            self.grace.goes_on(now, client.record_kind(), &client.name);
+        }
     }
 
     fn reclaim_complete(&mut self, now: Duration, id: ClientId) -> Result<(), StateError> {

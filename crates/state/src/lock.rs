@@ -109,6 +109,7 @@ impl State {
     ) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = core.find(now, lock, file, Held::check_lock)?;
+        core.goes_on(now, key.client());
         let owner = core.states.get(&key).ok_or(StateError::BadStateid)?.owner;
         core.check_room_without(file, (owner, range))?;
         core.cancel_waits(file, (owner, range));

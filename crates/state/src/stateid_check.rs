@@ -42,10 +42,15 @@ impl State {
             return Err(self.why_gone(door, stateid));
         };
         published.check(now, door, stateid, file)?;
+        let access = published.access;
+        drop(shard);
+        if self.shared.grace.load(std::sync::atomic::Ordering::Acquire) {
+            self.core().goes_on(now, key.client());
+        }
         // A client that writes may have to read what it does not overwrite (RFC 8881 §18.22.3), so an open for
         // writing is good for reading; a delegation for reading is not good for writing.
         match io {
-            IoKind::Write if !published.access.writes() => Err(StateError::OpenMode),
+            IoKind::Write if !access.writes() => Err(StateError::OpenMode),
             _ => Ok(()),
         }
     }

@@ -166,6 +166,34 @@ fn v40_client_that_has_reclaimed_and_is_silent_has_finished() {
 }
 
 #[test]
+fn v40_client_that_uses_what_it_has_reclaimed_has_finished() {
+    type Use = fn(&World, ClientId, &Stateid, u64) -> Result<(), StateError>;
+    let uses: [(&str, Use); 4] = [
+        ("READ", |world, _, open, file| world.state.check_io(world.now, (Door::V40, open), &key(file), IoKind::Read)),
+        ("WRITE", |world, _, open, file| world.state.check_io(world.now, (Door::V40, open), &key(file), IoKind::Write)),
+        ("CLOSE", |world, _, open, file| world.state.close(world.now, Door::V40, open, &key(file)).map(|_| ())),
+        ("RENEW", |world, client, _, _| world.state.renew(world.now, client)),
+    ];
+    for (name, uses) in uses {
+        let mut world = World::new();
+        world.open_rw(world.client40("c", 1), "o", 1);
+        world.restart();
+        let c = world.client40("c", 1);
+        world.state.renew(world.now, c).unwrap();
+        live(&mut world, 2);
+        assert!(world.state.in_grace(world.now), "{name}: it has not begun to reclaim");
+        let one = reclaim(&world, c, 1).unwrap().stateid;
+        uses(&world, c, &one, 1).unwrap();
+        let other = reclaim(&world, c, 2).unwrap().stateid;
+        live(&mut world, 2);
+        assert!(world.state.in_grace(world.now), "{name}: it has reclaimed more since then");
+        uses(&world, c, &other, 2).unwrap();
+        live(&mut world, 1);
+        assert!(!world.state.in_grace(world.now), "{name}");
+    }
+}
+
+#[test]
 fn host_that_wants_a_new_lock_before_it_reclaims_is_waited_for() {
     // Its lock manager may not have been told of the restart yet.
     let mut world = World::new();

@@ -337,6 +337,9 @@ impl Client {
         }
         self.reclaim_complete(session).await?;
         recovery.must_reclaim = false;
+        if !self.0.minor.has_sessions() {
+            self.show_that_all_is_reclaimed(session).await;
+        }
         recovery.claims.clear();
         for file in forgotten {
             file.open_anew(session).await?;
@@ -365,6 +368,14 @@ impl Client {
         match reply.results().ok::<ReclaimComplete, _>() {
             Err(error) if error.v4_status() == Some(Status::CompleteAlready) => Ok(()),
             other => other,
+        }
+    }
+
+    /// NFSv4.0 has no RECLAIM_COMPLETE. Servers that see a client go on may end the grace period sooner.
+    async fn show_that_all_is_reclaimed(&self, session: &Arc<Session>) {
+        // Nothing depends on it, and the next request finds out what is wrong.
+        if let Err(error) = self.check_known(session).await {
+            tracing::debug!(server = %self.0.server, %error, "cannot renew the lease after a recovery");
         }
     }
 
