@@ -207,6 +207,7 @@ fn file_system_says_how_large_it_is_and_what_it_can_do() {
     assert!(space.available_bytes <= space.free_bytes && space.free_bytes <= space.total_bytes);
     let info = success(caller.call::<Fsinfo>(&FsArgs { object }));
     assert_eq!((info.read_max, info.write_max), (1 << 20, 1 << 20));
+    assert_eq!(info.readdir_preferred, 256 << 10, "a large directory takes few calls");
     assert_eq!(info.properties, FSF_LINK | FSF_SYMLINK | FSF_HOMOGENEOUS | FSF_CANSETTIME);
     let limits = success(caller.call::<Pathconf>(&FsArgs { object }));
     assert_eq!((limits.max_name_bytes, limits.no_truncation, limits.case_insensitive), (255, true, false));
