@@ -16,7 +16,7 @@ pub const TABLE: &[Row] = &[
     Row { name: "xdr-derive", needs: &[], tests: &[] },
     Row { name: "vfs", needs: &[], tests: &[] },
     Row { name: "measure", needs: &[], tests: &[] },
-    Row { name: "stable", needs: &["buffer", "vfs", "xdr"], tests: &["fs-host"] },
+    Row { name: "stable", needs: &["buffer", "vfs", "xdr"], tests: &["fs-host", "mount"] },
     Row { name: "xdr", needs: &["buffer", "xdr-derive"], tests: &[] },
     Row { name: "rpc", needs: &["buffer", "xdr"], tests: &[] },
     Row { name: "proto", needs: &["buffer", "xdr"], tests: &[] },

@@ -7,6 +7,7 @@
 
 mod device;
 mod disk;
+#[path = "../model/mod.rs"]
 mod model;
 mod power;
 mod run;

@@ -1,11 +1,16 @@
-//! What clients were told, and what must therefore be there afterwards.
+//! What clients were told, and what must therefore be there after a power failure.
+
+pub mod change;
+pub mod check;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use vfs::{FileKind, Handle};
 
+/// A name in a directory.
 pub type Spot = (Handle, Vec<u8>);
 
+/// A directory and all below it.
 #[derive(Clone, Default)]
 pub struct Model {
     pub files: BTreeMap<Handle, File>,
@@ -23,6 +28,10 @@ pub struct File {
     pub data: Vec<(u8, bool)>,
     /// How long the file must be at least.
     pub sure_bytes: usize,
+    /// What may be there in place of bytes that are not sure, and where it begins.
+    older: Vec<(usize, Vec<u8>)>,
+    /// The value of the extended attribute that the changes set.
+    pub note: Option<Vec<u8>>,
 }
 
 impl Model {
@@ -46,7 +55,7 @@ impl Model {
     }
 
     pub fn rename(&mut self, from: &Spot, to: &Spot) {
-        let file = self.names[from];
+        let Some(&file) = self.names.get(from) else { return };
         if self.names.get(to) == Some(&file) {
             return;
         }
@@ -76,11 +85,19 @@ impl Model {
 
 impl File {
     pub fn new(kind: FileKind, mode: u32) -> File {
-        File { kind, mode, target: Vec::new(), data: Vec::new(), sure_bytes: 0 }
+        let (target, data, older) = (Vec::new(), Vec::new(), Vec::new());
+        File { kind, mode, target, data, sure_bytes: 0, older, note: None }
     }
 
     pub fn write(&mut self, offset: usize, data: &[u8], is_sure: bool) {
         let end = offset + data.len();
+        if !is_sure {
+            // Bytes that are not there yet may become zeros.
+            let start = offset.min(self.data.len());
+            let mut before: Vec<u8> = self.data[start..].iter().take(end - start).map(|(byte, _)| *byte).collect();
+            before.resize(end - start, 0);
+            self.older.push((start, before));
+        }
         if self.data.len() < end {
             self.data.resize(end, (0, is_sure));
         }
@@ -95,6 +112,7 @@ impl File {
     pub fn commit(&mut self) {
         self.data.iter_mut().for_each(|(_, is_sure)| *is_sure = true);
         self.sure_bytes = self.data.len();
+        self.older.clear();
     }
 
     pub fn resize(&mut self, size: usize) {
@@ -107,7 +125,16 @@ impl File {
         if found.len() < self.sure_bytes || found.len() > self.data.len() {
             return Some(format!("{} bytes, of {} to {}", found.len(), self.sure_bytes, self.data.len()));
         }
-        let wrong = found.iter().zip(&self.data).position(|(found, (byte, is_sure))| *is_sure && found != byte);
-        wrong.map(|at| format!("byte {at} is {}, not {}", found[at], self.data[at].0))
+        let wrong = found
+            .iter()
+            .zip(&self.data)
+            .enumerate()
+            .position(|(at, (found, (byte, is_sure)))| found != byte && (*is_sure || !self.may_be(at, *found)));
+        wrong.map(|at| format!("byte {at} is {}, not {:?}", found[at], self.data[at]))
+    }
+
+    /// Whether a byte that is not sure may be this one.
+    fn may_be(&self, at: usize, found: u8) -> bool {
+        self.older.iter().any(|(start, bytes)| at.checked_sub(*start).and_then(|at| bytes.get(at)) == Some(&found))
     }
 }

@@ -1,0 +1,132 @@
+//! Disks as block devices, and file systems on them. All of it is in a mount namespace of the thread that made it, and goes with
+//! the thread: mounts at its end, and loop devices with the last one that uses them.
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
+
+use crate::bay::{Bay, Slot};
+use crate::machine::Machine;
+
+/// How long threads that have ended their work may still keep a file system busy.
+const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(10);
+
+/// A bay, and a directory in memory in which the rest is mounted.
+pub struct Workshop {
+    dir: PathBuf,
+    bay: Bay,
+}
+
+impl Workshop {
+    /// Makes a namespace for this thread, or says why that cannot be done here and gives `None`.
+    pub fn new() -> Option<Workshop> {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        if unshare(CloneFlags::CLONE_NEWNS).is_err() || mount_change("/", private).is_err() {
+            println!("skipped: only the superuser can make mount namespaces");
+            return None;
+        }
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("wharf-cuts-{}-{number}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        mount("none", &dir, "tmpfs", MountFlags::empty(), None).unwrap();
+        std::fs::create_dir(dir.join("bay")).unwrap();
+        let Some(bay) = Bay::new(&dir.join("bay")) else {
+            remove(&dir);
+            return None;
+        };
+        Some(Workshop { dir, bay })
+    }
+
+    /// A directory of this name for whoever mounts something.
+    fn dir(&self, name: &str) -> PathBuf {
+        let dir = self.dir.join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    /// Makes a file system on a disk, or says that there is no program for that.
+    pub fn format(&self, machine: &Arc<Machine>, disk: usize, (kind, options): (&str, &[&str])) -> bool {
+        let slot = self.bay.insert(machine, disk);
+        let is_made = succeeds(Command::new(format!("mkfs.{kind}")).args(options).arg(&slot.path));
+        if !is_made {
+            println!("skipped for {kind}: mkfs.{kind} cannot be run");
+        }
+        is_made
+    }
+
+    /// A disk as a block device.
+    pub fn attach(&self, machine: &Arc<Machine>, disk: usize) -> Attached {
+        let slot = self.bay.insert(machine, disk);
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(&slot.path).output().unwrap();
+        assert!(output.status.success(), "losetup: {}", String::from_utf8_lossy(&output.stderr));
+        let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+        Attached { path, _slot: slot }
+    }
+
+    /// Mounts a disk; the kernel recovers its file system.
+    pub fn mount(&self, machine: &Arc<Machine>, disk: usize, (kind, options): (&str, &str)) -> MountedDisk {
+        let (attached, dir) = (self.attach(machine, disk), self.dir("mnt"));
+        let options = CString::new(options).unwrap();
+        let mounted = mount(&attached.path, &dir, kind, MountFlags::NOATIME, Some(options.as_c_str()));
+        mounted.unwrap_or_else(|error| panic!("cannot mount {kind}: {error}"));
+        MountedDisk { dir, _attached: attached }
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        let _ = unmount(self.dir.join("bay"), UnmountFlags::DETACH);
+        remove(&self.dir);
+    }
+}
+
+fn remove(dir: &Path) {
+    let _ = unmount(dir, UnmountFlags::DETACH);
+    let _ = std::fs::remove_dir(dir);
+}
+
+/// A block device over a disk. The kernel takes it apart when this is gone and nobody has it open.
+pub struct Attached {
+    pub path: PathBuf,
+    _slot: Slot,
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        succeeds(Command::new("losetup").arg("--detach").arg(&self.path));
+    }
+}
+
+/// A mounted file system.
+pub struct MountedDisk {
+    pub dir: PathBuf,
+    _attached: Attached,
+}
+
+impl Drop for MountedDisk {
+    fn drop(&mut self) {
+        let end = Instant::now() + BUSY_FOR_A_MOMENT;
+        while let Err(error) = unmount(&self.dir, UnmountFlags::empty()) {
+            if error == Errno::BUSY && Instant::now() < end {
+                thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+            println!("cannot unmount {}: {error}", self.dir.display());
+            let _ = unmount(&self.dir, UnmountFlags::DETACH);
+            break;
+        }
+    }
+}
+
+pub fn succeeds(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}

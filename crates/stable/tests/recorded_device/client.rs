@@ -1,0 +1,108 @@
+//! Clients that change files, each below a directory of its own, until they are told to end.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use fastrand::Rng;
+use vfs::{Error, FileKind, FileSystem};
+
+use crate::machine::Machine;
+use crate::model::Model;
+use crate::model::change::{Change, Done, Limits};
+use crate::recording::Event;
+use crate::system::System;
+
+/// Of how many changes one has a local process bring something to storage before it.
+const LOCAL_SYNCS: u32 = 12;
+/// Of how many changes one has the log emptied before it.
+const DRAINS: u32 = 60;
+
+pub struct Client {
+    pub number: usize,
+    /// What there was when it began.
+    pub before: Model,
+    /// What it has asked for, and what it was told.
+    pub history: Vec<Asked>,
+    rng: Rng,
+}
+
+pub struct Asked {
+    pub change: Change,
+    /// `None` if it was refused.
+    pub done: Option<Done>,
+}
+
+impl Client {
+    pub fn new(number: usize, before: Model, rng: Rng) -> Client {
+        Client { number, before, history: Vec::new(), rng }
+    }
+
+    /// Makes so many changes.
+    pub fn run(&mut self, machine: &Machine, system: &System, (changes, limits): (u32, &Limits)) {
+        let mut model = self.before.clone();
+        for _ in 0..changes {
+            if self.rng.u32(..LOCAL_SYNCS) == 0 {
+                sync_locally(&system.export(), &mut self.rng);
+            }
+            if self.rng.u32(..DRAINS) == 0 {
+                system.log.drain().unwrap();
+            }
+            let change = Change::random(&model, limits, &mut self.rng);
+            machine.note(Event::Begun { client: self.number });
+            let done = change.make(&*system.fs);
+            machine.note(Event::Ended { client: self.number });
+            match &done {
+                Ok(done) => model.note(&change, *done),
+                Err(Error::Io(error)) => panic!("{change:?}: {error}"),
+                Err(_) => {}
+            }
+            self.history.push(Asked { change, done: done.ok() });
+        }
+    }
+
+    /// What there may be when this many changes were begun and this many ended.
+    pub fn may_be(&self, (begun, ended): (usize, usize)) -> Vec<Model> {
+        let mut model = self.before.clone();
+        for asked in &self.history[..ended] {
+            if let Some(done) = asked.done {
+                model.note(&asked.change, done);
+            }
+        }
+        let mut models = vec![model];
+        if let Some(Asked { change, done: Some(done) }) = self.history[..begun].get(ended) {
+            let mut after = models[0].clone();
+            after.note_doubtful(change, done.handle);
+            models.push(after);
+        }
+        models
+    }
+}
+
+/// The directory of a client, made if it is not there.
+pub fn directory(system: &System, number: usize) -> Model {
+    let spot = (system.fs.root(), format!("client{number}").into_bytes());
+    let made = Change::Make(spot, FileKind::Directory).make(&*system.fs).unwrap();
+    let mut model = Model::new(made.handle.unwrap());
+    model.files.values_mut().for_each(|file| file.mode = 0o700);
+    model
+}
+
+/// Brings some file or all of them to storage, as the kernel does at any time.
+fn sync_locally(export: &Path, rng: &mut Rng) {
+    let mut path = export.to_owned();
+    while let Some(inside) = pick(&path, rng).filter(|_| rng.u8(..8) > 0) {
+        path = inside;
+    }
+    // It may be a symbolic link, or gone by now.
+    let Ok(file) = File::open(&path) else { return };
+    let _ = match rng.u8(..3) {
+        0 => rustix::fs::syncfs(&file).map_err(Into::into),
+        1 => file.sync_all(),
+        _ => file.sync_data(),
+    };
+}
+
+fn pick(dir: &Path, rng: &mut Rng) -> Option<PathBuf> {
+    let entries: Vec<_> = std::fs::read_dir(dir).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    if entries.is_empty() { None } else { Some(entries[rng.usize(..entries.len())].clone()) }
+}

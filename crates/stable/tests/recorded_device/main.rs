@@ -1,0 +1,86 @@
+//! Real file systems on disks that record every write: the power fails at any of them, and what clients were told is there
+//! afterwards.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
+
+mod bay;
+mod block;
+mod client;
+mod image;
+mod machine;
+#[path = "../model/mod.rs"]
+mod model;
+mod recording;
+mod run;
+mod system;
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+
+use block::Workshop;
+use image::Image;
+use machine::Machine;
+use recording::Event;
+use run::Seen;
+use system::Setup;
+
+const EXT4: Setup = Setup {
+    kind: "ext4",
+    mkfs: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+    mount: "",
+    disk_bytes: 64 << 20,
+    log_bytes: 1 << 20,
+    has_log_disk: true,
+};
+
+const XFS: Setup = Setup { kind: "xfs", mkfs: &["-q", "-f"], mount: "nouuid", disk_bytes: 300 << 20, ..EXT4 };
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+const CUTS_OF_A_LIFE: u32 = 10;
+
+fn cut_power(setup: &Setup) {
+    let Some(workshop) = Workshop::new() else { return };
+    let (mut seed, cuts) = (number("WHARF_SEED", 0), number("WHARF_CUTS", 40));
+    let mut seen = Seen::default();
+    let start = std::time::Instant::now();
+    while seen.cuts < cuts {
+        let setup = Setup { has_log_disk: seed % 2 == 0, ..*setup };
+        if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut seen) {
+            return;
+        }
+        seed += 1;
+    }
+    println!("{}: {seen:?} {:?}", setup.kind, start.elapsed());
+}
+
+#[test]
+fn what_clients_were_told_is_there_after_a_power_failure_on_ext4() {
+    cut_power(&EXT4);
+}
+
+#[test]
+fn what_clients_were_told_is_there_after_a_power_failure_on_xfs() {
+    cut_power(&XFS);
+}
+
+#[test]
+fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
+    let Some(workshop) = Workshop::new() else { return };
+    let machine = Machine::new(vec![(64 << 20, Image::default())]);
+    if !workshop.format(&machine, 0, ("ext4", &["-q", "-F"])) {
+        return;
+    }
+    let mounted = workshop.mount(&machine, 0, ("ext4", ""));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).custom_flags(libc::O_DSYNC);
+    let mut file = options.open(mounted.dir.join("file")).unwrap();
+    machine.begin();
+    file.write_all(&[0x5a; 4096]).unwrap();
+    let events = machine.recording().events;
+    let is_data = |event: &Event| matches!(event, Event::Write { data, .. } if data[..] == [0x5a; 4096]);
+    let written = events.iter().position(is_data).unwrap();
+    let flushed = events.iter().rposition(|event| matches!(event, Event::Flush { .. })).unwrap();
+    assert!(written < flushed);
+}

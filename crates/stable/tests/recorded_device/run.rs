@@ -1,0 +1,167 @@
+//! A run: clients change files, the power fails at several places of what was recorded, and each time the machine recovers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::thread;
+
+use fastrand::Rng;
+use vfs::FileSystem;
+
+use crate::block::Workshop;
+use crate::client::{self, Client};
+use crate::machine::Machine;
+use crate::model::Model;
+use crate::model::change::Limits;
+use crate::model::check::{check, names, settle};
+use crate::recording::{Cutter, Event, Recording};
+use crate::system::{Setup, System};
+
+const MAX_CLIENTS: usize = 4;
+const MAX_CHANGES: u32 = 80;
+const LIMITS: Limits =
+    Limits { max_offset: 20_000, max_write_bytes: 9000, large: Some((15, 200_000)), has_xattrs: true };
+
+/// What all runs together have met.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Seen {
+    pub cuts: u64,
+    pub second_cuts: u64,
+    pub made: u64,
+    pub names: u64,
+    pub data_bytes: u64,
+    pub changes: u64,
+    pub events: u64,
+}
+
+/// Has clients change files on a new machine and, after a power failure, on what is left of it; of each of these lives
+/// there are `cuts`.
+pub fn run(workshop: &Workshop, setup: &Setup, (seed, cuts): (u64, u32), seen: &mut Seen) -> bool {
+    let mut rng = Rng::with_seed(seed);
+    let Some(machine) = setup.new_machine(workshop) else { return false };
+    let system = System::start(workshop, &machine, setup).unwrap();
+    let models = (0..rng.usize(1..=MAX_CLIENTS)).map(|number| client::directory(&system, number)).collect();
+    system.log.drain().unwrap();
+    let run = Run { workshop, setup, seed };
+    let life = run.live(&machine, system, models, &mut rng);
+    let (machine, models) = run.cut(&life, cuts, (&mut rng, seen));
+    let system = System::start(workshop, &machine, setup).unwrap();
+    let life = run.live(&machine, system, models, &mut rng);
+    run.cut(&life, cuts, (&mut rng, seen));
+    true
+}
+
+struct Run<'r> {
+    workshop: &'r Workshop,
+    setup: &'r Setup,
+    seed: u64,
+}
+
+/// What clients have done between a start of the machine and its end, and what its disks recorded of it.
+struct Life {
+    clients: Vec<Client>,
+    recording: Recording,
+}
+
+impl Run<'_> {
+    fn live(&self, machine: &Arc<Machine>, system: System, models: Vec<Model>, rng: &mut Rng) -> Life {
+        let changes = rng.u32(1..MAX_CHANGES);
+        let client = |(number, model)| Client::new(number, model, rng.fork());
+        let mut clients: Vec<Client> = models.into_iter().enumerate().map(client).collect();
+        system.log.trim_in_background().unwrap();
+        machine.begin();
+        thread::scope(|scope| {
+            for client in &mut clients {
+                scope.spawn(|| client.run(machine, &system, (changes, &LIMITS)));
+            }
+        });
+        drop(system);
+        Life { clients, recording: machine.recording() }
+    }
+
+    /// Cuts the power in several places of a life. Returns a machine that went on after one of them, and what there is.
+    fn cut(&self, life: &Life, cuts: u32, (rng, seen): (&mut Rng, &mut Seen)) -> (Arc<Machine>, Vec<Model>) {
+        let mut places: Vec<usize> = (0..cuts).map(|_| rng.usize(..=life.recording.events.len())).collect();
+        places.sort_unstable();
+        seen.changes += life.clients.iter().map(|client| client.history.len() as u64).sum::<u64>();
+        seen.events += life.recording.events.len() as u64;
+        let (mut cutter, mut last) = (Cutter::new(&life.recording), None);
+        for place in places {
+            let mut machine = self.setup.machine(cutter.cut(place, rng));
+            let mut is_again = false;
+            while rng.u8(..4) == 0 {
+                machine = self.cut_recovery(&machine, place, rng);
+                is_again = true;
+            }
+            let system = self.start(&machine, place);
+            let models = self.check(life, place, &system);
+            let replayed = system.replayed;
+            seen.cuts += 1;
+            seen.second_cuts += u64::from(is_again);
+            seen.made += replayed.made;
+            seen.names += replayed.names;
+            seen.data_bytes += replayed.data_bytes;
+            assert_eq!(replayed.conflicts, 0, "{}", self.at(life, place));
+            drop(system);
+            if last.is_none() || rng.u8(..4) == 0 {
+                last = Some((machine, models));
+            }
+        }
+        last.unwrap()
+    }
+
+    /// Cuts the power while the machine recovers, or soon after.
+    fn cut_recovery(&self, machine: &Arc<Machine>, place: usize, rng: &mut Rng) -> Arc<Machine> {
+        machine.begin();
+        drop(self.start(machine, place));
+        let recording = machine.recording();
+        let place = rng.usize(..=recording.events.len());
+        self.setup.machine(Cutter::new(&recording).cut(place, rng))
+    }
+
+    fn start(&self, machine: &Arc<Machine>, place: usize) -> System {
+        let started = System::start(self.workshop, machine, self.setup);
+        started.unwrap_or_else(|error| panic!("seed {}, place {place}: {error}", self.seed))
+    }
+
+    /// Compares what there is with what each client was told. Returns what there is.
+    fn check(&self, life: &Life, place: usize, system: &System) -> Vec<Model> {
+        let fs = &*system.fs;
+        let dirs: BTreeSet<_> = (0..life.clients.len()).map(|number| format!("client{number}").into_bytes()).collect();
+        assert_eq!(names(fs, &fs.root()), dirs, "{}", self.at(life, place));
+        let check = |client: &Client| {
+            let (begun, ended) = life.progress(client.number, place);
+            let mut models = client.may_be((begun, ended));
+            let wrong: Vec<_> = models.iter().map(|model| check(fs, model)).collect();
+            let found = wrong.iter().position(Option::is_none).unwrap_or_else(|| {
+                let last: Vec<_> = client.history[..begun]
+                    .iter()
+                    .map(|asked| format!("{:?}: {:?}\n", asked.change, asked.done))
+                    .collect();
+                panic!(
+                    "{}, client {}, {begun} begun, {ended} ended: {wrong:?}; {:?}\n{}",
+                    self.at(life, place),
+                    client.number,
+                    system.replayed,
+                    last.concat()
+                );
+            });
+            settle(fs, models.swap_remove(found))
+        };
+        life.clients.iter().map(check).collect()
+    }
+
+    fn at(&self, life: &Life, place: usize) -> String {
+        format!("{:?}, seed {}, place {place} of {}", self.setup, self.seed, life.recording.events.len())
+    }
+}
+
+impl Life {
+    /// How many changes a client had begun, and how many of them were ended.
+    fn progress(&self, client: usize, place: usize) -> (usize, usize) {
+        let events = &self.recording.events[..place];
+        let count = |is: fn(&Event) -> Option<usize>| events.iter().filter(|event| is(event) == Some(client)).count();
+        let begun = count(|event| if let Event::Begun { client } = event { Some(*client) } else { None });
+        let ended = count(|event| if let Event::Ended { client } = event { Some(*client) } else { None });
+        (begun, ended)
+    }
+}

@@ -1,0 +1,98 @@
+//! A machine that is running: a file system, an exported directory on it, and a write log in front of that.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fs_host::{HostFs, HostOptions};
+use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+
+use crate::block::{Attached, MountedDisk, Workshop};
+use crate::image::Image;
+use crate::machine::Machine;
+
+/// What a machine is like.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    pub kind: &'static str,
+    pub mkfs: &'static [&'static str],
+    pub mount: &'static str,
+    pub disk_bytes: u64,
+    pub log_bytes: u64,
+    /// Whether the log is on a disk of its own, and not a file of the file system that it protects.
+    pub has_log_disk: bool,
+}
+
+/// The file system's disk.
+pub const DISK: usize = 0;
+/// The log's, if it has one.
+const LOG_DISK: usize = 1;
+
+pub struct System {
+    pub fs: Arc<StableFs>,
+    pub log: Arc<WriteLog>,
+    pub replayed: Replayed,
+    _log_disk: Option<Attached>,
+    pub mounted: MountedDisk,
+}
+
+impl Setup {
+    /// A machine with these disks.
+    pub fn machine(&self, images: Vec<Image>) -> Arc<Machine> {
+        Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect())
+    }
+
+    /// A machine with an empty file system and an empty log, or says why it cannot be had and gives `None`.
+    pub fn new_machine(&self, workshop: &Workshop) -> Option<Arc<Machine>> {
+        let machine = self.machine(vec![Image::default(); if self.has_log_disk { 2 } else { 1 }]);
+        if !workshop.format(&machine, DISK, (self.kind, self.mkfs)) {
+            return None;
+        }
+        let mounted = workshop.mount(&machine, DISK, (self.kind, self.mount));
+        ["export", "state"].iter().for_each(|name| std::fs::create_dir(mounted.dir.join(name)).unwrap());
+        let device = if self.has_log_disk {
+            let attached = workshop.attach(&machine, LOG_DISK);
+            FileDevice::open(&attached.path).unwrap()
+        } else {
+            FileDevice::create(&mounted.dir.join("log"), self.log_bytes).unwrap()
+        };
+        WriteLog::create(Arc::new(device)).unwrap();
+        drop(mounted);
+        Some(machine)
+    }
+}
+
+impl System {
+    /// Starts a machine: the kernel recovers the file system, and the log is replayed.
+    pub fn start(workshop: &Workshop, machine: &Arc<Machine>, setup: &Setup) -> Result<System, WriteLogError> {
+        let mounted = workshop.mount(machine, DISK, (setup.kind, setup.mount));
+        let log_disk = setup.has_log_disk.then(|| workshop.attach(machine, LOG_DISK));
+        let log_path = log_disk.as_ref().map_or(mounted.dir.join("log"), |attached| attached.path.clone());
+        let state_dir = mounted.dir.join("state");
+        // The kernel's pages of this disk were lost, and not those of the machine that the test runs on.
+        let options =
+            Options { always_replay: true, max_age: Duration::from_millis(100), ..Options::new(state_dir.clone()) };
+        let log = WriteLog::open(Arc::new(FileDevice::open(&log_path)?), options)?;
+        let host = HostOptions { state_dir: Some(state_dir), sync_metadata: false, ..HostOptions::default() };
+        let host = HostFs::open(&mounted.dir.join("export"), host).unwrap();
+        let attached = log.attach("export", Arc::new(host));
+        match attached.and_then(|attached| log.start().map(|()| attached)) {
+            Ok((fs, replayed)) => Ok(System { fs: Arc::new(fs), log, replayed, _log_disk: log_disk, mounted }),
+            Err(error) => {
+                log.close();
+                Err(error)
+            }
+        }
+    }
+
+    /// The exported directory as local processes see it.
+    pub fn export(&self) -> PathBuf {
+        self.mounted.dir.join("export")
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        self.log.close();
+    }
+}
