@@ -77,7 +77,7 @@ impl Workshop {
         let (attached, dir) = (self.attach(machine, disk), self.dir("mnt"));
         let options = CString::new(options).unwrap();
         let mounted = mount(&attached.path, &dir, kind, MountFlags::NOATIME, Some(options.as_c_str()));
-        mounted.unwrap_or_else(|error| panic!("cannot mount {kind}: {error}"));
+        mounted.unwrap_or_else(|error| panic!("cannot mount {kind}: {error}; the kernel says:\n{}", kernel_log()));
         MountedDisk { dir, _attached: attached }
     }
 }
@@ -125,6 +125,14 @@ impl Drop for MountedDisk {
             break;
         }
     }
+}
+
+/// The last lines of the kernel's log.
+fn kernel_log() -> String {
+    let log = Command::new("dmesg").output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let log = log.unwrap_or_default();
+    let lines: Vec<_> = log.lines().rev().take(10).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
 pub fn succeeds(command: &mut Command) -> bool {

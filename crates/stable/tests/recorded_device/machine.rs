@@ -1,5 +1,6 @@
 //! The disks of a machine: they record what they are asked to do.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::image::Image;
@@ -16,10 +17,10 @@ struct State {
 }
 
 impl Machine {
-    /// Disks of these sizes in bytes, with what they hold.
-    pub fn new(disks: Vec<(u64, Image)>) -> Arc<Machine> {
+    /// Disks of these sizes in bytes, with what they hold. Bytes of the first one that are `whole` are never torn.
+    pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>) -> Arc<Machine> {
         let (disk_bytes, images): (_, Vec<Image>) = disks.into_iter().unzip();
-        let recording = Recording { images: images.clone(), events: Vec::new() };
+        let recording = Recording { images: images.clone(), events: Vec::new(), whole };
         Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording }) })
     }
 
@@ -38,7 +39,7 @@ impl Machine {
         state.recording.events.push(Event::Write { disk, offset, data: data.into() });
     }
 
-    pub fn clear(&self, disk: usize, range: std::ops::Range<u64>) {
+    pub fn clear(&self, disk: usize, range: Range<u64>) {
         let state = &mut *self.state();
         state.images[disk].clear(range.clone());
         state.recording.events.push(Event::Clear { disk, range });
@@ -52,7 +53,8 @@ impl Machine {
     /// Forgets what was recorded so far, as if all of it were durable.
     pub fn begin(&self) {
         let state = &mut *self.state();
-        state.recording = Recording { images: state.images.clone(), events: Vec::new() };
+        state.recording.images = state.images.clone();
+        state.recording.events.clear();
     }
 
     /// What was recorded so far.

@@ -28,11 +28,13 @@ const EXT4: Setup = Setup {
     mkfs: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
     mount: "",
     disk_bytes: 64 << 20,
+    superblock: (1024, 2048),
     log_bytes: 1 << 20,
     has_log_disk: true,
 };
 
-const XFS: Setup = Setup { kind: "xfs", mkfs: &["-q", "-f"], mount: "nouuid", disk_bytes: 300 << 20, ..EXT4 };
+const XFS: Setup =
+    Setup { kind: "xfs", mkfs: &["-q", "-f"], mount: "nouuid", disk_bytes: 300 << 20, superblock: (0, 0), ..EXT4 };
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
@@ -68,7 +70,7 @@ fn what_clients_were_told_is_there_after_a_power_failure_on_xfs() {
 #[test]
 fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
     let Some(workshop) = Workshop::new() else { return };
-    let machine = Machine::new(vec![(64 << 20, Image::default())]);
+    let machine = Machine::new(vec![(64 << 20, Image::default())], 0..0);
     if !workshop.format(&machine, 0, ("ext4", &["-q", "-F"])) {
         return;
     }

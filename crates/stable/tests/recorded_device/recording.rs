@@ -41,6 +41,8 @@ pub enum Event {
 pub struct Recording {
     pub images: Vec<Image>,
     pub events: Vec<Event>,
+    /// What is written whole or not at all, on the first disk.
+    pub whole: Range<u64>,
 }
 
 /// The places of a recording at which the power fails, in turn.
@@ -74,7 +76,8 @@ impl<'r> Cutter<'r> {
         let mut image = image.clone();
         let mut late: Vec<Event> =
             events[*taken..at].iter().filter(|event| event.disk() == Some(disk)).cloned().collect();
-        lose_some(&mut late, rng);
+        let whole = if disk == 0 { self.recording.whole.clone() } else { 0..0 };
+        lose_some(&mut late, &whole, rng);
         late.iter().for_each(|event| event.apply(&mut image));
         image
     }
@@ -98,7 +101,7 @@ impl Event {
 }
 
 /// What a disk makes of writes that no flush has followed: it keeps some of them whole, some torn, and in any order.
-fn lose_some(late: &mut Vec<Event>, rng: &mut Rng) {
+fn lose_some(late: &mut Vec<Event>, whole: &Range<u64>, rng: &mut Rng) {
     match rng.u8(..8) {
         // All was kept, or nothing.
         0 => return,
@@ -107,18 +110,18 @@ fn lose_some(late: &mut Vec<Event>, rng: &mut Rng) {
         2 | 3 => {
             late.truncate(rng.usize(..=late.len()));
             if let Some(last) = late.pop() {
-                late.extend(torn(last, rng));
+                late.extend(torn(last, whole, rng));
             }
             return;
         }
         _ => {}
     }
-    let (kept, whole) = (rng.f64(), rng.f64());
+    let (kept, untorn) = (rng.f64(), rng.f64());
     let mut left = Vec::new();
     for event in late.drain(..) {
-        match (rng.f64() < kept, rng.f64() < whole) {
+        match (rng.f64() < kept, rng.f64() < untorn) {
             (true, true) => left.push(event),
-            (true, false) => left.extend(torn(event, rng)),
+            (true, false) => left.extend(torn(event, whole, rng)),
             (false, _) => {}
         }
     }
@@ -129,14 +132,10 @@ fn lose_some(late: &mut Vec<Event>, rng: &mut Rng) {
 }
 
 /// Some of the sectors of a write.
-fn torn(event: Event, rng: &mut Rng) -> Vec<Event> {
+fn torn(event: Event, whole: &Range<u64>, rng: &mut Rng) -> Vec<Event> {
     let Event::Write { disk, offset, data } = event else { return Vec::from_iter(rng.bool().then_some(event)) };
-    let kept = rng.f64();
-    let sectors = data.chunks(SECTOR_BYTES).enumerate().filter(|_| rng.f64() < kept);
-    let part = |(index, data): (usize, &[u8])| Event::Write {
-        disk,
-        offset: offset + (index * SECTOR_BYTES) as u64,
-        data: data.into(),
-    };
-    sectors.map(part).collect()
+    let (kept, is_whole_kept) = (rng.f64(), rng.bool());
+    let sectors = (offset..).step_by(SECTOR_BYTES).zip(data.chunks(SECTOR_BYTES));
+    let sectors = sectors.filter(|(at, _)| if whole.contains(at) { is_whole_kept } else { rng.f64() < kept });
+    sectors.map(|(offset, data)| Event::Write { disk, offset, data: data.into() }).collect()
 }

@@ -18,6 +18,8 @@ pub struct Setup {
     pub mkfs: &'static [&'static str],
     pub mount: &'static str,
     pub disk_bytes: u64,
+    /// Where the superblock is, if it is larger than a sector: no file system survives it if this is torn.
+    pub superblock: (u64, u64),
     pub log_bytes: u64,
     /// Whether the log is on a disk of its own, and not a file of the file system that it protects.
     pub has_log_disk: bool,
@@ -39,7 +41,8 @@ pub struct System {
 impl Setup {
     /// A machine with these disks.
     pub fn machine(&self, images: Vec<Image>) -> Arc<Machine> {
-        Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect())
+        let whole = self.superblock.0..self.superblock.1;
+        Machine::new([self.disk_bytes, self.log_bytes].into_iter().zip(images).collect(), whole)
     }
 
     /// A machine with an empty file system and an empty log, or says why it cannot be had and gives `None`.
