@@ -51,6 +51,8 @@ pub struct WriteLog {
     is_started: AtomicBool,
     /// Held while the device's failure is dealt with: everybody else waits for the end of that.
     falling_back: Mutex<Fallback>,
+    /// Held while everything is brought to storage and the log is trimmed.
+    trimming: Mutex<()>,
     trimmer: Trimmer,
 }
 
@@ -118,6 +120,7 @@ impl WriteLog {
             has_failed: AtomicBool::new(false),
             is_started: AtomicBool::new(false),
             falling_back: Mutex::default(),
+            trimming: Mutex::default(),
             trimmer: Trimmer::default(),
         }))
     }
@@ -384,16 +387,19 @@ impl WriteLog {
     }
 
     fn trim(&self) -> std::result::Result<(), WriteLogError> {
+        let _others_wait = hold(&self.trimming);
         let exports = hold(&self.exports).clone();
         let end = self.log.made_end();
         self.log.wait(end)?;
-        for export in exports {
+        for export in &exports {
             export.unsynced.begin_flush();
             let synced = export.inner.sync_all(&Context::ROOT);
-            export.unsynced.end_flush(synced.is_ok().then_some(end));
+            export.unsynced.end_flush(synced.is_ok());
             synced.map_err(|source| export.unsynced_error(source))?;
         }
-        Ok(self.log.trim(end)?)
+        self.log.trim(end)?;
+        exports.iter().for_each(|export| export.unsynced.trimmed(end));
+        Ok(())
     }
 
     fn is_above(&self, share: f64) -> bool {

@@ -97,15 +97,14 @@ impl Unsynced {
         files.flushing = std::mem::take(&mut files.current);
     }
 
-    /// The flush has ended; records before `end` are of no use any more if it succeeded.
-    pub(crate) fn end_flush(&self, end: Option<Position>) {
+    /// The flush has ended.
+    pub(crate) fn end_flush(&self, is_synced: bool) {
         let files = &mut *self.lock();
         for (file, mut before) in std::mem::take(&mut files.flushing) {
-            if let Some(end) = end {
+            if is_synced {
                 before.dirty = Dirty::default();
-                before.logged = before.logged.filter(|logged| *logged > end);
             }
-            if before.logged.is_some() || before.dirty != Dirty::default() {
+            if before.is_known() {
                 let state = files.current.entry(file).or_default();
                 state.logged = state.logged.max(before.logged);
                 if before.dirty != Dirty::default() {
@@ -115,8 +114,22 @@ impl Unsynced {
         }
     }
 
+    /// Records before `end` are never read again, also after a crash.
+    pub(crate) fn trimmed(&self, end: Position) {
+        self.lock().current.retain(|_, state| {
+            state.logged = state.logged.filter(|logged| *logged > end);
+            state.is_known()
+        });
+    }
+
     fn lock(&self) -> MutexGuard<'_, Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FileState {
+    fn is_known(&self) -> bool {
+        self.logged.is_some() || self.dirty != Dirty::default()
     }
 }
 
@@ -155,12 +168,12 @@ mod tests {
         unsynced.wrote(&file, 0..10);
         unsynced.begin_flush();
         assert_eq!(unsynced.take(&file), Dirty::Much);
-        unsynced.end_flush(None);
+        unsynced.end_flush(false);
         assert_eq!(unsynced.take(&file), Dirty::Much, "the flush has failed");
         unsynced.wrote(&file, 0..10);
         unsynced.begin_flush();
         unsynced.wrote(&file, 20..30);
-        unsynced.end_flush(Some(Position::default()));
+        unsynced.end_flush(true);
         assert_eq!(unsynced.take(&file), Dirty::Ranges(vec![Range { start: 20, end: 30 }]));
     }
 }
