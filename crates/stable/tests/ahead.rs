@@ -10,7 +10,7 @@ use std::thread;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{Device, MemoryDevice, Options, StableFs, WriteLog};
-use vfs::{Context, CreateMode, Entry, FileSystem, Name, Place, Result, SetAttributes};
+use vfs::{Context, CreateMode, Entry, FileSystem, Name, OpenMode, Place, Result, SetAttributes, Stability};
 
 const CX: Context<'static> = Context::ROOT;
 
@@ -112,8 +112,8 @@ fn place<'p>(fs: &StableFs, name: &'p str) -> Place<'p> {
     Place { dir: fs.root(), name: Name::new(name.as_bytes()).unwrap() }
 }
 
-fn create(fs: &StableFs, name: &str) {
-    fs.create(&CX, place(fs, name), CreateMode::Guarded, &SetAttributes::default()).unwrap();
+fn create(fs: &StableFs, name: &str) -> Entry {
+    fs.create(&CX, place(fs, name), CreateMode::Guarded, &SetAttributes::default()).unwrap()
 }
 
 /// Removes `a`, and calls `meanwhile` when the record is durable and the removal is not made yet.
@@ -131,13 +131,15 @@ fn remove_while(served: &Served, meanwhile: impl FnOnce()) {
 fn trim_keeps_the_record_of_a_removal_that_is_not_made_yet() {
     let served = serve("trim");
     create(&served.fs, "a");
+    let later = create(&served.fs, "later").handle;
+    let later = served.fs.open(&CX, &later, OpenMode::Write).unwrap();
     let kept = || served.log.kept().unwrap()[0].1;
     let mut after_trim = 0;
     remove_while(&served, || {
         served.log.drain().unwrap();
         after_trim = kept();
-        // What comes later does not wait for the removal.
-        (0..100).for_each(|number| create(&served.fs, &format!("later-{number}")));
+        // What comes later does not wait for the removal. Names would, with a chance of 1 in 1024 each (`order.rs`).
+        (0..100).for_each(|_| assert_eq!(later.write_at(&CX, 0, b"later", Stability::File).unwrap().count, 5));
     });
     assert_eq!((after_trim, kept()), (1, 101), "the removal's record first, and then the later ones too");
     served.log.drain().unwrap();
