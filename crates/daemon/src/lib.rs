@@ -14,7 +14,6 @@
 //! daemon.wait();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 
 mod connections;
 mod copiers;
@@ -32,6 +31,7 @@ mod registration;
 mod reply_log;
 mod service;
 mod state_dir;
+mod sys;
 mod upkeep;
 
 pub use daemon::{Daemon, export_to_this_machine};

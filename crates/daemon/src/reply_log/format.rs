@@ -1,0 +1,93 @@
+//! The bytes of a file of the log.
+//!
+//! ```text
+//! file    "wharf replies 2\n" (16)  generation (8)  record …  anything
+//! record  length of the body (4)  zeros (4)  checksum (8)  time in seconds (8)  body  zeros up to a multiple of 8
+//! ```
+//!
+//! Numbers are big-endian. The checksum is over the time and the body, with the file's generation as its seed. So a
+//! record that was stored in part is none, and neither is one that is left of an earlier generation. Records end at the
+//! first one that is none.
+
+use twox_hash::XxHash3_64;
+
+/// What a file begins with.
+const MAGIC: [u8; 16] = *b"wharf replies 2\n";
+
+/// Where the records begin.
+pub(super) const FILE_HEAD_BYTES: usize = 24;
+
+/// The bytes in front of a body.
+pub(super) const HEAD_BYTES: usize = 24;
+
+/// Where the bytes begin that the checksum is over.
+const SUMMED_AT: usize = 16;
+
+/// The head of a file; each generation is greater than the ones before it.
+pub(super) fn file_head(generation: u64) -> [u8; FILE_HEAD_BYTES] {
+    let mut head = [0; FILE_HEAD_BYTES];
+    head[..MAGIC.len()].copy_from_slice(&MAGIC);
+    head[MAGIC.len()..].copy_from_slice(&generation.to_be_bytes());
+    head
+}
+
+/// The generation of a file; 0 of one without a head.
+pub(super) fn generation(file: &[u8]) -> u64 {
+    match file.strip_prefix(&MAGIC).and_then(|rest| rest.first_chunk()) {
+        Some(generation) => u64::from_be_bytes(*generation),
+        None => 0,
+    }
+}
+
+/// Appends a record to `to`.
+pub(super) fn put_record(generation: u64, time: u64, body: &[u8], to: &mut Vec<u8>) {
+    let at = to.len();
+    to.extend((body.len() as u32).to_be_bytes());
+    to.extend([0; SUMMED_AT - 4]);
+    to.extend(time.to_be_bytes());
+    to.extend(body);
+    let checksum = XxHash3_64::oneshot_with_seed(generation, &to[at + SUMMED_AT..]);
+    to[at + 8..at + SUMMED_AT].copy_from_slice(&checksum.to_be_bytes());
+    to.resize(at + size(body.len()), 0);
+}
+
+/// How many bytes the record of a body takes.
+fn size(body_bytes: usize) -> usize {
+    HEAD_BYTES + body_bytes.next_multiple_of(8)
+}
+
+/// The records of a file.
+pub(super) struct Records<'f> {
+    file: &'f [u8],
+    generation: u64,
+    at: usize,
+}
+
+impl<'f> Records<'f> {
+    pub(super) fn of(file: &'f [u8]) -> Records<'f> {
+        Records { file, generation: generation(file), at: FILE_HEAD_BYTES.min(file.len()) }
+    }
+
+    /// Behind the records that were taken.
+    pub(super) fn end(&self) -> usize {
+        self.at
+    }
+}
+
+/// A record: its time and its body.
+impl<'f> Iterator for Records<'f> {
+    type Item = (u64, &'f [u8]);
+
+    fn next(&mut self) -> Option<(u64, &'f [u8])> {
+        let rest = &self.file[self.at..];
+        let length = u32::from_be_bytes(*rest.first_chunk()?) as usize;
+        let summed = rest.get(SUMMED_AT..HEAD_BYTES.checked_add(length)?)?;
+        let checksum = XxHash3_64::oneshot_with_seed(self.generation, summed);
+        let (time, body) = summed.split_first_chunk()?;
+        if self.generation == 0 || rest[8..SUMMED_AT] != checksum.to_be_bytes() {
+            return None;
+        }
+        self.at = (self.at + size(length)).min(self.file.len());
+        Some((u64::from_be_bytes(*time), body))
+    }
+}

@@ -1,0 +1,151 @@
+//! Replies to calls that must not happen twice, in two files of the state directory that take turns.
+//!
+//! A record is stored and not synced: it survives the end of the process, which is when clients send their calls again at
+//! once. The file in use is mapped, so that a record costs no system call ([`place`]). When it is full, the other one is
+//! emptied and used, so that both together hold the newest replies and have a bounded size.
+//!
+//! A log with a gap tells lies: without the reply to a call, others' later changes look like the call's. So when a
+//! record cannot be stored, all earlier ones are dropped.
+
+mod format;
+mod place;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use server::ReplyLog;
+
+use crate::records::is_full;
+use format::{FILE_HEAD_BYTES, Records};
+use place::{FILE_BYTES, Place};
+
+const NAMES: [&str; 2] = ["replies-0", "replies-1"];
+
+/// The log.
+#[derive(Debug)]
+pub(crate) struct FileReplyLog {
+    dir: PathBuf,
+    current: Mutex<Current>,
+}
+
+/// The file in use.
+#[derive(Debug)]
+struct Current {
+    index: usize,
+    /// `None` after a failure.
+    place: Option<Place>,
+    generation: u64,
+    end: usize,
+    /// The bytes of a record, kept for the next one.
+    record: Vec<u8>,
+    has_failed: bool,
+}
+
+/// A file as a process before this one left it.
+struct Left {
+    generation: u64,
+    end: usize,
+    records: Vec<Vec<u8>>,
+}
+
+impl FileReplyLog {
+    /// Opens the log in `dir`, and reads the records that are no older than `max_age`, oldest first.
+    pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {
+        let oldest = seconds_since_1970().saturating_sub(max_age.as_secs());
+        let [first, second] = [Left::read(&dir.join(NAMES[0]), oldest)?, Left::read(&dir.join(NAMES[1]), oldest)?];
+        let (index, older, newer) =
+            if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
+        let Left { generation, end, records } = newer;
+        let path = dir.join(NAMES[index]);
+        // What a torn record left behind is none of a later one.
+        place::truncate(&path, end)?;
+        let mut current = Current { index, place: None, generation, end, record: Vec::new(), has_failed: false };
+        match generation {
+            0 => current.empty(dir, index),
+            _ => Place::open(&path).map(|place| current.place = Some(place)),
+        }
+        .or_else(|error| if is_full(&error) { Ok(current.fail(dir, &error)) } else { Err(error) })?;
+        let log = FileReplyLog { dir: dir.to_owned(), current: Mutex::new(current) };
+        Ok((log, [older.records, records].concat()))
+    }
+}
+
+impl Left {
+    /// Reads a file up to the first record that is torn.
+    fn read(path: &Path, oldest: u64) -> io::Result<Left> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let mut all = Records::of(&bytes);
+        let young = all.by_ref().filter(|(time, _)| *time >= oldest).map(|(_, body)| body.to_vec());
+        let records = young.collect();
+        let generation = format::generation(&bytes);
+        Ok(Left { generation, end: if generation == 0 { 0 } else { all.end() }, records })
+    }
+}
+
+impl ReplyLog for FileReplyLog {
+    fn keep(&self, record: &[u8]) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = current.append(&self.dir, (seconds_since_1970(), record)) {
+            current.fail(&self.dir, &error);
+        }
+    }
+}
+
+impl Current {
+    fn append(&mut self, dir: &Path, (time, body): (u64, &[u8])) -> io::Result<()> {
+        self.encode(time, body);
+        if self.place.is_none() || self.end + self.record.len() > FILE_BYTES {
+            self.empty(dir, 1 - self.index)?;
+            self.encode(time, body);
+        }
+        let place = self.place.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        if self.end + self.record.len() > FILE_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        place.put(self.end, &self.record)?;
+        self.end += self.record.len();
+        Ok(())
+    }
+
+    fn encode(&mut self, time: u64, body: &[u8]) {
+        self.record.clear();
+        format::put_record(self.generation, time, body, &mut self.record);
+    }
+
+    /// Goes over to a file, whose records so far are none any more.
+    fn empty(&mut self, dir: &Path, index: usize) -> io::Result<()> {
+        let generation = self.generation + 1;
+        // The mapping of the other file takes memory.
+        self.place = None;
+        let mut place = Place::open(&dir.join(NAMES[index]))?;
+        place.put(0, &format::file_head(generation))?;
+        (self.index, self.place, self.generation, self.end) = (index, Some(place), generation, FILE_HEAD_BYTES);
+        Ok(())
+    }
+
+    /// Drops all records, so that there is no gap among them.
+    fn fail(&mut self, dir: &Path, error: &io::Error) {
+        // A file that is mapped must not be truncated. To empty one needs no space.
+        self.place = None;
+        let emptied = NAMES.map(|name| place::truncate(&dir.join(name), 0).is_ok());
+        if !std::mem::replace(&mut self.has_failed, true) {
+            tracing::error!(
+                dir = %dir.display(), %error, ?emptied,
+                "replies cannot be kept over a restart, and calls that clients send again may fail; is the disk full?"
+            );
+        }
+    }
+}
+
+fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use super::format::HEAD_BYTES;
+use super::*;
+
+/// A directory that goes with the test.
+struct Dir(PathBuf);
+
+impl Dir {
+    fn new(name: &str) -> Dir {
+        let dir = std::env::temp_dir().join(format!("wharf-replies-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        Dir(dir)
+    }
+
+    fn open(&self) -> (FileReplyLog, Vec<Vec<u8>>) {
+        FileReplyLog::open(&self.0, Duration::from_secs(60)).unwrap()
+    }
+
+    fn records(&self) -> Vec<Vec<u8>> {
+        self.open().1
+    }
+
+    fn file(&self, index: usize) -> File {
+        File::options().read(true).write(true).open(self.0.join(NAMES[index])).unwrap()
+    }
+
+    /// How many blocks of 512 bytes a file has.
+    fn blocks(&self, index: usize) -> u64 {
+        std::os::unix::fs::MetadataExt::blocks(&self.file(index).metadata().unwrap())
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where the second of two records with bodies of three bytes begins.
+const SECOND_AT: usize = FILE_HEAD_BYTES + HEAD_BYTES + 8;
+
+#[test]
+fn record_that_was_stored_in_part_is_none_whatever_part_is_missing() {
+    for missing in 0..HEAD_BYTES + 3 {
+        let dir = Dir::new(&format!("torn-{missing}"));
+        let (log, _) = dir.open();
+        log.keep(b"one");
+        log.keep(b"two");
+        drop(log);
+        let mut byte = [0];
+        let at = (SECOND_AT + missing) as u64;
+        dir.file(0).read_exact_at(&mut byte, at).unwrap();
+        // Padding, and the upper bytes of numbers, are zero anyway.
+        dir.file(0).write_all_at(&[0], at).unwrap();
+        let (log, records) = dir.open();
+        let whole: &[&[u8]] = if byte == [0] { &[b"one", b"two"] } else { &[b"one"] };
+        assert_eq!(records, whole, "without byte {missing}");
+        log.keep(b"three");
+        assert_eq!(dir.records(), [whole, &[b"three"]].concat());
+    }
+}
+
+#[test]
+fn record_whose_length_was_never_stored_is_none() {
+    let dir = Dir::new("no-length");
+    let (log, _) = dir.open();
+    log.keep(b"one");
+    log.keep(b"two");
+    log.keep(b"three");
+    dir.file(0).write_all_at(&[0; 4], SECOND_AT as u64).unwrap();
+    assert_eq!(dir.records(), [b"one"]);
+    // What stands behind is not found again when the gap is filled.
+    let (log, _) = dir.open();
+    log.keep(b"2nd");
+    assert_eq!(dir.records(), [b"one", b"2nd"]);
+}
+
+#[test]
+fn log_stays_bounded_and_keeps_the_newest() {
+    let dir = Dir::new("bounded");
+    let (log, _) = dir.open();
+    let count = 3 * FILE_BYTES / 1000;
+    for number in 0..count {
+        log.keep(&[&number.to_be_bytes()[..], &[0; 1000]].concat());
+    }
+    let sizes = [0, 1].map(|index| dir.file(index).metadata().unwrap().len());
+    assert!(sizes.iter().all(|size| *size <= FILE_BYTES as u64), "{sizes:?}");
+    let newest = [&(count - 1).to_be_bytes()[..], &[0; 1000]].concat();
+    let (log, records) = dir.open();
+    assert!(records.contains(&newest));
+    log.keep(b"after the restart");
+    let records = dir.records();
+    assert!(records.contains(&newest) && records.contains(&b"after the restart".to_vec()));
+}
+
+#[test]
+fn records_are_read_in_the_order_in_which_they_were_kept() {
+    let dir = Dir::new("order");
+    let (log, _) = dir.open();
+    // More than two files: the first one is in use again, and still has records of before.
+    let count = 5 * FILE_BYTES / 2 / 1000;
+    for number in 0..count {
+        log.keep(&[&number.to_be_bytes()[..], &[0; 1000]].concat());
+    }
+    let records = dir.records();
+    assert!(records.is_sorted() && records.len() > 1000, "{} records", records.len());
+    let numbers = records.iter().map(|record| usize::from_be_bytes(*record.first_chunk().unwrap()));
+    assert!(numbers.eq(count - records.len()..count));
+}
+
+#[test]
+fn record_that_cannot_be_stored_drops_the_earlier_ones() {
+    let dir = Dir::new("gap");
+    let (log, _) = dir.open();
+    log.keep(b"one");
+    let read_only = Place::Written(File::open(dir.0.join(NAMES[0])).unwrap());
+    log.current.lock().unwrap().place = Some(read_only);
+    log.keep(b"lost");
+    assert!(dir.records().is_empty());
+    log.keep(b"three");
+    assert_eq!(dir.records(), [b"three"]);
+}
+
+#[test]
+fn old_records_are_not_taken_up() {
+    let dir = Dir::new("old");
+    let (log, _) = dir.open();
+    log.current.lock().unwrap().append(&dir.0, (seconds_since_1970() - 61, b"old")).unwrap();
+    log.keep(b"new");
+    assert_eq!(dir.records(), [b"new"]);
+}
+
+#[test]
+fn file_without_mapping_keeps_records_too() {
+    let dir = Dir::new("written");
+    let (log, _) = dir.open();
+    log.keep(b"one");
+    log.current.lock().unwrap().place = Some(Place::Written(dir.file(0)));
+    log.keep(b"two");
+    drop(log);
+    assert_eq!(dir.records(), [b"one", b"two"]);
+}
+
+/// A store to a mapping without a block would end the process on a full disk.
+#[test]
+fn every_byte_of_a_mapped_file_has_a_block() {
+    let dir = Dir::new("blocks");
+    let (log, _) = dir.open();
+    let current = log.current.lock().unwrap();
+    let Some(Place::Mapped(map)) = &current.place else { return eprintln!("SKIPPED: files here are written") };
+    assert_eq!(map.len(), FILE_BYTES);
+    assert!(dir.blocks(0) * 512 >= FILE_BYTES as u64, "{} blocks", dir.blocks(0));
+}
+
+#[test]
+fn file_that_is_none_of_this_log_is_replaced() {
+    let dir = Dir::new("foreign");
+    fs::write(dir.0.join(NAMES[0]), vec![7; 1000]).unwrap();
+    let (log, records) = dir.open();
+    assert!(records.is_empty());
+    log.keep(b"one");
+    assert_eq!(dir.records(), [b"one"]);
+}
