@@ -4,13 +4,16 @@
 
 mod support;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use client::{File, LockKind, Mount, OpenOptions, Options, Reason, Status, Version};
 use rustix::process::Signal;
-use support::{Scratch, Server};
+use support::deaf::Deaf;
+use support::{Scratch, Server, wait_until};
 use vfs::{CreateMode, SetAttributes, Stability};
 
 /// How long a lease lasts here: short, so that a server which waits for lost clients does not wait long.
@@ -51,6 +54,10 @@ impl Site {
         self.server = Some(server);
     }
 
+    fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
     fn kill_and_restart(&mut self) {
         self.restart_with(&[]);
     }
@@ -65,7 +72,11 @@ impl Site {
     }
 
     async fn mount(&self, version: Version) -> Mount {
-        let url = format!("nfs://127.0.0.1:{}{}", self.port, Path::new(&self.export).display());
+        self.mount_at(self.port, version).await
+    }
+
+    async fn mount_at(&self, port: u16, version: Version) -> Mount {
+        let url = format!("nfs://127.0.0.1:{port}{}", Path::new(&self.export).display());
         let options = Options { version, is_hard: true, ..Options::default() };
         Mount::connect(&url.parse().unwrap(), &options).await.unwrap()
     }
@@ -116,6 +127,93 @@ async fn names_are_changed_once_over_a_killed_server() {
     assert_eq!(mount.lookup(&root, b"before").await.unwrap_err().status(), Some(Status::NoEntry));
     mount.rmdir(&root, b"after").await.unwrap();
     mount.unmount().await.unwrap();
+}
+
+/// The operations that fail when they are carried out twice, each on names that begin with `prefix`. All succeed.
+async fn change_names(mount: &Mount, prefix: &str) -> Result<(), client::Error> {
+    let (root, set) = (mount.root().handle, SetAttributes::default());
+    let name = |name: &str| format!("{prefix}-{name}").into_bytes();
+    let (file, link, directory, moved) = (name("file"), name("link"), name("directory"), name("moved"));
+    let made = mount.create(&root, &file, CreateMode::Guarded, &set).await?;
+    mount.link(&made.handle, &root, &link).await?;
+    mount.mkdir(&root, &directory, &set).await?;
+    mount.symlink(&root, &name("symlink"), b"target", &set).await?;
+    mount.rename(&root, &directory, &root, &moved).await?;
+    mount.remove(&root, &name("symlink")).await?;
+    mount.remove(&root, &file).await?;
+    mount.remove(&root, &link).await?;
+    mount.rmdir(&root, &moved).await
+}
+
+/// Requests on several slots are answered, and the replies are lost with the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_changed_once_when_the_replies_are_lost_with_the_server() {
+    for version in [Version::V3, Version::V4_1, Version::V4_2] {
+        let mut site = Site::new();
+        let wire = Deaf::start(site.address());
+        let mount = Arc::new(site.mount_at(wire.address.port(), version).await);
+        let (root, set) = (mount.root().handle, SetAttributes::default());
+        for name in [&b"removed"[..], b"moved"] {
+            mount.mkdir(&root, name, &set).await.unwrap();
+        }
+        let linked = mount.create(&root, b"linked", CreateMode::Guarded, &set).await.unwrap().handle;
+        wire.set(true);
+        let mounts = [(); 5].map(|()| Arc::clone(&mount));
+        let [making, removing, moving, linking, creating] = mounts;
+        let attempts = [
+            tokio::spawn(async move { making.mkdir(&root, b"made", &set).await.map(drop) }),
+            tokio::spawn(async move { removing.rmdir(&root, b"removed").await }),
+            tokio::spawn(async move { moving.rename(&root, b"moved", &root, b"there").await }),
+            tokio::spawn(async move { linking.link(&linked, &root, b"link").await }),
+            tokio::spawn(async move { creating.create(&root, b"file", CreateMode::Guarded, &set).await.map(drop) }),
+        ];
+        tokio::task::block_in_place(|| wait_until(|| wire.lost() >= attempts.len()));
+        wire.set(false);
+        site.kill_and_restart();
+        for (number, attempt) in attempts.into_iter().enumerate() {
+            attempt.await.unwrap().unwrap_or_else(|error| panic!("{version}, {number}: {error}"));
+        }
+        let mut names: Vec<_> =
+            std::fs::read_dir(&site.export).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["file", "link", "linked", "made", "there"], "{version}");
+    }
+}
+
+/// Wherever in an operation the server is killed. `WHARF_KILLS=100` sets how often.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_changed_once_wherever_the_server_is_killed() {
+    let kills = std::env::var("WHARF_KILLS").map_or(5, |text| text.parse().unwrap());
+    for version in [Version::V3, Version::V4_1, Version::V4_2] {
+        let mut site = Site::new();
+        let mount = Arc::new(site.mount(version).await);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let work = |worker: usize| {
+            let (mount, is_over) = (Arc::clone(&mount), Arc::clone(&is_over));
+            tokio::spawn(async move {
+                for round in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        return round;
+                    }
+                    let done = change_names(&mount, &format!("{worker}-{round}")).await;
+                    done.unwrap_or_else(|error| panic!("{version}, worker {worker}, round {round}: {error}"));
+                }
+                0
+            })
+        };
+        let workers: Vec<_> = (0..4).map(work).collect();
+        for kill in 0..kills {
+            tokio::time::sleep(Duration::from_micros(40_000 + 7_919 * (kill % 13))).await;
+            tokio::task::block_in_place(|| site.kill_and_restart());
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let mut rounds = 0;
+        for worker in workers {
+            rounds += worker.await.unwrap();
+        }
+        println!("{version}: {rounds} rounds of 9 changes over {kills} kills");
+        assert!(std::fs::read_dir(&site.export).unwrap().next().is_none(), "{version}: names are left");
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! The turn of a call to change names: what keeps a change from being made twice when the server is killed in between
 //! ([`crate::replay`]).
 //!
-//! Every change of names takes its turn, also those of NFSv4.1 and later, whose sessions end with the process: they
-//! must not come between the note and the reply of another call. Without a log there are no turns.
+//! Every change of names takes its turn, also one of which nothing is noted: it must not come between the note and the
+//! reply of another call. Without a log there are no turns.
 
 use std::time::Duration;
 
@@ -122,7 +122,11 @@ impl<'c> Node<'c> {
             let before = Before::Absent(Maker::new(kind, maker, set.uid.unwrap_or(maker)));
             self.note(&mut turn, &change, before);
         }
-        Ok(make()?)
+        let made = make()?;
+        if let Some(begun) = turn.noting {
+            begun.made(made.handle);
+        }
+        Ok(made)
     }
 
     /// What a process before this one made for this call.

@@ -256,6 +256,7 @@ impl Server {
             (self.settings.pause)(BETWEEN_STEPS);
         }
         self.files.sweep(now);
+        self.replay.expire_lost_sessions(now);
         self.tick_callouts(now);
         self.retry_callbacks(now);
         self.sweep_copies(now);

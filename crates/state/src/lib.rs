@@ -98,7 +98,7 @@ pub use origin::Origin;
 pub use range::ByteRange;
 pub use records::{ClientRecord, ClientRecords, NoRecords, RecordKind, RecordsError};
 pub use seqid::{OwnerTurn, SeqidOwner, SeqidTurn};
-pub use sequence::{SequenceArgs, SequenceReply, Sequenced, SlotTurn};
+pub use sequence::{SequenceArgs, SequenceReply, Sequenced, SlotRequest, SlotTurn};
 pub use session::{CallbackSecurity, ChannelAttributes, Direction, Session};
 pub use share::{ShareAccess, ShareDeny};
 pub use share_conflict::{AccessKind, Verdict};

@@ -28,6 +28,26 @@ pub struct SequenceArgs {
     pub digest: u64,
 }
 
+/// What a request is known by, in its session and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlotRequest {
+    /// The session.
+    pub session: SessionId,
+    /// The slot.
+    pub slot: u32,
+    /// The request's number on the slot.
+    pub sequence: u32,
+    /// A hash of the request and its principal: equal for a repeated one.
+    pub digest: u64,
+}
+
+impl SequenceArgs {
+    /// The request itself.
+    pub fn request(&self) -> SlotRequest {
+        SlotRequest { session: self.session, slot: self.slot, sequence: self.sequence, digest: self.digest }
+    }
+}
+
 /// What SEQUENCE answers besides repeating its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceReply {
@@ -51,14 +71,14 @@ pub enum Sequenced {
 /// A slot while its request is being executed. Dropped without [`SlotTurn::finish`], the request never was.
 pub struct SlotTurn {
     session: Arc<Session>,
-    slot: u32,
+    request: SlotRequest,
     cache_this: bool,
     open: bool,
 }
 
 impl fmt::Debug for SlotTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SlotTurn({:?}, slot {})", self.session.id, self.slot)
+        write!(f, "SlotTurn({:?}, slot {})", self.session.id, self.request.slot)
     }
 }
 
@@ -66,6 +86,11 @@ impl SlotTurn {
     /// The session of the request.
     pub fn session(&self) -> &Arc<Session> {
         &self.session
+    }
+
+    /// The request.
+    pub fn request(&self) -> &SlotRequest {
+        &self.request
     }
 
     /// Whether the client asked for its reply to be kept: one larger than `max_response_cached_bytes` is to be
@@ -89,7 +114,7 @@ impl SlotTurn {
 
     fn end(&mut self, kept: Option<&[u8]>) {
         self.open = false;
-        if let Some(slot) = lock(&self.session.inner).slots.get_mut(self.slot as usize) {
+        if let Some(slot) = lock(&self.session.inner).slots.get_mut(self.request.slot as usize) {
             slot.finish(kept);
         }
     }
@@ -98,7 +123,7 @@ impl SlotTurn {
 impl Drop for SlotTurn {
     fn drop(&mut self) {
         if self.open
-            && let Some(slot) = lock(&self.session.inner).slots.get_mut(self.slot as usize)
+            && let Some(slot) = lock(&self.session.inner).slots.get_mut(self.request.slot as usize)
         {
             slot.abandon();
         }
@@ -131,7 +156,8 @@ impl State {
         let _ = inner.bind(args.connection, Direction::Fore);
         let reply = adapt_slots(inner, args, session.lease.flags());
         drop(guard);
-        Ok(Sequenced::Execute(SlotTurn { session, slot: args.slot, cache_this: args.cache_this, open: true }, reply))
+        let turn = SlotTurn { session, request: args.request(), cache_this: args.cache_this, open: true };
+        Ok(Sequenced::Execute(turn, reply))
     }
 
     /// Asks a session's client to use `slots` slots from now on: fewer to save memory, more up to what was agreed on

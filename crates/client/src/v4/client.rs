@@ -269,12 +269,15 @@ impl Client {
 
     /// Sends a request and waits until it was carried out, over as many sessions as that takes.
     pub(crate) async fn call(&self, request: &Request<'_>) -> Result<Reply> {
-        let mut attempts = Attempts::default();
+        let (mut attempts, mut may_be_second) = (Attempts::default(), false);
         loop {
             let session = self.session();
             match self.attempt(&session, request).await? {
-                Ok(reply) => return Ok(reply),
-                Err(trouble) => attempts.mend(self, &session, trouble).await?,
+                Ok(reply) => return Ok(reply.after_loss(may_be_second)),
+                Err(trouble) => {
+                    may_be_second |= matches!(trouble, Trouble::SessionLost(_));
+                    attempts.mend(self, &session, trouble).await?;
+                }
             }
         }
     }

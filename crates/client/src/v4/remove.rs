@@ -41,11 +41,15 @@ async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Res
         ArgOp::Remove(RemoveArgs { target: Component(name) }),
         dir_change::ask(),
     ];
-    let reply = client.call(&Request::changing(if is_dir { "RMDIR" } else { "REMOVE" }, &operations)).await?;
+    let reply = client.call(&Request::changing(operation(is_dir), &operations)).await?;
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
     results.ok::<Savefh, _>()?;
-    results.ok::<Lookup, _>()?;
+    match results.next::<Lookup>()? {
+        Res::Ok(()) => {}
+        Res::Fail(Wire::NoEnt) if reply.may_be_second() => return remove_again(client, dir, name, is_dir).await,
+        Res::Fail(status) => return Err(reply.refusal(status)),
+    }
     let checked = if is_dir { results.next::<Verify>()? } else { results.next::<Nverify>()? };
     match checked {
         Res::Ok(()) => {}
@@ -56,4 +60,22 @@ async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Res
     results.ok::<Restorefh, _>()?;
     let change = results.ok::<Remove, _>()?;
     Ok(dir_change::read(&mut results, change))
+}
+
+/// Sends a REMOVE again whose name is gone, without a look at the name: a server that keeps account of changes knows whether
+/// this very one was made before its restart.
+async fn remove_again(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<DirChange> {
+    let operations =
+        [putfh(dir), ArgOp::Savefh, ArgOp::Remove(RemoveArgs { target: Component(name) }), dir_change::ask()];
+    let reply = client.call(&Request::changing(operation(is_dir), &operations)).await?;
+    let mut results = reply.results();
+    results.ok::<Putfh, _>()?;
+    results.ok::<Savefh, _>()?;
+    let change = results.ok::<Remove, _>()?;
+    Ok(dir_change::read(&mut results, change))
+}
+
+/// What errors call it.
+fn operation(is_dir: bool) -> &'static str {
+    if is_dir { "RMDIR" } else { "REMOVE" }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Reply {
     /// How many results are not read yet, and where they begin.
     left: u32,
     at: usize,
+    /// Whether the request was sent in an earlier session, too, which the server lost.
+    may_be_second: bool,
 }
 
 impl Reply {
@@ -35,7 +37,7 @@ impl Reply {
             return Err(failed(Reason::Lie(Lie::ManyResults { asked, said: head.results })));
         }
         let (status, left, at) = (head.status, head.results, from.offset());
-        Ok(Reply { status, left, at, name, server: Arc::clone(server), response })
+        Ok(Reply { status, left, at, name, server: Arc::clone(server), response, may_be_second: false })
     }
 
     /// Reads the result of the SEQUENCE in front, or the status with which the whole request was refused.
@@ -53,6 +55,16 @@ impl Reply {
         let (left, at) = (results.left, self.at + results.from.offset());
         (self.left, self.at) = (left, at);
         Ok(sequence)
+    }
+
+    /// Notes whether the request was sent in an earlier session, too, which the server lost.
+    pub(super) fn after_loss(self, may_be_second: bool) -> Reply {
+        Reply { may_be_second, ..self }
+    }
+
+    /// Whether the request may have been carried out in an earlier session, whose end left no reply.
+    pub(super) fn may_be_second(&self) -> bool {
+        self.may_be_second
     }
 
     /// The status of the last operation that was carried out.

@@ -38,16 +38,21 @@
 //! call. If that was wrong, the client is told EXIST or NOENT for its own change, as every server without a log does;
 //! never do two clients hear that they made the same name. What remains: the server is killed in the microseconds
 //! between note and change, and a local process makes the same change within the second. See [`judge`].
+//!
+//! An operation of NFSv4.1 and later is noted in the same way, until the reply to its COMPOUND is in the log
+//! ([`operations`]). Such a reply is given again in the session that ended with the process ([`lost_sessions`]).
 
 pub(crate) mod judge;
+mod lost_sessions;
 mod names;
+mod operations;
 pub(crate) mod record;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -56,7 +61,10 @@ use vfs::Handle;
 use crate::handle::HandleKey;
 use crate::request::{Peer, Transport};
 use judge::Finding;
+pub(crate) use lost_sessions::Lost;
+use lost_sessions::LostSessions;
 pub(crate) use names::{Names, Slot};
+pub(crate) use operations::Changes;
 use record::{Done, FileBytes, NameChange, Record, Reply, Step, bytes_of};
 
 /// How many parts the cache has, each behind a lock of its own.
@@ -140,6 +148,7 @@ pub(crate) struct ReplayCache {
     /// How much of a message is looked at.
     key_bytes: usize,
     log: Option<Log>,
+    lost_sessions: LostSessions,
     entries_per_shard: usize,
     max_age: Duration,
 }
@@ -168,6 +177,8 @@ pub(crate) struct Begun<'c> {
     log: Option<&'c Log>,
     /// Whether a change of names was noted.
     is_noted: Cell<bool>,
+    /// The file that has the name since, once the change that was noted last is made.
+    made: Cell<Option<Handle>>,
     /// The names that nobody else may change before the reply is in the log.
     slots: RefCell<Vec<Slot>>,
 }
@@ -199,6 +210,7 @@ impl ReplayCache {
             keys: [key.derive(b"replay cache, first hash"), key.derive(b"replay cache, second hash")],
             key_bytes: usize::MAX,
             log: None,
+            lost_sessions: LostSessions::default(),
             entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
@@ -239,6 +251,11 @@ impl ReplayCache {
             Record::Dropped(key) => drop(unanswered.0.remove(&key)),
             Record::Begun(key, change) => unanswered.0.entry(key).or_default().note(change),
             Record::Happened(key, done) => unanswered.0.entry(key).or_default().done.push(done),
+            Record::Ended(key, made) => unanswered.0.entry(key).or_default().end(made),
+            Record::SlotAnswered(answered) => {
+                ReplayKey::operations(answered.operations).for_each(|key| drop(unanswered.0.remove(&key)));
+                self.lost_sessions.remember(&answered);
+            }
         }
     }
 
@@ -249,32 +266,6 @@ impl ReplayCache {
         let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at) ^ rest.len() as u64];
         let port = if peer.transport == Transport::Udp { peer.address.port() } else { 0 };
         ReplayKey { sender: peer.address.ip().to_canonical(), port, xid, message }
-    }
-
-    /// Begins an operation of a session, if a log tells a later process of it. `operation` tells it from the others of
-    /// all clients: sessions end with the process, so that an operation that is sent again has another number then.
-    pub(crate) fn begin_operation(&self, operation: &[u8], now: Duration) -> Option<Begun<'_>> {
-        let log = Some(self.log.as_ref()?);
-        let message = [self.keys[0].checksum(operation), self.keys[1].checksum(operation)];
-        let key = ReplayKey { sender: Ipv4Addr::UNSPECIFIED.into(), port: 0, xid: 0, message };
-        let happened = self.claim(&key).filter(|_| now <= self.max_age).unwrap_or_default();
-        Some(Begun {
-            cache: self,
-            key,
-            connection: None,
-            happened,
-            log,
-            is_noted: Cell::new(false),
-            slots: RefCell::default(),
-        })
-    }
-
-    /// Takes what a process before this one did.
-    fn claim(&self, key: &ReplayKey) -> Option<Vec<Finished>> {
-        match self.shard(key).entries.remove(key)?.state {
-            EntryState::Happened(finished) => Some(finished),
-            EntryState::UnderWay | EntryState::Answered { .. } => None,
-        }
     }
 
     /// The names that calls are changing, if that matters: if a log tells a later process of them.
@@ -337,8 +328,7 @@ impl ReplayCache {
         outlives_process: bool,
     ) -> Begun<'_> {
         let log = self.log.as_ref().filter(|_| outlives_process);
-        let (is_noted, slots) = (Cell::new(false), RefCell::default());
-        Begun { cache: self, key, connection: Some(connection), happened, log, is_noted, slots }
+        Begun::new(self, (key, Some(connection)), happened, log)
     }
 
     fn remember(&self, (key, connection): (&ReplayKey, u64), reply: &[u8], now: Duration) {
@@ -378,6 +368,13 @@ impl<'r> Notes<'r> {
         self.begun.push(change);
     }
 
+    /// Notes that the last change was made.
+    fn end(&mut self, made: FileBytes<'r>) {
+        if let Some(change) = self.begun.pop() {
+            self.done.push(Done { step: change.step, made });
+        }
+    }
+
     /// The steps that were made.
     fn made(&self, judge: impl Fn(&NameChange<'_>) -> Finding) -> Vec<Made<'r>> {
         let known = self.done.iter().map(|done| Made { step: done.step, handle: Handle::new(done.made.handle) });
@@ -413,7 +410,17 @@ impl Entry {
     }
 }
 
-impl Begun<'_> {
+impl<'c> Begun<'c> {
+    fn new(
+        cache: &'c ReplayCache,
+        (key, connection): (ReplayKey, Option<u64>),
+        happened: Vec<Finished>,
+        log: Option<&'c Log>,
+    ) -> Begun<'c> {
+        let (is_noted, made, slots) = (Cell::new(false), Cell::new(None), RefCell::default());
+        Begun { cache, key, connection, happened, log, is_noted, made, slots }
+    }
+
     /// Whether a log is to tell a later process of this call.
     pub(crate) fn outlives_process(&self) -> bool {
         self.log.is_some()
@@ -440,7 +447,13 @@ impl Begun<'_> {
         if let Some(log) = self.log {
             log.records.keep(Record::Begun(self.key, change).bytes().as_slice());
             self.is_noted.set(true);
+            self.made.set(change.named().and_then(|file| Handle::new(file.handle)));
         }
+    }
+
+    /// Takes note of the new file that has the name.
+    pub(crate) fn made(&self, file: Handle) {
+        self.made.set(Some(file));
     }
 
     /// Keeps the reply.
@@ -453,16 +466,6 @@ impl Begun<'_> {
         self.cache.remember((&self.key, self.connection.unwrap_or(NO_CONNECTION)), reply, now);
         self.happened = Vec::new();
         std::mem::forget(self);
-    }
-
-    /// Ends an operation of a session.
-    pub(crate) fn end(mut self) {
-        self.happened = Vec::new();
-    }
-
-    /// Whether it is an operation of a session: another process of the client's may send one with the same arguments.
-    pub(crate) fn is_operation(&self) -> bool {
-        self.connection.is_none()
     }
 
     fn release(&self, log: &Log) {

@@ -10,6 +10,12 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::{MAX_REPLY_BYTES, ReplayKey};
 use crate::handle::WireHandle;
 
+/// The longest reply of a session that is kept, in bytes. Those that change names or attributes have some hundred.
+pub(crate) const MAX_SLOT_REPLY_BYTES: usize = 4096;
+
+/// The keys of as many operations as a COMPOUND may have.
+const MAX_OPERATION_KEYS_BYTES: usize = 128 * ReplayKey::OPERATION_BYTES;
+
 /// A record of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum Record<'r> {
@@ -25,6 +31,29 @@ pub(crate) enum Record<'r> {
     /// A later start of the server found that the call had changed these names before the server was killed.
     #[xdr(case = 4)]
     Happened(ReplayKey, Done<'r>),
+    /// An operation of a session has made the change that was noted last. Its COMPOUND is not answered yet. This file
+    /// has the name since, if any.
+    #[xdr(case = 5)]
+    Ended(ReplayKey, FileBytes<'r>),
+    /// A COMPOUND of a session was answered: what was noted of its operations says nothing any more.
+    #[xdr(case = 6)]
+    SlotAnswered(SlotReply<'r>),
+}
+
+/// The reply to a COMPOUND of a session, and what a client may send again of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct SlotReply<'r> {
+    pub(crate) session: [u8; 16],
+    pub(crate) slot: u32,
+    pub(crate) sequence: u32,
+    /// A hash of the request and its principal.
+    pub(crate) digest: u64,
+    /// The keys of the operations that change names, of [`ReplayKey::OPERATION_BYTES`] each.
+    #[xdr(max = MAX_OPERATION_KEYS_BYTES)]
+    pub(crate) operations: &'r [u8],
+    /// The reply from its status on; empty if it is too long to be kept.
+    #[xdr(max = MAX_SLOT_REPLY_BYTES)]
+    pub(crate) reply: &'r [u8],
 }
 
 /// The bytes of a reply.
@@ -170,7 +199,15 @@ fn number(kind: FileKind) -> u32 {
     }
 }
 
-impl NameChange<'_> {
+impl<'r> NameChange<'r> {
+    /// The file that has a name by the change, as far as that is known before.
+    pub(super) fn named(&self) -> Option<FileBytes<'r>> {
+        match (&self.before, &self.step) {
+            (Before::Unlinked(file), _) | (Before::Named(file), Step::Move(..)) => Some(*file),
+            (Before::Absent(_) | Before::Named(_), _) => None,
+        }
+    }
+
     /// The time of day as records have it.
     pub(crate) fn time_ns(now: SystemTime) -> u64 {
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -19,6 +19,7 @@ use super::{operations, owner_seqid};
 use crate::exports::Exported;
 use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
+use crate::replay::Changes;
 
 /// The most operations that one COMPOUND may have. Clients send about ten.
 pub(super) const MAX_OPERATIONS: u32 = 128;
@@ -61,6 +62,8 @@ pub(super) struct Progress {
     pub(super) turn: Option<SlotTurn>,
     /// Whether an operation was carried out that must not be carried out twice.
     has_changed: bool,
+    /// What was changed so that the reply must outlive the process.
+    pub(super) changes: Changes,
     /// How many operations there are.
     pub(super) count: u32,
     /// How many have a result.
@@ -164,6 +167,7 @@ impl Progress {
             saved_stateid: None,
             turn: None,
             has_changed: false,
+            changes: Changes::default(),
             count,
             done: 0,
         }
@@ -197,6 +201,9 @@ impl<'c> Compound<'c> {
         append_status(number, Status::Ok, output);
         let (status_at, mark) = (output.bytes.len() - 4, output.mark());
         let carry_out = if self.progress.minor.has_sessions() { operations::carry_out } else { owner_seqid::carry_out };
+        if outlives_process(info.number) {
+            self.progress.changes.keep();
+        }
         let outcome = self
             .check_room(output)
             .and_then(|()| self.check(info))
@@ -282,14 +289,17 @@ impl<'c> Compound<'c> {
         Ok(())
     }
 
-    /// Hands the reply to the session, which keeps it for the case that the request comes again.
+    /// Hands the reply to the session, which keeps it for the case that the request comes again, and to the log for the
+    /// case that it comes after the end of this process.
     fn keep_reply(self, reply: &ReplyHead, output: &Output) {
+        let Some(turn) = self.progress.turn else { return };
         let bytes = &output.bytes.as_slice()[reply.start..];
-        match self.progress.turn {
-            // What is sent from a file cannot be repeated: the file may be another one by then.
-            Some(turn) if output.len_since(&reply.mark) > bytes.len() => turn.finish_unkept(),
-            Some(turn) => turn.finish(bytes),
-            None => {}
+        // What is sent from a file cannot be repeated: the file may be another one by then.
+        let kept = Some(bytes).filter(|bytes| output.len_since(&reply.mark) == bytes.len());
+        self.cx.server.replay.keep_of_slot(turn.request(), &self.progress.changes, kept);
+        match kept {
+            Some(bytes) => turn.finish(bytes),
+            None => turn.finish_unkept(),
         }
     }
 
@@ -364,6 +374,13 @@ impl<'c> Compound<'c> {
 /// Refuses reading or writing under a stateid that is not good for it; the current stateid has no name here.
 pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
     Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &node.file_key(), io)?)
+}
+
+/// Whether the reply to an operation must outlive the process, although nothing is noted of it. What others read, lock or
+/// write ends with the process, or may happen twice. An OPEN that may make a file says so itself.
+fn outlives_process(number: OpNumber) -> bool {
+    use OpNumber as N;
+    matches!(number, N::Setattr | N::Setxattr | N::Removexattr)
 }
 
 /// Whether carrying an operation out twice would be wrong.

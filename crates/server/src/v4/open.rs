@@ -2,7 +2,8 @@
 
 use buffer::Output;
 use proto::nfs4::{
-    self, Bitmap, ChangeInfo, CreateHow, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX, Status,
+    self, Bitmap, ChangeInfo, CreateHow, OpNumber, OpenArgs, OpenClaim, OpenHow, OpenOk, RESULT_LOCKTYPE_POSIX,
+    StateOwner, Status,
 };
 use state::{Claim, ClientId, ShareAccess, ShareDeny};
 use vfs::{Access, Attributes, CreateMode, Entry, FileKind, Handle, Place, SetAttributes, race};
@@ -12,6 +13,7 @@ use super::change::DirChange;
 use super::compound::Compound;
 use super::delegation;
 use super::failure::{Failure, Outcome};
+use super::resent::{Noted, noted};
 use super::set::{self, For, NewAttributes};
 use super::state_error::{inner, outer};
 use crate::fault::Fault;
@@ -29,12 +31,26 @@ struct Target {
 }
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut Output) -> Outcome<()> {
+    if let OpenHow::Create(_) = args.how {
+        compound.progress.changes.keep();
+    }
+    match args.how {
+        // The client id in the owner is another one in the client's next session.
+        OpenHow::Create(CreateHow::Guarded(_)) => {
+            let same = OpenArgs { seqid: 0, owner: StateOwner { client: nfs4::ClientId(0), owner: &[] }, ..*args };
+            noted(compound, (OpNumber::Open, &same), |compound, noted| open(compound, args, noted, output))
+        }
+        _ => open(compound, args, &Noted::NOTHING, output),
+    }
+}
+
+fn open(compound: &mut Compound<'_>, args: &OpenArgs<'_>, noted: &Noted<'_>, output: &mut Output) -> Outcome<()> {
     let access = access(compound, args.share_access)?;
     let deny = ShareDeny::from_bits(args.share_deny).ok_or(Status::Inval)?;
     let client = if has_sessions(compound) { compound.client()? } else { ClientId(args.owner.client.0) };
     let claim = claim(&args.claim)?;
     compound.cx.server.state.may_open(compound.cx.request.now, client, claim)?;
-    let target = target(compound, args, access)?;
+    let target = target(compound, args, (noted, access))?;
     let node = compound.current()?.sibling(target.handle);
     if !target.is_new {
         require_access(&node, &target.attributes, access, !matches!(claim, Claim::New))?;
@@ -87,8 +103,8 @@ fn claim(claim: &OpenClaim<'_>) -> Outcome<Claim> {
     }
 }
 
-fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, access: ShareAccess) -> Outcome<Target> {
-    let current = compound.current()?;
+fn target(compound: &Compound<'_>, args: &OpenArgs<'_>, (noted, access): (&Noted<'_>, ShareAccess)) -> Outcome<Target> {
+    let current = noted.on(compound.current()?);
     match (&args.claim, &args.how) {
         (OpenClaim::DelegateCur { .. }, OpenHow::Create(_)) => Err(Status::Inval.into()),
         (OpenClaim::Null(name) | OpenClaim::DelegateCur { name, .. }, how) => {

@@ -1,15 +1,15 @@
 //! Operations of sessions that a client sends again after the server was killed.
 //!
-//! Sessions end with the process. A client makes a new one and sends what was not answered once more, in another
-//! COMPOUND and with another number, so that CREATE says EXIST for what it made itself. What is left to know it by is
-//! the client's owner with its verifier, the user, the operation, its files and its arguments. So a change of names is
-//! noted under these while it is made ([`crate::replay`]), and its note is dropped before the reply leaves: what the
-//! next start finds noted was answered to nobody.
+//! A session ends with the process. A client whose request was answered gets the reply again in the session that ended
+//! ([`crate::replay`]). Any other one makes a new session and sends what was not answered once more, in another COMPOUND
+//! and with another number, so that CREATE says EXIST for what it made itself. What is left to know it by is the
+//! client's owner with its verifier, the user, the operation, its files and its arguments. So a change of names is noted
+//! under these while it is made, and the note ends with the reply to the COMPOUND: what the next start finds noted was
+//! answered to nobody.
 //!
 //! The first operation that looks like that one then succeeds, if the names are still as it left them, and no second
 //! one does. Should another process of the same client and user make the same change before the client sends the first
-//! one again, it gets the success, and the first one hears EXIST or NOENT: one of them has made the change, never both.
-//! An operation that ended, and whose reply was lost with the process, is not known any more.
+//! one again, it gets the success, and the first one is told EXIST or NOENT: one of them has made the change, never both.
 
 use proto::nfs4::OpNumber;
 use xdr::{Encode, Encoder};
@@ -36,7 +36,7 @@ pub(super) fn noted<A: Encode, T>(
     if let Some(begun) = begun
         && !matches!(outcome, Err(Failure::Defer))
     {
-        begun.end();
+        begun.end(outcome.is_ok(), &mut compound.progress.changes);
     }
     outcome
 }
@@ -45,6 +45,8 @@ pub(super) fn noted<A: Encode, T>(
 pub(super) struct Noted<'b>(Option<&'b Begun<'b>>);
 
 impl<'b> Noted<'b> {
+    pub(super) const NOTHING: Noted<'static> = Noted(None);
+
     /// The directory, with this operation's changes noted.
     pub(super) fn on<'c>(&self, dir: Node<'c>) -> Node<'c>
     where

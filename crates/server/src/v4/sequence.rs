@@ -4,10 +4,11 @@ use std::hash::Hasher;
 
 use proto::nfs4::{SequenceArgs, SequenceOk, SlotId, Status};
 use siphasher::sip::SipHasher13;
-use state::Sequenced;
+use state::{Sequenced, StateError};
 
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
+use crate::replay::Lost;
 
 pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outcome<SequenceOk> {
     let request = compound.cx.request;
@@ -20,7 +21,11 @@ pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outc
         connection: request.peer.connection,
         digest: digest(request.message),
     };
-    match compound.cx.server.state.sequence(request.now, &wanted)? {
+    let sequenced = match compound.cx.server.state.sequence(request.now, &wanted) {
+        Err(StateError::BadSession) => return Err(lost(compound, &wanted)),
+        sequenced => sequenced?,
+    };
+    match sequenced {
         Sequenced::Replay(reply) => Err(Failure::Replay(reply)),
         Sequenced::Execute(turn, reply) => {
             let fore = *turn.session().fore();
@@ -35,6 +40,18 @@ pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outc
                 status_flags: reply.flags.0,
             })
         }
+    }
+}
+
+/// Answers a request in a session that this process did not make: the session may have ended with the one before
+/// (RFC 8881 §2.10.6.5).
+fn lost(compound: &Compound<'_>, wanted: &state::SequenceArgs) -> Failure {
+    match compound.cx.server.replay.lost(&wanted.request(), compound.cx.request.now) {
+        Lost::Unknown => Status::BadSession.into(),
+        Lost::Answered(reply) => Failure::Replay(reply.into()),
+        Lost::Uncached => Status::RetryUncachedRep.into(),
+        Lost::FalseRetry => Status::SeqFalseRetry.into(),
+        Lost::Dead => Status::DeadSession.into(),
     }
 }
 

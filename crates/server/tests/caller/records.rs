@@ -29,8 +29,13 @@ impl Records {
 
     /// What a server has written that is killed before it writes the reply to its last call.
     pub fn without_the_reply(&self) -> Vec<Vec<u8>> {
+        self.without_the_last(1)
+    }
+
+    /// What a server has written that is killed before it writes the last `count` records.
+    pub fn without_the_last(&self, count: usize) -> Vec<Vec<u8>> {
         let mut records = self.all();
-        records.pop();
+        records.truncate(records.len() - count);
         records
     }
 
@@ -42,6 +47,8 @@ impl Records {
 pub const BEGUN: u8 = 1;
 pub const ANSWERED: u8 = 2;
 pub const DROPPED: u8 = 3;
+pub const ENDED: u8 = 5;
+pub const SLOT_ANSWERED: u8 = 6;
 
 /// A server that keeps records, with those of the one before it.
 pub fn started(file_system: Arc<dyn FileSystem>, records: &[Vec<u8>]) -> (Server, Arc<Records>) {

@@ -14,6 +14,7 @@ mod delegations;
 mod framing;
 mod listing;
 mod locks;
+mod lost_sessions;
 mod nested;
 mod opens;
 mod overlapping;

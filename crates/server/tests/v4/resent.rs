@@ -1,15 +1,14 @@
-//! Operations of NFSv4.1 and 4.2 whose server is killed before it answers: the session ends with it, and the client
-//! sends the operation again in a new one.
+//! Operations of NFSv4.1 and 4.2 whose server is killed before it answers: the client sends them again in a new session.
 
 use std::time::Duration;
 
 use proto::nfs4::{
-    Component, Create, CreateArgs, CreateType, Fattr, Link, LinkArgs, Remove, RemoveArgs, Rename, RenameArgs, Savefh,
-    Status,
+    ClientId, Component, Create, CreateArgs, CreateHow, CreateType, Fattr, Link, LinkArgs, Open, OpenArgs, OpenClaim,
+    OpenHow, Remove, RemoveArgs, Rename, RenameArgs, SHARE_ACCESS_BOTH, Savefh, StateOwner, Status,
 };
 use server::Server;
 
-use crate::caller::records::{BEGUN, DROPPED, Records, started};
+use crate::caller::records::{BEGUN, ENDED, Records, SLOT_ANSWERED, started};
 use crate::caller::{Caller, memory};
 use crate::compound::Compound;
 use crate::session::Session;
@@ -23,6 +22,17 @@ fn directory(name: &'static str) -> CreateArgs<'static> {
     CreateArgs { kind: CreateType::Directory, name: Component(name.as_bytes()), attributes: Fattr::EMPTY }
 }
 
+fn guarded(name: &'static [u8]) -> OpenArgs<'static> {
+    OpenArgs {
+        seqid: 0,
+        share_access: SHARE_ACCESS_BOTH,
+        share_deny: 0,
+        owner: StateOwner { client: ClientId(0), owner: b"owner" },
+        how: OpenHow::Create(CreateHow::Guarded(Fattr::EMPTY)),
+        claim: OpenClaim::Null(Component(name)),
+    }
+}
+
 fn in_root(session: &Session<'_>) -> Compound {
     session.begin().root()
 }
@@ -31,7 +41,7 @@ fn in_root(session: &Session<'_>) -> Compound {
 type Operation = fn(Compound) -> Compound;
 
 /// Each of them fails when it is carried out twice.
-fn operations() -> [(&'static str, Operation); 4] {
+fn operations() -> [(&'static str, Operation); 5] {
     [
         ("CREATE", |at| at.op::<Create>(&directory("lock"))),
         ("REMOVE", |at| at.op::<Remove>(&RemoveArgs { target: Component(b"victim") })),
@@ -43,6 +53,7 @@ fn operations() -> [(&'static str, Operation); 4] {
             let link = LinkArgs { new_name: Component(b"again") };
             at.lookup("link").op::<Savefh>(&()).root().op::<Link>(&link)
         }),
+        ("OPEN", |at| at.op::<Open>(&guarded(b"made"))),
     ]
 }
 
@@ -67,9 +78,12 @@ fn each_killed(check: impl Fn(&str, Operation, &dyn Fn() -> (Server, std::sync::
     for (name, operation) in operations() {
         log.clear();
         assert_eq!(status(&session, operation), Status::Ok, "{name}");
-        assert_eq!(log.kinds(), [BEGUN, DROPPED], "{name}");
-        let records = log.without_the_reply();
-        check(name, operation, &|| started(files.clone(), &records));
+        assert_eq!(log.kinds(), [BEGUN, ENDED, SLOT_ANSWERED], "{name}");
+        for unwritten in [1, 2] {
+            let records = log.without_the_last(unwritten);
+            let name = format!("{name} without the last {unwritten}");
+            check(&name, operation, &|| started(files.clone(), &records));
+        }
     }
 }
 
@@ -108,6 +122,7 @@ fn operation_whose_names_have_changed_since_is_carried_out() {
     let remove: Operation = |at| at.op::<Remove>(&RemoveArgs { target: Component(b"victim") });
     assert_eq!(status(&session, remove), Status::Ok);
     let (restarted, _) = started(files, &log.without_the_reply());
+    // The removal is known, and would succeed without being made.
     let other = Session::named(caller(&restarted).from("192.0.2.2:700").over(2), 1, b"other client");
     assert_eq!(other.call(&in_root(&other).op::<Create>(&directory("victim"))).status, Status::Ok);
     let session = Session::named(caller(&restarted), 1, b"client");
@@ -115,7 +130,7 @@ fn operation_whose_names_have_changed_since_is_carried_out() {
     assert_eq!(status(&session, remove), Status::NoEnt);
 }
 
-/// What was answered is not forgiven: the client has the reply, and another process of it may do the same.
+/// An answered operation is not claimed: the client has the reply, or gets it in the session that ended.
 #[test]
 fn operation_that_ended_before_the_server_was_killed_is_not_claimed() {
     let files = memory();

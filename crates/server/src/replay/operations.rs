@@ -1,0 +1,114 @@
+//! Operations of sessions in the log: what is noted of one, and the reply to its COMPOUND.
+//!
+//! An operation is known by what tells it from the others of all clients, whatever session it comes in
+//! (`v4/resent.rs`). When it has made its change, the log says so, and others may change the names. When its COMPOUND is
+//! answered, one record has the reply and ends what was noted of all its operations.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use state::SlotRequest;
+use vfs::Handle;
+
+use super::record::{FileBytes, MAX_SLOT_REPLY_BYTES, Record, SlotReply};
+use super::{Begun, EntryState, Finished, Lost, ReplayCache, ReplayKey};
+
+/// What a COMPOUND has changed that its client must not change twice.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    is_kept: bool,
+    /// The keys of its operations that change names.
+    operations: Vec<u8>,
+}
+
+impl Changes {
+    /// Notes a change whose reply outlives the process.
+    pub(crate) fn keep(&mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl ReplayKey {
+    /// What tells an operation from others: its two hashes.
+    pub(super) const OPERATION_BYTES: usize = 16;
+
+    fn of_operation(message: [u64; 2]) -> ReplayKey {
+        ReplayKey { sender: Ipv4Addr::UNSPECIFIED.into(), port: 0, xid: 0, message }
+    }
+
+    /// The operations that a record names.
+    pub(super) fn operations(bytes: &[u8]) -> impl Iterator<Item = ReplayKey> {
+        let hash = |bytes: &[u8; 8]| u64::from_be_bytes(*bytes);
+        let of = move |key: &[u8]| match key.as_chunks().0 {
+            [first, second] => Some(ReplayKey::of_operation([hash(first), hash(second)])),
+            _ => None,
+        };
+        bytes.chunks_exact(ReplayKey::OPERATION_BYTES).filter_map(of)
+    }
+}
+
+impl ReplayCache {
+    /// Begins an operation of a session, if a log tells a later process of it. `operation` tells it from the others of
+    /// all clients.
+    pub(crate) fn begin_operation(&self, operation: &[u8], now: Duration) -> Option<Begun<'_>> {
+        let log = Some(self.log.as_ref()?);
+        let key = ReplayKey::of_operation([self.keys[0].checksum(operation), self.keys[1].checksum(operation)]);
+        let happened = self.claim(&key).filter(|_| now <= self.max_age).unwrap_or_default();
+        Some(Begun::new(self, (key, None), happened, log))
+    }
+
+    /// Takes what a process before this one did.
+    fn claim(&self, key: &ReplayKey) -> Option<Vec<Finished>> {
+        match self.shard(key).entries.remove(key)?.state {
+            EntryState::Happened(finished) => Some(finished),
+            EntryState::UnderWay | EntryState::Answered { .. } => None,
+        }
+    }
+
+    /// Keeps the reply to a COMPOUND beyond this process, if it has changed something. Without a reply, or with one that
+    /// is too long, it is only kept that it was answered.
+    pub(crate) fn keep_of_slot(&self, request: &SlotRequest, changes: &Changes, reply: Option<&[u8]>) {
+        let Some(log) = self.log.as_ref().filter(|_| changes.is_kept) else { return };
+        let answered = SlotReply {
+            session: request.session.0,
+            slot: request.slot,
+            sequence: request.sequence,
+            digest: request.digest,
+            operations: &changes.operations,
+            reply: reply.filter(|reply| reply.len() <= MAX_SLOT_REPLY_BYTES).unwrap_or_default(),
+        };
+        log.records.keep(Record::SlotAnswered(answered).bytes().as_slice());
+    }
+
+    /// What is known of a request in a session that this process did not make.
+    pub(crate) fn lost(&self, request: &SlotRequest, now: Duration) -> Lost {
+        self.expire_lost_sessions(now);
+        self.lost_sessions.look_up(request)
+    }
+
+    /// Forgets the sessions of before the start, once no client uses them any more.
+    pub(crate) fn expire_lost_sessions(&self, now: Duration) {
+        self.lost_sessions.expire(now, self.max_age);
+    }
+}
+
+impl Begun<'_> {
+    /// Whether it is an operation of a session: another process of the client's may send one with the same arguments.
+    pub(crate) fn is_operation(&self) -> bool {
+        self.connection.is_none()
+    }
+
+    /// Ends an operation of a session: the reply to its COMPOUND is to be kept.
+    pub(crate) fn end(mut self, has_succeeded: bool, changes: &mut Changes) {
+        changes.keep();
+        let was_made_before = !std::mem::take(&mut self.happened).is_empty();
+        if self.is_noted.get() || was_made_before {
+            changes.operations.extend(self.key.message.iter().flat_map(|hash| hash.to_be_bytes()));
+        }
+        if let Some(log) = self.log.filter(|_| has_succeeded && self.is_noted.take()) {
+            let made = self.made.get();
+            let made = FileBytes { handle: made.as_ref().map_or(&[], Handle::as_bytes) };
+            log.records.keep(Record::Ended(self.key, made).bytes().as_slice());
+        }
+    }
+}
