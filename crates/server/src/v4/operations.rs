@@ -52,7 +52,7 @@ fn on_state(
         N::ReclaimComplete => answer(compound, from, output, reclaim_complete::reclaim_complete),
         N::ReleaseLockowner => answer(compound, from, output, release_lockowner::release_lockowner),
         N::Renew => answer(compound, from, output, renew::renew),
-        N::Sequence => answer(compound, from, output, sequence::sequence),
+        N::Sequence => sequence::run(compound, from, output),
         N::Setclientid => answer(compound, from, output, setclientid::setclientid),
         N::SetclientidConfirm => answer(compound, from, output, setclientid::confirm),
         N::TestStateid => answer(compound, from, output, stateids::test),

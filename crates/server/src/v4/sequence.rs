@@ -2,15 +2,25 @@
 
 use std::hash::Hasher;
 
+use buffer::Output;
 use proto::nfs4::{SequenceArgs, SequenceOk, SlotId, Status};
 use siphasher::sip::SipHasher13;
 use state::{Sequenced, StateError};
+use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
 use super::failure::{Failure, Outcome};
 use crate::replay::Lost;
 
-pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outcome<SequenceOk> {
+pub(super) fn run(compound: &mut Compound<'_>, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<()> {
+    let args = SequenceArgs::decode(from).map_err(|_| Status::BadXdr)?;
+    let digest = digest(compound.cx.request.message, from.rest());
+    let ok = sequence(compound, &args, digest)?;
+    ok.encode(&mut Encoder::new(&mut output.bytes));
+    Ok(())
+}
+
+fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs, digest: u64) -> Outcome<SequenceOk> {
     let request = compound.cx.request;
     let wanted = state::SequenceArgs {
         session: state::SessionId(args.session.0),
@@ -19,7 +29,7 @@ pub(super) fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs) -> Outc
         highest_slot: args.highest_slot.0,
         cache_this: args.cache_this,
         connection: request.peer.connection,
-        digest: digest(request.message),
+        digest,
     };
     let sequenced = match compound.cx.server.state.sequence(request.now, &wanted) {
         Err(StateError::BadSession) => return Err(lost(compound, &wanted)),
@@ -68,15 +78,20 @@ impl Compound<'_> {
     }
 }
 
-/// Tells a request from another one under the same slot and number: a hash of all but the xid, which is new when a request
-/// is sent again over another connection (RFC 8881 §2.10.6.1.3.1).
-fn digest(message: &[u8]) -> u64 {
+/// Tells a request from another one under the same slot and number: a hash of the message, of which `behind` is behind
+/// SEQUENCE. Two numbers are left out: the xid, which is new when a request is sent again over another connection
+/// (RFC 8881 §2.10.6.1.3.1), and the highest slot in use, which Linux fills in anew.
+fn digest(message: &[u8], behind: &[u8]) -> u64 {
     const XID_BYTES: usize = 4;
+    /// The highest slot, and behind it whether the reply is to be kept.
+    const LAST_ARGUMENTS_BYTES: usize = 8;
     /// Writes are long; their heads tell them apart well enough.
     const MAX_HASHED_BYTES: usize = 512;
-    let after_xid = &message[XID_BYTES.min(message.len())..];
+    let end = message.len() - behind.len();
+    let head = message.get(XID_BYTES..end.saturating_sub(LAST_ARGUMENTS_BYTES)).unwrap_or_default();
     let mut hasher = SipHasher13::new();
-    hasher.write(&after_xid[..after_xid.len().min(MAX_HASHED_BYTES)]);
+    hasher.write(&head[..head.len().min(MAX_HASHED_BYTES)]);
+    hasher.write(&behind[..behind.len().min(MAX_HASHED_BYTES)]);
     hasher.write_usize(message.len());
     hasher.finish()
 }

@@ -2,7 +2,7 @@
 
 use proto::nfs4::{
     Component, Create, CreateArgs, CreateType, DestroySession, DestroySessionArgs, ExchangeId, ExchangeIdArgs, Fattr,
-    Getattr, GetattrArgs, Sequence, Setclientid, SsvParms, StateProtect, StateProtectOps, Status,
+    Getattr, GetattrArgs, Sequence, SequenceArgs, Setclientid, SlotId, SsvParms, StateProtect, StateProtectOps, Status,
 };
 
 use server::{AccessRule, ClientPattern, Export, ExportOptions};
@@ -26,6 +26,20 @@ fn repeated_request_gets_the_very_bytes_of_its_reply_and_is_not_carried_out_agai
 
     let mut again = session.call(&session.begin().root().op::<Create>(&directory("d")));
     assert_eq!(failure(again.skip_root().take::<Create>()), Status::Exist);
+}
+
+/// Linux encodes a request anew for another connection, with the highest slot that it uses by then.
+#[test]
+fn request_with_another_highest_slot_is_the_same_one() {
+    let server = memory_server();
+    let session = Session::new(Caller::root(&server), 1);
+    let next = session.next.get();
+    let of = |highest_slot: u32| {
+        let args = SequenceArgs { highest_slot: SlotId(highest_slot), ..session.sequence(next) };
+        let compound = Compound::new(1).op::<Sequence>(&args).root().op::<Create>(&directory("d"));
+        Results::parse(&session.caller.reply_to(&session.caller.message_of(COMPOUND, &compound))).status
+    };
+    assert_eq!([of(0), of(2)], [Status::Ok, Status::Ok]);
 }
 
 #[test]
