@@ -59,15 +59,13 @@ impl FileReplyLog {
         let (index, older, newer) =
             if second.generation > first.generation { (1, first, second) } else { (0, second, first) };
         let Left { generation, end, records } = newer;
-        let path = dir.join(NAMES[index]);
         // What a torn record left behind is none of a later one.
-        place::truncate(&path, end)?;
+        place::truncate(&dir.join(NAMES[index]), end)?;
         let mut current = Current { index, place: None, generation, end, record: Vec::new(), has_failed: false };
-        match generation {
-            0 => current.empty(dir, index),
-            _ => Place::open(&path).map(|place| current.place = Some(place)),
+        match current.go_on(dir) {
+            Err(error) if is_full(&error) => current.fail(dir, &error),
+            ready => ready?,
         }
-        .or_else(|error| if is_full(&error) { Ok(current.fail(dir, &error)) } else { Err(error) })?;
         let log = FileReplyLog { dir: dir.to_owned(), current: Mutex::new(current) };
         Ok((log, [older.records, records].concat()))
     }
@@ -98,6 +96,15 @@ impl ReplyLog for FileReplyLog {
 }
 
 impl Current {
+    /// Makes the file ready for the next record.
+    fn go_on(&mut self, dir: &Path) -> io::Result<()> {
+        if self.generation == 0 {
+            return self.empty(dir, self.index);
+        }
+        self.place = Some(Place::open(&dir.join(NAMES[self.index]))?);
+        Ok(())
+    }
+
     fn append(&mut self, dir: &Path, (time, body): (u64, &[u8])) -> io::Result<()> {
         self.encode(time, body);
         if self.place.is_none() || self.end + self.record.len() > FILE_BYTES {
