@@ -16,6 +16,7 @@ pub const TABLE: &[Row] = &[
     Row { name: "xdr-derive", needs: &[], tests: &[] },
     Row { name: "vfs", needs: &[], tests: &[] },
     Row { name: "measure", needs: &[], tests: &[] },
+    Row { name: "segments", needs: &[], tests: &[] },
     Row { name: "stable", needs: &["buffer", "vfs", "xdr"], tests: &["fs-host", "mount"] },
     Row { name: "xdr", needs: &["buffer", "xdr-derive"], tests: &[] },
     Row { name: "rpc", needs: &["buffer", "xdr"], tests: &[] },
@@ -48,7 +49,7 @@ pub const TABLE: &[Row] = &[
         name: "cli",
         needs: &[
             "client", "config", "daemon", "fs-fault", "fs-host", "fs-mem", "lab", "measure", "mount", "net", "report",
-            "server", "stable", "vfs",
+            "segments", "server", "stable", "vfs",
         ],
         tests: &[],
     },

@@ -1,0 +1,137 @@
+//! The TCP header of a captured frame.
+
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TransportSlice, ip_number};
+use pcap_parser::Linktype;
+
+use super::capture::Frame;
+
+/// Bytes of the header that Linux puts before packets of the interface `any`, version 2.
+const SLL2_HEADER_BYTES: usize = 20;
+/// The link type of that header.
+const SLL2: Linktype = Linktype(276);
+/// Bytes of the address family before packets of BSD's loopback.
+const NULL_HEADER_BYTES: usize = 4;
+
+/// What is of interest in a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// TCP, but too little was captured of it to read its header.
+    Short,
+    /// Something else.
+    Other,
+    /// A frame of a link that is not known.
+    Unknown(i32),
+}
+
+/// A TCP segment, or a super-segment that a card was to cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub from: SocketAddr,
+    pub to: SocketAddr,
+    pub sequence: u32,
+    pub is_syn: bool,
+    pub is_ack: bool,
+    /// The MSS option.
+    pub mss: Option<u16>,
+    /// Bytes of options.
+    pub option_bytes: usize,
+    /// Bytes of data, on the wire.
+    pub data_bytes: usize,
+}
+
+/// Looks into a frame.
+pub(super) fn parse(frame: &Frame<'_>) -> Seen {
+    let bytes = frame.bytes;
+    let sliced = match frame.link {
+        Linktype::ETHERNET => LaxSlicedPacket::from_ethernet(bytes).ok(),
+        Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 => LaxSlicedPacket::from_ip(bytes).ok(),
+        Linktype::NULL | Linktype::LOOP => {
+            bytes.get(NULL_HEADER_BYTES..).and_then(|ip| LaxSlicedPacket::from_ip(ip).ok())
+        }
+        Linktype::LINUX_SLL => with_ether_type(bytes, 14, 16),
+        SLL2 => with_ether_type(bytes, 0, SLL2_HEADER_BYTES),
+        other => return Seen::Unknown(other.0),
+    };
+    sliced.map_or(Seen::Other, |sliced| segment(frame, &sliced))
+}
+
+/// What follows a header of `header_bytes` that has an Ethernet type at `type_at`.
+fn with_ether_type(bytes: &[u8], type_at: usize, header_bytes: usize) -> Option<LaxSlicedPacket<'_>> {
+    let kind = bytes.get(type_at..type_at + 2)?;
+    let kind = EtherType(u16::from_be_bytes([kind[0], kind[1]]));
+    Some(LaxSlicedPacket::from_ether_type(kind, bytes.get(header_bytes..)?))
+}
+
+fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
+    let Some(ip) = sliced.net.as_ref().and_then(Ip::new) else { return Seen::Other };
+    if !ip.is_tcp {
+        return Seen::Other;
+    }
+    let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
+        return if ip.is_fragment { Seen::Other } else { Seen::Short };
+    };
+    let tcp_at = offset(frame.bytes, tcp.slice());
+    let ip_end = match ip.length {
+        // With offload beyond 64 KiB the field is 0, and the frame's length is all that there is.
+        None => frame.wire_bytes,
+        Some(length) => offset(frame.bytes, ip.header) + length,
+    };
+    let header_bytes = usize::from(tcp.data_offset()) * 4;
+    let mss = tcp.options_iterator().flatten().find_map(|option| match option {
+        TcpOptionElement::MaximumSegmentSize(mss) => Some(mss),
+        _ => None,
+    });
+    Seen::Tcp(Segment {
+        from: SocketAddr::new(ip.source, tcp.source_port()),
+        to: SocketAddr::new(ip.destination, tcp.destination_port()),
+        sequence: tcp.sequence_number(),
+        is_syn: tcp.syn(),
+        is_ack: tcp.ack(),
+        mss,
+        option_bytes: tcp.options().len(),
+        data_bytes: ip_end.saturating_sub(tcp_at + header_bytes),
+    })
+}
+
+/// Where `part` begins in `whole`, a slice of which it is.
+fn offset(whole: &[u8], part: &[u8]) -> usize {
+    (part.as_ptr() as usize).saturating_sub(whole.as_ptr() as usize)
+}
+
+/// An IP header of either version.
+struct Ip<'a> {
+    source: IpAddr,
+    destination: IpAddr,
+    header: &'a [u8],
+    /// Bytes of header and payload; `None` when the header leaves them out.
+    length: Option<usize>,
+    is_tcp: bool,
+    is_fragment: bool,
+}
+
+impl<'a> Ip<'a> {
+    fn new(net: &'a LaxNetSlice<'_>) -> Option<Ip<'a>> {
+        let payload = net.ip_payload_ref()?;
+        let (is_tcp, is_fragment) = (payload.ip_number == ip_number::TCP, payload.fragmented);
+        match net {
+            LaxNetSlice::Ipv4(ip) => {
+                let header = ip.header();
+                let length = Some(usize::from(header.total_len())).filter(|length| *length > 0);
+                let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
+                Some(Ip { source, destination, header: header.slice(), length, is_tcp, is_fragment })
+            }
+            LaxNetSlice::Ipv6(ip) => {
+                let header = ip.header();
+                let payload_bytes = usize::from(header.payload_length());
+                let length = (payload_bytes > 0).then(|| header.slice().len() + payload_bytes);
+                let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
+                Some(Ip { source, destination, header: header.slice(), length, is_tcp, is_fragment })
+            }
+            LaxNetSlice::Arp(_) => None,
+        }
+    }
+}
