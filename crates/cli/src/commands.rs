@@ -2,7 +2,7 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    bench, cat, cp, demo, experiments, ln, log, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo, serve, showmount, stat,
+    bench, cat, cp, demo, experiments, ln, log, ls, mkdir, mount, mv, nfsstat, rm, rpcinfo, serve, showmount, stat, tcp,
 };
 
 /// NFS server, NFS client and performance lab in one program.
@@ -34,6 +34,7 @@ pub enum Command {
     Log(log::Flags),
     Bench(bench::Flags),
     Lab(experiments::Flags),
+    Tcp(tcp::Flags),
     Demo(demo::Flags),
 }
 
@@ -57,6 +58,7 @@ impl Command {
             Command::Log(flags) => log::run(&flags),
             Command::Bench(flags) => bench::run(&flags),
             Command::Lab(flags) => experiments::run(&flags),
+            Command::Tcp(flags) => tcp::run(&flags),
             Command::Demo(flags) => demo::run(&flags),
         }
     }

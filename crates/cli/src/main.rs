@@ -30,6 +30,7 @@ mod rpcinfo;
 mod serve;
 mod showmount;
 mod stat;
+mod tcp;
 
 use std::process::ExitCode;
 

@@ -4,9 +4,11 @@
 //!   output, [`Run::to_json`] with the field names of fio's JSON.
 //! - [`Table`] shows rows for terminals, in Markdown and as CSV.
 //! - [`to_json`] shows anything as JSON in which no reader rounds an integer.
+//! - [`StackedBars`] draws figures over an axis as SVG.
 //! - [`units`] shows single figures.
 #![forbid(unsafe_code)]
 
+mod chart;
 mod exact;
 mod job;
 mod json;
@@ -15,6 +17,7 @@ mod table;
 mod text;
 pub mod units;
 
+pub use chart::{ChartError, StackedBars};
 pub use exact::{to_json, write_json, write_json_line};
 pub use job::{Direction, DirectionSummary, JobSummary, Rates, Run};
 pub use table::{Align, Column, Table};

@@ -6,6 +6,7 @@ mod bench;
 mod export;
 mod mount;
 mod several;
+mod tcp;
 
 use std::error::Error;
 use std::io;
@@ -20,6 +21,7 @@ use crate::remote::LocationError;
 pub use bench::BenchError;
 pub use export::ExportError;
 pub use several::{Failures, tell};
+pub use tcp::TcpError;
 
 /// Why a command did not do all of what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -213,6 +215,9 @@ pub enum Failure {
     /// A benchmark failed.
     #[error(transparent)]
     Bench(#[from] BenchError),
+    /// The work on TCP failed.
+    #[error(transparent)]
+    Tcp(#[from] TcpError),
     /// A local file could not be read or written.
     #[error("{}: {source}", path.display())]
     Local {

@@ -1,0 +1,27 @@
+//! `wharf tcp`: what a TCP sender hands to the network card, and what of it is seen in packets.
+
+mod trace;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Look at how TCP senders cut their data into packets.
+#[derive(Debug, Args)]
+pub struct Flags {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What is done.
+#[derive(Debug, Subcommand)]
+enum Action {
+    Trace(trace::Flags),
+}
+
+/// Does it.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    match &flags.action {
+        Action::Trace(flags) => trace::run(flags),
+    }
+}
