@@ -1,10 +1,12 @@
 //! The sending side of TCP: how data is cut for segmentation offload, and what of it is seen in packets.
 //!
 //! - [`Rule`] is a rule for cutting: what one send hands to the network card.
+//! - [`sender`] is one end of a TCP connection, without sockets and without a clock, that cuts by such a rule.
 //! - [`trace`] reads packet captures and counts single-MSS packets, super-segments and fractional ones.
 #![forbid(unsafe_code)]
 
 mod rule;
+pub mod sender;
 pub mod trace;
 
 pub use rule::{Card, Cut, Offer, Rule};
