@@ -2,11 +2,15 @@
 //!
 //! - [`Rule`] is a rule for cutting: what one send hands to the network card.
 //! - [`sender`] is one end of a TCP connection, without sockets and without a clock, that cuts by such a rule.
+//! - [`model`] runs it in virtual time over a path with [`Faults`].
 //! - [`trace`] reads packet captures and counts single-MSS packets, super-segments and fractional ones.
 #![forbid(unsafe_code)]
 
+mod fault;
+pub mod model;
 mod rule;
 pub mod sender;
 pub mod trace;
 
+pub use fault::Faults;
 pub use rule::{Card, Cut, Offer, Rule};

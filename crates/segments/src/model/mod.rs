@@ -1,0 +1,349 @@
+//! A sender, a path and a receiver in virtual time: what leaves the sender under a rule, and why.
+//!
+//! The sender is [`Sender`] itself; the path and the receiver are modelled. The same situation and seed give the same packets
+//! each time. What limits the sender decides what its rule does:
+//!
+//! - **the sender**: its own processor, the send buffer or the congestion window. The backlog is large, or windows open by
+//!   many segments at once.
+//! - **the path**: acknowledgments of two segments open the window by two segments.
+//! - **the receiver**: its application reads more slowly than data comes. The window is almost closed, and opens by as much as
+//!   was read, which are no whole segments.
+
+mod receiver;
+mod stream;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use receiver::Receiver;
+pub use receiver::{ReceiverConfig, WindowUpdates};
+
+use crate::fault::Faults;
+use crate::sender::{Config, Failure, Segment, Sender, State, Statistics, Transmit};
+use crate::trace::Tally;
+
+/// Bytes of Ethernet, IPv4 and TCP around the data of a packet, with preamble, check sequence and gap.
+const FRAME_BYTES: usize = 38 + 20 + 20 + 12;
+/// A sender's application is woken when this much is free, as FreeBSD's are.
+const WAKE_BYTES: usize = 2048;
+/// The most that an application reads at once.
+const MAX_READ_BYTES: u64 = 1 << 20;
+/// The longest that a run may take in virtual time.
+const MAX_TIME: Duration = Duration::from_secs(3600);
+
+/// What is modelled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Situation {
+    /// The sender.
+    pub sender: Config,
+    /// The receiver.
+    pub receiver: ReceiverConfig,
+    /// The path.
+    pub path: Path,
+    /// What the sender's processor takes for its work.
+    pub costs: Costs,
+    /// How fast the sending application writes, in bytes per second, and how much at once; as fast as it can without it.
+    pub write_bytes_per_second: Option<f64>,
+    /// Most bytes of a write; above 0.
+    pub write_bytes: usize,
+    /// How fast the receiving application reads, in bytes per second; at once without it.
+    pub read_bytes_per_second: Option<f64>,
+    /// Most bytes of a read; above 0.
+    pub read_bytes: u64,
+    /// How many bytes are sent.
+    pub total_bytes: u64,
+    /// What chance follows from.
+    pub seed: u64,
+}
+
+/// The way between the two ends, the same in both directions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Path {
+    /// Bits per second, with everything that is on an Ethernet wire.
+    pub bits_per_second: f64,
+    /// Time for one way.
+    pub delay: Duration,
+    /// What goes wrong on it, towards the receiver and back.
+    pub faults: Faults,
+}
+
+/// Processor time of the sending end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Costs {
+    /// For each send, whatever its size.
+    pub send: Duration,
+    /// For each KiB of data.
+    pub kib: Duration,
+    /// For each acknowledgment.
+    pub ack: Duration,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Data packets as a capture at the sender shows them.
+    pub tally: Tally,
+    /// What the sender did.
+    pub statistics: Statistics,
+    /// From the SYN to the last acknowledgment.
+    pub elapsed: Duration,
+    /// Processor time of the sender.
+    pub sender_time: Duration,
+    /// Acknowledgments, window updates among them.
+    pub acks: u64,
+    /// Bytes that the receiver got in order.
+    pub received_bytes: u64,
+    /// Bytes among them that differ from those that were sent; anything but 0 is a mistake in the sender.
+    pub wrong_bytes: u64,
+    /// Why the connection ended early.
+    pub failure: Option<Failure>,
+}
+
+impl Outcome {
+    /// Bytes per second from end to end.
+    pub fn bytes_per_second(&self) -> f64 {
+        self.received_bytes as f64 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Processor time of the sender per KiB, in microseconds, as netperf has it.
+    pub fn service_demand_us(&self) -> f64 {
+        self.sender_time.as_secs_f64() * 1e6 / (self.received_bytes as f64 / 1024.0).max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Runs a situation to its end.
+pub fn run(situation: &Situation) -> Outcome {
+    Run::new(situation).to_end()
+}
+
+/// Something that happens at a time.
+#[derive(Debug)]
+enum Event {
+    /// A packet reaches the receiver.
+    Packet(Segment, Vec<u8>),
+    /// An acknowledgment reaches the sender.
+    Ack(Segment),
+    /// The sender's processor is free, or its timer ends.
+    Sender,
+    /// A delayed acknowledgment is due.
+    Delay,
+    /// The receiving application reads.
+    Read(u64),
+}
+
+struct Run<'a> {
+    situation: &'a Situation,
+    random: fastrand::Rng,
+    now: Duration,
+    /// Events by time, and among those of the same time by number.
+    queue: BinaryHeap<Reverse<(Duration, u64)>>,
+    events: std::collections::HashMap<u64, Event>,
+    last_number: u64,
+    sender: Sender,
+    receiver: Receiver,
+    written: u64,
+    busy_until: Duration,
+    wire_free_at: Duration,
+    is_reading: bool,
+    tally: Tally,
+    sender_time: Duration,
+}
+
+impl<'a> Run<'a> {
+    fn new(situation: &'a Situation) -> Run<'a> {
+        let mut random = fastrand::Rng::with_seed(situation.seed);
+        let mut run = Run {
+            situation,
+            sender: Sender::new(situation.sender.clone(), random.u32(..)),
+            receiver: Receiver::new(situation.receiver),
+            random,
+            now: Duration::ZERO,
+            queue: BinaryHeap::new(),
+            events: std::collections::HashMap::new(),
+            last_number: 0,
+            written: 0,
+            busy_until: Duration::ZERO,
+            wire_free_at: Duration::ZERO,
+            is_reading: false,
+            tally: Tally::default(),
+            sender_time: Duration::ZERO,
+        };
+        run.push(Duration::ZERO, Event::Sender);
+        run
+    }
+
+    fn to_end(mut self) -> Outcome {
+        while let Some(Reverse((at, number))) = self.queue.pop() {
+            let is_over = self.sender.state() == State::Closed || self.has_arrived();
+            if is_over || at > MAX_TIME {
+                break;
+            }
+            self.now = at;
+            if let Some(event) = self.events.remove(&number) {
+                self.handle(event);
+            }
+        }
+        Outcome {
+            tally: self.tally,
+            statistics: self.sender.statistics(),
+            elapsed: self.now,
+            sender_time: self.sender_time,
+            acks: self.receiver.acks,
+            received_bytes: self.receiver.received(),
+            wrong_bytes: self.receiver.wrong_bytes,
+            failure: self.sender.failure(),
+        }
+    }
+
+    /// Whether the receiver has everything and the sender knows.
+    fn has_arrived(&self) -> bool {
+        self.sender.state() == State::FinWait2 && self.receiver.has_ended()
+    }
+
+    fn push(&mut self, at: Duration, event: Event) {
+        self.last_number += 1;
+        self.queue.push(Reverse((at, self.last_number)));
+        self.events.insert(self.last_number, event);
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Packet(segment, data) => {
+                let ack = self.receiver.on_packet(&segment, &data, self.now);
+                self.send_ack(ack);
+                if let Some(at) = self.receiver.delayed_until {
+                    self.push(at, Event::Delay);
+                }
+                self.start_read();
+            }
+            Event::Delay => {
+                let is_due = self.receiver.delayed_until.is_some_and(|at| at <= self.now);
+                let ack = is_due.then(|| self.receiver.on_delay()).flatten();
+                self.send_ack(ack);
+            }
+            Event::Read(bytes) => {
+                self.is_reading = false;
+                let ack = self.receiver.read(bytes);
+                self.send_ack(ack);
+                self.start_read();
+            }
+            Event::Ack(segment) => {
+                self.spend(self.situation.costs.ack);
+                self.sender.on_segment(&segment, &[], self.now);
+                self.pump();
+            }
+            Event::Sender => {
+                self.sender.on_timeout(self.now);
+                self.pump();
+            }
+        }
+    }
+
+    /// Lets the sender work until its processor is busy or nothing is left to do.
+    fn pump(&mut self) {
+        loop {
+            if self.busy_until > self.now {
+                return self.push(self.busy_until, Event::Sender);
+            }
+            let has_written = self.write();
+            match self.sender.poll_transmit(self.now) {
+                Some(transmit) => self.send(&transmit),
+                None if !has_written => break,
+                None => {}
+            }
+        }
+        if let Some(at) = self.sender.next_timeout() {
+            self.push(at, Event::Sender);
+        }
+    }
+
+    /// The sending application writes what there is room for; says whether it has.
+    fn write(&mut self) -> bool {
+        let situation = self.situation;
+        let left = situation.total_bytes - self.written;
+        if left == 0 {
+            self.sender.close();
+            return false;
+        }
+        let ready = situation.write_bytes_per_second.map_or(u64::MAX, |rate| (self.now.as_secs_f64() * rate) as u64);
+        let is_awake = self.sender.room() >= WAKE_BYTES.min(situation.sender.send_buffer_bytes);
+        let count = left.min(situation.write_bytes as u64).min(ready.saturating_sub(self.written));
+        let is_whole = count == left || count == situation.write_bytes as u64;
+        if !is_awake || count == 0 || (!is_whole && situation.write_bytes_per_second.is_some()) {
+            self.wake_writer();
+            return false;
+        }
+        let mut bytes = vec![0; (count as usize).min(self.sender.room())];
+        stream::fill(self.written, &mut bytes);
+        self.written += self.sender.write(&bytes) as u64;
+        true
+    }
+
+    /// Plans the next write of an application that writes slowly.
+    fn wake_writer(&mut self) {
+        if let Some(rate) = self.situation.write_bytes_per_second {
+            let target = (self.written + self.situation.write_bytes as u64).min(self.situation.total_bytes);
+            let at = Duration::from_secs_f64(target as f64 / rate) + Duration::from_nanos(1);
+            if at > self.now {
+                self.push(at, Event::Sender);
+            }
+        }
+    }
+
+    fn spend(&mut self, time: Duration) {
+        self.busy_until = self.busy_until.max(self.now) + time;
+        self.sender_time += time;
+    }
+
+    /// The network card cuts what it is given, and each packet goes over the wire by itself.
+    fn send(&mut self, transmit: &Transmit) {
+        let costs = self.situation.costs;
+        self.spend(costs.send + costs.kib.mul_f64(transmit.bytes as f64 / 1024.0));
+        let mss = self.sender.mss();
+        self.tally.add(transmit.bytes, mss);
+        let (front, back) = self.sender.payload(transmit);
+        let data = [front, back].concat();
+        let count = data.len().div_ceil(mss).max(1);
+        for number in 0..count {
+            let part = &data[number * mss..data.len().min((number + 1) * mss)];
+            let mut segment = transmit.segment;
+            segment.sequence = segment.sequence.wrapping_add((number * mss) as u32);
+            self.send_packet(segment, part);
+        }
+    }
+
+    fn send_packet(&mut self, segment: Segment, data: &[u8]) {
+        let path = self.situation.path;
+        let bits = (data.len() + FRAME_BYTES) as f64 * 8.0;
+        let sent_at = self.wire_free_at.max(self.now) + Duration::from_secs_f64(bits / path.bits_per_second);
+        self.wire_free_at = sent_at;
+        for late in path.faults.fate(&mut self.random) {
+            self.push(sent_at + path.delay + late, Event::Packet(segment, data.to_vec()));
+        }
+    }
+
+    fn send_ack(&mut self, ack: Option<Segment>) {
+        let path = self.situation.path;
+        for late in ack.iter().flat_map(|_| path.faults.fate(&mut self.random)).collect::<Vec<_>>() {
+            if let Some(segment) = ack {
+                self.push(self.now + path.delay + late, Event::Ack(segment));
+            }
+        }
+    }
+
+    /// The receiving application takes what is there, and is busy with it for a while.
+    fn start_read(&mut self) {
+        let unread = self.receiver.unread();
+        if self.is_reading || unread == 0 {
+            return;
+        }
+        let bytes = unread.min(self.situation.read_bytes).min(MAX_READ_BYTES);
+        let takes = self.situation.read_bytes_per_second.map_or(0.0, |rate| {
+            // No two reads take the same time.
+            bytes as f64 / rate * (0.5 + self.random.f64())
+        });
+        self.is_reading = true;
+        self.push(self.now + Duration::from_secs_f64(takes), Event::Read(bytes));
+    }
+}

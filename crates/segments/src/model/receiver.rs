@@ -1,0 +1,236 @@
+//! A receiver in virtual time: it puts data in order, delays acknowledgments, and tells how much room it has as its
+//! application reads.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use super::stream;
+use crate::sender::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions};
+
+/// The most ranges out of order; more are dropped and come again.
+const MAX_RANGES: usize = 4096;
+/// Segments that are acknowledged at once when acknowledgments are delayed (RFC 9293 §3.8.6.3).
+const DELAYED_SEGMENTS: usize = 2;
+
+/// What a receiver is like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReceiverConfig {
+    /// Most bytes that have arrived and are not read.
+    pub buffer_bytes: u64,
+    /// The shift of its windows.
+    pub window_scale: u8,
+    /// The most data that it takes in one packet, in bytes.
+    pub mss: u16,
+    /// How long an acknowledgment may wait for another segment; none waits without it.
+    pub delayed_ack: Option<Duration>,
+    /// How often its windows are told: at each step that is worth it, or as Linux does.
+    pub updates: WindowUpdates,
+    /// Whether it takes timestamps.
+    pub timestamps: bool,
+    /// Whether it tells what arrived out of order.
+    pub sack: bool,
+}
+
+/// When a receiver tells that its application has read, without other reason to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowUpdates {
+    /// Two segments or more are free, and a quarter of the buffer, or an eighth of it is all that was left: FreeBSD's choice.
+    QuarterOrTight,
+    /// The window is twice what was left of it: Linux's choice.
+    Doubled,
+}
+
+/// The receiver's side of a connection. Offsets count from the SYN, as in the sender.
+pub(super) struct Receiver {
+    config: ReceiverConfig,
+    initial: u32,
+    next: u64,
+    ranges: Vec<Range<u64>>,
+    unread: u64,
+    told_edge: u64,
+    unacknowledged_segments: usize,
+    pub delayed_until: Option<Duration>,
+    recent_stamp: u32,
+    fin: Option<u64>,
+    /// Bytes that are not those of the stream.
+    pub wrong_bytes: u64,
+    pub acks: u64,
+}
+
+impl Receiver {
+    pub fn new(config: ReceiverConfig) -> Receiver {
+        Receiver {
+            config,
+            initial: 0,
+            next: 0,
+            ranges: Vec::new(),
+            unread: 0,
+            told_edge: 0,
+            unacknowledged_segments: 0,
+            delayed_until: None,
+            recent_stamp: 0,
+            fin: None,
+            wrong_bytes: 0,
+            acks: 0,
+        }
+    }
+
+    /// Bytes of the stream that have arrived in order.
+    pub fn received(&self) -> u64 {
+        self.next.saturating_sub(1 + u64::from(self.has_ended()))
+    }
+
+    /// Whether everything with the FIN has arrived.
+    pub fn has_ended(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Takes a packet; gives the acknowledgment that it calls for at once.
+    pub fn on_packet(&mut self, segment: &Segment, data: &[u8], now: Duration) -> Option<Segment> {
+        if segment.flags.syn {
+            return Some(self.answer_syn(segment));
+        }
+        let start =
+            self.next.checked_add_signed((segment.sequence.wrapping_sub(self.wire(self.next)) as i32).into())?;
+        let end = start + data.len() as u64;
+        if segment.flags.rst || !segment.flags.ack {
+            return None;
+        }
+        if let Some((clock, _)) = segment.options.timestamp.filter(|_| start <= self.next) {
+            self.recent_stamp = clock;
+        }
+        if segment.flags.fin {
+            self.fin = Some(end);
+        }
+        if data.is_empty() && !segment.flags.fin {
+            return None;
+        }
+        let was_in_order = start <= self.next && self.ranges.is_empty() && end > self.next;
+        self.take(start, data);
+        self.unacknowledged_segments += data.len().div_ceil(usize::from(self.config.mss) - 12);
+        let at_once = !was_in_order
+            || self.has_ended()
+            || self.config.delayed_ack.is_none()
+            || self.unacknowledged_segments >= DELAYED_SEGMENTS;
+        if at_once {
+            return Some(self.ack());
+        }
+        self.delayed_until = self.config.delayed_ack.map(|delay| now + delay);
+        None
+    }
+
+    /// The application reads; gives the acknowledgment that tells of the room, if that is worth it.
+    pub fn read(&mut self, bytes: u64) -> Option<Segment> {
+        self.unread -= bytes.min(self.unread);
+        let left = self.told_edge.saturating_sub(self.next);
+        // More than a window can say is no news.
+        let max_window = u64::from(u16::MAX) << self.config.window_scale;
+        let room = (self.config.buffer_bytes - self.unread).min(max_window);
+        let gained = room.saturating_sub(left);
+        let is_worth_it = match self.config.updates {
+            WindowUpdates::QuarterOrTight => {
+                let is_tight = room <= self.config.buffer_bytes / 8;
+                let segment = u64::from(self.config.mss);
+                gained >= 2 * segment
+                    && (gained >= self.config.buffer_bytes / 4 || is_tight || self.config.buffer_bytes <= 8 * segment)
+            }
+            WindowUpdates::Doubled => gained >= u64::from(self.config.mss) && room >= 2 * left,
+        };
+        is_worth_it.then(|| self.ack())
+    }
+
+    /// The acknowledgment that was delayed.
+    pub fn on_delay(&mut self) -> Option<Segment> {
+        self.delayed_until.take()?;
+        Some(self.ack())
+    }
+
+    fn answer_syn(&mut self, segment: &Segment) -> Segment {
+        let offered = &segment.options;
+        self.initial = segment.sequence;
+        self.next = 1;
+        self.recent_stamp = offered.timestamp.map_or(0, |(clock, _)| clock);
+        self.config.timestamps &= offered.timestamp.is_some();
+        self.config.sack &= offered.sack_permitted;
+        if offered.window_scale.is_none() {
+            self.config.window_scale = 0;
+        }
+        let mut answer = self.ack();
+        answer.flags.syn = true;
+        answer.sequence = 0;
+        answer.window = u16::try_from(self.config.buffer_bytes).unwrap_or(u16::MAX);
+        answer.options.mss = Some(self.config.mss);
+        answer.options.window_scale = offered.window_scale.map(|_| self.config.window_scale);
+        answer.options.sack_permitted = self.config.sack;
+        answer
+    }
+
+    /// Keeps what is in the window, and compares it with what the stream has there.
+    fn take(&mut self, start: u64, data: &[u8]) {
+        let edge = self.next + self.config.buffer_bytes - self.unread;
+        let end = (start + data.len() as u64).min(edge.max(self.told_edge));
+        let from = start.max(self.next);
+        if from < end && self.ranges.len() < MAX_RANGES {
+            let kept = &data[(from - start) as usize..(end - start) as usize];
+            self.wrong_bytes += stream::differences(from - 1, kept);
+            self.insert(from..end);
+        }
+        let before = self.next;
+        while let Some(first) = self.ranges.iter().position(|range| range.start <= self.next) {
+            let range = self.ranges.remove(first);
+            self.next = self.next.max(range.end);
+        }
+        self.unread += self.next - before;
+        if self.fin == Some(self.next) {
+            self.next += 1;
+        }
+    }
+
+    /// The latest range is first, as RFC 2018 §4 has the blocks.
+    fn insert(&mut self, mut new: Range<u64>) {
+        self.ranges.retain(|range| {
+            let touches = range.start <= new.end && new.start <= range.end;
+            if touches {
+                new = range.start.min(new.start)..range.end.max(new.end);
+            }
+            !touches
+        });
+        self.ranges.insert(0, new);
+    }
+
+    fn ack(&mut self) -> Segment {
+        self.acks += 1;
+        self.unacknowledged_segments = 0;
+        self.delayed_until = None;
+        let room = self.config.buffer_bytes - self.unread.min(self.config.buffer_bytes);
+        // What was told once is never taken back.
+        let window = room.max(self.told_edge.saturating_sub(self.next)) >> self.config.window_scale;
+        let window = u16::try_from(window).unwrap_or(u16::MAX);
+        self.told_edge = self.told_edge.max(self.next + (u64::from(window) << self.config.window_scale));
+        let mut options = SegmentOptions::default();
+        if self.config.timestamps {
+            options.timestamp = Some((1, self.recent_stamp));
+        }
+        if self.config.sack {
+            // With a timestamp there is room for three.
+            for (place, range) in options.sack.iter_mut().take(MAX_SACK_BLOCKS - 1).zip(&self.ranges) {
+                *place = Some((self.wire(range.start), self.wire(range.end)));
+            }
+        }
+        Segment {
+            sequence: 1,
+            acknowledgment: self.wire(self.next),
+            flags: Flags { ack: true, ..Flags::default() },
+            window,
+            options,
+        }
+    }
+
+    fn wire(&self, offset: u64) -> u32 {
+        self.initial.wrapping_add(offset as u32)
+    }
+}
