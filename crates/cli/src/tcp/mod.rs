@@ -1,5 +1,6 @@
 //! `wharf tcp`: what a TCP sender hands to the network card, and what of it is seen in packets.
 
+mod model;
 mod trace;
 
 use clap::{Args, Subcommand};
@@ -17,11 +18,13 @@ pub struct Flags {
 #[derive(Debug, Subcommand)]
 enum Action {
     Trace(trace::Flags),
+    Model(model::Flags),
 }
 
 /// Does it.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
     match &flags.action {
         Action::Trace(flags) => trace::run(flags),
+        Action::Model(flags) => model::run(flags),
     }
 }

@@ -10,6 +10,7 @@
 //!   was read, which are no whole segments.
 
 mod receiver;
+mod situations;
 mod stream;
 
 use std::cmp::Reverse;
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 use receiver::Receiver;
 pub use receiver::{ReceiverConfig, WindowUpdates};
+pub use situations::{DOCUMENT_BUFFERS, Limit};
 
 use crate::fault::Faults;
 use crate::sender::{Config, Failure, Segment, Sender, State, Statistics, Transmit};
@@ -144,6 +146,8 @@ struct Run<'a> {
     receiver: Receiver,
     written: u64,
     busy_until: Duration,
+    /// When the sender wakes by itself.
+    planned: Option<Duration>,
     wire_free_at: Duration,
     is_reading: bool,
     tally: Tally,
@@ -164,12 +168,13 @@ impl<'a> Run<'a> {
             last_number: 0,
             written: 0,
             busy_until: Duration::ZERO,
+            planned: None,
             wire_free_at: Duration::ZERO,
             is_reading: false,
             tally: Tally::default(),
             sender_time: Duration::ZERO,
         };
-        run.push(Duration::ZERO, Event::Sender);
+        run.plan(Duration::ZERO);
         run
     }
 
@@ -234,6 +239,7 @@ impl<'a> Run<'a> {
                 self.pump();
             }
             Event::Sender => {
+                self.planned = self.planned.filter(|at| *at > self.now);
                 self.sender.on_timeout(self.now);
                 self.pump();
             }
@@ -244,7 +250,7 @@ impl<'a> Run<'a> {
     fn pump(&mut self) {
         loop {
             if self.busy_until > self.now {
-                return self.push(self.busy_until, Event::Sender);
+                return self.plan(self.busy_until);
             }
             let has_written = self.write();
             match self.sender.poll_transmit(self.now) {
@@ -254,6 +260,14 @@ impl<'a> Run<'a> {
             }
         }
         if let Some(at) = self.sender.next_timeout() {
+            self.plan(at);
+        }
+    }
+
+    /// Wakes the sender at a time, unless it wakes before anyway.
+    fn plan(&mut self, at: Duration) {
+        if self.planned.is_none_or(|planned| at < planned) {
+            self.planned = Some(at);
             self.push(at, Event::Sender);
         }
     }
@@ -286,7 +300,7 @@ impl<'a> Run<'a> {
             let target = (self.written + self.situation.write_bytes as u64).min(self.situation.total_bytes);
             let at = Duration::from_secs_f64(target as f64 / rate) + Duration::from_nanos(1);
             if at > self.now {
-                self.push(at, Event::Sender);
+                self.plan(at);
             }
         }
     }

@@ -1,0 +1,156 @@
+//! `wharf tcp model`: what a cutting rule does, in virtual time.
+
+mod record;
+
+use clap::{Args, ValueEnum};
+use report::{Column, Table};
+use segments::Rule;
+use segments::model::{DOCUMENT_BUFFERS, Limit, Outcome, Situation, run as run_model};
+use std::io::Write;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use record::RunRecord;
+
+/// Model a TCP stream under rules for cutting, and count its packets.
+///
+/// A sender and a receiver like those of FreeBSD in 2016, with 10 Gbit/s between them, in virtual time: the same seed gives the same
+/// packets. Nothing is sent, and no right is needed.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// What limits the speed; all three, one after the other, unless given.
+    #[arg(long, value_name = "WHAT")]
+    limit: Vec<LimitName>,
+    /// The rule: before or after the change of 2016, or as stacks do today; all three unless given.
+    #[arg(long, value_name = "RULE")]
+    rule: Vec<RuleName>,
+    /// How much is sent.
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_size, default_value = "100M")]
+    bytes: u64,
+    /// Run with the eight pairs of socket buffers of the document's netperf tests.
+    #[arg(long)]
+    buffers: bool,
+    /// What chance follows from.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// [`Limit`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LimitName {
+    /// The sender's processor.
+    Sender,
+    /// The receiver's window.
+    Window,
+    /// The receiving application.
+    Receiver,
+}
+
+/// [`Rule`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RuleName {
+    /// Whole segments while more data is queued; a lone segment goes without offload.
+    Before,
+    /// Whole segments above two, otherwise everything at once.
+    After,
+    /// Whole segments while more data is queued, within the card's limits.
+    Today,
+}
+
+impl From<LimitName> for Limit {
+    fn from(name: LimitName) -> Limit {
+        match name {
+            LimitName::Sender => Limit::Sender,
+            LimitName::Window => Limit::Window,
+            LimitName::Receiver => Limit::Receiver,
+        }
+    }
+}
+
+impl From<RuleName> for Rule {
+    fn from(name: RuleName) -> Rule {
+        match name {
+            RuleName::Before => Rule::Before,
+            RuleName::After => Rule::After,
+            RuleName::Today => Rule::Today,
+        }
+    }
+}
+
+/// One run of the model.
+struct Done {
+    limit: Limit,
+    rule: Rule,
+    buffers: (usize, u64),
+    outcome: Outcome,
+}
+
+/// Runs all combinations.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let done: Vec<Done> = flags.situations().into_iter().map(|(limit, situation)| one(limit, &situation)).collect();
+    let mut output = Output::new();
+    if flags.json {
+        output.json(&done.iter().map(RunRecord::new).collect::<Vec<_>>())?;
+    } else {
+        write!(output, "{}", table(&done).to_text())?;
+    }
+    Ok(output.finish()?)
+}
+
+fn one(limit: Limit, situation: &Situation) -> Done {
+    let buffers = (situation.sender.send_buffer_bytes, situation.receiver.buffer_bytes);
+    Done { limit, rule: situation.sender.rule, buffers, outcome: run_model(situation) }
+}
+
+impl Flags {
+    fn situations(&self) -> Vec<(Limit, Situation)> {
+        let limits: Vec<Limit> = self.limit.iter().map(|name| Limit::from(*name)).collect();
+        let rules: Vec<Rule> = self.rule.iter().map(|name| Rule::from(*name)).collect();
+        let limits = if limits.is_empty() { Limit::ALL.to_vec() } else { limits };
+        let rules = if rules.is_empty() { Rule::ALL.to_vec() } else { rules };
+        let mut situations = Vec::new();
+        for limit in limits {
+            let pairs = if self.buffers { DOCUMENT_BUFFERS.map(Some).to_vec() } else { vec![None] };
+            for pair in pairs {
+                situations.extend(rules.iter().map(|rule| (limit, self.situation(limit, *rule, pair))));
+            }
+        }
+        situations
+    }
+
+    fn situation(&self, limit: Limit, rule: Rule, buffers: Option<(usize, u64)>) -> Situation {
+        let situation = Situation { total_bytes: self.bytes, ..Situation::document(limit, rule, self.seed) };
+        match buffers {
+            Some((send, receive)) => situation.with_buffers(send, receive),
+            None => situation,
+        }
+    }
+}
+
+fn table(done: &[Done]) -> Table {
+    let texts = ["limit", "rule"].map(Column::text);
+    let numbers =
+        ["send buffer", "receive buffer", "data packets", "single-MSS", "fractional", "on the wire", "Mbit/s"];
+    let numbers = numbers.into_iter().chain(["sender µs/KiB"]).map(Column::number);
+    let mut table = Table::new(texts.into_iter().chain(numbers));
+    for Done { limit, rule, buffers, outcome } in done {
+        let tally = &outcome.tally;
+        let shared = |count| format!("{count} ({:.1}%)", tally.share(count).unwrap_or_default() * 100.0);
+        table.push([
+            limit.name().to_owned(),
+            rule.name().to_owned(),
+            buffers.0.to_string(),
+            buffers.1.to_string(),
+            tally.packets().to_string(),
+            shared(tally.single),
+            shared(tally.partial()),
+            tally.wire_packets.to_string(),
+            format!("{:.0}", outcome.bytes_per_second() * 8e-6),
+            format!("{:.3}", outcome.service_demand_us()),
+        ]);
+    }
+    table
+}
