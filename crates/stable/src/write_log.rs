@@ -26,6 +26,8 @@ pub struct Options {
     pub low_water: f64,
     /// How old the oldest record gets before the same is done.
     pub max_age: Duration,
+    /// How many bytes a stable write has that goes past a log which is not quick: to write them twice takes longer.
+    pub large_write_bytes: usize,
     /// Whether changes in the log are made again even where the machine's memory still has them.
     pub always_replay: bool,
 }
@@ -33,7 +35,14 @@ pub struct Options {
 impl Options {
     /// The defaults, with this state directory.
     pub fn new(state_dir: PathBuf) -> Options {
-        Options { state_dir, high_water: 0.5, low_water: 0.25, max_age: Duration::from_secs(10), always_replay: false }
+        Options {
+            state_dir,
+            high_water: 0.5,
+            low_water: 0.25,
+            max_age: Duration::from_secs(10),
+            large_write_bytes: 64 << 10,
+            always_replay: false,
+        }
     }
 }
 
@@ -316,6 +325,11 @@ impl WriteLog {
             self.trimmer.want(Wanted::Trim);
         }
         true
+    }
+
+    /// Whether a stable write of so many bytes is better brought to storage than put into the log.
+    pub(crate) fn passes(&self, bytes: usize) -> bool {
+        bytes >= self.options.large_write_bytes && !self.log.is_quick()
     }
 
     /// Whether an event loop may wait for a record of a little data.

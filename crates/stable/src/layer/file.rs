@@ -38,6 +38,12 @@ impl OpenFile for StableFile {
         let bytes = parts.iter().map(|part| part.len()).sum();
         let held = self.export.hold_to_write(cx, &self.handle, bytes)?;
         let written = self.inner.write_parts_at(cx, offset_bytes, parts, Stability::Unstable)?;
+        if self.export.log.passes(bytes) {
+            let before = self.export.log.end();
+            drop(held);
+            self.bring_to_storage(cx, before)?;
+            return Ok(Written { stability, ..written });
+        }
         let pending = self.append_data(cx, offset_bytes, &first(parts, written.count));
         drop(held);
         if let Some(pending) = pending {

@@ -7,6 +7,8 @@
 //! - The caller is answered when the record is durable. Nothing of the change need be in storage then.
 //! - The record of a removal, a rename or a new size is durable before the change is made: storage never has lost a file
 //!   or bytes, or moved a file, without the log's knowing.
+//! - A large stable write is brought to storage, unless the log is quick; like after a large COMMIT, a record says that
+//!   older data of the file in the log are of no use.
 //! - What is written UNSTABLE is not in the log. COMMIT reads back a little of it and logs that; more of it is
 //!   brought to storage, and a record says that older data of the file in the log are of no use.
 //! - When the log's device fails, all changes so far are brought to storage, the log is retired, and from then on each

@@ -15,6 +15,8 @@ use crate::model::check::{check, settle};
 use crate::power::Power;
 
 const LOG_BYTES: usize = 1 << 20;
+/// Of the writes some are larger than this.
+const LARGE_WRITE_BYTES: usize = 1000;
 const MAX_CHANGES: u32 = 60;
 const MAX_CALLS: i64 = 260;
 const LIMITS: Limits = Limits { max_offset: 2000, max_write_bytes: 1500, large: None, has_xattrs: false };
@@ -109,7 +111,10 @@ impl Machine {
     }
 
     fn attach(&self, state_dir: &Path) -> Result<(StableFs, Replayed, Arc<WriteLog>), WriteLogError> {
-        let log = WriteLog::open(self.device.clone(), Options::new(state_dir.to_owned()))?;
+        let log = WriteLog::open(
+            self.device.clone(),
+            Options { large_write_bytes: LARGE_WRITE_BYTES, ..Options::new(state_dir.to_owned()) },
+        )?;
         let attached = log.attach("/export", self.fs.clone());
         match attached.and_then(|attached| log.start().map(|()| attached)) {
             Ok((fs, replayed)) => Ok((fs, replayed, log)),
