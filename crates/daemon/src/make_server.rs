@@ -51,6 +51,7 @@ fn keep_replies(server: &mut Server, dir: &Path, max_age: Duration) -> Result<()
 
 fn with_options(mut settings: Settings, options: &Options, records: Option<&StoredRecords>) -> Settings {
     settings.lease = options.lease;
+    settings.state_bytes = options.state_bytes;
     // Clients count by the lease that they were told (RFC 8881 §8.4.2.1).
     settings.grace = options.grace.max(records.map_or(Duration::ZERO, |records| records.start().earlier_lease));
     settings.max_transfer_bytes = options.max_transfer_bytes.clamp(MIN_TRANSFER_BYTES, 1 << 20);

@@ -67,6 +67,9 @@ pub struct Options {
     pub lease: Duration,
     /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
     pub grace: Duration,
+    /// How much memory the state of clients may take, in bytes: client ids, sessions, opens, locks and so on. Default: as much as
+    /// their limits need, 6 GiB at the most.
+    pub state_bytes: usize,
     /// What an administrator does to end the grace period early, for the log: it leads to [`Daemon::end_grace`](crate::Daemon::end_grace).
     /// Default: nothing is said.
     pub how_to_end_grace: Option<String>,
@@ -104,6 +107,7 @@ impl Default for Options {
             open_file_idle: Duration::from_secs(10),
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
+            state_bytes: usize::MAX,
             how_to_end_grace: None,
             domain: None,
             replay_entries: 16_384,

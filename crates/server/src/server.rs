@@ -71,6 +71,9 @@ pub struct Settings {
     pub lease: Duration,
     /// How long clients may reclaim what they held before a restart, and nobody gets anything new (RFC 8881 §8.4.2).
     pub grace: Duration,
+    /// How much memory the state of clients may take, in bytes: client ids, sessions, opens, locks and so on. Fewer of them are
+    /// allowed where this is less than their limits need.
+    pub state_bytes: usize,
     /// The secret that file handles are checked with.
     pub handle_key: HandleKey,
     /// How a thread that may wait does so, while a delegation is on its way back.
@@ -120,6 +123,7 @@ impl Settings {
             instance,
             lease: Duration::from_secs(90),
             grace: Duration::from_secs(90),
+            state_bytes: usize::MAX,
             handle_key,
             pause: std::thread::sleep,
             wall_clock: SystemTime::now,
@@ -342,5 +346,6 @@ fn new_state(
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default
     };
+    let limits = limits.within(settings.state_bytes);
     State::new(settings.boot(), limits, records, Box::new(ExportedLocks::new(exports.clone())), Duration::ZERO)
 }

@@ -111,6 +111,70 @@ pub struct Limits {
     pub steps: usize,
 }
 
+/// What one takes in memory at the most, in bytes: with the longest name or handle, in a file of its own, in tables that have just
+/// grown.
+const OPEN_BYTES: usize = 2_048;
+const OWNER_BYTES: usize = NAME_MAX_BYTES + 1_024;
+const LOCK_STATE_BYTES: usize = 1_024;
+const LOCK_BYTES: usize = 512;
+const DELEGATION_BYTES: usize = 2_048;
+const WAITER_BYTES: usize = 2_048;
+const CLIENT_BYTES: usize = 2 * NAME_MAX_BYTES + 4_096;
+const SESSION_BYTES: usize = 2_048;
+const SLOT_BYTES: usize = 256;
+const NLM_HOST_BYTES: usize = NAME_MAX_BYTES + 1_024;
+const NLM_SHARE_BYTES: usize = 512;
+
+impl Limits {
+    /// Everything that clients may pile up here takes `bytes` of memory at the most: the limits of all of it become smaller in
+    /// one proportion where they must.
+    #[must_use]
+    pub fn within(mut self, bytes: usize) -> Limits {
+        let most = self.most_bytes();
+        if bytes >= most {
+            return self;
+        }
+        let part = |count: usize| (count as u128 * bytes as u128 / most as u128) as usize;
+        for count in [
+            &mut self.opens,
+            &mut self.owners,
+            &mut self.lock_states,
+            &mut self.locks,
+            &mut self.delegations,
+            &mut self.waiters,
+            &mut self.clients,
+            &mut self.sessions,
+            &mut self.nlm_hosts,
+            &mut self.nlm_shares,
+            &mut self.reply_cache_bytes,
+        ] {
+            *count = part(*count);
+        }
+        self.slots = u32::try_from(part(self.slots as usize)).unwrap_or(self.slots);
+        self.courtesy_clients = self.courtesy_clients.min(self.clients / 4);
+        self
+    }
+
+    /// What clients can make the tables take, in bytes.
+    fn most_bytes(&self) -> usize {
+        let tables = [
+            (self.opens, OPEN_BYTES),
+            (self.owners, OWNER_BYTES),
+            (self.lock_states, LOCK_STATE_BYTES),
+            (self.locks, LOCK_BYTES),
+            (self.delegations, DELEGATION_BYTES),
+            (self.waiters, WAITER_BYTES),
+            (self.clients, CLIENT_BYTES),
+            (self.sessions, SESSION_BYTES),
+            (self.slots as usize, SLOT_BYTES),
+            (self.nlm_hosts, NLM_HOST_BYTES),
+            (self.nlm_shares, NLM_SHARE_BYTES),
+            (self.reply_cache_bytes, 1),
+        ];
+        tables.into_iter().fold(0, |sum: usize, (count, bytes)| sum.saturating_add(count.saturating_mul(bytes)))
+    }
+}
+
 /// How long a client that cannot say so must have reclaimed nothing to have finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReclaimPauses {
@@ -163,5 +227,25 @@ impl Default for Limits {
             nlm_shares: 65_536,
             steps: 1_024,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_shrink_together_until_everything_fits() {
+        let all = Limits::default();
+        for bytes in [64 << 20, 256 << 20, 1 << 30] {
+            let limits = all.clone().within(bytes);
+            assert!(limits.most_bytes() <= bytes && limits.most_bytes() > bytes / 10 * 9, "{limits:?}");
+            assert_eq!(limits.opens, limits.owners);
+        }
+    }
+
+    #[test]
+    fn limits_that_fit_stay() {
+        assert_eq!(Limits::default().within(usize::MAX), Limits::default());
     }
 }

@@ -8,6 +8,7 @@ mod host_names;
 pub mod how_to_mount;
 mod limit_flags;
 mod logging;
+mod memory;
 mod offer;
 mod privilege;
 mod remote_overlap;

@@ -9,10 +9,14 @@ use config::{LimitSettings, ReadPlus, Rpcbind, ServerSettings};
 use daemon::{Options, ReadPlusMode, RpcbindMode};
 use rustix::net::getsockname;
 
+use super::memory;
 use super::privilege::Privilege;
 use super::remote_servers::RemoteServers;
 use super::reply_flags;
 use crate::failure::Failure;
+
+/// What part of the memory the state of clients may take: a quarter, so that it fits beside messages, files and other programs.
+const STATE_SHARE: usize = 4;
 
 /// What the server is started with.
 ///
@@ -32,6 +36,7 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         limits: limits(&settings.limits, defaults.limits),
         lease: settings.lease.unwrap_or(defaults.lease),
         grace: settings.grace.unwrap_or(defaults.grace),
+        state_bytes: memory::available().map_or(defaults.state_bytes, |bytes| bytes / STATE_SHARE),
         how_to_end_grace: Some(format!("kill -USR2 {}", process::id())),
         domain: settings.domain.clone(),
         read_plus: settings.read_plus.map_or(defaults.read_plus, read_plus),

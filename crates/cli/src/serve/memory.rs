@@ -1,0 +1,40 @@
+//! How much memory there is for this process.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+
+/// The memory of this machine, or less where a limit of the process (`ulimit -v`) or of its container is lower, in bytes. `None`
+/// where nothing tells.
+pub fn available() -> Option<usize> {
+    let of_process = getrlimit(Resource::As).current;
+    let of_group = fs::read_to_string("/proc/self/cgroup").ok().and_then(|groups| group_limit(&groups));
+    let of_machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
+    let least = [of_process, of_group, of_machine].into_iter().flatten().min()?;
+    Some(usize::try_from(least).unwrap_or(usize::MAX))
+}
+
+/// The limit of the control group that a service or a container runs in, in bytes: its line begins with `0::` (cgroups(7)). Without a
+/// limit there is the word `max`.
+fn group_limit(groups: &str) -> Option<u64> {
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let limit = fs::read_to_string(format!("/sys/fs/cgroup{}/memory.max", group.trim_end_matches('/'))).ok()?;
+    limit.trim().parse().ok()
+}
+
+/// The machine's memory out of `/proc/meminfo`, in bytes.
+fn total(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_the_machine_is_read() {
+        assert_eq!(total("MemTotal:        8000000 kB\nMemFree: 1 kB\n"), Some(8_192_000_000));
+        assert_eq!(total("MemFree: 1 kB\n"), None);
+    }
+}
