@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::frame::{Attack, Target, run};
 use crate::support::wire::{
-    LAST_FRAGMENT, PUTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM, call, compound, opaque, read_arguments,
-    record, reply, setclientid_arguments, words,
+    LAST_FRAGMENT, LOOKUP, OPEN, PUTFH, PUTROOTFH, READ, READ4, SETCLIENTID, SETCLIENTID_CONFIRM, call, compound,
+    opaque, read_arguments, record, reply, setclientid_arguments, words,
 };
 
 const MIB: u32 = 1 << 20;
@@ -31,6 +31,9 @@ const WITNESS: u8 = 1;
 
 /// Lets nobody in but the witness, so that attackers have no export.
 const STRANGERS: &[&str] = &["--memory", "64M", "--client", "127.0.0.1"];
+
+/// NFS4ERR_RESOURCE (RFC 7530 §13.1.3.4).
+const RESOURCE: u32 = 10018;
 
 macro_rules! attacks {
     ($($name:ident: $attack:expr;)*) => {
@@ -68,6 +71,13 @@ attacks! {
     connections_of_clients_that_fill_the_server: Attack {
         options: &["--max-connections", "400"],
         ..Attack::new("clients' connections", clients_connections)
+    };
+    opens_of_very_many_owners_in_900_mib_of_address_space: Attack {
+        address_space_mib: Some(900),
+        memory_mib: 300,
+        left_mib: 300,
+        processor_time: Duration::from_secs(120),
+        ..Attack::new("opens of many owners", opens_of_many_owners)
     };
     callback_paths_of_a_client: Attack::new("callback paths", callback_paths);
     noise_over_many_connections: Attack::new("noise", noise);
@@ -169,6 +179,47 @@ fn serves_a_read(target: &Target<'_>, last: u8) -> Option<TcpStream> {
     Some(stream)
 }
 
+/// The client ID of a client of NFSv4.0 that was not known, confirmed.
+fn new_client(stream: &mut TcpStream, name: &str, callback: &str) -> Vec<u8> {
+    let client = setclientid_arguments(name, callback);
+    stream.write_all(&record(&compound(1, 1, &[words(&[SETCLIENTID]), client].concat()))).unwrap();
+    let (_, results) = reply(stream).unwrap();
+    // Behind the heads of the reply, of the COMPOUND and of the result: the client ID and what confirms it (RFC
+    // 7530 §16.33.3).
+    let confirm = [words(&[SETCLIENTID_CONFIRM]), results[40..56].to_vec()].concat();
+    stream.write_all(&record(&compound(2, 1, &confirm))).unwrap();
+    reply(stream).unwrap();
+    results[40..48].to_vec()
+}
+
+/// An owner with a name of 1000 bytes after the other opens the file, for as long as the server lets them.
+fn opens_of_many_owners(target: &Target<'_>) -> Vec<TcpStream> {
+    const AT_ONCE: u32 = 64;
+    const MOST: u32 = 400_000;
+    let mut stream = target.connect(ATTACKER).unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let client = new_client(&mut stream, "opens", "127.0.0.2.0.1");
+    let (to_file, file) = ([words(&[PUTROOTFH, LOOKUP]), opaque(b"mem")].concat(), opaque(b"file"));
+    let open = |number: u32| {
+        // The sequence number, for reading, denying nothing; the owner; no creation, CLAIM_NULL and the name.
+        let owner = [client.clone(), opaque(format!("{number:01000}").as_bytes())].concat();
+        let arguments = [words(&[OPEN, 0, 1, 0]), owner, words(&[0, 0]), file.clone()].concat();
+        record(&compound(number, 3, &[to_file.clone(), arguments].concat()))
+    };
+    for batch in 0..MOST / AT_ONCE {
+        let calls: Vec<u8> = (0..AT_ONCE).flat_map(|number| open(batch * AT_ONCE + number)).collect();
+        stream.write_all(&calls).unwrap();
+        let replies = (0..AT_ONCE).map(|_| reply(&mut stream).expect("the server lives").1);
+        let statuses: Vec<Vec<u8>> = replies.map(|results| results[20..24].to_vec()).collect();
+        if let Some(refused) = statuses.iter().find(|status| **status != words(&[0])) {
+            assert_eq!(*refused, words(&[RESOURCE]), "after {} opens", batch * AT_ONCE);
+            println!("the server lets an address have {} opens", batch * AT_ONCE);
+            return vec![stream];
+        }
+    }
+    panic!("there is no end to what an address may open");
+}
+
 /// A client of NFSv4.0 names a callback path after the other, each of which takes connections and never answers.
 fn callback_paths(target: &Target<'_>) -> Vec<TcpStream> {
     let address = IpAddr::from([127, 0, 0, ATTACKER]);
@@ -178,14 +229,7 @@ fn callback_paths(target: &Target<'_>) -> Vec<TcpStream> {
     for (number, listener) in (0..).zip(&listeners) {
         let port = listener.local_addr().unwrap().port();
         let callback = format!("{address}.{}.{}", port >> 8, port & 0xff);
-        let client = setclientid_arguments(&format!("client {number}"), &callback);
-        stream.write_all(&record(&compound(1, 1, &[words(&[SETCLIENTID]), client].concat()))).unwrap();
-        let (_, results) = reply(&mut stream).unwrap();
-        // Behind the heads of the reply, of the COMPOUND and of the result: the client ID and what confirms it (RFC
-        // 7530 §16.33.3).
-        let confirm = [words(&[SETCLIENTID_CONFIRM]), results[40..56].to_vec()].concat();
-        stream.write_all(&record(&compound(2, 1, &confirm))).unwrap();
-        reply(&mut stream).unwrap();
+        new_client(&mut stream, &format!("client {number}"), &callback);
     }
     thread::sleep(Duration::from_secs(2));
     listeners.iter().for_each(|listener| listener.set_nonblocking(true).unwrap());

@@ -14,7 +14,10 @@ pub const READ: u32 = 6;
 pub const CREATE: u32 = 8;
 
 /// Operations of NFS version 4 (RFC 7530 §16).
+pub const LOOKUP: u32 = 15;
+pub const OPEN: u32 = 18;
 pub const PUTFH: u32 = 22;
+pub const PUTROOTFH: u32 = 24;
 pub const READ4: u32 = 25;
 pub const SETCLIENTID: u32 = 35;
 pub const SETCLIENTID_CONFIRM: u32 = 36;
