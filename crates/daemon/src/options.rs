@@ -68,7 +68,7 @@ pub struct Options {
     /// How long clients may reclaim what they held before a restart; never shorter than the lease before it. Default 90 s.
     pub grace: Duration,
     /// How much memory the state of clients may take, in bytes: client ids, sessions, opens, locks and so on. Default: as much as
-    /// their limits need, 6 GiB at the most.
+    /// their limits need, 6.5 GiB at the most.
     pub state_bytes: usize,
     /// What an administrator does to end the grace period early, for the log: it leads to [`Daemon::end_grace`](crate::Daemon::end_grace).
     /// Default: nothing is said.
