@@ -39,5 +39,6 @@ pub use error::{ReloadError, StartError};
 pub use key_file::KeyFlaw;
 pub use options::{Options, RpcbindMode};
 pub use records::ClientRecordsError;
-pub use server::ReadPlusMode;
+pub use reply_log::sync as sync_replies;
+pub use server::{MadeBefore, ReadPlusMode};
 pub use state_dir::{StateError, check_dir as check_state_dir, default_dir as default_state_dir};

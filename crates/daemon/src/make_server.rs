@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use server::{Export, Server, Settings};
+use server::{Export, MadeBefore, Server, Settings};
 
 use crate::error::StartError;
 use crate::names::MachineNames;
 use crate::options::Options;
 use crate::records::{StoredRecords, is_full};
-use crate::reply_log::FileReplyLog;
+use crate::reply_log::{self, FileReplyLog};
 use crate::state_dir::{self, StateError};
 
 /// The smallest transfer size that can be set, in bytes: that of NFSv2.
@@ -31,15 +31,25 @@ pub(crate) fn make_server(options: &Options, workers: usize, exports: Vec<Export
         server.keep_clients(Box::new(records))?;
     }
     if let Some(dir) = dir {
-        keep_replies(&mut server, dir, replay_age)?;
+        keep_replies(&mut server, (dir, replay_age), &options.made_before)?;
     }
     Ok(server)
 }
 
 /// Lets replies outlive the process, if there is space for them.
-fn keep_replies(server: &mut Server, dir: &Path, max_age: Duration) -> Result<(), StateError> {
+fn keep_replies(
+    server: &mut Server,
+    (dir, max_age): (&Path, Duration),
+    made_before: &[MadeBefore],
+) -> Result<(), StateError> {
     match FileReplyLog::open(dir, max_age) {
-        Ok((log, records)) => server.keep_replies(Arc::new(log), &records),
+        Ok((log, records)) => {
+            server.keep_replies(Arc::new(log), &records, made_before);
+            // The write log has dropped what it knew.
+            if !made_before.is_empty() {
+                reply_log::sync(dir);
+            }
+        }
         Err(error) if is_full(&error) => tracing::error!(
             "cannot write the replies in {}: {error}; calls that are sent again after a restart may happen twice",
             dir.display()

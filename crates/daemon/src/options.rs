@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use net::{Limits, SendPath};
-use server::{ReadPlusMode, RemoteFiles, Settings};
+use server::{MadeBefore, ReadPlusMode, RemoteFiles, Settings};
 
 use crate::copiers::Copiers;
 
@@ -77,6 +77,9 @@ pub struct Options {
     pub domain: Option<String>,
     /// How many replies to calls that must not happen twice are kept. Default 16 384.
     pub replay_entries: usize,
+    /// The changes of names that requests had made before a power failure, as a write log knows them, oldest first. Default:
+    /// none.
+    pub made_before: Vec<MadeBefore>,
 }
 
 impl Options {
@@ -111,6 +114,7 @@ impl Default for Options {
             how_to_end_grace: None,
             domain: None,
             replay_entries: 16_384,
+            made_before: Vec::new(),
         }
     }
 }

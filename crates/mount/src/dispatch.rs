@@ -44,7 +44,7 @@ impl<'a> Call<'a> {
 
     /// What goes with a call of the file system.
     pub(crate) fn context<'b>(&self, identity: &'b Identity) -> Context<'b> {
-        Context { caller: identity.caller(), worker: self.worker, may_block: true }
+        Context { caller: identity.caller(), worker: self.worker, ..Context::ROOT }
     }
 }
 

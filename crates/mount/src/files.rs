@@ -30,7 +30,7 @@ impl Opened {
 
     /// What goes with a call on this file.
     pub(crate) fn context(&self, worker: usize) -> Context<'_> {
-        Context { caller: self.identity.caller(), worker, may_block: true }
+        Context { caller: self.identity.caller(), worker, ..Context::ROOT }
     }
 
     pub(crate) fn note_written(&self) {

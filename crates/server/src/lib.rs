@@ -59,7 +59,7 @@ pub use nlm::lock_host;
 pub use open_files::OpenFileCounts;
 pub use owners::{NameService, Principal};
 pub use remote_files::{RemoteError, RemoteFile, RemoteFiles, RemoteName};
-pub use replay::ReplyLog;
+pub use replay::{MadeBefore, ReplyLog};
 pub use request::{Answer, Peer, Request, Transport};
 pub use rpcbind::{Registry, Service};
 pub use server::{ReadPlusMode, Server, Settings};

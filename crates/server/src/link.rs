@@ -24,6 +24,6 @@ pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), F
         return Err(Error::Exists.into());
     }
     dir.note_link(&mut turn, &change, &file.handle);
-    dir.fs().link(&dir.context, &file.handle, place)?;
+    dir.fs().link(&turn.context(&dir.context), &file.handle, place)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Making files of every kind (all versions of the protocol).
 
-use vfs::{Attributes, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes, race};
+use vfs::{Attributes, Context, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes, race};
 
 use crate::fault::Fault;
 use crate::name_turn::Change;
@@ -76,7 +76,7 @@ pub(crate) fn regular(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &
 }
 
 fn create_new(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
-    let create = || dir.fs().create(&dir.context, place, CreateMode::Guarded, set);
+    let create = |cx: &Context<'_>| dir.fs().create(cx, place, CreateMode::Guarded, set);
     dir.make_in_turn(place, (FileKind::Regular, set), create)
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &Se
         return Err(Error::Invalid.into());
     }
     set_attributes::check_new(set, &dir.context.caller)?;
-    dir.make_in_turn(place, (kind(node), set), || dir.fs().make_node(&dir.context, place, node, set))
+    dir.make_in_turn(place, (kind(node), set), |cx| dir.fs().make_node(cx, place, node, set))
 }
 
 /// The kind of file that a new node is.

@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use vfs::{Entry, Error, FileKind, Handle, Place, SetAttributes};
+use buffer::Buffer;
+use vfs::{Context, Entry, Error, FileKind, Handle, Place, SetAttributes};
 
 use crate::exports::{ExportTable, Exported};
 use crate::fault::Fault;
@@ -45,6 +46,8 @@ pub(crate) enum Turn<'c> {
 pub(crate) struct NameTurn<'c> {
     held: Option<Held<'c>>,
     noting: Option<&'c Begun<'c>>,
+    /// What a write log is to keep with the change.
+    ticket: Option<Buffer>,
 }
 
 /// Slots that are given back at the end.
@@ -57,7 +60,7 @@ impl<'c> Node<'c> {
     /// Takes the turn to change names of this export.
     pub(crate) fn take_turn(&self, change: &Change<'_>) -> Result<Turn<'c>, Fault> {
         let Some(names) = self.server.replay.names() else {
-            return Ok(Turn::Mine(NameTurn { held: None, noting: None }));
+            return Ok(Turn::Mine(NameTurn { held: None, noting: None, ticket: None }));
         };
         // Nothing is noted of a call that is put off anyway.
         if !self.context.may_block && self.fs().changes_wait() {
@@ -73,7 +76,7 @@ impl<'c> Node<'c> {
         let slots =
             change.places().map(|place| Some(names.slot(&self.exported.file_key(place?.dir), place?.name.as_bytes())));
         let held = self.until_free(|| Held::take(names, noting, slots))?;
-        Ok(Turn::Mine(NameTurn { held: Some(held), noting }))
+        Ok(Turn::Mine(NameTurn { held: Some(held), noting, ticket: None }))
     }
 
     /// Whether names are still as a change has left them.
@@ -99,7 +102,10 @@ impl<'c> Node<'c> {
     fn note(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, before: Before<'_>) {
         let (Some(begun), Some(held)) = (turn.noting, turn.held.take()) else { return };
         let at_ns = NameChange::time_ns((self.server.settings.wall_clock)());
-        change.as_step(self.exported, |step| begun.note(NameChange { step, before, at_ns }, held.keep()));
+        change.as_step(self.exported, |step| {
+            turn.ticket = Some(begun.ticket(&step));
+            begun.note(NameChange { step, before, at_ns }, held.keep());
+        });
     }
 
     /// Makes something new called `place`, in this call's turn, with `make`.
@@ -107,7 +113,7 @@ impl<'c> Node<'c> {
         &self,
         place: Place<'_>,
         (kind, set): (FileKind, &SetAttributes),
-        make: impl FnOnce() -> vfs::Result<Entry>,
+        make: impl FnOnce(&Context<'_>) -> vfs::Result<Entry>,
     ) -> Result<Entry, Fault> {
         let change = Change::Make(place);
         let mut turn = match self.take_turn(&change)? {
@@ -122,7 +128,7 @@ impl<'c> Node<'c> {
             let before = Before::Absent(Maker::new(kind, maker, set.uid.unwrap_or(maker)));
             self.note(&mut turn, &change, before);
         }
-        let made = make()?;
+        let made = make(&turn.context(&self.context))?;
         if let Some(begun) = turn.noting {
             begun.made(made.handle);
         }
@@ -150,6 +156,11 @@ impl NameTurn<'_> {
     /// Whether what the call changes is noted, with what was there before.
     pub(crate) fn is_noted(&self) -> bool {
         self.noting.is_some()
+    }
+
+    /// The context in which the change is made.
+    pub(crate) fn context<'a>(&'a self, cx: &Context<'a>) -> Context<'a> {
+        Context { ticket: self.ticket.as_ref().map_or(&[], Buffer::as_slice), ..*cx }
     }
 }
 

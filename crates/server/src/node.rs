@@ -88,7 +88,7 @@ impl CallContext<'_> {
     }
 
     fn context<'c>(&self, caller: Caller<'c>) -> Context<'c> {
-        Context { caller, worker: self.request.worker, may_block: self.request.may_block }
+        Context { caller, worker: self.request.worker, may_block: self.request.may_block, ticket: &[] }
     }
 
     /// Where the call came from.

@@ -20,7 +20,7 @@ use crate::nsm::{Notices, Restarts};
 use crate::open_files::{OpenFileCounts, OpenFileLimits, OpenFiles};
 use crate::owners::{NameService, Owners};
 use crate::replay::judge::judge;
-use crate::replay::{ReplayCache, ReplyLog};
+use crate::replay::{MadeBefore, ReplayCache, ReplyLog};
 use crate::request::{Answer, Peer, Request};
 use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
@@ -217,9 +217,10 @@ impl Server {
     /// what `log` was given before, and gives it the further ones. To be called before the first message is answered.
     ///
     /// Calls that the records show as begun and not answered are compared with the files ([`crate::ReplyLog`]).
-    pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>]) {
+    /// After a power failure, a write log knows what was `made`, too.
+    pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>], made: &[MadeBefore]) {
         let exports = self.exports.load_full();
-        let broken = self.replay.set_log(log, records, |change| judge(&exports, change));
+        let broken = self.replay.set_log(log, (records, made), |change| judge(&exports, change));
         if broken > 0 {
             tracing::warn!(
                 broken,

@@ -27,7 +27,7 @@ pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, na
     }
     dir.sibling(victim.handle).require_undelegated()?;
     dir.note_unlink(&mut turn, &change, &victim.handle);
-    dir.fs().remove_seen(&dir.context, place, &victim)?;
+    dir.fs().remove_seen(&turn.context(&dir.context), place, &victim)?;
     dir.forget_if_unlinked(&victim);
     Ok(())
 }
@@ -46,7 +46,7 @@ pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     let victim = dir.fs().lookup(&dir.context, place)?;
     require_removable(dir, &dir_attributes, &victim.attributes)?;
     dir.note_unlink(&mut turn, &change, &victim.handle);
-    Ok(dir.fs().remove_dir(&dir.context, place)?)
+    Ok(dir.fs().remove_dir(&turn.context(&dir.context), place)?)
 }
 
 /// Moves a name, over another one if there is one.
@@ -72,7 +72,7 @@ pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result
     }
     from_dir.sibling(moved.handle).require_undelegated()?;
     from_dir.note_unlink(&mut turn, &change, &moved.handle);
-    from_dir.fs().rename(&from_dir.context, from_place, to_place)?;
+    from_dir.fs().rename(&turn.context(&from_dir.context), from_place, to_place)?;
     if let Some(replaced) = replaced.filter(|replaced| replaced.handle != moved.handle) {
         to_dir.forget_if_unlinked(&replaced);
     }

@@ -43,5 +43,5 @@ pub use error::WriteLogError;
 pub use layer::StableFs;
 pub use log::{Check, Damage, Log, LogError, MAX_OWNER_BYTES, MAX_RECORD_BYTES, Position, Records, Status};
 pub use owner::owners_exports;
-pub use replay::Replayed;
+pub use replay::{MadeChange, Replayed};
 pub use write_log::{Options, WriteLog};

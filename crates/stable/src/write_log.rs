@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use vfs::{Context, FileSystem, Handle, Result};
@@ -12,7 +12,7 @@ use crate::error::WriteLogError;
 use crate::layer::{Export, Pending, StableFs};
 use crate::log::{Ahead, Log, Position, Status};
 use crate::owner::{Owned, Owner};
-use crate::replay::{self, Replayed};
+use crate::replay::{self, MadeChange, Replayed, Tickets};
 use crate::state_file::{Line, StateFile};
 
 /// How a [`WriteLog`] is used.
@@ -63,7 +63,12 @@ pub struct WriteLog {
     /// Held while everything is brought to storage and the log is trimmed.
     trimming: Mutex<()>,
     trimmer: Trimmer,
+    tickets: Mutex<Tickets>,
+    before_trim: OnceLock<BeforeTrim>,
 }
+
+/// What is done before records are dropped.
+type BeforeTrim = Box<dyn Fn() + Send + Sync>;
 
 /// Whether everything was brought to storage after the device had failed.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +136,8 @@ impl WriteLog {
             falling_back: Mutex::default(),
             trimming: Mutex::default(),
             trimmer: Trimmer::default(),
+            tickets: Mutex::default(),
+            before_trim: OnceLock::new(),
         }))
     }
 
@@ -203,7 +210,7 @@ impl WriteLog {
             return Err(WriteLogError::OtherTree { export: export.name.clone(), records });
         }
         if self.options.always_replay || !now.has_memory_of(known) {
-            return replay::run(&self.log, number, export, &self.state_file);
+            return replay::run(&self.log, (number, export), &self.state_file, &mut hold(&self.tickets));
         }
         export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
         Ok(Replayed { records, ..Replayed::default() })
@@ -214,6 +221,19 @@ impl WriteLog {
             return Ok(());
         }
         Ok(self.log.set_owner(&hold(&self.owner).bytes())?)
+    }
+
+    /// The requests that had made changes of names before a power failure, oldest first, as far as the log has records of
+    /// these. Each is given once, after all exports were attached.
+    pub fn take_made_changes(&self) -> Vec<MadeChange> {
+        hold(&self.tickets).take()
+    }
+
+    /// Has `action` called before records are dropped, once their changes are in storage: what else must be in storage by
+    /// then of the requests that made them. Can be said once.
+    pub fn before_trim(&self, action: impl Fn() + Send + Sync + 'static) {
+        // Another action is not taken.
+        let _ = self.before_trim.set(Box::new(action));
     }
 
     /// Begins to take changes: nothing of what the log had before is needed any more.
@@ -410,6 +430,9 @@ impl WriteLog {
             let synced = export.inner.sync_all(&Context::ROOT);
             export.unsynced.end_flush(synced.is_ok());
             synced.map_err(|source| export.unsynced_error(source))?;
+        }
+        if let Some(before_trim) = self.before_trim.get() {
+            before_trim();
         }
         self.log.trim(end)?;
         exports.iter().for_each(|export| export.unsynced.trimmed(end));

@@ -240,3 +240,61 @@ fn event_loop_writes_stably_when_the_log_is_quick_and_has_room_and_nobody_change
     assert!(written < 40, "{written} writes; the log is half full after 32");
     log.close();
 }
+
+/// A request that came with this ticket.
+fn with(ticket: &[u8]) -> Context<'_> {
+    Context { ticket, ..CX }
+}
+
+/// Changes of names by requests, one of which fails.
+fn change_by_requests(fs: &StableFs) -> [Handle; 2] {
+    let (root, set) = (fs.root(), SetAttributes::default());
+    let made = fs.create(&with(b"create"), at(&root, "made"), CreateMode::Guarded, &set).unwrap().handle;
+    let dir = fs.make_node(&with(b"mkdir"), at(&root, "dir"), NewNode::Directory, &set).unwrap().handle;
+    fs.link(&with(b"link"), &made, at(&dir, "link")).unwrap();
+    fs.set_attributes(&with(b"chmod"), &made, &SetAttributes { mode: Some(0o600), ..set }).unwrap();
+    fs.rename(&with(b"rename"), at(&root, "made"), at(&root, "moved")).unwrap();
+    fs.remove_dir(&with(b"rmdir"), at(&root, "dir")).unwrap_err();
+    fs.remove(&with(b"remove"), at(&dir, "link")).unwrap();
+    fs.remove(&CX, at(&root, "moved")).unwrap();
+    [made, dir]
+}
+
+#[test]
+fn log_tells_after_a_power_failure_which_requests_had_changed_names() {
+    for form in forms() {
+        let site = Site::new(form);
+        let [made, dir] = site.change(change_by_requests);
+        let (_, _, log) = site.open(true).unwrap();
+        let known = log.take_made_changes();
+        let known: Vec<_> = known.iter().map(|change| (change.ticket.as_slice(), change.file)).collect();
+        let file = Some(made);
+        let expected: [(&[u8], _); 5] =
+            [(b"create", file), (b"mkdir", Some(dir)), (b"link", file), (b"rename", file), (b"remove", None)];
+        assert_eq!(known, expected, "{form:?}");
+        assert!(log.take_made_changes().is_empty());
+        log.close();
+
+        let site = Site::new(form);
+        site.change(change_by_requests);
+        let (_, _, log) = site.open(false).unwrap();
+        assert!(log.take_made_changes().is_empty(), "{form:?}: nothing was lost");
+        log.close();
+    }
+}
+
+#[test]
+fn nothing_is_dropped_before_what_else_is_known_of_requests_is_in_storage() {
+    let site = Site::new(HandleForm::Store);
+    let (fs, _, log) = site.open(false).unwrap();
+    let calls = Arc::new(AtomicU32::new(0));
+    let (counted, kept) = (Arc::clone(&calls), Arc::clone(&log));
+    log.before_trim(move || {
+        assert!(kept.status().oldest_age.is_some(), "the record is gone");
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    create(&fs, &fs.root(), "file");
+    log.drain().unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    log.close();
+}

@@ -29,7 +29,7 @@ pub struct SequenceArgs {
 }
 
 /// What a request is known by, in its session and after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotRequest {
     /// The session.
     pub session: SessionId,

@@ -35,9 +35,17 @@ pub struct Context<'a> {
     /// Whether this thread may wait. When it may not, a call that would wait answers
     /// [`Error::WouldBlock`](crate::Error::WouldBlock) and has changed nothing.
     pub may_block: bool,
+    /// What tells the server which request asked for a change of names, at most [`Context::MAX_TICKET_BYTES`]; empty for
+    /// all else. A file system that makes changes again after a power failure gives it back with the change.
+    pub ticket: &'a [u8],
+}
+
+impl Context<'_> {
+    /// The longest ticket, in bytes.
+    pub const MAX_TICKET_BYTES: usize = 1024;
 }
 
 impl Context<'static> {
     /// The superuser on worker 0, allowed to wait: for start-up work and for tests.
-    pub const ROOT: Context<'static> = Context { caller: Caller::ROOT, worker: 0, may_block: true };
+    pub const ROOT: Context<'static> = Context { caller: Caller::ROOT, worker: 0, may_block: true, ticket: &[] };
 }

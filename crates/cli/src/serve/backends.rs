@@ -76,6 +76,11 @@ impl Backends {
         Backends { log, ..self }
     }
 
+    /// The changes of names that requests had made before a power failure, as the write log knows them.
+    pub fn take_made_changes(&self) -> Vec<daemon::MadeBefore> {
+        self.log.as_ref().map_or_else(Vec::new, ServedLog::take_made_changes)
+    }
+
     /// Brings everything to storage that is only in the write log.
     pub fn drain_log(&self) {
         self.log.iter().for_each(ServedLog::drain);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{ExportSpec, Source, WriteLogPlace, WriteLogSettings};
-use stable::{Device, FileDevice, MemoryDevice, Options, Replayed, Status, WriteLog, WriteLogError};
+use daemon::MadeBefore;
+use stable::{Device, FileDevice, MadeChange, MemoryDevice, Options, Replayed, Status, WriteLog, WriteLogError};
 use vfs::FileSystem;
 
 use crate::failure::{ExportError, Failure};
@@ -47,6 +48,8 @@ impl ServedLog {
             }
         };
         let log = WriteLog::open(device, options(settings, state_dir))?;
+        let replies = state_dir.to_owned();
+        log.before_trim(move || daemon::sync_replies(&replies));
         Ok(Some(ServedLog { log, path, is_started: false }))
     }
 
@@ -74,6 +77,12 @@ impl ServedLog {
         self.log.trim_in_background()?;
         self.is_started = true;
         Ok(())
+    }
+
+    /// The changes of names that requests had made before a power failure.
+    pub fn take_made_changes(&self) -> Vec<MadeBefore> {
+        let made = self.log.take_made_changes().into_iter();
+        made.map(|MadeChange { ticket, file }| MadeBefore { ticket, file }).collect()
     }
 
     /// Brings everything to storage.

@@ -372,7 +372,7 @@ fn start(files: &Arc<FaultFs<MemFs>>, boot: u64, records: &Records, replies: &Ar
     let export = Export { name: "/files".to_owned(), file_system: files.clone(), rules, fsid: None };
     let mut server = Server::new(settings, vec![export]).unwrap();
     server.keep_clients(Box::new(records.clone())).unwrap();
-    server.keep_replies(replies.clone(), &replies.all());
+    server.keep_replies(replies.clone(), &replies.all(), &[]);
     server
 }
 

@@ -51,6 +51,20 @@ struct Left {
     records: Vec<Vec<u8>>,
 }
 
+/// Brings the replies that a server keeps in `dir` to stable storage, for whoever has kept them there so far. A failure is
+/// logged.
+pub fn sync(dir: &Path) {
+    for name in NAMES {
+        match place::sync(&dir.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => tracing::error!(
+                dir = %dir.display(), %error,
+                "cannot bring kept replies to storage: after a power failure, calls that clients send again may fail"
+            ),
+            _ => {}
+        }
+    }
+}
+
 impl FileReplyLog {
     /// Opens the log in `dir`, and reads the records that are no older than `max_age`, oldest first.
     pub(crate) fn open(dir: &Path, max_age: Duration) -> io::Result<(FileReplyLog, Vec<Vec<u8>>)> {

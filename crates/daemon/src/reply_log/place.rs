@@ -65,6 +65,11 @@ pub(super) fn truncate(path: &Path, length: usize) -> io::Result<()> {
     open(path)?.set_len(length as u64)
 }
 
+/// Brings to stable storage what was stored in a file, in a mapping too.
+pub(super) fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_data()
+}
+
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

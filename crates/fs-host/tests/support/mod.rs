@@ -82,7 +82,7 @@ pub fn is_root() -> bool {
 pub const CX: Context<'static> = Context::ROOT;
 
 pub fn cx_of<'a>(uid: u32, gid: u32, groups: &'a [u32]) -> Context<'a> {
-    Context { caller: Caller { uid, gid, groups }, worker: 0, may_block: true }
+    Context { caller: Caller { uid, gid, groups }, ..Context::ROOT }
 }
 
 pub fn at<'a>(dir: &Handle, name: &'a str) -> Place<'a> {

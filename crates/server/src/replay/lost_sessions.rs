@@ -11,10 +11,19 @@ use std::time::Duration;
 use state::{SessionId, SlotRequest};
 
 use super::record::SlotReply;
+use super::{Finished, ReplayKey};
 
-/// The sessions; no more than the log has replies.
+/// The sessions.
 #[derive(Debug, Default)]
-pub(super) struct LostSessions(Mutex<HashMap<SessionId, Slots>>);
+pub(super) struct LostSessions(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// No more than the log has replies.
+    sessions: HashMap<SessionId, Slots>,
+    /// What the write log knows to have happened before a power failure, in requests whose replies are lost.
+    happened: HashMap<SlotRequest, Vec<(ReplayKey, Finished)>>,
+}
 
 /// The last request of each slot that changed something.
 type Slots = HashMap<u32, Last>;
@@ -44,13 +53,30 @@ pub(crate) enum Lost {
 
 impl LostSessions {
     pub(super) fn remember(&self, answered: &SlotReply<'_>) {
-        let last = Last { sequence: answered.sequence, digest: answered.digest, reply: answered.reply.into() };
-        self.lock().entry(SessionId(answered.session)).or_default().insert(answered.slot, last);
+        let SlotRequest { session, slot, sequence, digest } = answered.request.into();
+        let last = Last { sequence, digest, reply: answered.reply.into() };
+        let mut known = self.lock();
+        known.sessions.entry(session).or_default().insert(slot, last);
+        if !known.happened.is_empty() {
+            let operations: Vec<ReplayKey> = ReplayKey::operations(answered.operations).collect();
+            known.happened.values_mut().for_each(|steps| steps.retain(|(key, _)| !operations.contains(key)));
+        }
+    }
+
+    /// Notes what happened in a request that may not have been answered.
+    pub(super) fn add(&self, request: SlotRequest, step: (ReplayKey, Finished)) {
+        self.lock().happened.entry(request).or_default().push(step);
+    }
+
+    /// What happened in a request that comes again. It counts from then on: a client that has the reply does not send the
+    /// request again, and what looks like it in another session is another one.
+    pub(super) fn claim(&self, request: &SlotRequest) -> Vec<(ReplayKey, Finished)> {
+        self.lock().happened.remove(request).unwrap_or_default()
     }
 
     pub(super) fn look_up(&self, request: &SlotRequest) -> Lost {
-        let sessions = self.lock();
-        let Some(slots) = sessions.get(&request.session) else { return Lost::Unknown };
+        let known = self.lock();
+        let Some(slots) = known.sessions.get(&request.session) else { return Lost::Unknown };
         match slots.get(&request.slot).filter(|last| last.sequence == request.sequence) {
             None => Lost::Dead,
             Some(last) if last.digest != request.digest => Lost::FalseRetry,
@@ -62,11 +88,11 @@ impl LostSessions {
     /// Forgets all, once no client sends a request of before the start again.
     pub(super) fn expire(&self, now: Duration, max_age: Duration) {
         if now > max_age {
-            *self.lock() = HashMap::new();
+            *self.lock() = Known::default();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Slots>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -47,6 +47,7 @@ mod lost_sessions;
 mod names;
 mod operations;
 pub(crate) mod record;
+mod tickets;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -56,7 +57,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use state::SlotRequest;
 use vfs::Handle;
+use xdr::{Decode, Decoder};
 
 use crate::handle::HandleKey;
 use crate::request::{Peer, Transport};
@@ -66,6 +69,7 @@ use lost_sessions::LostSessions;
 pub(crate) use names::{Names, Slot};
 pub(crate) use operations::Changes;
 use record::{Done, FileBytes, NameChange, Record, Reply, Step, bytes_of};
+pub use tickets::MadeBefore;
 
 /// How many parts the cache has, each behind a lock of its own.
 const SHARDS: usize = 16;
@@ -172,6 +176,8 @@ pub(crate) struct Begun<'c> {
     key: ReplayKey,
     /// The connection that it came over; `None` for an operation of a session, whose slot keeps the reply.
     connection: Option<u64>,
+    /// The request of a session that the operation is of.
+    request: Option<SlotRequest>,
     happened: Vec<Finished>,
     /// Where the reply is kept too.
     log: Option<&'c Log>,
@@ -221,17 +227,20 @@ impl ReplayCache {
         ReplayCache { key_bytes: MAX_WRITE_KEY_BYTES, ..self }
     }
 
-    /// Takes up what `records` hold, oldest first, and keeps further ones in `log`. `judge` finds out whether a change
-    /// was made. Returns how many records were none.
+    /// Takes up what `records` hold, oldest first, and what was `made` before a power failure, and keeps further records in
+    /// `log`. `judge` finds out whether a change was made. Returns how many records were none.
     pub(crate) fn set_log(
         &mut self,
         log: Arc<dyn ReplyLog>,
-        records: &[Vec<u8>],
+        (records, made): (&[Vec<u8>], &[MadeBefore]),
         judge: impl Fn(&NameChange<'_>) -> Finding,
     ) -> usize {
         let mut unanswered = Unanswered::default();
         let read = records.iter().filter_map(|record| Record::read(record).ok());
         let count = read.inspect(|record| self.take_up(record, &mut unanswered)).count();
+        for (ticket, file) in made.iter().filter_map(MadeBefore::read) {
+            self.take_up_made(&ticket, file, (&*log, &mut unanswered));
+        }
         for (key, notes) in unanswered.0 {
             let made = notes.made(&judge);
             keep_findings(&*log, &key, &made);
@@ -255,6 +264,9 @@ impl ReplayCache {
             Record::SlotAnswered(answered) => {
                 ReplayKey::operations(answered.operations).for_each(|key| drop(unanswered.0.remove(&key)));
                 self.lost_sessions.remember(&answered);
+            }
+            Record::HappenedIn(key, request, done) => {
+                self.lost_sessions.add(request.into(), (key, Finished::of(&Made::of(&done))));
             }
         }
     }
@@ -377,7 +389,7 @@ impl<'r> Notes<'r> {
 
     /// The steps that were made.
     fn made(&self, judge: impl Fn(&NameChange<'_>) -> Finding) -> Vec<Made<'r>> {
-        let known = self.done.iter().map(|done| Made { step: done.step, handle: Handle::new(done.made.handle) });
+        let known = self.done.iter().map(Made::of);
         let is_new = |change: &&NameChange<'_>| !self.done.iter().any(|done| done.step == change.step);
         let found = self.begun.iter().filter(is_new).filter_map(|change| match judge(change) {
             Finding::Made(handle) => Some(Made { step: change.step, handle }),
@@ -393,7 +405,21 @@ struct Made<'r> {
     handle: Option<Handle>,
 }
 
+impl<'r> Made<'r> {
+    fn of(done: &Done<'r>) -> Made<'r> {
+        Made { step: done.step, handle: Handle::new(done.made.handle) }
+    }
+}
+
 impl Finished {
+    /// Puts the step in the log, for the next start.
+    fn keep(&self, log: &dyn ReplyLog, key: &ReplayKey) {
+        let made = FileBytes { handle: self.made.as_ref().map_or(&[], Handle::as_bytes) };
+        if let Ok(step) = Step::decode(&mut Decoder::new(&self.step)) {
+            log.keep(Record::Happened(*key, Done { step, made }).bytes().as_slice());
+        }
+    }
+
     fn of(made: &Made<'_>) -> Finished {
         let handle = made.handle.filter(|handle| !handle.as_bytes().is_empty());
         Finished { step: step_bytes(&made.step), made: handle }
@@ -418,7 +444,7 @@ impl<'c> Begun<'c> {
         log: Option<&'c Log>,
     ) -> Begun<'c> {
         let (is_noted, made, slots) = (Cell::new(false), Cell::new(None), RefCell::default());
-        Begun { cache, key, connection, happened, log, is_noted, made, slots }
+        Begun { cache, key, connection, request: None, happened, log, is_noted, made, slots }
     }
 
     /// Whether a log is to tell a later process of this call.
@@ -663,7 +689,7 @@ mod tests {
 
     fn logged(log: &Arc<Records>, records: &[Vec<u8>], finding: Finding) -> (ReplayCache, usize) {
         let mut cache = cache();
-        let broken = cache.set_log(log.clone(), records, |_| finding);
+        let broken = cache.set_log(log.clone(), (records, &[]), |_| finding);
         (cache, broken)
     }
 

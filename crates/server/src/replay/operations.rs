@@ -11,7 +11,7 @@ use state::SlotRequest;
 use vfs::Handle;
 
 use super::record::{FileBytes, MAX_SLOT_REPLY_BYTES, Record, SlotReply};
-use super::{Begun, EntryState, Finished, Lost, ReplayCache, ReplayKey};
+use super::{Begun, Entry, EntryState, Finished, Lost, ReplayCache, ReplayKey};
 
 /// What a COMPOUND has changed that its client must not change twice.
 #[derive(Debug, Default)]
@@ -50,11 +50,13 @@ impl ReplayKey {
 impl ReplayCache {
     /// Begins an operation of a session, if a log tells a later process of it. `operation` tells it from the others of
     /// all clients.
-    pub(crate) fn begin_operation(&self, operation: &[u8], now: Duration) -> Option<Begun<'_>> {
+    pub(crate) fn begin_operation(&self, operation: &[u8], request: &SlotRequest, now: Duration) -> Option<Begun<'_>> {
         let log = Some(self.log.as_ref()?);
         let key = ReplayKey::of_operation([self.keys[0].checksum(operation), self.keys[1].checksum(operation)]);
         let happened = self.claim(&key).filter(|_| now <= self.max_age).unwrap_or_default();
-        Some(Begun::new(self, (key, None), happened, log))
+        let mut begun = Begun::new(self, (key, None), happened, log);
+        begun.request = Some(*request);
+        Some(begun)
     }
 
     /// Takes what a process before this one did.
@@ -70,10 +72,7 @@ impl ReplayCache {
     pub(crate) fn keep_of_slot(&self, request: &SlotRequest, changes: &Changes, reply: Option<&[u8]>) {
         let Some(log) = self.log.as_ref().filter(|_| changes.is_kept) else { return };
         let answered = SlotReply {
-            session: request.session.0,
-            slot: request.slot,
-            sequence: request.sequence,
-            digest: request.digest,
+            request: (*request).into(),
             operations: &changes.operations,
             reply: reply.filter(|reply| reply.len() <= MAX_SLOT_REPLY_BYTES).unwrap_or_default(),
         };
@@ -83,7 +82,20 @@ impl ReplayCache {
     /// What is known of a request in a session that this process did not make.
     pub(crate) fn lost(&self, request: &SlotRequest, now: Duration) -> Lost {
         self.expire_lost_sessions(now);
-        self.lost_sessions.look_up(request)
+        let happened = self.lost_sessions.claim(request);
+        let lost = self.lost_sessions.look_up(request);
+        if happened.is_empty() || !matches!(lost, Lost::Unknown | Lost::Dead) {
+            return lost;
+        }
+        for (key, finished) in happened {
+            if let Some(log) = &self.log {
+                // The client goes on in another session, whatever becomes of this process.
+                finished.keep(&*log.records, &key);
+            }
+            let entry = Entry::unclaimed(EntryState::Happened(vec![finished]));
+            self.shard(&key).entries.insert(key, entry);
+        }
+        Lost::Dead
     }
 
     /// Forgets the sessions of before the start, once no client uses them any more.

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use buffer::Buffer;
+use state::{SessionId, SlotRequest};
 use vfs::{FileKind, Handle, Name, Timestamp};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
@@ -38,16 +39,34 @@ pub(crate) enum Record<'r> {
     /// A COMPOUND of a session was answered: what was noted of its operations says nothing any more.
     #[xdr(case = 6)]
     SlotAnswered(SlotReply<'r>),
+    /// A start after a power failure found in the write log that an operation of this request had made a change.
+    #[xdr(case = 7)]
+    HappenedIn(ReplayKey, Placed, Done<'r>),
+}
+
+/// A request of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Placed {
+    session: [u8; 16],
+    slot: u32,
+    sequence: u32,
+    /// A hash of the request and its principal.
+    digest: u64,
+}
+
+/// What the write log keeps of a change: enough to know the request again that asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Ticket<'r> {
+    pub(crate) key: ReplayKey,
+    /// The request, if it came in a session.
+    pub(crate) request: Option<Placed>,
+    pub(crate) step: Step<'r>,
 }
 
 /// The reply to a COMPOUND of a session, and what a client may send again of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct SlotReply<'r> {
-    pub(crate) session: [u8; 16],
-    pub(crate) slot: u32,
-    pub(crate) sequence: u32,
-    /// A hash of the request and its principal.
-    pub(crate) digest: u64,
+    pub(crate) request: Placed,
     /// The keys of the operations that change names, of [`ReplayKey::OPERATION_BYTES`] each.
     #[xdr(max = MAX_OPERATION_KEYS_BYTES)]
     pub(crate) operations: &'r [u8],
@@ -145,6 +164,26 @@ impl Record<'_> {
 
     pub(crate) fn bytes(&self) -> Buffer {
         bytes_of(self)
+    }
+}
+
+impl Ticket<'_> {
+    pub(crate) fn read(ticket: &[u8]) -> xdr::Result<Ticket<'_>> {
+        Ticket::decode(&mut Decoder::new(ticket))
+    }
+}
+
+impl From<SlotRequest> for Placed {
+    fn from(request: SlotRequest) -> Placed {
+        let SlotRequest { session, slot, sequence, digest } = request;
+        Placed { session: session.0, slot, sequence, digest }
+    }
+}
+
+impl From<Placed> for SlotRequest {
+    fn from(placed: Placed) -> SlotRequest {
+        let Placed { session, slot, sequence, digest } = placed;
+        SlotRequest { session: SessionId(session), slot, sequence, digest }
     }
 }
 

@@ -12,6 +12,7 @@
 //! one again, it gets the success, and the first one is told EXIST or NOENT: one of them has made the change, never both.
 
 use proto::nfs4::OpNumber;
+use state::SlotTurn;
 use xdr::{Encode, Encoder};
 
 use buffer::Buffer;
@@ -31,7 +32,8 @@ pub(super) fn noted<A: Encode, T>(
     let (replay, now) = (&compound.cx.server.replay, compound.cx.request.now);
     let is_kept = replay.names().is_some();
     let asked = if is_kept { identity(compound, number, args) } else { None };
-    let begun = asked.and_then(|asked| replay.begin_operation(asked.as_slice(), now));
+    let request = compound.progress.turn.as_ref().map(SlotTurn::request);
+    let begun = asked.zip(request).and_then(|(asked, request)| replay.begin_operation(asked.as_slice(), request, now));
     let outcome = operation(compound, &Noted(begun.as_ref()));
     if let Some(begun) = begun
         && !matches!(outcome, Err(Failure::Defer))

@@ -7,6 +7,7 @@ pub mod nfs2;
 pub mod nfs3;
 mod random;
 pub mod records;
+pub mod ticketed;
 
 use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;

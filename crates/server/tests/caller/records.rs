@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use server::{ReplyLog, Server};
+use server::{MadeBefore, ReplyLog, Server};
 use vfs::FileSystem;
 
 use super::{EXPORT, export, server};
@@ -52,7 +52,16 @@ pub const SLOT_ANSWERED: u8 = 6;
 
 /// A server that keeps records, with those of the one before it.
 pub fn started(file_system: Arc<dyn FileSystem>, records: &[Vec<u8>]) -> (Server, Arc<Records>) {
+    started_after_power_failure(file_system, records, &[])
+}
+
+/// The same, with what a write log knows to be made.
+pub fn started_after_power_failure(
+    file_system: Arc<dyn FileSystem>,
+    records: &[Vec<u8>],
+    made: &[MadeBefore],
+) -> (Server, Arc<Records>) {
     let (mut server, log) = (server(vec![export(EXPORT, file_system)]), Arc::new(Records::default()));
-    server.keep_replies(log.clone(), records);
+    server.keep_replies(log.clone(), records, made);
     (server, log)
 }

@@ -15,7 +15,8 @@ use server::Server;
 use vfs::FileSystem;
 
 use crate::caller::nfs3::{at, mode, success};
-use crate::caller::records::{ANSWERED, BEGUN, Records, started};
+use crate::caller::records::{ANSWERED, BEGUN, Records, started, started_after_power_failure};
+use crate::caller::ticketed::Ticketed;
 use crate::caller::{Caller, Directory, EXPORT, export, memory, server, settings};
 use crate::replay::{calls, is_success};
 
@@ -49,6 +50,34 @@ fn call_that_was_carried_out_and_not_answered_succeeds_when_it_is_sent_again() {
         assert!(is_success(&caller(&restarted).reply_to(&message)), "{name} again");
         let (unaware, _) = started(files.clone(), &[]);
         assert!(!is_success(&caller(&unaware).reply_to(&message)), "{name} without the log");
+    }
+}
+
+/// The reply log may have lost everything with the power.
+#[test]
+fn call_whose_change_the_write_log_has_succeeds_when_it_is_sent_again_after_a_power_failure() {
+    let files = Ticketed::new(memory());
+    let (killed, log) = started(files.clone(), &[]);
+    let caller_before = caller(&killed);
+    for (name, message) in name_calls(&caller_before, &caller_before.mount()) {
+        log.clear();
+        files.take();
+        let reply = caller_before.reply_to(&message);
+        let made = files.take();
+        assert_eq!((is_success(&reply), made.len()), (true, 1), "{name}");
+        let (restarted, _) = started_after_power_failure(files.clone(), &[], &made);
+        let mut other = message.clone();
+        other[0] ^= 1;
+        assert!(!is_success(&caller(&restarted).reply_to(&other)), "{name}, another call");
+        assert!(is_success(&caller(&restarted).reply_to(&message)), "{name} again");
+        assert!(files.take().is_empty(), "{name} was carried out again");
+        // What is found at one start is known at the next one.
+        let (restarted, next) = started_after_power_failure(files.clone(), &[], &made);
+        drop(restarted);
+        let (killed_again, _) = started(files.clone(), &next.all());
+        assert!(is_success(&caller(&killed_again).reply_to(&message)), "{name} after a kill");
+        let (restarted, _) = started_after_power_failure(files.clone(), &log.all(), &made);
+        assert_eq!(caller(&restarted).reply_to(&message), reply, "{name}, whose reply was kept");
     }
 }
 
@@ -164,7 +193,7 @@ fn started_late(files: Arc<HostFs>, wall_clock: fn() -> SystemTime) -> (Server, 
     settings.wall_clock = wall_clock;
     let mut server = Server::new(settings, vec![export(EXPORT, files)]).unwrap();
     let log = Arc::new(Records::default());
-    server.keep_replies(log.clone(), &[]);
+    server.keep_replies(log.clone(), &[], &[]);
     (server, log)
 }
 

@@ -8,9 +8,10 @@ use proto::nfs4::{
 };
 use server::Server;
 
-use crate::caller::records::{BEGUN, ENDED, Records, SLOT_ANSWERED, started};
+use crate::caller::records::{BEGUN, ENDED, Records, SLOT_ANSWERED, started, started_after_power_failure};
+use crate::caller::ticketed::Ticketed;
 use crate::caller::{Caller, memory};
-use crate::compound::Compound;
+use crate::compound::{COMPOUND, Compound, Results};
 use crate::session::Session;
 
 /// A client whose server was started just now.
@@ -109,6 +110,40 @@ fn nobody_but_the_same_user_of_the_same_client_claims_it() {
         let session = Session { caller: caller(&restarted), ..user };
         assert_eq!(status(&session, operation), Status::Ok, "{name} again");
     });
+}
+
+/// The request comes again in the session that ended: its client lacks the reply, which was lost with the power.
+#[test]
+fn operation_that_the_write_log_has_succeeds_once_when_its_request_came_again_after_a_power_failure() {
+    let files = Ticketed::new(memory());
+    let (killed, log) = started(files.clone(), &[]);
+    let session = Session::named(caller(&killed), 1, b"client");
+    set_up(&session);
+    for (name, operation) in operations() {
+        log.clear();
+        files.take();
+        let request = session.caller.message_of(COMPOUND, &operation(in_root(&session)));
+        let reply = session.caller.reply_to(&request);
+        let made = files.take();
+        assert_eq!((Results::parse(&reply).status, made.len()), (Status::Ok, 1), "{name}");
+
+        let (restarted, next) = started_after_power_failure(files.clone(), &[], &made);
+        let after = Session::named(caller(&restarted), 1, b"client");
+        assert_ne!(status(&after, operation), Status::Ok, "{name} of another process of the client");
+        let answer = Results::parse(&caller(&restarted).over(9).reply_to(&request));
+        assert_eq!(answer.status, Status::DeadSession, "{name} in the session that ended");
+        let (killed_then, _) = started(files.clone(), &next.all());
+        let later = Session::named(caller(&killed_then), 1, b"client");
+        assert_eq!(status(&later, operation), Status::Ok, "{name} after a kill");
+        assert_eq!(status(&after, operation), Status::Ok, "{name} again");
+        assert_ne!(status(&after, operation), Status::Ok, "{name} a third time");
+
+        let (killed_again, _) = started(files.clone(), &next.all());
+        let answer = Results::parse(&caller(&killed_again).over(9).reply_to(&request));
+        assert_eq!(answer.status, Status::BadSession, "{name} was answered in the client's next session");
+        let (restarted, _) = started_after_power_failure(files.clone(), &log.all(), &made);
+        assert_eq!(caller(&restarted).over(9).reply_to(&request), reply, "{name}, whose reply was kept");
+    }
 }
 
 /// Others have changed the names since the restart: the operation is a new one.

@@ -108,7 +108,7 @@ impl StableFile {
         let (mut offset_bytes, mut last) = (offset_bytes, None);
         for part in parts {
             for data in part.chunks(self.export.log.max_data_bytes()) {
-                let pending = self.export.append(Change::Write(Write { file, offset_bytes, by_root }), data);
+                let pending = self.export.append(cx, Change::Write(Write { file, offset_bytes, by_root }), data);
                 self.export.note_data(&self.handle, &pending);
                 offset_bytes += data.len() as u64;
                 last = Some(pending);
@@ -135,7 +135,7 @@ impl StableFile {
             return Ok(());
         }
         let pending =
-            self.export.append(Change::Synced(Synced { file: FileId(self.handle), before: before.bytes() }), &[]);
+            self.export.append(cx, Change::Synced(Synced { file: FileId(self.handle), before: before.bytes() }), &[]);
         self.export.settle(cx, &pending)
     }
 

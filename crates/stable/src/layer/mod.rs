@@ -134,20 +134,20 @@ impl Export {
     }
 
     /// Appends a record of a change that was just made; its file or directory is held.
-    fn append(&self, change: Change<'_>, payload: &[u8]) -> Pending {
+    fn append(&self, cx: &Context<'_>, change: Change<'_>, payload: &[u8]) -> Pending {
         if self.is_detached() {
             return Pending::Unlogged;
         }
-        let record = Record { export: self.number, at_ns: now_ns(), change, payload };
+        let record = Record { export: self.number, at_ns: now_ns(), ticket: ticket(cx), change, payload };
         self.log.append(record.head().as_slice(), payload)
     }
 
     /// Appends a record of a change that is not made yet; its file or name is held.
-    fn append_ahead(&self, change: Change<'_>) -> Option<Ahead<'_>> {
+    fn append_ahead(&self, cx: &Context<'_>, change: Change<'_>) -> Option<Ahead<'_>> {
         if self.is_detached() {
             return None;
         }
-        let record = Record { export: self.number, at_ns: now_ns(), change, payload: &[] };
+        let record = Record { export: self.number, at_ns: now_ns(), ticket: ticket(cx), change, payload: &[] };
         self.log.append_ahead(record.head().as_slice())
     }
 
@@ -155,6 +155,11 @@ impl Export {
     fn settle(&self, cx: &Context<'_>, pending: &Pending) -> Result<()> {
         self.log.settle(cx, &*self.inner, pending)
     }
+}
+
+/// What is kept of the request.
+fn ticket<'t>(cx: &Context<'t>) -> &'t [u8] {
+    if cx.ticket.len() <= Context::MAX_TICKET_BYTES { cx.ticket } else { &[] }
 }
 
 pub(crate) fn now_ns() -> u64 {

@@ -32,7 +32,7 @@ impl Export {
             CreateMode::Guarded | CreateMode::Exclusive(_) => (*set, None),
         };
         let entry = self.outward(self.inner.create(cx, self.inner_place(place)?, mode, &made_with)?)?;
-        let pending = self.append_make(place, &entry, (Node::Regular, &[]));
+        let pending = self.append_make(cx, place, &entry, (Node::Regular, &[]));
         drop(held);
         self.settle(cx, &pending)?;
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
@@ -53,13 +53,13 @@ impl Export {
         let held = self.order.hold_name(&place);
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
-        let pending = self.append_make(place, &entry, (Node::of(node), target));
+        let pending = self.append_make(cx, place, &entry, (Node::of(node), target));
         drop(held);
         self.settle(cx, &pending)?;
         Ok(entry)
     }
 
-    fn append_make(&self, place: Place<'_>, entry: &Entry, (node, target): (Node, &[u8])) -> Pending {
+    fn append_make(&self, cx: &Context<'_>, place: Place<'_>, entry: &Entry, (node, target): (Node, &[u8])) -> Pending {
         let attributes = &entry.attributes;
         let make = Make {
             named: named(place, &entry.handle),
@@ -68,7 +68,7 @@ impl Export {
             born: attributes.created.unwrap_or_default().into(),
             after: Kept::of(attributes),
         };
-        self.append(Change::Make(make), target)
+        self.append(cx, Change::Make(make), target)
     }
 
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
@@ -85,7 +85,7 @@ impl Export {
             }
             None => make()?,
         };
-        let pending = self.append(Change::Set(Set { file: FileId(*file), after: Kept::of(&after) }), &[]);
+        let pending = self.append(cx, Change::Set(Set { file: FileId(*file), after: Kept::of(&after) }), &[]);
         drop(held);
         self.settle(cx, &pending)?;
         Ok(after)
@@ -95,7 +95,7 @@ impl Export {
         Export::check_may_wait(cx)?;
         let held = self.order.hold_name(&place);
         let attributes = self.inner.link(cx, &self.inner_of(file)?, self.inner_place(place)?)?;
-        let pending = self.append(Change::Link(named(place, file)), &[]);
+        let pending = self.append(cx, Change::Link(named(place, file)), &[]);
         drop(held);
         self.settle(cx, &pending)?;
         Ok(attributes)
@@ -138,7 +138,7 @@ impl Export {
     /// Makes a change whose record is durable before: once storage has lost a file or bytes of it, nothing but the log
     /// could tell whether they were removed, or not made yet.
     fn log_ahead<T>(&self, cx: &Context<'_>, change: Change<'_>, make: impl FnOnce() -> Result<T>) -> Result<T> {
-        let ahead = self.append_ahead(change);
+        let ahead = self.append_ahead(cx, change);
         let end = ahead.as_ref().map(Ahead::end);
         self.settle(cx, &end.map_or(Pending::Unlogged, Pending::Logged))?;
         let made = make();
@@ -147,7 +147,7 @@ impl Export {
             // The log's device may have failed since the record was durable.
             Some(_) if made.is_ok() && !self.log.has_failed() => made,
             Some(end) if made.is_err() => {
-                let cancelled = self.append(Change::Cancelled(end.bytes()), &[]);
+                let cancelled = self.append(cx, Change::Cancelled(end.bytes()), &[]);
                 self.settle(cx, &cancelled).and(made)
             }
             _ => made.and_then(|made| self.settle(cx, &Pending::Unlogged).map(|()| made)),
@@ -188,7 +188,7 @@ impl Export {
         Export::check_may_wait(cx)?;
         let held: Held<'_> = self.hold(file);
         make(&self.inner_of(file)?)?;
-        let pending = self.append(change, payload);
+        let pending = self.append(cx, change, payload);
         drop(held);
         self.settle(cx, &pending)
     }

@@ -19,7 +19,7 @@ use crate::device::AlignedBuffer;
 const MAGIC: &[u8; 8] = b"WHARFlog";
 
 /// The format that this program reads and writes.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 const OWNER_AT: usize = 72;
 const CHECKSUM_AT: usize = BLOCK_BYTES - 8;

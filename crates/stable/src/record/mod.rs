@@ -7,7 +7,7 @@ mod acls;
 mod file;
 
 use buffer::Buffer;
-use vfs::{Attributes, FileKind, Name, NewNode, SetTime, Timestamp, XattrName};
+use vfs::{Attributes, Context, FileKind, Handle, Name, NewNode, SetTime, Timestamp, XattrName};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 pub(crate) use acls::{acls_bytes, read_acls};
@@ -20,6 +20,8 @@ pub(crate) struct Record<'r> {
     pub(crate) export: u32,
     /// When the change was made, in nanoseconds since 1970.
     pub(crate) at_ns: u64,
+    /// What the server knows the request by that asked for the change; empty if it does not care.
+    pub(crate) ticket: &'r [u8],
     pub(crate) change: Change<'r>,
     /// The data of a WRITE, the target of a symbolic link, the value of an extended attribute, or access lists.
     pub(crate) payload: &'r [u8],
@@ -162,11 +164,24 @@ pub(crate) struct Time {
     nanoseconds: u32,
 }
 
+impl Change<'_> {
+    /// The file that has a name by the change.
+    pub(crate) fn named(&self) -> Option<Handle> {
+        match self {
+            Change::Make(Make { named, .. }) | Change::Link(named) | Change::Move(Move { from: named, .. }) => {
+                Some(named.file.0)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl<'r> Record<'r> {
     pub(crate) fn read(bytes: &'r [u8]) -> xdr::Result<Record<'r>> {
         let mut from = Decoder::new(bytes);
-        let (export, at_ns, change) = (from.u32()?, from.u64()?, Change::decode(&mut from)?);
-        Ok(Record { export, at_ns, change, payload: from.rest() })
+        let (export, at_ns) = (from.u32()?, from.u64()?);
+        let ticket = from.opaque(Context::MAX_TICKET_BYTES)?;
+        Ok(Record { export, at_ns, ticket, change: Change::decode(&mut from)?, payload: from.rest() })
     }
 
     /// The bytes in front of the payload.
@@ -175,6 +190,7 @@ impl<'r> Record<'r> {
         let mut to = Encoder::new(&mut bytes);
         to.u32(self.export);
         to.u64(self.at_ns);
+        to.opaque(self.ticket);
         self.change.encode(&mut to);
         bytes
     }

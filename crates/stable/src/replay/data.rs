@@ -8,8 +8,7 @@ use crate::error::WriteLogError;
 use crate::record::{Change, Kept, Record, Resize, Write, Xattr, read_acls};
 
 /// Somebody who is not the superuser: the set-id bits of what he writes go.
-const NOBODY: Context<'static> =
-    Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, worker: 0, may_block: true };
+const NOBODY: Context<'static> = Context { caller: Caller { uid: 65_534, gid: 65_534, groups: &[] }, ..Context::ROOT };
 
 /// Makes a change of data or of attributes beside the files' own again.
 pub(super) fn apply(site: &mut Site<'_>, record: &Record<'_>, end: u64) -> Result<(), WriteLogError> {

@@ -14,6 +14,7 @@ mod lost;
 mod names;
 mod plan;
 mod site;
+mod tickets;
 
 use vfs::Context;
 
@@ -24,6 +25,8 @@ use crate::record::Record;
 use crate::state_file::StateFile;
 use plan::Plan;
 use site::Site;
+pub use tickets::MadeChange;
+pub(crate) use tickets::Tickets;
 
 /// Whoever makes changes again may do anything.
 const CX: Context<'static> = Context::ROOT;
@@ -56,13 +59,21 @@ pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
 }
 
 /// Makes the changes of an export again.
-pub(crate) fn run(log: &Log, number: u32, export: &Export, state_file: &StateFile) -> Result<Replayed, WriteLogError> {
+pub(crate) fn run(
+    log: &Log,
+    (number, export): (u32, &Export),
+    state_file: &StateFile,
+    tickets: &mut Tickets,
+) -> Result<Replayed, WriteLogError> {
     let mut plan = Plan::default();
     each_record(log, number, |record, _| {
         plan.note_cancelled(record);
         Ok(())
     })?;
     each_record(log, number, |record, end| {
+        if !plan.is_cancelled(end) {
+            tickets.add(record);
+        }
         plan.add(record, end);
         Ok(())
     })?;

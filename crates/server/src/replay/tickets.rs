@@ -1,0 +1,62 @@
+//! Tickets: what a write log keeps of the request that asked for a change of names.
+//!
+//! The reply log survives the end of the process, but not that of the machine. A write log gives the tickets of its changes
+//! back after a power failure. A call of NFSv2, NFSv3 or NFSv4.0 that has its ticket there succeeds when it comes again.
+//! An operation of a session does so once its request has come again in the session that ended: then its client lacks
+//! the reply. Otherwise the next operation that looks like it would succeed without being carried out.
+
+use buffer::Buffer;
+use vfs::Handle;
+
+use super::record::{Done, FileBytes, Record, Step, Ticket, bytes_of};
+use super::{Begun, EntryState, Finished, Lost, Made, ReplayCache, ReplyLog, Unanswered};
+
+/// A change of names that a request had made before a power failure, as the write log knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeBefore {
+    /// What the file system was given with the change ([`vfs::Context::ticket`]).
+    pub ticket: Vec<u8>,
+    /// The file that got a name by it.
+    pub file: Option<Handle>,
+}
+
+impl MadeBefore {
+    pub(super) fn read(&self) -> Option<(Ticket<'_>, FileBytes<'_>)> {
+        let file = FileBytes { handle: self.file.as_ref().map_or(&[], Handle::as_bytes) };
+        Some((Ticket::read(&self.ticket).ok()?, file))
+    }
+}
+
+impl ReplayCache {
+    /// Takes up a change that was made, unless its request was answered.
+    pub(super) fn take_up_made<'r>(
+        &self,
+        ticket: &Ticket<'r>,
+        made: FileBytes<'r>,
+        (log, unanswered): (&dyn ReplyLog, &mut Unanswered<'r>),
+    ) {
+        let (key, done) = (ticket.key, Done { step: ticket.step, made });
+        let Some(request) = ticket.request else {
+            let shard = self.shard(&key);
+            let is_answered =
+                shard.entries.get(&key).is_some_and(|entry| matches!(entry.state, EntryState::Answered { .. }));
+            if !is_answered {
+                let notes = unanswered.0.entry(key).or_default();
+                notes.done.retain(|other| other.step != done.step);
+                notes.done.push(done);
+            }
+            return;
+        };
+        if matches!(self.lost_sessions.look_up(&request.into()), Lost::Unknown | Lost::Dead) {
+            log.keep(Record::HappenedIn(key, request, done).bytes().as_slice());
+            self.lost_sessions.add(request.into(), (key, Finished::of(&Made::of(&done))));
+        }
+    }
+}
+
+impl Begun<'_> {
+    /// What a write log is to keep with a change.
+    pub(crate) fn ticket(&self, step: &Step<'_>) -> Buffer {
+        bytes_of(&Ticket { key: self.key, request: self.request.map(Into::into), step: *step })
+    }
+}

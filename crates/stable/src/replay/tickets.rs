@@ -1,0 +1,41 @@
+//! Which requests have made the changes of names that the log has.
+
+use std::collections::VecDeque;
+
+use vfs::Handle;
+
+use crate::record::{Change, Record};
+
+/// How many are given back at the most: the last ones, which clients may send again.
+const MAX_TICKETS: usize = 1 << 16;
+
+/// A change of names that a request had made before a power failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeChange {
+    /// What came with the request ([`vfs::Context::ticket`]).
+    pub ticket: Vec<u8>,
+    /// The file that got a name by it.
+    pub file: Option<Handle>,
+}
+
+/// The changes, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Tickets(VecDeque<MadeChange>);
+
+impl Tickets {
+    pub(crate) fn add(&mut self, record: &Record<'_>) {
+        let is_of_names =
+            matches!(record.change, Change::Make(_) | Change::Link(_) | Change::Remove(_) | Change::Move(_));
+        if !is_of_names || record.ticket.is_empty() {
+            return;
+        }
+        if self.0.len() >= MAX_TICKETS {
+            self.0.pop_front();
+        }
+        self.0.push_back(MadeChange { ticket: record.ticket.to_vec(), file: record.change.named() });
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<MadeChange> {
+        std::mem::take(&mut self.0).into()
+    }
+}
