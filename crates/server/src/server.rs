@@ -261,7 +261,7 @@ impl Server {
             (self.settings.pause)(BETWEEN_STEPS);
         }
         self.files.sweep(now);
-        self.replay.expire_lost_sessions(now);
+        self.replay.expire_earlier(now);
         self.tick_callouts(now);
         self.retry_callbacks(now);
         self.sweep_copies(now);

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use state::{SessionId, SlotRequest};
 
@@ -85,11 +84,9 @@ impl LostSessions {
         }
     }
 
-    /// Forgets all, once no client sends a request of before the start again.
-    pub(super) fn expire(&self, now: Duration, max_age: Duration) {
-        if now > max_age {
-            *self.lock() = Known::default();
-        }
+    /// Forgets all.
+    pub(super) fn forget(&self) {
+        *self.lock() = Known::default();
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {

@@ -54,6 +54,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -153,6 +154,8 @@ pub(crate) struct ReplayCache {
     key_bytes: usize,
     log: Option<Log>,
     lost_sessions: LostSessions,
+    /// Whether what is known of the time before the start was forgotten.
+    has_expired: AtomicBool,
     entries_per_shard: usize,
     max_age: Duration,
 }
@@ -217,6 +220,7 @@ impl ReplayCache {
             key_bytes: usize::MAX,
             log: None,
             lost_sessions: LostSessions::default(),
+            has_expired: AtomicBool::new(false),
             entries_per_shard: max_entries.div_ceil(SHARDS).max(1),
             max_age,
         }
@@ -745,6 +749,18 @@ mod tests {
         begun.finish(b"reply", SECOND);
         assert_eq!(after.begin(&call, 8, SECOND), replayed());
         assert_eq!(after.begin(&call, 8, 62 * SECOND), new());
+    }
+
+    #[test]
+    fn what_happened_before_the_start_is_forgotten_after_the_age_of_replies() {
+        let log = Arc::new(Records::default());
+        killed_before_the_reply(&log);
+        let (after, _) = logged(&log, &log.all(), Finding::Made(None));
+        let known = || after.shards.iter().map(|shard| shard.lock().unwrap().entries.len()).sum::<usize>();
+        after.expire_earlier(60 * SECOND);
+        assert_eq!(known(), 1);
+        after.expire_earlier(61 * SECOND);
+        assert_eq!(known(), 0);
     }
 
     #[test]

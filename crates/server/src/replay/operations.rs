@@ -5,6 +5,8 @@
 //! answered, one record has the reply and ends what was noted of all its operations.
 
 use std::net::Ipv4Addr;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use state::SlotRequest;
@@ -81,7 +83,7 @@ impl ReplayCache {
 
     /// What is known of a request in a session that this process did not make.
     pub(crate) fn lost(&self, request: &SlotRequest, now: Duration) -> Lost {
-        self.expire_lost_sessions(now);
+        self.expire_earlier(now);
         let happened = self.lost_sessions.claim(request);
         let lost = self.lost_sessions.look_up(request);
         if happened.is_empty() || !matches!(lost, Lost::Unknown | Lost::Dead) {
@@ -98,9 +100,16 @@ impl ReplayCache {
         Lost::Dead
     }
 
-    /// Forgets the sessions of before the start, once no client uses them any more.
-    pub(crate) fn expire_lost_sessions(&self, now: Duration) {
-        self.lost_sessions.expire(now, self.max_age);
+    /// Forgets what happened before the start, once no client sends anything of that time again.
+    pub(crate) fn expire_earlier(&self, now: Duration) {
+        if now <= self.max_age || self.has_expired.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.lost_sessions.forget();
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.entries.retain(|_, entry| !matches!(entry.state, EntryState::Happened(_)));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use vfs::Handle;
 use crate::record::{Change, Record};
 
 /// How many are given back at the most: the last ones, which clients may send again.
-const MAX_TICKETS: usize = 1 << 16;
+const MAX_TICKETS: usize = 1 << 14;
 
 /// A change of names that a request had made before a power failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
