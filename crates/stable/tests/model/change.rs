@@ -53,7 +53,7 @@ impl Change {
     /// What somebody may want who knows the model.
     pub fn random(model: &Model, limits: &Limits, rng: &mut Rng) -> Change {
         let spot = random_spot(model, rng);
-        match rng.u8(..16) {
+        match rng.u8(..21) {
             0..4 => Change::Make(spot, FileKind::Regular),
             4 => Change::Make(spot, FileKind::Directory),
             5 => Change::Make(spot, FileKind::Symlink),
@@ -73,7 +73,7 @@ impl Change {
             (11, _) => Change::Link(file, spot),
             (12, 0) => Change::SetMode(file, rng.u32(..0o1000)),
             (12, _) => Change::Resize(file, rng.usize(..limits.max_offset * 3 / 2)),
-            (13, _) => Change::Commit(file),
+            (13 | 14, _) => Change::Commit(file),
             _ => {
                 let large = limits.large.filter(|(one_of, _)| rng.usize(..*one_of) == 0);
                 let max_bytes = large.map_or(limits.max_write_bytes, |(_, max_bytes)| max_bytes);

@@ -2,6 +2,7 @@
 //! the thread: mounts at its end, and loop devices with the last one that uses them.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, moun
 
 use crate::bay::{Bay, Slot};
 use crate::machine::Machine;
+use crate::watchdog::Watchdog;
 
 /// How long threads that have ended their work may still keep a file system busy.
 const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(10);
@@ -23,6 +25,7 @@ const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(10);
 pub struct Workshop {
     dir: PathBuf,
     bay: Bay,
+    _watchdog: Watchdog,
 }
 
 impl Workshop {
@@ -43,7 +46,8 @@ impl Workshop {
             remove(&dir);
             return None;
         };
-        Some(Workshop { dir, bay })
+        let watchdog = Watchdog::new(&dir.join("bay"));
+        Some(Workshop { dir, bay, _watchdog: watchdog })
     }
 
     /// A directory of this name for whoever mounts something.
@@ -69,7 +73,10 @@ impl Workshop {
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&slot.path).output().unwrap();
         assert!(output.status.success(), "losetup: {}", String::from_utf8_lossy(&output.stderr));
         let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
-        Attached { path, _slot: slot }
+        let open = File::open(&path).unwrap();
+        // It is detached when the last one closes it, whatever becomes of this process.
+        assert!(succeeds(Command::new("losetup").arg("--detach").arg(&path)));
+        Attached { path, _open: open, _slot: slot }
     }
 
     /// Mounts a disk; the kernel recovers its file system.
@@ -97,13 +104,8 @@ fn remove(dir: &Path) {
 /// A block device over a disk. The kernel takes it apart when this is gone and nobody has it open.
 pub struct Attached {
     pub path: PathBuf,
+    _open: File,
     _slot: Slot,
-}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        succeeds(Command::new("losetup").arg("--detach").arg(&self.path));
-    }
 }
 
 /// A mounted file system.

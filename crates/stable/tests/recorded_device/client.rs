@@ -2,6 +2,9 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use fastrand::Rng;
 use vfs::{Error, FileKind, FileSystem};
@@ -12,8 +15,6 @@ use crate::model::change::{Change, Done, Limits};
 use crate::recording::Event;
 use crate::system::System;
 
-/// Of how many changes one has a local process bring something to storage before it.
-const LOCAL_SYNCS: u32 = 12;
 /// Of how many changes one has the log emptied before it.
 const DRAINS: u32 = 60;
 
@@ -41,9 +42,6 @@ impl Client {
     pub fn run(&mut self, machine: &Machine, system: &System, (changes, limits): (u32, &Limits)) {
         let mut model = self.before.clone();
         for _ in 0..changes {
-            if self.rng.u32(..LOCAL_SYNCS) == 0 {
-                sync_locally(&system.export(), &mut self.rng);
-            }
             if self.rng.u32(..DRAINS) == 0 {
                 system.log.drain().unwrap();
             }
@@ -87,7 +85,15 @@ pub fn directory(system: &System, number: usize) -> Model {
     model
 }
 
-/// Brings some file or all of them to storage, as the kernel does at any time.
+/// Brings something to storage again and again, as the kernel does at any time.
+pub fn sync_all_the_time(export: &Path, are_done: &AtomicBool, rng: &mut Rng) {
+    while !are_done.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_micros(rng.u64(..20_000)));
+        sync_locally(export, rng);
+    }
+}
+
+/// Brings some file or all of them to storage.
 fn sync_locally(export: &Path, rng: &mut Rng) {
     let mut path = export.to_owned();
     while let Some(inside) = pick(&path, rng).filter(|_| rng.u8(..8) > 0) {

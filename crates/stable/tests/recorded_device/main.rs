@@ -12,6 +12,7 @@ mod model;
 mod recording;
 mod run;
 mod system;
+mod watchdog;
 
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -40,7 +41,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-const CUTS_OF_A_LIFE: u32 = 10;
+const CUTS_OF_A_LIFE: u32 = 8;
 
 fn cut_power(setup: &Setup) {
     let Some(workshop) = Workshop::new() else { return };
@@ -48,7 +49,8 @@ fn cut_power(setup: &Setup) {
     let mut seen = Seen::default();
     let start = std::time::Instant::now();
     while seen.cuts < cuts {
-        let setup = Setup { has_log_disk: seed % 2 == 0, ..*setup };
+        let log_bytes = [256 << 10, 1 << 20, 4 << 20][seed as usize % 3];
+        let setup = Setup { has_log_disk: seed.is_multiple_of(2), log_bytes, ..*setup };
         if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut seen) {
             return;
         }

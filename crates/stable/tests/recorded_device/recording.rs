@@ -45,6 +45,18 @@ pub struct Recording {
     pub whole: Range<u64>,
 }
 
+impl Recording {
+    /// Where to cut the power: anywhere or, as often, soon after something got durable.
+    pub fn place(&self, rng: &mut Rng) -> usize {
+        let anywhere = rng.usize(..=self.events.len());
+        let flush = self.events[..anywhere].iter().rposition(|event| matches!(event, Event::Flush { disk: 0 }));
+        match flush.filter(|_| rng.bool()) {
+            Some(flush) => (flush + rng.usize(1..6)).min(self.events.len()),
+            None => anywhere,
+        }
+    }
+}
+
 /// The places of a recording at which the power fails, in turn.
 pub struct Cutter<'r> {
     recording: &'r Recording,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use fastrand::Rng;
@@ -16,10 +17,12 @@ use crate::model::check::{check, names, settle};
 use crate::recording::{Cutter, Event, Recording};
 use crate::system::{Setup, System};
 
+/// How often a machine goes on after a power failure, and the first time.
+const LIVES: u32 = 3;
 const MAX_CLIENTS: usize = 4;
 const MAX_CHANGES: u32 = 80;
 const LIMITS: Limits =
-    Limits { max_offset: 20_000, max_write_bytes: 9000, large: Some((15, 200_000)), has_xattrs: true };
+    Limits { max_offset: 20_000, max_write_bytes: 9000, large: Some((6, 150_000)), has_xattrs: true };
 
 /// What all runs together have met.
 #[derive(Debug, Default, Clone, Copy)]
@@ -42,10 +45,12 @@ pub fn run(workshop: &Workshop, setup: &Setup, (seed, cuts): (u64, u32), seen: &
     let models = (0..rng.usize(1..=MAX_CLIENTS)).map(|number| client::directory(&system, number)).collect();
     system.log.drain().unwrap();
     let run = Run { workshop, setup, seed };
-    let life = run.live(&machine, system, models, &mut rng);
-    let (machine, models) = run.cut(&life, cuts, (&mut rng, seen));
-    let system = System::start(workshop, &machine, setup).unwrap();
-    let life = run.live(&machine, system, models, &mut rng);
+    let mut life = run.live(&machine, system, models, &mut rng);
+    for _ in 1..LIVES {
+        let (machine, models) = run.cut(&life, cuts, (&mut rng, seen));
+        let system = run.start(&machine, 0);
+        life = run.live(&machine, system, models, &mut rng);
+    }
     run.cut(&life, cuts, (&mut rng, seen));
     true
 }
@@ -69,10 +74,15 @@ impl Run<'_> {
         let mut clients: Vec<Client> = models.into_iter().enumerate().map(client).collect();
         system.log.trim_in_background().unwrap();
         machine.begin();
+        let (mut flusher_rng, are_done) = (rng.fork(), AtomicBool::new(false));
         thread::scope(|scope| {
-            for client in &mut clients {
-                scope.spawn(|| client.run(machine, &system, (changes, &LIMITS)));
-            }
+            scope.spawn(|| client::sync_all_the_time(&system.export(), &are_done, &mut flusher_rng));
+            let system = &system;
+            let run = |client: &'_ mut Client| client.run(machine, system, (changes, &LIMITS));
+            let running: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || run(client))).collect();
+            let ended: Vec<_> = running.into_iter().map(|running| running.join()).collect();
+            are_done.store(true, Ordering::Relaxed);
+            ended.into_iter().for_each(|ended| ended.unwrap());
         });
         drop(system);
         Life { clients, recording: machine.recording() }
@@ -80,7 +90,7 @@ impl Run<'_> {
 
     /// Cuts the power in several places of a life. Returns a machine that went on after one of them, and what there is.
     fn cut(&self, life: &Life, cuts: u32, (rng, seen): (&mut Rng, &mut Seen)) -> (Arc<Machine>, Vec<Model>) {
-        let mut places: Vec<usize> = (0..cuts).map(|_| rng.usize(..=life.recording.events.len())).collect();
+        let mut places: Vec<usize> = (0..cuts).map(|_| life.recording.place(rng)).collect();
         places.sort_unstable();
         seen.changes += life.clients.iter().map(|client| client.history.len() as u64).sum::<u64>();
         seen.events += life.recording.events.len() as u64;
@@ -114,7 +124,7 @@ impl Run<'_> {
         machine.begin();
         drop(self.start(machine, place));
         let recording = machine.recording();
-        let place = rng.usize(..=recording.events.len());
+        let place = recording.place(rng);
         self.setup.machine(Cutter::new(&recording).cut(place, rng))
     }
 
