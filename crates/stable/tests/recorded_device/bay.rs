@@ -14,7 +14,6 @@ use vfs::{
 };
 
 use crate::machine::Machine;
-use crate::recording::Event;
 
 const ROOT: u64 = 1;
 
@@ -156,22 +155,20 @@ impl OpenFile for Disk {
 
     fn write_at(&self, _cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
         self.check(&(offset_bytes..offset_bytes + data.len() as u64))?;
-        self.machine.write(self.disk, offset_bytes, data);
+        self.machine.write(self.disk, offset_bytes, data)?;
         if stability != Stability::Unstable {
-            self.machine.note(Event::Flush { disk: self.disk });
+            self.machine.flush(self.disk)?;
         }
         Ok(Written { count: data.len(), stability })
     }
 
     fn sync(&self, _cx: &Context<'_>) -> Result<()> {
-        self.machine.note(Event::Flush { disk: self.disk });
-        Ok(())
+        Ok(self.machine.flush(self.disk)?)
     }
 
     fn deallocate(&self, _cx: &Context<'_>, range_bytes: Range<u64>) -> Result<()> {
         self.check(&range_bytes)?;
-        self.machine.clear(self.disk, range_bytes);
-        Ok(())
+        Ok(self.machine.clear(self.disk, range_bytes)?)
     }
 
     fn attributes(&self, _cx: &Context<'_>) -> Result<Attributes> {

@@ -24,6 +24,10 @@ pub struct Client {
     pub before: Model,
     /// What it has asked for, and what it was told.
     pub history: Vec<Asked>,
+    /// Whether a disk may fail.
+    may_fail: bool,
+    /// Whether it was told of that. It asks for nothing more then.
+    pub has_failed: bool,
     rng: Rng,
 }
 
@@ -34,8 +38,8 @@ pub struct Asked {
 }
 
 impl Client {
-    pub fn new(number: usize, before: Model, rng: Rng) -> Client {
-        Client { number, before, history: Vec::new(), rng }
+    pub fn new(number: usize, before: Model, may_fail: bool, rng: Rng) -> Client {
+        Client { number, before, history: Vec::new(), may_fail, has_failed: false, rng }
     }
 
     /// Makes so many changes.
@@ -43,16 +47,22 @@ impl Client {
         let mut model = self.before.clone();
         for _ in 0..changes {
             if self.rng.u32(..DRAINS) == 0 {
-                system.log.drain().unwrap();
+                let drained = system.log.drain();
+                assert!(drained.is_ok() || self.may_fail, "{drained:?}");
             }
             let change = Change::random(&model, limits, &mut self.rng);
             machine.note(Event::Begun { client: self.number });
             let done = change.make(&*system.fs);
+            if let Err(Error::Io(_) | Error::ReadOnly) = done {
+                // It may have been made all the same.
+                assert!(self.may_fail, "{change:?}: {done:?}");
+                self.history.push(Asked { change, done: Some(Done::default()) });
+                self.has_failed = true;
+                return;
+            }
             machine.note(Event::Ended { client: self.number });
-            match &done {
-                Ok(done) => model.note(&change, *done),
-                Err(Error::Io(error)) => panic!("{change:?}: {error}"),
-                Err(_) => {}
+            if let Ok(done) = done {
+                model.note(&change, done);
             }
             self.history.push(Asked { change, done: done.ok() });
         }

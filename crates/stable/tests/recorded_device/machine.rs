@@ -1,5 +1,6 @@
 //! The disks of a machine: they record what they are asked to do.
 
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -14,6 +15,17 @@ pub struct Machine {
 struct State {
     images: Vec<Image>,
     recording: Recording,
+    failure: Option<Failure>,
+}
+
+/// Writes and flushes of a disk that fail, and store nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure {
+    pub disk: usize,
+    /// How many work before.
+    pub after: u64,
+    /// How many fail.
+    pub times: u64,
 }
 
 impl Machine {
@@ -21,7 +33,7 @@ impl Machine {
     pub fn new(disks: Vec<(u64, Image)>, whole: Range<u64>) -> Arc<Machine> {
         let (disk_bytes, images): (_, Vec<Image>) = disks.into_iter().unzip();
         let recording = Recording { images: images.clone(), events: Vec::new(), whole };
-        Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording }) })
+        Arc::new(Machine { disk_bytes, state: Mutex::new(State { images, recording, failure: None }) })
     }
 
     pub fn disk_bytes(&self, disk: usize) -> u64 {
@@ -32,20 +44,36 @@ impl Machine {
         self.state().images[disk].read(offset, into);
     }
 
+    /// From now on a disk fails, or none does.
+    pub fn fail(&self, failure: Option<Failure>) {
+        self.state().failure = failure;
+    }
+
     /// Stores bytes, and records that.
-    pub fn write(&self, disk: usize, offset: u64, data: &[u8]) {
+    pub fn write(&self, disk: usize, offset: u64, data: &[u8]) -> io::Result<()> {
         let state = &mut *self.state();
+        state.check(disk)?;
         state.images[disk].write(offset, data);
         state.recording.events.push(Event::Write { disk, offset, data: data.into() });
+        Ok(())
     }
 
-    pub fn clear(&self, disk: usize, range: Range<u64>) {
+    pub fn clear(&self, disk: usize, range: Range<u64>) -> io::Result<()> {
         let state = &mut *self.state();
+        state.check(disk)?;
         state.images[disk].clear(range.clone());
         state.recording.events.push(Event::Clear { disk, range });
+        Ok(())
     }
 
-    /// Records what is no write: those are made by functions of their own.
+    pub fn flush(&self, disk: usize) -> io::Result<()> {
+        let state = &mut *self.state();
+        state.check(disk)?;
+        state.recording.events.push(Event::Flush { disk });
+        Ok(())
+    }
+
+    /// Records what a client does.
     pub fn note(&self, event: Event) {
         self.state().recording.events.push(event);
     }
@@ -64,5 +92,19 @@ impl Machine {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
+    }
+}
+
+impl State {
+    fn check(&mut self, disk: usize) -> io::Result<()> {
+        match &mut self.failure {
+            Some(failure) if failure.disk == disk && failure.after > 0 => failure.after -= 1,
+            Some(failure) if failure.disk == disk && failure.times > 0 => {
+                failure.times -= 1;
+                return Err(rustix::io::Errno::IO.into());
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }

@@ -22,7 +22,7 @@ use image::Image;
 use machine::Machine;
 use recording::Event;
 use run::Seen;
-use system::Setup;
+use system::{Breaks, Setup};
 
 const EXT4: Setup = Setup {
     kind: "ext4",
@@ -32,6 +32,7 @@ const EXT4: Setup = Setup {
     superblock: (1024, 2048),
     log_bytes: 1 << 20,
     has_log_disk: true,
+    breaks: Breaks::Nothing,
 };
 
 const XFS: Setup =
@@ -50,7 +51,8 @@ fn cut_power(setup: &Setup) {
     let start = std::time::Instant::now();
     while seen.cuts < cuts {
         let log_bytes = [256 << 10, 1 << 20, 4 << 20][seed as usize % 3];
-        let setup = Setup { has_log_disk: seed.is_multiple_of(2), log_bytes, ..*setup };
+        let has_log_disk = setup.breaks == Breaks::Log || seed.is_multiple_of(2);
+        let setup = Setup { has_log_disk, log_bytes, ..*setup };
         if !run::run(&workshop, &setup, (seed, CUTS_OF_A_LIFE), &mut seen) {
             return;
         }
@@ -87,4 +89,16 @@ fn flush_of_a_file_system_is_in_the_recording_behind_what_it_flushes() {
     let written = events.iter().position(is_data).unwrap();
     let flushed = events.iter().rposition(|event| matches!(event, Event::Flush { .. })).unwrap();
     assert!(written < flushed);
+}
+
+#[test]
+fn what_clients_were_told_is_there_though_the_log_failed() {
+    cut_power(&Setup { breaks: Breaks::Log, ..EXT4 });
+    cut_power(&Setup { breaks: Breaks::Log, ..XFS });
+}
+
+#[test]
+fn what_clients_were_told_is_there_though_the_disk_failed() {
+    cut_power(&Setup { breaks: Breaks::Disk, ..EXT4 });
+    cut_power(&Setup { breaks: Breaks::Disk, ..XFS });
 }

@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::model::change::Limits;
 use crate::model::check::{check, names, settle};
 use crate::recording::{Cutter, Event, Recording};
-use crate::system::{Setup, System};
+use crate::system::{Breaks, Setup, System};
 
 /// How often a machine goes on after a power failure, and the first time.
 const LIVES: u32 = 3;
@@ -34,6 +34,7 @@ pub struct Seen {
     pub data_bytes: u64,
     pub changes: u64,
     pub events: u64,
+    pub failed_clients: u64,
 }
 
 /// Has clients change files on a new machine and, after a power failure, on what is left of it; of each of these lives
@@ -70,10 +71,11 @@ struct Life {
 impl Run<'_> {
     fn live(&self, machine: &Arc<Machine>, system: System, models: Vec<Model>, rng: &mut Rng) -> Life {
         let changes = rng.u32(1..MAX_CHANGES);
-        let client = |(number, model)| Client::new(number, model, rng.fork());
+        let client = |(number, model)| Client::new(number, model, self.setup.breaks != Breaks::Nothing, rng.fork());
         let mut clients: Vec<Client> = models.into_iter().enumerate().map(client).collect();
         system.log.trim_in_background().unwrap();
         machine.begin();
+        machine.fail(self.setup.failure(rng));
         let (mut flusher_rng, are_done) = (rng.fork(), AtomicBool::new(false));
         thread::scope(|scope| {
             scope.spawn(|| client::sync_all_the_time(&system.export(), &are_done, &mut flusher_rng));
@@ -84,7 +86,12 @@ impl Run<'_> {
             are_done.store(true, Ordering::Relaxed);
             ended.into_iter().for_each(|ended| ended.unwrap());
         });
+        // What a failed disk has lost must not be forgotten by the next time.
+        if self.setup.breaks != Breaks::Nothing {
+            let _ = (system.log.drain(), system.log.drain());
+        }
         drop(system);
+        machine.fail(None);
         Life { clients, recording: machine.recording() }
     }
 
@@ -93,6 +100,7 @@ impl Run<'_> {
         let mut places: Vec<usize> = (0..cuts).map(|_| life.recording.place(rng)).collect();
         places.sort_unstable();
         seen.changes += life.clients.iter().map(|client| client.history.len() as u64).sum::<u64>();
+        seen.failed_clients += life.clients.iter().filter(|client| client.has_failed).count() as u64;
         seen.events += life.recording.events.len() as u64;
         let (mut cutter, mut last) = (Cutter::new(&life.recording), None);
         for place in places {

@@ -4,12 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use fs_host::{HostFs, HostOptions};
 use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
 
 use crate::block::{Attached, MountedDisk, Workshop};
 use crate::image::Image;
-use crate::machine::Machine;
+use crate::machine::{Failure, Machine};
+
+/// Which disk fails while clients change files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaks {
+    Nothing,
+    /// The log's, for good.
+    Log,
+    /// The file system's, for a while or for good.
+    Disk,
+}
 
 /// What a machine is like.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +34,7 @@ pub struct Setup {
     pub log_bytes: u64,
     /// Whether the log is on a disk of its own, and not a file of the file system that it protects.
     pub has_log_disk: bool,
+    pub breaks: Breaks,
 }
 
 /// The file system's disk.
@@ -39,6 +51,18 @@ pub struct System {
 }
 
 impl Setup {
+    /// What goes wrong in the next life.
+    pub fn failure(&self, rng: &mut Rng) -> Option<Failure> {
+        match self.breaks {
+            Breaks::Nothing => None,
+            Breaks::Log => Some(Failure { disk: LOG_DISK, after: rng.u64(..60), times: u64::MAX }),
+            Breaks::Disk => {
+                let times = if rng.bool() { u64::MAX } else { rng.u64(1..6) };
+                Some(Failure { disk: DISK, after: rng.u64(..200), times })
+            }
+        }
+    }
+
     /// A machine with these disks.
     pub fn machine(&self, images: Vec<Image>) -> Arc<Machine> {
         let whole = self.superblock.0..self.superblock.1;
