@@ -66,6 +66,15 @@ pub enum WriteLogError {
         /// What the file system said.
         source: vfs::Error,
     },
+    /// The storage of an export failed earlier, so that the log's records are needed.
+    #[error(
+        "the storage of {export} has failed, and only the write log has what was lost; repair the storage, and start the \
+         server again, which makes these changes again"
+    )]
+    Lost {
+        /// The export.
+        export: String,
+    },
     /// No thread could be started.
     #[error("cannot start the thread that trims the write log: {0}")]
     Thread(io::Error),

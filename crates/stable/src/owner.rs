@@ -64,6 +64,11 @@ impl Owner {
         self.exports.retain(|owned| owned.name != name);
     }
 
+    /// What was not in storage is lost: it is made again when the export comes again.
+    pub(crate) fn forget_memory(&mut self, name: &str) {
+        self.exports.iter_mut().filter(|owned| owned.name == name).for_each(|owned| owned.memory = None);
+    }
+
     pub(crate) fn index(&self, name: &str) -> u32 {
         self.exports.iter().find(|owned| owned.name == name).map_or(u32::MAX, |owned| owned.number)
     }

@@ -212,7 +212,8 @@ impl WriteLog {
         if self.options.always_replay || !now.has_memory_of(known) {
             return replay::run(&self.log, (number, export), &self.state_file, &mut hold(&self.tickets));
         }
-        export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
+        let flushed = export.check_flush(export.inner.sync_all(&Context::ROOT));
+        flushed.map_err(|source| export.unsynced_error(source))?;
         Ok(Replayed { records, ..Replayed::default() })
     }
 
@@ -358,7 +359,7 @@ impl WriteLog {
     }
 
     /// Waits until a change is durable.
-    pub(crate) fn settle(&self, cx: &Context<'_>, inner: &dyn FileSystem, pending: &Pending) -> Result<()> {
+    pub(crate) fn settle(&self, cx: &Context<'_>, export: &Export, pending: &Pending) -> Result<()> {
         if let Pending::Logged(position) = *pending
             && self.log.wait(position).is_ok()
         {
@@ -367,7 +368,8 @@ impl WriteLog {
         if self.log.has_failed() {
             self.fall_back();
         }
-        inner.sync_all(cx)
+        export.inner.sync_all(cx)?;
+        export.check_storage()
     }
 
     /// Keeps a handle for a file whose own one is taken.
@@ -390,15 +392,36 @@ impl WriteLog {
             "the write log's device has failed: every change is brought to storage by itself from now on, which is slow; \
              replace the device, and start the server again"
         );
-        let synced: Vec<_> = hold(&self.exports).iter().map(|export| export.inner.sync_all(&Context::ROOT)).collect();
-        let id = hold(&self.owner).id.clone();
-        if synced.iter().all(Result::is_ok)
-            && let Err(error) = self.state_file.keep(&[Line::Retired { log: id }])
-        {
-            let path = self.state_file.path().display();
-            tracing::error!(%path, %error, "the write log cannot be marked as useless: remove it before the next start");
+        let exports = hold(&self.exports).clone();
+        if let Err(error) = self.retire(&exports) {
+            // The next start makes the log's changes again: later ones must not be there.
+            tracing::error!(%error, "the write log cannot be retired");
+            exports.iter().for_each(|export| export.lose());
         }
         *fallback = Fallback::Done;
+    }
+
+    /// Brings everything to storage, and makes sure that no later start makes the log's changes again.
+    fn retire(&self, exports: &[Arc<Export>]) -> std::result::Result<(), WriteLogError> {
+        for export in exports {
+            export.inner.sync_all(&Context::ROOT).map_err(|source| export.unsynced_error(source))?;
+        }
+        let id = hold(&self.owner).id.clone();
+        let failed = |source| WriteLogError::State { path: self.state_file.path().to_owned(), source };
+        self.state_file.keep(&[Line::Retired { log: id }]).map_err(failed)
+    }
+
+    /// Has the next start make an export's changes again, because its storage has lost some of them.
+    pub(crate) fn lost(&self, export: &str) {
+        tracing::error!(
+            export,
+            "storage has failed to take changes, which only the write log has now: nothing is changed any more; repair the \
+             storage, and start the server again, which makes them again"
+        );
+        hold(&self.owner).forget_memory(export);
+        if let Err(error) = self.store_owner() {
+            tracing::error!(%error, "the write log cannot note that; run `wharf log replay` before the next start");
+        }
     }
 
     /// Waits until a trim is wanted, and trims. `false` when the thread is to end.
@@ -407,7 +430,8 @@ impl WriteLog {
         if wanted == Wanted::End || self.has_failed() {
             return false;
         }
-        let is_due = wanted == Wanted::Trim || self.is_old() || self.knows_many_files();
+        let has_lost = hold(&self.exports).iter().any(|export| export.has_lost());
+        let is_due = !has_lost && (wanted == Wanted::Trim || self.is_old() || self.knows_many_files());
         if is_due && let Err(error) = self.trim_to_low_water() {
             tracing::error!(%error, "the write log cannot be trimmed: when it is full, changes wait");
             std::thread::sleep(BETWEEN_LOOKS);
@@ -423,11 +447,14 @@ impl WriteLog {
     fn trim(&self) -> std::result::Result<(), WriteLogError> {
         let _others_wait = hold(&self.trimming);
         let exports = hold(&self.exports).clone();
+        if let Some(export) = exports.iter().find(|export| export.has_lost()) {
+            return Err(WriteLogError::Lost { export: export.name.clone() });
+        }
         let end = self.log.made_end();
         self.log.wait(end)?;
         for export in &exports {
             export.unsynced.begin_flush();
-            let synced = export.inner.sync_all(&Context::ROOT);
+            let synced = export.check_flush(export.inner.sync_all(&Context::ROOT));
             export.unsynced.end_flush(synced.is_ok());
             synced.map_err(|source| export.unsynced_error(source))?;
         }

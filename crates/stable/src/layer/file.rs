@@ -53,7 +53,7 @@ impl OpenFile for StableFile {
     }
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
-        Export::check_may_wait(cx)?;
+        self.export.check(cx)?;
         let held = self.export.hold(&self.handle);
         let pending = match self.export.unsynced.take(&self.handle) {
             Dirty::Ranges(ranges) => self.log_ranges(cx, &ranges).map_err(|error| self.keep_dirty(error))?,
@@ -130,7 +130,7 @@ impl StableFile {
 
     /// Syncs the file, and makes data of it in the log before a position useless.
     fn bring_to_storage(&self, cx: &Context<'_>, before: Position) -> Result<()> {
-        self.inner.sync(cx)?;
+        self.export.check_flush(self.inner.sync(cx))?;
         if !self.export.unsynced.has_records(&self.handle) {
             return Ok(());
         }

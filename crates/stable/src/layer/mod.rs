@@ -11,6 +11,8 @@
 //!   older data of the file in the log are of no use.
 //! - What is written UNSTABLE is not in the log. COMMIT reads back a little of it and logs that; more of it is
 //!   brought to storage, and a record says that older data of the file in the log are of no use.
+//! - Storage says only once that it has lost changes. From then on nothing is changed, and the next start makes the log's
+//!   changes again.
 //! - When the log's device fails, all changes so far are brought to storage, the log is retired, and from then on each
 //!   change is brought to storage before its caller is answered.
 
@@ -21,6 +23,7 @@ mod names;
 mod order;
 mod unsynced;
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -62,6 +65,9 @@ pub(crate) struct Export {
     order: Order,
     /// Whether the log takes no more records of this export: every change is brought to storage by itself.
     is_detached: AtomicBool,
+    /// Whether storage has failed to take changes. It says so once, and then takes others as if nothing were missing. So
+    /// only the log has what was lost, and nothing may be changed until a start has made it again.
+    has_lost: AtomicBool,
 }
 
 /// A record that will be durable.
@@ -83,17 +89,47 @@ impl Export {
             unsynced: Unsynced::default(),
             order: Order::new(),
             is_detached: AtomicBool::new(false),
+            has_lost: AtomicBool::new(false),
         }
     }
 
-    /// Refuses a change on a thread that may not wait for the log, before anything is done.
-    fn check_may_wait(cx: &Context<'_>) -> Result<()> {
+    /// Refuses a change when storage has failed.
+    pub(crate) fn check_storage(&self) -> Result<()> {
+        if !self.has_lost() {
+            return Ok(());
+        }
+        Err(Error::Io(io::Error::other("storage has failed, and the write log has to make its changes again")))
+    }
+
+    /// Refuses a change on a thread that may not wait for the log, and on storage that has failed, before anything is done.
+    fn check(&self, cx: &Context<'_>) -> Result<()> {
+        self.check_storage()?;
         if cx.may_block { Ok(()) } else { Err(Error::WouldBlock) }
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        self.has_lost.load(Ordering::SeqCst)
+    }
+
+    /// Passes on the result of bringing something to storage. When that has failed, nothing is changed any more.
+    pub(crate) fn check_flush(&self, flushed: Result<()>) -> Result<()> {
+        if flushed.is_err() {
+            self.lose();
+        }
+        flushed
+    }
+
+    /// Nothing is changed any more: the next start has to make the log's changes again.
+    pub(crate) fn lose(&self) {
+        if !self.has_lost.swap(true, Ordering::SeqCst) {
+            self.log.lost(&self.name);
+        }
     }
 
     /// Holds a file for a write of so many bytes. An event loop waits for a quick log only, and for nobody who holds the
     /// file.
     fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<Held<'_>> {
+        self.check_storage()?;
         if cx.may_block {
             return Ok(self.order.hold(file));
         }
@@ -153,7 +189,7 @@ impl Export {
 
     /// Waits until a change is durable.
     fn settle(&self, cx: &Context<'_>, pending: &Pending) -> Result<()> {
-        self.log.settle(cx, &*self.inner, pending)
+        self.log.settle(cx, self, pending)
     }
 }
 

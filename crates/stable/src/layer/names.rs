@@ -24,7 +24,7 @@ impl Export {
         mode: CreateMode,
         set: &SetAttributes,
     ) -> Result<Entry> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let held = self.order.hold_name(&place);
         // The size of a file that is there already is set as every other one.
         let (made_with, size_bytes) = match mode {
@@ -49,7 +49,7 @@ impl Export {
         node: NewNode<'_>,
         set: &SetAttributes,
     ) -> Result<Entry> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let held = self.order.hold_name(&place);
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
@@ -72,7 +72,7 @@ impl Export {
     }
 
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let held = self.hold(file);
         let inside = self.inner_of(file)?;
         let make = || self.inner.set_attributes(cx, &inside, set);
@@ -92,7 +92,7 @@ impl Export {
     }
 
     pub(super) fn link(&self, cx: &Context<'_>, file: &Handle, place: Place<'_>) -> Result<Attributes> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let held = self.order.hold_name(&place);
         let attributes = self.inner.link(cx, &self.inner_of(file)?, self.inner_place(place)?)?;
         let pending = self.append(cx, Change::Link(named(place, file)), &[]);
@@ -108,7 +108,7 @@ impl Export {
         (place, what): (Place<'_>, Removal),
         remove: impl FnOnce(Place<'_>, &Entry) -> Result<()>,
     ) -> Result<()> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let _held = self.order.hold_name(&place);
         let inside = self.inner_place(place)?;
         let entry = self.inner.lookup(cx, inside)?;
@@ -118,7 +118,7 @@ impl Export {
     }
 
     pub(super) fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let _held = self.order.hold_names(&from, &to);
         let (inner_from, inner_to) = (self.inner_place(from)?, self.inner_place(to)?);
         let moved = self.known_at(cx, inner_from)?.ok_or(Error::NoEntry)?;
@@ -185,7 +185,7 @@ impl Export {
         make: impl FnOnce(&Handle) -> Result<()>,
         (change, payload): (Change<'_>, &[u8]),
     ) -> Result<()> {
-        Export::check_may_wait(cx)?;
+        self.check(cx)?;
         let held: Held<'_> = self.hold(file);
         make(&self.inner_of(file)?)?;
         let pending = self.append(cx, change, payload);

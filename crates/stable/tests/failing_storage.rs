@@ -1,0 +1,234 @@
+//! Storage that fails to take changes, says so once, and then takes others as if nothing were missing.
+#![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fs_host::{HostFs, HostOptions};
+use stable::{Device, MemoryDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+use vfs::{
+    Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability,
+};
+
+const CX: Context<'static> = Context::ROOT;
+
+struct Failing {
+    inner: Arc<dyn FileSystem>,
+    memory: u64,
+    /// Whether the next flush fails, of a file or of all.
+    fails: Arc<AtomicBool>,
+}
+
+fn fail_once(fails: &AtomicBool) -> Result<()> {
+    if fails.swap(false, Ordering::Relaxed) { Err(Error::Io(io::Error::other("the disk is broken"))) } else { Ok(()) }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl FileSystem for Failing {
+    vfs::forward!(FileSystem for self.inner:
+        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
+        lookup, find, parent, read_link, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
+        remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
+        space);
+
+    fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
+        let inner = self.inner.open(cx, node, mode)?;
+        Ok(Arc::new(FailingFile { inner, fails: Arc::clone(&self.fails) }))
+    }
+
+    fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
+        fail_once(&self.fails)?;
+        self.inner.sync_all(cx)
+    }
+
+    fn memory(&self) -> Option<u64> {
+        Some(self.memory)
+    }
+}
+
+struct FailingFile {
+    inner: Arc<dyn OpenFile>,
+    fails: Arc<AtomicBool>,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl OpenFile for FailingFile {
+    vfs::forward!(OpenFile for self.inner:
+        read_at, read_lent, write_at, write_parts_at, seek, allocate, deallocate, copy_range, clone_range, lock,
+        test_lock, unlock, attributes, host_file, is_resident);
+
+    fn sync(&self, cx: &Context<'_>) -> Result<()> {
+        fail_once(&self.fails)?;
+        self.inner.sync(cx)
+    }
+}
+
+/// A device that takes no writes while it is broken.
+struct Breaking {
+    inner: MemoryDevice,
+    is_broken: AtomicBool,
+}
+
+impl Device for Breaking {
+    fn path(&self) -> &Path {
+        Path::new("breaking")
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.inner.size_bytes()
+    }
+
+    fn block_bytes(&self) -> usize {
+        self.inner.block_bytes()
+    }
+
+    fn read_at(&self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
+        self.inner.read_at(offset_bytes, into)
+    }
+
+    fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the device is broken"));
+        }
+        self.inner.write_at(offset_bytes, from)
+    }
+}
+
+struct Site {
+    base: PathBuf,
+    device: Arc<Breaking>,
+    fails: Arc<AtomicBool>,
+    /// Changes when the machine is started again.
+    memory: u64,
+}
+
+type Served = (StableFs, Replayed, Arc<WriteLog>);
+
+impl Site {
+    fn new(name: &str) -> Site {
+        let base = std::env::temp_dir().join(format!("wharf-stable-{name}-{}", std::process::id()));
+        fs::create_dir_all(base.join("export")).unwrap();
+        let device = Arc::new(Breaking { inner: MemoryDevice::new(1 << 20), is_broken: AtomicBool::new(false) });
+        WriteLog::create(device.clone()).unwrap();
+        Site { base, device, fails: Arc::default(), memory: 1 }
+    }
+
+    fn serve(&self) -> std::result::Result<Served, WriteLogError> {
+        let state = self.base.join("state");
+        let log = WriteLog::open(Arc::clone(&self.device) as Arc<dyn Device>, Options::new(state.clone())).unwrap();
+        let host = HostOptions { state_dir: Some(state), sync_metadata: false, ..HostOptions::default() };
+        let inner = Arc::new(HostFs::open(&self.base.join("export"), host).unwrap());
+        let failing = Failing { inner, memory: self.memory, fails: Arc::clone(&self.fails) };
+        let (fs, replayed) = log.attach("export", Arc::new(failing))?;
+        log.start().unwrap();
+        Ok((fs, replayed, log))
+    }
+
+    fn fail(&self) {
+        self.fails.store(true, Ordering::Relaxed);
+    }
+
+    /// Loses what the storage has failed to take.
+    fn lose(&self) {
+        fs::write(self.base.join("export/file"), "").unwrap();
+    }
+
+    fn content(&self) -> String {
+        fs::read_to_string(self.base.join("export/file")).unwrap()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.base);
+    }
+}
+
+/// Writes to a file in a way that only the log keeps.
+fn write(fs: &StableFs) -> Arc<dyn OpenFile> {
+    let place = Place { dir: fs.root(), name: Name::new(b"file").unwrap() };
+    let handle = fs.create(&CX, place, CreateMode::Guarded, &SetAttributes::default()).unwrap().handle;
+    let file = fs.open(&CX, &handle, OpenMode::Write).unwrap();
+    file.write_at(&CX, 0, b"stable", Stability::File).unwrap();
+    file
+}
+
+#[test]
+fn log_keeps_what_storage_has_lost_and_the_next_start_makes_it_again() {
+    let site = Site::new("lost");
+    let (fs, _, log) = site.serve().unwrap();
+    let file = write(&fs);
+    site.fail();
+    assert!(matches!(log.drain(), Err(WriteLogError::Storage { .. })));
+    assert!(
+        matches!(log.drain(), Err(WriteLogError::Lost { .. })),
+        "storage does not fail twice, and has not what it lost"
+    );
+    let refused = file.write_at(&CX, 0, b"later", Stability::File);
+    assert!(matches!(refused, Err(Error::Io(_))), "{refused:?}");
+    file.read_at(&CX, 0, &mut [0; 6]).unwrap();
+    log.close();
+    site.lose();
+    let (_fs, replayed, log) = site.serve().unwrap();
+    assert!(replayed.compared);
+    assert_eq!(site.content(), "stable");
+    log.drain().unwrap();
+    log.close();
+}
+
+#[test]
+fn commit_that_fails_does_not_make_older_records_useless() {
+    let site = Site::new("lost-commit");
+    let (fs, _, log) = site.serve().unwrap();
+    let file = write(&fs);
+    // More than the log takes.
+    file.write_at(&CX, 6, &[0; 1 << 18], Stability::Unstable).unwrap();
+    site.fail();
+    file.sync(&CX).unwrap_err();
+    file.sync(&CX).unwrap_err();
+    log.close();
+    site.lose();
+    let (_fs, _, log) = site.serve().unwrap();
+    assert!(site.content().starts_with("stable"));
+    log.close();
+}
+
+#[test]
+fn start_that_finds_storage_failing_is_followed_by_one_that_makes_changes_again() {
+    let site = Site::new("lost-start");
+    let (fs, _, log) = site.serve().unwrap();
+    drop(write(&fs));
+    log.close();
+    drop((fs, log));
+    site.fail();
+    assert!(matches!(site.serve(), Err(WriteLogError::Storage { .. })));
+    site.lose();
+    let (_fs, replayed, log) = site.serve().unwrap();
+    assert!(replayed.compared);
+    assert_eq!(site.content(), "stable");
+    log.close();
+}
+
+#[test]
+fn nothing_is_changed_when_the_log_fails_and_storage_too() {
+    let mut site = Site::new("lost-both");
+    let (fs, _, log) = site.serve().unwrap();
+    let file = write(&fs);
+    site.device.is_broken.store(true, Ordering::Relaxed);
+    site.fail();
+    // Storage would take the later one, and the next start would make older changes over it.
+    for data in [b"second", b"third!"] {
+        file.write_at(&CX, 0, data, Stability::File).unwrap_err();
+    }
+    log.close();
+    drop((fs, log, file));
+    site.device.is_broken.store(false, Ordering::Relaxed);
+    site.lose();
+    site.memory += 1;
+    let (_fs, _, log) = site.serve().unwrap();
+    assert_eq!(site.content(), "stable");
+    log.close();
+}
