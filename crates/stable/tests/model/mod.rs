@@ -120,6 +120,14 @@ impl File {
         self.sure_bytes = size;
     }
 
+    /// The bytes behind a new size, which is not set yet, may be zeros already.
+    #[allow(dead_code, reason = "only disks that are real do that")]
+    pub fn clear_from(&mut self, size: usize) {
+        let length = self.data.len().saturating_sub(size);
+        self.older.push((size, vec![0; length]));
+        self.data.iter_mut().skip(size).for_each(|(_, is_sure)| *is_sure = false);
+    }
+
     /// Why this is not what was written, if it is not.
     pub fn differs_from(&self, found: &[u8]) -> Option<String> {
         if found.len() < self.sure_bytes || found.len() > self.data.len() {
