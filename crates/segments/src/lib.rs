@@ -4,13 +4,16 @@
 //! - [`sender`] is one end of a TCP connection, without sockets and without a clock, that cuts by such a rule.
 //! - [`model`] runs it in virtual time over a path with [`Faults`].
 //! - [`trace`] reads packet captures and counts single-MSS packets, super-segments and fractional ones.
+//! - [`user`] runs it over a TAP device, with the kernel as the receiver.
 #![forbid(unsafe_code)]
 
 mod fault;
 pub mod model;
 mod rule;
 pub mod sender;
+mod stream;
 pub mod trace;
+pub mod user;
 
 pub use fault::Faults;
 pub use rule::{Card, Cut, Offer, Rule};

@@ -11,7 +11,6 @@
 
 mod receiver;
 mod situations;
-mod stream;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,6 +22,7 @@ pub use situations::{DOCUMENT_BUFFERS, Limit};
 
 use crate::fault::Faults;
 use crate::sender::{Config, Failure, Segment, Sender, State, Statistics, Transmit};
+use crate::stream;
 use crate::trace::Tally;
 
 /// Bytes of Ethernet, IPv4 and TCP around the data of a packet, with preamble, check sequence and gap.

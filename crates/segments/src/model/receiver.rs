@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::stream;
 use crate::sender::{Flags, MAX_SACK_BLOCKS, Segment, SegmentOptions};
+use crate::stream;
 
 /// The most ranges out of order; more are dropped and come again.
 const MAX_RANGES: usize = 4096;

@@ -1,12 +1,12 @@
-//! The bytes that the model sends: each follows from its place, so that whoever receives them can tell wrong ones.
+//! The bytes that are sent: each follows from its place, so that whoever receives them can tell wrong ones.
 
 /// Fills `bytes` with those from `offset` on.
-pub(super) fn fill(offset: u64, bytes: &mut [u8]) {
+pub(crate) fn fill(offset: u64, bytes: &mut [u8]) {
     bytes.iter_mut().zip(offset..).for_each(|(byte, place)| *byte = at(place));
 }
 
 /// How many of `bytes` are not those from `offset` on.
-pub(super) fn differences(offset: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn differences(offset: u64, bytes: &[u8]) -> u64 {
     bytes.iter().zip(offset..).filter(|(byte, place)| **byte != at(*place)).count() as u64
 }
 

@@ -1,0 +1,330 @@
+//! The sender over a TAP device, with this machine's kernel as the receiver.
+//!
+//! The device is in a network namespace of its own, which ends with the run; nothing else of the machine is touched. The
+//! sender hands super-segments of up to 64 KiB to the kernel, which sees them as a network card with segmentation offload
+//! would have received and merged them.
+
+mod receiver;
+mod tap;
+mod wire;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Faults;
+use crate::sender::{Config, Failure, Sender, State, Statistics, Transmit};
+use crate::stream;
+use crate::trace::Tally;
+use receiver::Receiver;
+use tap::Tap;
+use wire::{Ends, Incoming, MAX_FRAME_BYTES};
+
+/// Addresses of the two ends; the network has nobody else.
+const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const USER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const USER_PORT: u16 = 40_000;
+/// Ours, of the range that is not given to makers.
+const USER_MAC: [u8; 6] = [2, 0, 0, 77, 0, 2];
+/// Bytes of headers in a packet, without options.
+const HEADER_BYTES: u16 = 40;
+/// The most that is written at once.
+const WRITE_BYTES: usize = 64 << 10;
+/// How often the run looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// The most frames that wait because a fault delays them.
+const MAX_DELAYED: usize = 4096;
+
+/// What is sent and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The sender; its MSS follows from `mtu`.
+    pub sender: Config,
+    /// Most bytes of an IP packet on the device.
+    pub mtu: u16,
+    /// The kernel's receive buffer in bytes (SO_RCVBUF), or as the kernel likes.
+    pub receive_buffer_bytes: Option<usize>,
+    /// How fast the receiving application reads, in bytes per second; as fast as it can without it.
+    pub read_bytes_per_second: Option<f64>,
+    /// Most bytes of a read; above 0.
+    pub read_bytes: usize,
+    /// How many bytes are sent, at most.
+    pub total_bytes: u64,
+    /// How long data is sent, at most.
+    pub duration: Option<Duration>,
+    /// What goes wrong with frames in both directions; a super-segment is one frame.
+    pub faults: Faults,
+    /// What chance follows from.
+    pub seed: u64,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Data packets as a capture on the device shows them.
+    pub tally: Tally,
+    /// What the sender did.
+    pub statistics: Statistics,
+    /// The most data of one packet in bytes.
+    pub mss: usize,
+    /// From the SYN until the receiver had everything.
+    pub elapsed: Duration,
+    /// Bytes that the receiver read.
+    pub received_bytes: u64,
+    /// Bytes among them that are not those that were sent; anything but 0 is a mistake in the sender.
+    pub wrong_bytes: u64,
+    /// Processor time of the sender's thread. The kernel's work on received frames is in it, since it is done when a frame is
+    /// handed over.
+    pub sender_time: Duration,
+    /// Processor time of the receiving thread.
+    pub receiver_time: Duration,
+}
+
+/// What a run tells while it goes on, and how it is stopped.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set to end early; what was sent until then is completed and counted.
+    pub stop: AtomicBool,
+    /// Bytes that the receiver has read.
+    pub received_bytes: AtomicU64,
+}
+
+/// Why a run has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Network namespaces and devices are not for everyone.
+    #[error(
+        "a TAP device in a network namespace needs the superuser's rights: run this with sudo, or as unshare -rn wharf …; \
+         wharf tcp model and wharf tcp trace need none"
+    )]
+    Permission,
+    /// The kernel has no TAP devices.
+    #[error("there is no /dev/net/tun: load the module with modprobe tun, or give the container the device")]
+    NoTun,
+    /// The device fails.
+    #[error("the TAP device fails: {0}")]
+    Device(#[source] io::Error),
+    /// The receiver's socket fails.
+    #[error("the receiver fails: {0}")]
+    Receiver(#[source] io::Error),
+    /// The connection ended early.
+    #[error("{failure} ({received_bytes} bytes were received)")]
+    Connection {
+        /// Why.
+        failure: Failure,
+        /// How much was received.
+        received_bytes: u64,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// A mistake of ours.
+    #[error("the thread of the run has ended early; this is a mistake in wharf, please report it")]
+    Died,
+}
+
+/// Sends a stream to the kernel of this machine, over a device of its own.
+///
+/// # Errors
+/// Every [`Error`].
+pub fn run(options: &Options, control: &Control) -> Result<Outcome, Error> {
+    // The namespace is the thread's, and goes with it.
+    thread::scope(|scope| {
+        let work = || Run::new(options, control)?.to_end();
+        let thread =
+            thread::Builder::new().name("sender".to_owned()).spawn_scoped(scope, work).map_err(Error::Thread)?;
+        thread.join().unwrap_or(Err(Error::Died))
+    })
+}
+
+struct Run<'a> {
+    options: &'a Options,
+    control: &'a Control,
+    tap: Tap,
+    receiver: Receiver,
+    ends: Ends,
+    sender: Sender,
+    began: Instant,
+    random: fastrand::Rng,
+    written: u64,
+    is_closed: bool,
+    tally: Tally,
+    delayed: BinaryHeap<Reverse<(Duration, Direction, Vec<u8>)>>,
+    frame: Vec<u8>,
+}
+
+/// Where a frame goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Direction {
+    ToKernel,
+    ToSender,
+}
+
+impl<'a> Run<'a> {
+    fn new(options: &'a Options, control: &'a Control) -> Result<Run<'a>, Error> {
+        let tap = Tap::new(KERNEL, options.mtu)?;
+        let receiver = Receiver::start(KERNEL, options)?;
+        let ends = Ends {
+            local: SocketAddrV4::new(USER, USER_PORT),
+            remote: receiver.address(),
+            local_mac: USER_MAC,
+            remote_mac: tap.mac()?,
+        };
+        let config = Config { mss: options.mtu.saturating_sub(HEADER_BYTES), ..options.sender.clone() };
+        let mut random = fastrand::Rng::with_seed(options.seed);
+        Ok(Run {
+            options,
+            control,
+            tap,
+            receiver,
+            ends,
+            sender: Sender::new(config, random.u32(..)),
+            began: Instant::now(),
+            random,
+            written: 0,
+            is_closed: false,
+            tally: Tally::default(),
+            delayed: BinaryHeap::new(),
+            frame: Vec::with_capacity(MAX_FRAME_BYTES),
+        })
+    }
+
+    fn to_end(mut self) -> Result<Outcome, Error> {
+        let mut buffer = vec![0; MAX_FRAME_BYTES];
+        loop {
+            self.receive_all(&mut buffer)?;
+            self.sender.on_timeout(self.now());
+            self.send_all()?;
+            self.control.received_bytes.store(self.receiver.received_bytes(), Ordering::Relaxed);
+            if let Some(failure) = self.sender.failure() {
+                return Err(Error::Connection { failure, received_bytes: self.receiver.received_bytes() });
+            }
+            if matches!(self.sender.state(), State::TimeWait | State::Closed) {
+                return self.outcome();
+            }
+            self.tap.wait(self.pause())?;
+        }
+    }
+
+    fn outcome(self) -> Result<Outcome, Error> {
+        let elapsed = self.began.elapsed();
+        let read = self.receiver.finish()?;
+        Ok(Outcome {
+            tally: self.tally,
+            statistics: self.sender.statistics(),
+            mss: self.sender.mss(),
+            elapsed,
+            received_bytes: read.bytes,
+            wrong_bytes: read.wrong_bytes,
+            sender_time: receiver::thread_time(),
+            receiver_time: read.time,
+        })
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// How long nothing will happen by itself.
+    fn pause(&self) -> Duration {
+        let delayed = self.delayed.peek().map(|Reverse((at, ..))| *at);
+        let next = [self.sender.next_timeout(), delayed].into_iter().flatten().min();
+        next.map_or(LOOK, |at| at.saturating_sub(self.now()).min(LOOK))
+    }
+
+    fn receive_all(&mut self, buffer: &mut [u8]) -> Result<(), Error> {
+        while let Some(frame) = self.tap.receive(buffer)? {
+            if self.options.faults == Faults::default() {
+                self.take(frame)?;
+            } else {
+                self.delay(Direction::ToSender, frame);
+            }
+        }
+        while let Some(Reverse((at, ..))) = self.delayed.peek()
+            && *at <= self.now()
+            && let Some(Reverse((_, direction, frame))) = self.delayed.pop()
+        {
+            match direction {
+                Direction::ToKernel => self.tap.send(&frame)?,
+                Direction::ToSender => self.take(&frame)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: &[u8]) -> Result<(), Error> {
+        match self.ends.decode(frame) {
+            Incoming::Segment(segment, data) => {
+                let now = self.now();
+                self.sender.on_segment(&segment, data, now);
+                // The receiver sends nothing that anybody reads; its window stays open this way.
+                while self.sender.read(&mut [0; 512]) > 0 {}
+            }
+            Incoming::Question(answer) => self.tap.send(&answer)?,
+            Incoming::Other => {}
+        }
+        Ok(())
+    }
+
+    fn send_all(&mut self) -> Result<(), Error> {
+        loop {
+            let has_written = self.write();
+            let now = self.now();
+            match self.sender.poll_transmit(now) {
+                Some(transmit) => self.send(&transmit)?,
+                None if !has_written => return Ok(()),
+                None => {}
+            }
+        }
+    }
+
+    fn send(&mut self, transmit: &Transmit) -> Result<(), Error> {
+        let (front, back) = self.sender.payload(transmit);
+        self.ends.encode(&transmit.segment, [front, back], transmit.offload_mss, &mut self.frame);
+        self.tally.add(transmit.bytes, self.sender.mss());
+        if self.options.faults == Faults::default() {
+            return self.tap.send(&self.frame);
+        }
+        let frame = std::mem::take(&mut self.frame);
+        self.delay(Direction::ToKernel, &frame);
+        self.frame = frame;
+        Ok(())
+    }
+
+    /// Decides on the fate of a frame.
+    fn delay(&mut self, direction: Direction, frame: &[u8]) {
+        let now = self.now();
+        for late in self.options.faults.fate(&mut self.random) {
+            if self.delayed.len() < MAX_DELAYED {
+                self.delayed.push(Reverse((now + late, direction, frame.to_vec())));
+            }
+        }
+    }
+
+    /// Writes what there is room for; says whether it has.
+    fn write(&mut self) -> bool {
+        if self.is_closed {
+            return false;
+        }
+        let is_late = self.options.duration.is_some_and(|duration| self.now() >= duration);
+        let left = self.options.total_bytes - self.written;
+        if left == 0 || is_late || self.control.stop.load(Ordering::Relaxed) {
+            self.sender.close();
+            self.is_closed = true;
+            return false;
+        }
+        let count = (self.sender.room() as u64).min(left).min(WRITE_BYTES as u64) as usize;
+        let is_worth_it = count as u64 == left || count >= WRITE_BYTES.min(self.options.sender.send_buffer_bytes / 2);
+        if count == 0 || !is_worth_it {
+            return false;
+        }
+        let mut bytes = vec![0; count];
+        stream::fill(self.written, &mut bytes);
+        self.written += self.sender.write(&bytes) as u64;
+        true
+    }
+}

@@ -1,0 +1,77 @@
+//! A TAP device in a network of its own, with offload headers.
+
+use std::io::{self, ErrorKind};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use nix::sched::{CloneFlags, unshare};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+use super::Error;
+
+/// The name of the device; nobody else is in its network.
+const NAME: &str = "tap0";
+
+/// The device, with the kernel behind it.
+pub(super) struct Tap {
+    device: SyncDevice,
+}
+
+impl Tap {
+    /// Moves this thread into a network of its own, and makes a device there whose other side is the kernel with `address`.
+    pub fn new(address: Ipv4Addr, mtu: u16) -> Result<Tap, Error> {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))?;
+        let device = DeviceBuilder::new()
+            .name(NAME)
+            .layer(Layer::L2)
+            .offload(true)
+            .ipv4(address, 30, None)
+            .mtu(mtu)
+            .enable(true)
+            .build_sync()
+            .map_err(failed)?;
+        device.set_nonblocking(true).map_err(failed)?;
+        Ok(Tap { device })
+    }
+
+    /// The kernel's Ethernet address.
+    pub fn mac(&self) -> Result<[u8; 6], Error> {
+        self.device.mac_address().map_err(Error::Device)
+    }
+
+    /// Hands a frame to the kernel; one for which it has no room is lost, as on any network.
+    pub fn send(&self, frame: &[u8]) -> Result<(), Error> {
+        match self.device.send(frame) {
+            Ok(_) => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            Err(error) => Err(Error::Device(error)),
+        }
+    }
+
+    /// The next frame of the kernel, if there is one.
+    pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> Result<Option<&'a [u8]>, Error> {
+        match self.device.recv(buffer) {
+            Ok(length) => Ok(Some(&buffer[..length])),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+            Err(error) => Err(Error::Device(error)),
+        }
+    }
+
+    /// Waits for a frame, for as long as `most`.
+    pub fn wait(&self, most: Duration) -> Result<(), Error> {
+        let timeout = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(&self.device, PollFlags::IN)], Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(Error::Device(errno.into())),
+        }
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied => Error::Permission,
+        ErrorKind::NotFound => Error::NoTun,
+        _ => Error::Device(error),
+    }
+}

@@ -1,0 +1,78 @@
+//! The sender over a TAP device with the kernel as the receiver.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+use std::time::Duration;
+
+use segments::sender::{Algorithm, Config};
+use segments::user::{Control, Error, Options, Outcome, run};
+use segments::{Card, Faults, Rule};
+
+fn options() -> Options {
+    Options {
+        sender: Config { give_up: Duration::from_secs(20), ..Config::default() },
+        mtu: 1500,
+        receive_buffer_bytes: None,
+        read_bytes_per_second: None,
+        read_bytes: 64 << 10,
+        total_bytes: 8 << 20,
+        duration: None,
+        faults: Faults::default(),
+        seed: 1,
+    }
+}
+
+/// The outcome, or `None` where no device can be made.
+fn outcome(options: &Options) -> Option<Outcome> {
+    match run(options, &Control::default()) {
+        Ok(outcome) => {
+            assert_eq!((outcome.received_bytes, outcome.wrong_bytes), (options.total_bytes, 0), "{options:?}");
+            Some(outcome)
+        }
+        Err(error @ (Error::Permission | Error::NoTun)) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}: {options:?}"),
+    }
+}
+
+#[test]
+fn kernel_receives_what_was_sent_with_and_without_offload() {
+    for rule in Rule::ALL {
+        let with = |card| Options { sender: Config { rule, card, ..options().sender }, ..options() };
+        let Some(offloaded) = outcome(&with(Card::FULL)) else { return };
+        let Some(plain) = outcome(&with(Card::PLAIN)) else { return };
+        assert!(offloaded.tally.supers() > 50, "{rule:?}: {:?}", offloaded.tally);
+        assert_eq!((plain.tally.supers(), plain.mss), (0, 1448));
+        assert!(plain.tally.packets() > 5000, "{rule:?}: {:?}", plain.tally);
+    }
+}
+
+#[test]
+fn kernel_receives_what_was_sent_over_bad_paths() {
+    let mut resends = 0;
+    for seed in 0..12 {
+        let faults = Faults { loss: 0.02, duplication: 0.02, reordering: 0.05, max_delay: Duration::from_millis(3) };
+        let algorithm = if seed % 2 == 0 { Algorithm::Reno } else { Algorithm::Cubic };
+        let card = if seed % 2 == 0 { Card::FULL } else { Card::PLAIN };
+        let sender = Config { sack: seed % 3 > 0, timestamps: seed % 4 > 0, algorithm, card, ..options().sender };
+        let options = Options { sender, faults, seed, total_bytes: 1 << 20, ..options() };
+        let Some(outcome) = outcome(&options) else { return };
+        resends += outcome.statistics.resends;
+    }
+    assert!(resends > 50, "{resends}");
+}
+
+#[test]
+fn small_window_of_the_kernel_is_waited_for() {
+    let options = Options {
+        receive_buffer_bytes: Some(8192),
+        read_bytes_per_second: Some(2e6),
+        total_bytes: 1 << 20,
+        ..options()
+    };
+    let Some(outcome) = outcome(&options) else { return };
+    assert!(outcome.elapsed > Duration::from_millis(400), "{:?}", outcome.elapsed);
+    assert_eq!(outcome.statistics.timeouts, 0);
+}
