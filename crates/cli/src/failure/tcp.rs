@@ -11,6 +11,15 @@ pub enum TcpError {
         /// Why not.
         source: segments::trace::Error,
     },
+    /// A stream did not reach its end.
+    #[error(transparent)]
+    Stream(segments::user::Error),
+    /// The sender has sent something else than it was given.
+    #[error("{count} received bytes differ from those that were sent; this is a mistake in wharf, please report it")]
+    WrongBytes {
+        /// How many.
+        count: u64,
+    },
     /// A chart cannot be drawn.
     #[error(transparent)]
     Chart(#[from] report::ChartError),

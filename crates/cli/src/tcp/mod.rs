@@ -1,6 +1,7 @@
 //! `wharf tcp`: what a TCP sender hands to the network card, and what of it is seen in packets.
 
 mod model;
+mod stream;
 mod trace;
 
 use clap::{Args, Subcommand};
@@ -19,6 +20,7 @@ pub struct Flags {
 enum Action {
     Trace(trace::Flags),
     Model(model::Flags),
+    Stream(stream::Flags),
 }
 
 /// Does it.
@@ -26,5 +28,6 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     match &flags.action {
         Action::Trace(flags) => trace::run(flags),
         Action::Model(flags) => model::run(flags),
+        Action::Stream(flags) => stream::run(flags),
     }
 }

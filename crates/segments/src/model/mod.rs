@@ -116,7 +116,7 @@ impl Outcome {
 
 /// Runs a situation to its end.
 pub fn run(situation: &Situation) -> Outcome {
-    Run::new(situation).to_end()
+    Run::new(situation).finish()
 }
 
 /// Something that happens at a time.
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    fn to_end(mut self) -> Outcome {
+    fn finish(mut self) -> Outcome {
         while let Some(Reverse((at, number))) = self.queue.pop() {
             let is_over = self.sender.state() == State::Closed || self.has_arrived();
             if is_over || at > MAX_TIME {

@@ -134,7 +134,7 @@ pub enum Error {
 pub fn run(options: &Options, control: &Control) -> Result<Outcome, Error> {
     // The namespace is the thread's, and goes with it.
     thread::scope(|scope| {
-        let work = || Run::new(options, control)?.to_end();
+        let work = || Run::new(options, control)?.finish();
         let thread =
             thread::Builder::new().name("sender".to_owned()).spawn_scoped(scope, work).map_err(Error::Thread)?;
         thread.join().unwrap_or(Err(Error::Died))
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn to_end(mut self) -> Result<Outcome, Error> {
+    fn finish(mut self) -> Result<Outcome, Error> {
         let mut buffer = vec![0; MAX_FRAME_BYTES];
         loop {
             self.receive_all(&mut buffer)?;
