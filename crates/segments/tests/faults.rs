@@ -39,7 +39,12 @@ fn situation(seed: u64) -> Situation {
             timestamps: true,
             sack: true,
         },
-        path: Path { bits_per_second: 1e9, delay: Duration::from_micros(random.u64(1..5000)), faults },
+        path: Path {
+            bits_per_second: 1e9,
+            delay: Duration::from_micros(random.u64(1..5000)),
+            arrives_whole: seed % 4 == 0,
+            faults,
+        },
         costs: Costs::default(),
         write_bytes_per_second: None,
         write_bytes: random.usize(1..100_000),

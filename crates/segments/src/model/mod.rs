@@ -66,6 +66,8 @@ pub struct Path {
     pub bits_per_second: f64,
     /// Time for one way.
     pub delay: Duration,
+    /// Whether super-segments arrive whole, as over a TAP device, or cut as over a wire.
+    pub arrives_whole: bool,
     /// What goes wrong on it, towards the receiver and back.
     pub faults: Faults,
 }
@@ -318,6 +320,9 @@ impl<'a> Run<'a> {
         self.tally.add(transmit.bytes, mss);
         let (front, back) = self.sender.payload(transmit);
         let data = [front, back].concat();
+        if self.situation.path.arrives_whole {
+            return self.send_packet(transmit.segment, &data);
+        }
         let count = data.len().div_ceil(mss).max(1);
         for number in 0..count {
             let part = &data[number * mss..data.len().min((number + 1) * mss)];

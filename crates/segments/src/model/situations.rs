@@ -61,7 +61,8 @@ impl Situation {
             timestamps: true,
             sack: true,
         };
-        let path = Path { bits_per_second: 1e10, delay: DOCUMENT_DELAY, faults: Faults::default() };
+        let path =
+            Path { bits_per_second: 1e10, delay: DOCUMENT_DELAY, arrives_whole: false, faults: Faults::default() };
         let costs =
             Costs { send: Duration::from_micros(1), kib: Duration::from_nanos(300), ack: Duration::from_nanos(300) };
         let situation = Situation {
