@@ -41,10 +41,25 @@ fn stream_reaches_the_kernel_under_each_rule() {
     let output = wharf(&["stream", "--bytes", "4M", "--json"]).output().unwrap();
     let runs = runs(&output);
     assert_eq!(runs.iter().map(|run| run["rule"].as_str().unwrap()).collect::<Vec<_>>(), ["before", "after", "today"]);
-    for run in &runs {
+    for series in &runs {
+        let run = &series["runs"][0];
         assert_eq!((run["received_bytes"].as_u64(), run["mss_bytes"].as_u64()), (Some(4 << 20), Some(1448)));
         assert!(run["supers"].as_u64().unwrap() > 20, "{run}");
     }
+}
+
+#[test]
+fn streams_are_repeated_until_they_are_known_well_enough_or_often_enough() {
+    if !can_stream() {
+        return;
+    }
+    let arguments = ["stream", "--bytes", "256K", "--rule", "after", "-I", "95,0.0001", "-i", "4,2", "--json"];
+    let runs = runs(&wharf(&arguments).output().unwrap());
+    assert_eq!(runs[0]["runs"].as_array().unwrap().len(), 4);
+    assert!(runs[0]["bits_per_second"]["half_interval_share"].as_f64().unwrap() > 0.0);
+    let output = wharf(&["stream", "--bytes", "64K", "--rule", "after", "-i", "2,2", "--buffers"]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.lines().count() >= 9 && shown.contains("8388608") && shown.contains("±"), "{shown}");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use measure::Level;
+use segments::model::DOCUMENT_BUFFERS;
 use segments::sender::{Algorithm, Config};
 use segments::user::Options;
 use segments::{Card, Faults, Rule};
 
+use super::series::Repeats;
 use crate::tcp::model::RuleName;
 
 /// Send a TCP stream from a sender in user space to this machine's kernel, and count its packets.
@@ -31,6 +34,15 @@ pub struct Flags {
     /// The receiver's buffer (SO_RCVBUF). [default: as the kernel likes]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     receive_buffer: Option<usize>,
+    /// Send with each of the eight pairs of socket buffers of the document's netperf tests.
+    #[arg(long, conflicts_with_all = ["send_buffer", "receive_buffer"])]
+    buffers: bool,
+    /// How often each stream is repeated: at least and at most. [default: 1,1; with -I: 3,10]
+    #[arg(short = 'i', long, value_name = "MIN,MAX", value_parser = parse_iterations)]
+    iterations: Option<(usize, usize)>,
+    /// Repeat until speed and processor time are known this well: 95,10 is to 5 % in either direction, at a level of 95 %.
+    #[arg(short = 'I', long, value_name = "LEVEL,WIDTH", value_parser = parse_confidence)]
+    confidence: Option<(Level, f64)>,
     /// How fast the receiver reads, in bytes per second. [default: as fast as it can]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
     read_rate: Option<u64>,
@@ -71,6 +83,9 @@ enum Congestion {
 
 /// What is sent when nobody says.
 const DEFAULT_BYTES: u64 = 100 << 20;
+/// How often streams are repeated with -I, and how well figures are to be known with -i, when nobody says.
+const DEFAULT_ITERATIONS: (usize, usize) = (3, 10);
+const DEFAULT_WIDTH: f64 = 0.05;
 /// How late a frame comes that is reordered.
 const MAX_DELAY: Duration = Duration::from_millis(5);
 /// How long the receiver may be silent.
@@ -83,7 +98,19 @@ impl Flags {
         if self.rule.is_empty() { Rule::ALL.to_vec() } else { self.rule.iter().map(|name| Rule::from(*name)).collect() }
     }
 
-    pub(super) fn options(&self, rule: Rule) -> Options {
+    /// The document's pairs if they are wanted, and none otherwise.
+    pub(super) fn buffer_pairs(&self) -> Vec<Option<(usize, u64)>> {
+        if self.buffers { DOCUMENT_BUFFERS.map(Some).to_vec() } else { vec![None] }
+    }
+
+    pub(super) fn repeats(&self) -> Repeats {
+        let default = if self.confidence.is_some() { DEFAULT_ITERATIONS } else { (1, 1) };
+        let (min, max) = self.iterations.unwrap_or(default);
+        let (level, width) = self.confidence.unwrap_or((Level::P95, DEFAULT_WIDTH));
+        Repeats { min, max, level, width }
+    }
+
+    pub(super) fn options(&self, rule: Rule, buffers: Option<(usize, u64)>) -> Options {
         let algorithm = match self.congestion {
             Congestion::Reno => Algorithm::Reno,
             Congestion::Cubic => Algorithm::Cubic,
@@ -95,12 +122,12 @@ impl Flags {
                 rule,
                 card,
                 algorithm,
-                send_buffer_bytes: self.send_buffer,
+                send_buffer_bytes: buffers.map_or(self.send_buffer, |(send, _)| send),
                 give_up: GIVE_UP,
                 ..Config::default()
             },
             mtu: self.mtu,
-            receive_buffer_bytes: self.receive_buffer,
+            receive_buffer_bytes: buffers.map(|(_, receive)| receive as usize).or(self.receive_buffer),
             read_bytes_per_second: self.read_rate.map(|rate| rate as f64),
             read_bytes: self.read_size,
             total_bytes: self.bytes.unwrap_or(endless),
@@ -114,6 +141,24 @@ impl Flags {
             seed: self.seed,
         }
     }
+}
+
+/// Two numbers; netperf has the larger one first, and either order will do.
+fn parse_iterations(text: &str) -> Result<(usize, usize), String> {
+    let wrong = || "two numbers from 1 to 1000 are needed, such as 3,10".to_owned();
+    let (first, second) = text.split_once(',').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(wrong);
+    let (first, second): (usize, usize) = (number(first)?, number(second)?);
+    Ok((first.min(second), first.max(second)))
+}
+
+fn parse_confidence(text: &str) -> Result<(Level, f64), String> {
+    let wrong = || "a level and a width in percent are needed, such as 95,10".to_owned();
+    let (level, width) = text.split_once(',').ok_or_else(wrong)?;
+    let percent = |text: &str| text.parse::<f64>().map(|percent| percent / 100.0).map_err(|_| wrong());
+    let level = Level::new(percent(level)?).map_err(|_| wrong())?;
+    let width = percent(width)?;
+    if width > 0.0 && width.is_finite() { Ok((level, width)) } else { Err(wrong()) }
 }
 
 fn parse_memory(text: &str) -> Result<usize, String> {

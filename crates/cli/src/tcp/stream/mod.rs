@@ -1,54 +1,44 @@
 //! `wharf tcp stream`: a stream from the sender in user space to this machine's kernel.
 
 mod flags;
+mod series;
 mod shown;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
-use segments::user::{Control, Outcome, run as run_stream};
+use segments::user::{Control, Error, Options, Outcome, run as run_stream};
+use tokio::sync::oneshot::Receiver;
 
 use crate::failure::{Failure, TcpError};
 use crate::interruption;
 pub use flags::Flags;
+use series::Series;
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Sends the streams one after the other. Ctrl-C ends the one that runs and shows all that there are.
 pub fn run(flags: &Flags) -> Result<(), Failure> {
-    let mut interrupted = interruption::listen()?;
+    let mut interrupted = Interrupted { signals: interruption::listen()?, signal: None };
     let mut done = Vec::new();
-    let mut signal = None;
-    for rule in flags.rules() {
-        let control = Arc::new(Control::default());
-        let options = flags.options(rule);
-        let bar = progress(options.total_bytes);
-        let outcome = thread::scope(|scope| {
-            let stream = scope.spawn(|| run_stream(&options, &control));
-            while !stream.is_finished() {
-                if signal.is_none() {
-                    signal = interrupted.try_recv().ok();
-                }
-                control.stop.store(signal.is_some(), Ordering::Relaxed);
-                let bytes = control.received_bytes.load(Ordering::Relaxed);
-                bar.set_position(bytes);
-                bar.set_message(format!("{} {}", rule.name(), HumanBytes(bytes)));
-                thread::sleep(TICK);
-            }
-            stream.join()
-        });
-        bar.finish_and_clear();
-        done.push((rule, finished(outcome)?));
-        if signal.is_some() {
+    let mut ended = Ok(());
+    for buffers in flags.buffer_pairs() {
+        let mut all: Vec<Series> =
+            flags.rules().into_iter().map(|rule| Series { rule, buffers, outcomes: Vec::new() }).collect();
+        ended = repeat(flags, &mut all, &mut interrupted);
+        done.extend(all.into_iter().filter(|series| !series.outcomes.is_empty()));
+        if ended.is_err() || interrupted.signal.is_some() {
             break;
         }
     }
-    shown::show(flags, &done)?;
-    match signal {
+    if !done.is_empty() {
+        shown::show(flags, &done)?;
+    }
+    ended?;
+    match interrupted.signal {
         Some(signal) => {
             Err(Failure::Interrupted { signal, left: "the figures are of what was sent until then".to_owned() })
         }
@@ -56,15 +46,58 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
 }
 
-fn finished(outcome: thread::Result<Result<Outcome, segments::user::Error>>) -> Result<Outcome, Failure> {
-    let outcome = outcome.unwrap_or(Err(segments::user::Error::Died)).map_err(TcpError::Stream)?;
-    if outcome.wrong_bytes > 0 {
-        return Err(TcpError::WrongBytes { count: outcome.wrong_bytes }.into());
+/// Runs each series until it is sure, in turns, so that what slows one down slows all.
+fn repeat(flags: &Flags, all: &mut [Series], interrupted: &mut Interrupted) -> Result<(), Failure> {
+    let repeats = flags.repeats();
+    for round in 0..repeats.max {
+        for place in measure::rotation(round, all.len()) {
+            let series = &mut all[place];
+            if !series.is_done(&repeats) && interrupted.signal.is_none() {
+                let options = flags.options(series.rule, series.buffers);
+                series.outcomes.push(one(&options, interrupted)?);
+            }
+        }
     }
-    Ok(outcome)
+    Ok(())
 }
 
-fn progress(total_bytes: u64) -> ProgressBar {
+/// One stream, with progress.
+fn one(options: &Options, interrupted: &mut Interrupted) -> Result<Outcome, Failure> {
+    let control = Control::default();
+    let bar = progress(options);
+    let outcome = thread::scope(|scope| {
+        let stream = scope.spawn(|| run_stream(options, &control));
+        while !stream.is_finished() {
+            control.stop.store(interrupted.look(), Ordering::Relaxed);
+            let bytes = control.received_bytes.load(Ordering::Relaxed);
+            bar.set_position(bytes);
+            bar.set_message(format!("{} {}", options.sender.rule.name(), HumanBytes(bytes)));
+            thread::sleep(TICK);
+        }
+        stream.join().unwrap_or(Err(Error::Died))
+    });
+    bar.finish_and_clear();
+    let outcome = outcome.map_err(TcpError::Stream)?;
+    match outcome.wrong_bytes {
+        0 => Ok(outcome),
+        count => Err(TcpError::WrongBytes { count }.into()),
+    }
+}
+
+/// Ctrl-C, as far as it came.
+struct Interrupted {
+    signals: Receiver<i32>,
+    signal: Option<i32>,
+}
+
+impl Interrupted {
+    fn look(&mut self) -> bool {
+        self.signal = self.signal.or_else(|| self.signals.try_recv().ok());
+        self.signal.is_some()
+    }
+}
+
+fn progress(options: &Options) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:10} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(total_bytes).with_style(style)
+    ProgressBar::new(options.total_bytes).with_style(style)
 }

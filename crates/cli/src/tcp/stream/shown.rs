@@ -1,19 +1,37 @@
 use std::io::Write;
-use std::time::Duration;
 
+use measure::Level;
 use report::{Column, Table, units};
-use segments::Rule;
 use segments::user::Outcome;
 use serde::Serialize;
 
 use super::Flags;
+use super::series::{Estimate, Series};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What `--json` shows of a stream.
+/// What `--json` shows of a series.
 #[derive(Debug, Serialize)]
-struct StreamRecord {
+struct SeriesRecord {
     rule: &'static str,
+    send_buffer_bytes: Option<usize>,
+    receive_buffer_bytes: Option<u64>,
+    bits_per_second: EstimateRecord,
+    sender_us_per_kib: EstimateRecord,
+    receiver_us_per_kib: EstimateRecord,
+    runs: Vec<RunRecord>,
+}
+
+/// A mean and its interval.
+#[derive(Debug, Serialize)]
+struct EstimateRecord {
+    mean: f64,
+    half_interval_share: Option<f64>,
+}
+
+/// One run.
+#[derive(Debug, Serialize)]
+struct RunRecord {
     received_bytes: u64,
     elapsed_s: f64,
     bits_per_second: f64,
@@ -31,14 +49,32 @@ struct StreamRecord {
     receiver_us_per_kib: f64,
 }
 
-impl StreamRecord {
-    fn new((rule, outcome): &(Rule, Outcome)) -> StreamRecord {
+impl SeriesRecord {
+    fn new(series: &Series, level: Level) -> SeriesRecord {
+        let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] = Series::FIGURES.map(|figure| {
+            let Estimate { mean, half } = series.estimate(figure, level);
+            EstimateRecord { mean, half_interval_share: half }
+        });
+        SeriesRecord {
+            rule: series.rule.name(),
+            send_buffer_bytes: series.buffers.map(|(send, _)| send),
+            receive_buffer_bytes: series.buffers.map(|(_, receive)| receive),
+            bits_per_second,
+            sender_us_per_kib,
+            receiver_us_per_kib,
+            runs: series.outcomes.iter().map(RunRecord::new).collect(),
+        }
+    }
+}
+
+impl RunRecord {
+    fn new(outcome: &Outcome) -> RunRecord {
         let (tally, statistics) = (&outcome.tally, &outcome.statistics);
-        StreamRecord {
-            rule: rule.name(),
+        let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] = Series::FIGURES.map(|figure| figure(outcome));
+        RunRecord {
             received_bytes: outcome.received_bytes,
             elapsed_s: outcome.elapsed.as_secs_f64(),
-            bits_per_second: bits_per_second(outcome),
+            bits_per_second,
             mss_bytes: outcome.mss,
             data_packets: tally.packets(),
             single_mss: tally.single,
@@ -49,52 +85,74 @@ impl StreamRecord {
             resends: statistics.resends,
             fast_recoveries: statistics.fast_recoveries,
             timeouts: statistics.timeouts,
-            sender_us_per_kib: us_per_kib(outcome.sender_time, outcome),
-            receiver_us_per_kib: us_per_kib(outcome.receiver_time, outcome),
+            sender_us_per_kib,
+            receiver_us_per_kib,
         }
     }
 }
 
-/// Shows the streams.
-pub fn show(flags: &Flags, done: &[(Rule, Outcome)]) -> Result<(), Failure> {
+/// Shows the series.
+pub fn show(flags: &Flags, all: &[Series]) -> Result<(), Failure> {
+    let repeats = flags.repeats();
     let mut output = Output::new();
     if flags.json {
-        output.json(&done.iter().map(StreamRecord::new).collect::<Vec<_>>())?;
-    } else {
-        write!(output, "{}", table(done).to_text())?;
+        output.json(&all.iter().map(|series| SeriesRecord::new(series, repeats.level)).collect::<Vec<_>>())?;
+        return Ok(output.finish()?);
+    }
+    write!(output, "{}", table(flags, all).to_text())?;
+    let unsure = all.iter().filter(|series| repeats.max > 1 && !series.is_sure(&repeats)).count();
+    if unsure > 0 {
+        let (level, width) = (repeats.level.get() * 100.0, repeats.width * 50.0);
+        writeln!(
+            output,
+            "{unsure} of {} rows are not known to +/-{width}% at {level}%: allow more runs with -i, or send for longer",
+            all.len()
+        )?;
     }
     Ok(output.finish()?)
 }
 
-fn table(done: &[(Rule, Outcome)]) -> Table {
-    let numbers = ["received", "Mbit/s", "data packets", "single-MSS", "fractional", "super", "on the wire", "resent"];
-    let numbers = numbers.into_iter().chain(["sender µs/KiB", "receiver µs/KiB"]).map(Column::number);
+fn table(flags: &Flags, all: &[Series]) -> Table {
+    let has_buffers = all.iter().any(|series| series.buffers.is_some());
+    let buffers = ["send buffer", "receive buffer"].into_iter().filter(|_| has_buffers);
+    let numbers = ["runs", "received", "Mbit/s", "sender µs/KiB", "receiver µs/KiB", "data packets", "single-MSS"];
+    let numbers = buffers.chain(numbers).chain(["fractional", "super", "on the wire", "resent"]).map(Column::number);
     let mut table = Table::new([Column::text("rule")].into_iter().chain(numbers));
-    for (rule, outcome) in done {
-        let tally = &outcome.tally;
-        let shared = |count| format!("{count} ({:.1}%)", tally.share(count).unwrap_or_default() * 100.0);
-        table.push([
-            rule.name().to_owned(),
-            units::binary_bytes(outcome.received_bytes as f64),
-            format!("{:.0}", bits_per_second(outcome) * 1e-6),
-            tally.packets().to_string(),
-            shared(tally.single),
-            shared(tally.partial()),
-            shared(tally.supers()),
-            tally.wire_packets.to_string(),
-            outcome.statistics.resends.to_string(),
-            format!("{:.3}", us_per_kib(outcome.sender_time, outcome)),
-            format!("{:.3}", us_per_kib(outcome.receiver_time, outcome)),
-        ]);
+    for series in all {
+        let mut cells = vec![series.rule.name().to_owned()];
+        cells.extend(series.buffers.into_iter().flat_map(|(send, receive)| [send.to_string(), receive.to_string()]));
+        cells.extend(figures(series, flags.repeats().level));
+        cells.extend(counts(series));
+        table.push(cells);
     }
     table
 }
 
-fn bits_per_second(outcome: &Outcome) -> f64 {
-    outcome.received_bytes as f64 * 8.0 / outcome.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+fn figures(series: &Series, level: Level) -> [String; 5] {
+    let received: u64 = series.outcomes.iter().map(|outcome| outcome.received_bytes).sum();
+    let shown = |estimate: Estimate, scale: f64, digits: usize| {
+        let half = estimate.half.map_or(String::new(), |half| format!(" ±{:.1}%", half * 100.0));
+        format!("{:.digits$}{half}", estimate.mean * scale)
+    };
+    let [speed, sender, receiver] = Series::FIGURES.map(|figure| series.estimate(figure, level));
+    [
+        series.outcomes.len().to_string(),
+        units::binary_bytes(received as f64),
+        shown(speed, 1e-6, 0),
+        shown(sender, 1.0, 3),
+        shown(receiver, 1.0, 3),
+    ]
 }
 
-/// Service demand as netperf has it.
-fn us_per_kib(time: Duration, outcome: &Outcome) -> f64 {
-    time.as_secs_f64() * 1e6 / (outcome.received_bytes as f64 / 1024.0).max(f64::MIN_POSITIVE)
+fn counts(series: &Series) -> [String; 6] {
+    let tally = series.tally();
+    let shared = |count| format!("{count} ({:.1}%)", tally.share(count).unwrap_or_default() * 100.0);
+    [
+        tally.packets().to_string(),
+        shared(tally.single),
+        shared(tally.partial()),
+        shared(tally.supers()),
+        tally.wire_packets.to_string(),
+        series.outcomes.iter().map(|outcome| outcome.statistics.resends).sum::<u64>().to_string(),
+    ]
 }
