@@ -42,7 +42,7 @@ fn situation(seed: u64) -> Situation {
         path: Path {
             bits_per_second: 1e9,
             delay: Duration::from_micros(random.u64(1..5000)),
-            arrives_whole: seed % 4 == 0,
+            arrives_whole: seed.is_multiple_of(4),
             faults,
         },
         costs: Costs::default(),
