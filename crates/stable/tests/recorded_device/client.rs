@@ -28,6 +28,8 @@ pub struct Client {
     may_fail: bool,
     /// Whether it was told of that. It asks for nothing more then.
     pub has_failed: bool,
+    /// How often there was no room for what it asked for.
+    pub no_space: u64,
     rng: Rng,
 }
 
@@ -39,7 +41,7 @@ pub struct Asked {
 
 impl Client {
     pub fn new(number: usize, before: Model, may_fail: bool, rng: Rng) -> Client {
-        Client { number, before, history: Vec::new(), may_fail, has_failed: false, rng }
+        Client { number, before, history: Vec::new(), may_fail, has_failed: false, no_space: 0, rng }
     }
 
     /// Makes so many changes.
@@ -61,6 +63,7 @@ impl Client {
                 return;
             }
             machine.note(Event::Ended { client: self.number });
+            self.no_space += u64::from(matches!(done, Err(Error::NoSpace)));
             if let Ok(done) = done {
                 model.note(&change, done);
             }

@@ -33,6 +33,7 @@ const EXT4: Setup = Setup {
     log_bytes: 1 << 20,
     has_log_disk: true,
     breaks: Breaks::Nothing,
+    is_full: false,
 };
 
 const XFS: Setup =
@@ -46,7 +47,7 @@ const CUTS_OF_A_LIFE: u32 = 8;
 
 fn cut_power(setup: &Setup) {
     let Some(workshop) = Workshop::new() else { return };
-    let (mut seed, cuts) = (number("WHARF_SEED", 0), number("WHARF_CUTS", 40));
+    let (mut seed, cuts) = (number("WHARF_SEED", 0), number("WHARF_CUTS", 24));
     let mut seen = Seen::default();
     let start = std::time::Instant::now();
     while seen.cuts < cuts {
@@ -101,4 +102,10 @@ fn what_clients_were_told_is_there_though_the_log_failed() {
 fn what_clients_were_told_is_there_though_the_disk_failed() {
     cut_power(&Setup { breaks: Breaks::Disk, ..EXT4 });
     cut_power(&Setup { breaks: Breaks::Disk, ..XFS });
+}
+
+#[test]
+fn what_clients_were_told_is_there_though_the_file_system_is_full() {
+    cut_power(&Setup { is_full: true, ..EXT4 });
+    cut_power(&Setup { is_full: true, ..XFS });
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use fastrand::Rng;
-use vfs::FileSystem;
+use stable::WriteLogError;
+use vfs::{Error, FileSystem};
 
 use crate::block::Workshop;
 use crate::client::{self, Client};
@@ -35,6 +36,8 @@ pub struct Seen {
     pub changes: u64,
     pub events: u64,
     pub failed_clients: u64,
+    pub no_space: u64,
+    pub lacks: u64,
 }
 
 /// Has clients change files on a new machine and, after a power failure, on what is left of it; of each of these lives
@@ -45,7 +48,7 @@ pub fn run(workshop: &Workshop, setup: &Setup, (seed, cuts): (u64, u32), seen: &
     let system = System::start(workshop, &machine, setup).unwrap();
     let models = (0..rng.usize(1..=MAX_CLIENTS)).map(|number| client::directory(&system, number)).collect();
     system.log.drain().unwrap();
-    let run = Run { workshop, setup, seed };
+    let run = Run { workshop, setup, seed, lacks: AtomicU64::new(0) };
     let mut life = run.live(&machine, system, models, &mut rng);
     for _ in 1..LIVES {
         let (machine, models) = run.cut(&life, cuts, (&mut rng, seen));
@@ -53,6 +56,7 @@ pub fn run(workshop: &Workshop, setup: &Setup, (seed, cuts): (u64, u32), seen: &
         life = run.live(&machine, system, models, &mut rng);
     }
     run.cut(&life, cuts, (&mut rng, seen));
+    seen.lacks += run.lacks.into_inner();
     true
 }
 
@@ -60,6 +64,16 @@ struct Run<'r> {
     workshop: &'r Workshop,
     setup: &'r Setup,
     seed: u64,
+    /// How often a replay had no room.
+    lacks: AtomicU64,
+}
+
+fn is_for_lack_of_room(error: Option<&WriteLogError>) -> bool {
+    match error {
+        Some(WriteLogError::Replay { source: Error::NoSpace, .. }) => true,
+        Some(WriteLogError::State { source, .. }) => source.kind() == std::io::ErrorKind::StorageFull,
+        _ => false,
+    }
 }
 
 /// What clients have done between a start of the machine and its end, and what its disks recorded of it.
@@ -74,6 +88,9 @@ impl Run<'_> {
         let client = |(number, model)| Client::new(number, model, self.setup.breaks != Breaks::Nothing, rng.fork());
         let mut clients: Vec<Client> = models.into_iter().enumerate().map(client).collect();
         system.log.trim_in_background().unwrap();
+        if self.setup.is_full {
+            system.fill();
+        }
         machine.begin();
         machine.fail(self.setup.failure(rng));
         let (mut flusher_rng, are_done) = (rng.fork(), AtomicBool::new(false));
@@ -101,6 +118,7 @@ impl Run<'_> {
         places.sort_unstable();
         seen.changes += life.clients.iter().map(|client| client.history.len() as u64).sum::<u64>();
         seen.failed_clients += life.clients.iter().filter(|client| client.has_failed).count() as u64;
+        seen.no_space += life.clients.iter().map(|client| client.no_space).sum::<u64>();
         seen.events += life.recording.events.len() as u64;
         let (mut cutter, mut last) = (Cutter::new(&life.recording), None);
         for place in places {
@@ -137,7 +155,12 @@ impl Run<'_> {
     }
 
     fn start(&self, machine: &Arc<Machine>, place: usize) -> System {
-        let started = System::start(self.workshop, machine, self.setup);
+        let mut started = System::start(self.workshop, machine, self.setup);
+        if self.setup.is_full && is_for_lack_of_room(started.as_ref().err()) {
+            self.lacks.fetch_add(1, Ordering::Relaxed);
+            System::make_room(self.workshop, machine, self.setup);
+            started = System::start(self.workshop, machine, self.setup);
+        }
         started.unwrap_or_else(|error| panic!("seed {}, place {place}: {error}", self.seed))
     }
 

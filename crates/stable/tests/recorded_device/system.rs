@@ -1,11 +1,13 @@
 //! A machine that is running: a file system, an exported directory on it, and a write log in front of that.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
 use fs_host::{HostFs, HostOptions};
+use rustix::fs::FallocateFlags;
 use stable::{FileDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
 
 use crate::block::{Attached, MountedDisk, Workshop};
@@ -35,7 +37,14 @@ pub struct Setup {
     /// Whether the log is on a disk of its own, and not a file of the file system that it protects.
     pub has_log_disk: bool,
     pub breaks: Breaks,
+    /// Whether clients fill the file system.
+    pub is_full: bool,
 }
+
+/// How much room clients have in a file system that they fill.
+const ROOM_BYTES: u64 = 128 << 10;
+/// The file of somebody else that takes the rest.
+const FILLER: &str = "filler";
 
 /// The file system's disk.
 pub const DISK: usize = 0;
@@ -90,6 +99,12 @@ impl Setup {
 }
 
 impl System {
+    /// Gives back the room that [`System::fill`] has taken, as whoever sees that the log cannot be replayed.
+    pub fn make_room(workshop: &Workshop, machine: &Arc<Machine>, setup: &Setup) {
+        let mounted = workshop.mount(machine, DISK, (setup.kind, setup.mount));
+        std::fs::remove_file(mounted.dir.join(FILLER)).unwrap();
+    }
+
     /// Starts a machine: the kernel recovers the file system, and the log is replayed.
     pub fn start(workshop: &Workshop, machine: &Arc<Machine>, setup: &Setup) -> Result<System, WriteLogError> {
         let mounted = workshop.mount(machine, DISK, (setup.kind, setup.mount));
@@ -110,6 +125,18 @@ impl System {
                 Err(error)
             }
         }
+    }
+
+    /// Takes nearly all room of the file system.
+    pub fn fill(&self) {
+        let space = rustix::fs::statvfs(&self.mounted.dir).unwrap();
+        let free_bytes = (space.f_bfree * space.f_frsize).saturating_sub(ROOM_BYTES);
+        let file = File::create(self.mounted.dir.join(FILLER)).unwrap();
+        if free_bytes > 0 {
+            // Some of what is free may be reserved.
+            let _ = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, free_bytes);
+        }
+        file.sync_all().unwrap();
     }
 
     /// The exported directory as local processes see it.
