@@ -10,7 +10,7 @@ use vfs::{Context, FileSystem, Handle, Result};
 use crate::device::Device;
 use crate::error::WriteLogError;
 use crate::layer::{Export, Pending, StableFs};
-use crate::log::{Ahead, Log, Position, Status};
+use crate::log::{Ahead, Log, LogError, Position, Status};
 use crate::owner::{Owned, Owner};
 use crate::replay::{self, MadeChange, Replayed, Tickets};
 use crate::state_file::{Line, StateFile};
@@ -326,7 +326,7 @@ impl WriteLog {
         if !self.takes_records() {
             return Pending::Unlogged;
         }
-        self.log.append(&[head, payload]).map_or(Pending::Unlogged, Pending::Logged)
+        self.log.append(&[head, payload]).map_or_else(|error| self.refuse(&error), Pending::Logged)
     }
 
     /// Appends a record of a change that is not made yet. `None` when the log takes no records.
@@ -334,7 +334,17 @@ impl WriteLog {
         if !self.takes_records() {
             return None;
         }
-        self.log.append_ahead(&[head]).ok()
+        self.log.append_ahead(&[head]).inspect_err(|error| drop(self.refuse(error))).ok()
+    }
+
+    /// Where the log is full for good, no export may go on without it: the next start would make older changes of it over
+    /// later ones.
+    fn refuse(&self, error: &LogError) -> Pending {
+        if matches!(error, LogError::Full { .. }) {
+            let exports = hold(&self.exports).clone();
+            exports.iter().for_each(|export| export.lose());
+        }
+        Pending::Unlogged
     }
 
     /// Whether the device works; wakes the thread that trims when the log is getting full.
@@ -418,6 +428,7 @@ impl WriteLog {
             "storage has failed to take changes, which only the write log has now: nothing is changed any more; repair the \
              storage, and start the server again, which makes them again"
         );
+        self.log.end_trims();
         hold(&self.owner).forget_memory(export);
         if let Err(error) = self.store_owner() {
             tracing::error!(%error, "the write log cannot note that; run `wharf log replay` before the next start");

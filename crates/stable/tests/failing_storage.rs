@@ -4,8 +4,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use fs_host::{HostFs, HostOptions};
 use stable::{Device, MemoryDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
@@ -176,6 +178,25 @@ fn log_keeps_what_storage_has_lost_and_the_next_start_makes_it_again() {
     assert!(replayed.compared);
     assert_eq!(site.content(), "stable");
     log.drain().unwrap();
+    log.close();
+}
+
+#[test]
+fn change_that_waits_for_room_in_the_log_is_refused_when_storage_fails() {
+    let site = Site::new("lost-full");
+    let (fs, _, log) = site.serve().unwrap();
+    let file = write(&fs);
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        while file.write_at(&CX, 0, &[1; 100_000], Stability::File).is_ok() {}
+        sender.send(()).unwrap();
+    });
+    while log.status().stalls == 0 {
+        thread::yield_now();
+    }
+    site.fail();
+    log.drain().unwrap_err();
+    receiver.recv_timeout(Duration::from_secs(60)).unwrap();
     log.close();
 }
 

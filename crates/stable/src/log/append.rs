@@ -31,7 +31,8 @@ impl Log {
     /// append that waits, but a limited number of them.
     ///
     /// # Errors
-    /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), and when the log has failed.
+    /// When the record is larger than [`max_record_bytes`](Log::max_record_bytes), when the log has failed, and when it is
+    /// full and trims have ended.
     pub fn append(&self, parts: &[&[u8]]) -> Result<Position, LogError> {
         let bytes = parts.iter().map(|part| part.len()).sum();
         self.check_record(bytes)?;
@@ -75,6 +76,9 @@ impl Log {
                     self.room.notify_all();
                 }
                 return Ok(state);
+            }
+            if room != Room::BatchFull && state.is_never_trimmed() {
+                return Err(LogError::Full { path: self.ring.path() });
             }
             if room == Room::LogFull && !is_counted {
                 state.count_stall();

@@ -92,6 +92,12 @@ pub enum LogError {
         /// Where in the device whole batches begin again.
         to_bytes: u64,
     },
+    /// There is no room, and there will be none.
+    #[error("log {} is full, and what it has is needed until the server is started again", path.display())]
+    Full {
+        /// The log.
+        path: PathBuf,
+    },
     /// No log of this size takes such a record.
     #[error("a record of {bytes} bytes is larger than the {max_bytes} that log {} takes", path.display())]
     RecordTooLarge {

@@ -55,6 +55,8 @@ pub(crate) struct State {
     /// Where the records begin whose changes are not made yet, and how many begin there.
     ahead: BTreeMap<u64, u32>,
     failure: Option<LogError>,
+    /// Whether nothing is trimmed any more, so that nobody may wait for that.
+    is_never_trimmed: bool,
     queue: Queue,
     counts: Counts,
 }
@@ -70,6 +72,7 @@ impl State {
             kept,
             ahead: BTreeMap::new(),
             failure: None,
+            is_never_trimmed: false,
             queue: Queue::default(),
             counts: Counts::default(),
         }
@@ -99,6 +102,14 @@ impl State {
     /// Ends the log's writes. The first failure is the one that is told.
     pub(crate) fn fail(&mut self, failure: LogError) {
         self.failure.get_or_insert(failure);
+    }
+
+    pub(crate) fn end_trims(&mut self) {
+        self.is_never_trimmed = true;
+    }
+
+    pub(crate) fn is_never_trimmed(&self) -> bool {
+        self.is_never_trimmed
     }
 
     pub(crate) fn is_writing(&self) -> bool {

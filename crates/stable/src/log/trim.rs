@@ -28,6 +28,12 @@ impl Log {
         Ok(())
     }
 
+    /// Promises that nothing is trimmed any more: nobody waits for room from now on.
+    pub(crate) fn end_trims(&self) {
+        self.state().end_trims();
+        self.wake_all();
+    }
+
     /// Replaces the description of the owner; it is durable when this returns.
     ///
     /// # Errors
