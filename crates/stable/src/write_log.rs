@@ -334,7 +334,7 @@ impl WriteLog {
         if !self.takes_records() {
             return None;
         }
-        self.log.append_ahead(&[head]).inspect_err(|error| drop(self.refuse(error))).ok()
+        self.log.append_ahead(&[head]).map_err(|error| self.refuse(&error)).ok()
     }
 
     /// Where the log is full for good, no export may go on without it: the next start would make older changes of it over

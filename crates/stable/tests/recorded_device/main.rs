@@ -39,6 +39,15 @@ const EXT4: Setup = Setup {
 const XFS: Setup =
     Setup { kind: "xfs", mkfs: &["-q", "-f"], mount: "nouuid", disk_bytes: 300 << 20, superblock: (0, 0), ..EXT4 };
 
+const BTRFS: Setup = Setup {
+    kind: "btrfs",
+    mkfs: &["-q", "-f"],
+    mount: "",
+    disk_bytes: 256 << 20,
+    superblock: (64 << 10, 68 << 10),
+    ..EXT4
+};
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
@@ -70,6 +79,11 @@ fn what_clients_were_told_is_there_after_a_power_failure_on_ext4() {
 #[test]
 fn what_clients_were_told_is_there_after_a_power_failure_on_xfs() {
     cut_power(&XFS);
+}
+
+#[test]
+fn what_clients_were_told_is_there_after_a_power_failure_on_btrfs() {
+    cut_power(&BTRFS);
 }
 
 #[test]
