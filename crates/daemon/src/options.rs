@@ -77,8 +77,8 @@ pub struct Options {
     pub domain: Option<String>,
     /// How many replies to calls that must not happen twice are kept. Default 16 384.
     pub replay_entries: usize,
-    /// The changes of names that requests had made before a power failure, as a write log knows them, oldest first. Default:
-    /// none.
+    /// The changes of names that requests had made before a power failure, as a write log knows them, oldest first.
+    /// Default: none.
     pub made_before: Vec<MadeBefore>,
 }
 

@@ -224,14 +224,14 @@ impl WriteLog {
         Ok(self.log.set_owner(&hold(&self.owner).bytes())?)
     }
 
-    /// The requests that had made changes of names before a power failure, oldest first, as far as the log has records of
-    /// these. Each is given once, after all exports were attached.
+    /// The requests that had made changes of names before a power failure, oldest first, as far as the log has records
+    /// of these. Each is given once, after all exports were attached.
     pub fn take_made_changes(&self) -> Vec<MadeChange> {
         hold(&self.tickets).take()
     }
 
-    /// Has `action` called before records are dropped, once their changes are in storage: what else must be in storage by
-    /// then of the requests that made them. Can be said once.
+    /// Has `action` called before records are dropped, once their changes are in storage: what else must be in storage
+    /// by then of the requests that made them. Can be said once.
     pub fn before_trim(&self, action: impl Fn() + Send + Sync + 'static) {
         // Another action is not taken.
         let _ = self.before_trim.set(Box::new(action));

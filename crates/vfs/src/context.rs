@@ -35,8 +35,8 @@ pub struct Context<'a> {
     /// Whether this thread may wait. When it may not, a call that would wait answers
     /// [`Error::WouldBlock`](crate::Error::WouldBlock) and has changed nothing.
     pub may_block: bool,
-    /// What tells the server which request asked for a change of names, at most [`Context::MAX_TICKET_BYTES`]; empty for
-    /// all else. A file system that makes changes again after a power failure gives it back with the change.
+    /// What tells the server which request asked for a change of names, at most [`Context::MAX_TICKET_BYTES`]; empty
+    /// for all else. A file system that makes changes again after a power failure gives it back with the change.
     pub ticket: &'a [u8],
 }
 

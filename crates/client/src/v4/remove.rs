@@ -62,8 +62,8 @@ async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Res
     Ok(dir_change::read(&mut results, change))
 }
 
-/// Sends a REMOVE again whose name is gone, without a look at the name: a server that keeps account of changes knows whether
-/// this very one was made before its restart.
+/// Sends a REMOVE again whose name is gone, without a look at the name: a server that keeps account of changes knows
+/// whether this very one was made before its restart.
 async fn remove_again(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<DirChange> {
     let operations =
         [putfh(dir), ArgOp::Savefh, ArgOp::Remove(RemoveArgs { target: Component(name) }), dir_change::ask()];

@@ -1,8 +1,8 @@
 //! Replies to calls that must not happen twice, in two files of the state directory that take turns.
 //!
-//! A record is stored and not synced: it survives the end of the process, which is when clients send their calls again at
-//! once. The file in use is mapped, so that a record costs no system call ([`place`]). When it is full, the other one is
-//! emptied and used, so that both together hold the newest replies and have a bounded size.
+//! A record is stored and not synced: it survives the end of the process, which is when clients send their calls again
+//! at once. The file in use is mapped, so that a record costs no system call ([`place`]). When it is full, the other
+//! one is emptied and used, so that both together hold the newest replies and have a bounded size.
 //!
 //! A log with a gap tells lies: without the reply to a call, others' later changes look like the call's. So when a
 //! record cannot be stored, all earlier ones are dropped.
@@ -51,8 +51,8 @@ struct Left {
     records: Vec<Vec<u8>>,
 }
 
-/// Brings the replies that a server keeps in `dir` to stable storage, for whoever has kept them there so far. A failure is
-/// logged.
+/// Brings the replies that a server keeps in `dir` to stable storage, for whoever has kept them there so far. A failure
+/// is logged.
 pub fn sync(dir: &Path) {
     for name in NAMES {
         match place::sync(&dir.join(name)) {

@@ -23,8 +23,8 @@ const TMPFS_MAGIC: u32 = 0x0102_1994;
 pub(super) enum Place {
     /// All of its blocks are allocated, so that storing needs no system call and no space.
     Mapped(MmapMut),
-    /// Storing may need space: on a disk that is full now, or on a file system that takes a new block for each change, as
-    /// btrfs does. A store to a mapping without space ends the process.
+    /// Storing may need space: on a disk that is full now, or on a file system that takes a new block for each change,
+    /// as btrfs does. A store to a mapping without space ends the process.
     Written(File),
 }
 

@@ -1,8 +1,8 @@
 //! Sessions that ended with the process before this one, as far as their clients may lack a reply (RFC 8881 §2.10.6.5).
 //!
-//! The reply to a COMPOUND that changed something is in the log with its session, its slot and its number. A client that
-//! lost it sends the same request again, over a new connection, before it makes a new session. Everything else that
-//! comes in such a session is refused: its client has lost its state, and makes a new session.
+//! The reply to a COMPOUND that changed something is in the log with its session, its slot and its number. A client
+//! that lost it sends the same request again, over a new connection, before it makes a new session. Everything else
+//! that comes in such a session is refused: its client has lost its state, and makes a new session.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -67,8 +67,8 @@ impl LostSessions {
         self.lock().happened.entry(request).or_default().push(step);
     }
 
-    /// What happened in a request that comes again. It counts from then on: a client that has the reply does not send the
-    /// request again, and what looks like it in another session is another one.
+    /// What happened in a request that comes again. It counts from then on: a client that has the reply does not send
+    /// the request again, and what looks like it in another session is another one.
     pub(super) fn claim(&self, request: &SlotRequest) -> Vec<(ReplayKey, Finished)> {
         self.lock().happened.remove(request).unwrap_or_default()
     }

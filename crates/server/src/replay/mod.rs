@@ -231,8 +231,8 @@ impl ReplayCache {
         ReplayCache { key_bytes: MAX_WRITE_KEY_BYTES, ..self }
     }
 
-    /// Takes up what `records` hold, oldest first, and what was `made` before a power failure, and keeps further records in
-    /// `log`. `judge` finds out whether a change was made. Returns how many records were none.
+    /// Takes up what `records` hold, oldest first, and what was `made` before a power failure, and keeps further
+    /// records in `log`. `judge` finds out whether a change was made. Returns how many records were none.
     pub(crate) fn set_log(
         &mut self,
         log: Arc<dyn ReplyLog>,

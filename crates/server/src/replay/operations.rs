@@ -1,8 +1,8 @@
 //! Operations of sessions in the log: what is noted of one, and the reply to its COMPOUND.
 //!
 //! An operation is known by what tells it from the others of all clients, whatever session it comes in
-//! (`v4/resent.rs`). When it has made its change, the log says so, and others may change the names. When its COMPOUND is
-//! answered, one record has the reply and ends what was noted of all its operations.
+//! (`v4/resent.rs`). When it has made its change, the log says so, and others may change the names. When its COMPOUND
+//! is answered, one record has the reply and ends what was noted of all its operations.
 
 use std::net::Ipv4Addr;
 use std::sync::PoisonError;
@@ -69,8 +69,8 @@ impl ReplayCache {
         }
     }
 
-    /// Keeps the reply to a COMPOUND beyond this process, if it has changed something. Without a reply, or with one that
-    /// is too long, it is only kept that it was answered.
+    /// Keeps the reply to a COMPOUND beyond this process, if it has changed something. Without a reply, or with one
+    /// that is too long, it is only kept that it was answered.
     pub(crate) fn keep_of_slot(&self, request: &SlotRequest, changes: &Changes, reply: Option<&[u8]>) {
         let Some(log) = self.log.as_ref().filter(|_| changes.is_kept) else { return };
         let answered = SlotReply {

@@ -1,9 +1,9 @@
 //! Tickets: what a write log keeps of the request that asked for a change of names.
 //!
-//! The reply log survives the end of the process, but not that of the machine. A write log gives the tickets of its changes
-//! back after a power failure. A call of NFSv2, NFSv3 or NFSv4.0 that has its ticket there succeeds when it comes again.
-//! An operation of a session does so once its request has come again in the session that ended: then its client lacks
-//! the reply. Otherwise the next operation that looks like it would succeed without being carried out.
+//! The reply log survives the end of the process, but not that of the machine. A write log gives the tickets of its
+//! changes back after a power failure. A call of NFSv2, NFSv3 or NFSv4.0 that has its ticket there succeeds when it
+//! comes again. An operation of a session does so once its request has come again in the session that ended: then its
+//! client lacks the reply. Otherwise the next operation that looks like it would succeed without being carried out.
 
 use buffer::Buffer;
 use vfs::Handle;

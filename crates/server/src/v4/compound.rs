@@ -376,8 +376,8 @@ pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKin
     Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &node.file_key(), io)?)
 }
 
-/// Whether the reply to an operation must outlive the process, although nothing is noted of it. What others read, lock or
-/// write ends with the process, or may happen twice. An OPEN that may make a file says so itself.
+/// Whether the reply to an operation must outlive the process, although nothing is noted of it. What others read, lock
+/// or write ends with the process, or may happen twice. An OPEN that may make a file says so itself.
 fn outlives_process(number: OpNumber) -> bool {
     use OpNumber as N;
     matches!(number, N::Setattr | N::Setxattr | N::Removexattr)

@@ -1,15 +1,16 @@
 //! Operations of sessions that a client sends again after the server was killed.
 //!
 //! A session ends with the process. A client whose request was answered gets the reply again in the session that ended
-//! ([`crate::replay`]). Any other one makes a new session and sends what was not answered once more, in another COMPOUND
-//! and with another number, so that CREATE says EXIST for what it made itself. What is left to know it by is the
-//! client's owner with its verifier, the user, the operation, its files and its arguments. So a change of names is noted
-//! under these while it is made, and the note ends with the reply to the COMPOUND: what the next start finds noted was
-//! answered to nobody.
+//! ([`crate::replay`]). Any other one makes a new session and sends what was not answered once more, in another
+//! COMPOUND and with another number, so that CREATE says EXIST for what it made itself. What is left to know it by is
+//! the client's owner with its verifier, the user, the operation, its files and its arguments. So a change of names is
+//! noted under these while it is made, and the note ends with the reply to the COMPOUND: what the next start finds
+//! noted was answered to nobody.
 //!
 //! The first operation that looks like that one then succeeds, if the names are still as it left them, and no second
 //! one does. Should another process of the same client and user make the same change before the client sends the first
-//! one again, it gets the success, and the first one is told EXIST or NOENT: one of them has made the change, never both.
+//! one again, it gets the success, and the first one is told EXIST or NOENT: one of them has made the change, never
+//! both.
 
 use proto::nfs4::OpNumber;
 use state::SlotTurn;

@@ -1,4 +1,5 @@
-//! Operations of NFSv4.1 and 4.2 whose server is killed before it answers: the client sends them again in a new session.
+//! Operations of NFSv4.1 and 4.2 whose server is killed before it answers: the client sends them again in a new
+//! session.
 
 use std::time::Duration;
 
