@@ -1,8 +1,8 @@
 # The server is killed and started again under load, RESTARTS times. The client waits and goes on, and nothing that was
 # acknowledged is lost.
 #
-# A change that was made and not answered, or whose reply was lost, is answered when it comes again: the server keeps note of
-# it on disk.
+# A change that was made and not answered, or whose reply was lost, is answered when it comes again: the server keeps
+# note of it on disk.
 if [ "$KNFSD" = 1 ]; then
   echo "the guest's own server cannot be killed"
   exit 77
