@@ -2,11 +2,12 @@
 
 mod record;
 
+use std::io::Write;
+
 use clap::{Args, ValueEnum};
 use report::{Column, Table};
 use segments::Rule;
 use segments::model::{DOCUMENT_BUFFERS, Limit, Outcome, Situation, run as run_model};
-use std::io::Write;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -30,6 +31,9 @@ pub struct Flags {
     /// Run with the eight pairs of socket buffers of the document's netperf tests.
     #[arg(long)]
     buffers: bool,
+    /// How much the receiver reads at once where it is the limit. [default: 1448 bytes, the data of one packet]
+    #[arg(long, value_name = "SIZE", value_parser = parse_read)]
+    read_size: Option<u64>,
     /// What chance follows from.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -122,7 +126,10 @@ impl Flags {
     }
 
     fn situation(&self, limit: Limit, rule: Rule, buffers: Option<(usize, u64)>) -> Situation {
-        let situation = Situation { total_bytes: self.bytes, ..Situation::document(limit, rule, self.seed) };
+        let mut situation = Situation { total_bytes: self.bytes, ..Situation::document(limit, rule, self.seed) };
+        if let (Limit::Receiver, Some(bytes)) = (limit, self.read_size) {
+            situation.read_bytes = bytes;
+        }
         match buffers {
             Some((send, receive)) => situation.with_buffers(send, receive),
             None => situation,
@@ -153,4 +160,9 @@ fn table(done: &[Done]) -> Table {
         ]);
     }
     table
+}
+
+fn parse_read(text: &str) -> Result<u64, String> {
+    let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
+    if bytes > 0 { Ok(bytes) } else { Err("a read takes a byte or more".to_owned()) }
 }
