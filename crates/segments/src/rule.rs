@@ -1,4 +1,5 @@
-//! Rules for cutting what a TCP sender may send now into what one send hands to a network card with segmentation offload.
+//! Rules for cutting what a TCP sender may send now into what one send hands to a network card with segmentation
+//! offload.
 //!
 //! Rules are pure functions. They say nothing about whether to send: silly-window avoidance and Nagle's algorithm
 //! (RFC 9293 §3.8.6.2.1, §3.7.4) decide that before.
@@ -6,13 +7,13 @@
 /// How a sender cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// FreeBSD before the change of April 2016: whole segments while more data is queued behind, and a lone segment goes
-    /// without offload.
+    /// FreeBSD before the change of April 2016: whole segments while more data is queued behind, and a lone segment
+    /// goes without offload.
     Before,
     /// FreeBSD with the change: whole segments above two, otherwise all at once, with a fractional tail.
     After,
-    /// What stacks commonly do today: whole segments while more data is queued behind, within the card's limits on bytes and
-    /// segments.
+    /// What stacks commonly do today: whole segments while more data is queued behind, within the card's limits on
+    /// bytes and segments.
     Today,
 }
 

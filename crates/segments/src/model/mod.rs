@@ -1,13 +1,13 @@
 //! A sender, a path and a receiver in virtual time: what leaves the sender under a rule, and why.
 //!
-//! The sender is [`Sender`] itself; the path and the receiver are modelled. The same situation and seed give the same packets
-//! each time. What limits the sender decides what its rule does:
+//! The sender is [`Sender`] itself; the path and the receiver are modelled. The same situation and seed give the same
+//! packets each time. What limits the sender decides what its rule does:
 //!
-//! - **the sender**: its own processor, the send buffer or the congestion window. The backlog is large, or windows open by
-//!   many segments at once.
+//! - **the sender**: its own processor, the send buffer or the congestion window. The backlog is large, or windows
+//!   open by many segments at once.
 //! - **the path**: acknowledgments of two segments open the window by two segments.
-//! - **the receiver**: its application reads more slowly than data comes. The window is almost closed, and opens by as much as
-//!   was read, which are no whole segments.
+//! - **the receiver**: its application reads more slowly than data comes. The window is almost closed, and opens by as
+//!   much as was read, which are no whole segments.
 
 mod receiver;
 mod situations;
@@ -45,7 +45,8 @@ pub struct Situation {
     pub path: Path,
     /// What the sender's processor takes for its work.
     pub costs: Costs,
-    /// How fast the sending application writes, in bytes per second, and how much at once; as fast as it can without it.
+    /// How fast the sending application writes, in bytes per second, and how much at once; as fast as it can without
+    /// it.
     pub write_bytes_per_second: Option<f64>,
     /// Most bytes of a write; above 0.
     pub write_bytes: usize,

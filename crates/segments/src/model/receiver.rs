@@ -34,7 +34,8 @@ pub struct ReceiverConfig {
 /// When a receiver tells that its application has read, without other reason to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowUpdates {
-    /// Two segments or more are free, and a quarter of the buffer, or an eighth of it is all that was left: FreeBSD's choice.
+    /// Two segments or more are free, and a quarter of the buffer, or an eighth of it is all that was left: FreeBSD's
+    /// choice.
     QuarterOrTight,
     /// The window is twice what was left of it: Linux's choice.
     Doubled,

@@ -43,8 +43,8 @@ const DOCUMENT_DELAY: Duration = Duration::from_micros(20);
 const PACKET_READ_BYTES: u64 = 1448;
 
 impl Situation {
-    /// The second document's situation: two FreeBSD hosts with 10 Gbit/s between them, limited in one of three ways to about the
-    /// speed that it saw.
+    /// The second document's situation: two FreeBSD hosts with 10 Gbit/s between them, limited in one of three ways to
+    /// about the speed that it saw.
     pub fn document(limit: Limit, rule: Rule, seed: u64) -> Situation {
         let sender = Config {
             rule,
@@ -92,7 +92,8 @@ impl Situation {
         }
     }
 
-    /// The same with the socket buffers of one of netperf's rows; netperf writes as much at once as the send buffer holds.
+    /// The same with the socket buffers of one of netperf's rows; netperf writes as much at once as the send buffer
+    /// holds.
     #[must_use]
     pub fn with_buffers(mut self, send_bytes: usize, receive_bytes: u64) -> Situation {
         self.sender.send_buffer_bytes = send_bytes;

@@ -28,8 +28,8 @@ pub struct Config {
     pub sack: bool,
     /// Offers window scaling (RFC 7323 §2).
     pub window_scaling: bool,
-    /// The shortest retransmission timeout. RFC 6298 §2.4 has one second; kernels take less, and so does the default. It must be
-    /// longer than the receiver's delay of acknowledgments.
+    /// The shortest retransmission timeout. RFC 6298 §2.4 has one second; kernels take less, and so does the default.
+    /// It must be longer than the receiver's delay of acknowledgments.
     pub min_rto: Duration,
     /// How long nothing may be acknowledged before the connection is given up (RFC 9293 §3.8.3).
     pub give_up: Duration,

@@ -11,8 +11,8 @@ pub enum Algorithm {
     Cubic,
 }
 
-/// How many segments one acknowledgment counts for at most in slow start: two, which receivers acknowledge at once when they
-/// delay acknowledgments (L of RFC 3465 §2.3).
+/// How many segments one acknowledgment counts for at most in slow start: two, which receivers acknowledge at once
+/// when they delay acknowledgments (L of RFC 3465 §2.3).
 const MAX_SEGMENTS_PER_ACK: u64 = 2;
 /// What the window is multiplied with after a loss, and the speed of growth (RFC 9438 §4.6, §5.1).
 const CUBIC_BETA: f64 = 0.7;

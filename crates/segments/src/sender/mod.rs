@@ -1,13 +1,13 @@
 //! One end of a TCP connection that opens it and sends, without sockets and without a clock.
 //!
-//! The caller hands in segments and the time ([`Sender::on_segment`], [`Sender::on_timeout`]), and takes what is to be sent
-//! ([`Sender::poll_transmit`]) until there is nothing more, each time after anything happened. Time is what has passed
-//! since a moment of the caller's choice.
+//! The caller hands in segments and the time ([`Sender::on_segment`], [`Sender::on_timeout`]), and takes what is to be
+//! sent ([`Sender::poll_transmit`]) until there is nothing more, each time after anything happened. Time is what has
+//! passed since a moment of the caller's choice.
 //!
 //! What decides how much is sent and when: the receiver's window with avoidance of silly windows and Nagle's algorithm
-//! (RFC 9293), congestion control (RFC 5681, 9438), retransmission (RFC 6298, 6675, 6582), and last of all the [`Rule`]
-//! that cuts it for the network card. Inside, bytes are counted from 0, which is the SYN's number, in 64 bits; numbers of 32 bits
-//! exist in segments only.
+//! (RFC 9293), congestion control (RFC 5681, 9438), retransmission (RFC 6298, 6675, 6582), and last of all the
+//! [`Rule`] that cuts it for the network card. Inside, bytes are counted from 0, which is the SYN's number, in 64
+//! bits; numbers of 32 bits exist in segments only.
 //!
 //! [`Rule`]: crate::Rule
 
@@ -50,7 +50,8 @@ pub struct Sender {
     failure: Option<Failure>,
     /// The number of the SYN.
     initial: u32,
-    /// The first byte that is not acknowledged, the one that is sent next, and the one behind the highest that was sent.
+    /// The first byte that is not acknowledged, the one that is sent next, and the one behind the highest that was
+    /// sent.
     una: u64,
     nxt: u64,
     max: u64,

@@ -34,7 +34,8 @@ impl Sender {
             return;
         }
         let is_lost = self.duplicates >= DUP_THRESH || self.scoreboard.is_lost(self.una, mss);
-        // After a timeout everything is sent again anyway, and duplicates are answers to that (RFC 6582 §3.2, RFC 6675 §5.1).
+        // After a timeout everything is sent again anyway, and duplicates are answers to that (RFC 6582 §3.2, RFC 6675
+        // §5.1).
         if is_lost && self.una >= self.resent_below {
             self.enter_recovery(now);
         }

@@ -24,7 +24,8 @@ impl Rto {
         Rto { min, smoothed: None, variation: Duration::ZERO, backoffs: 0, initial: INITIAL }
     }
 
-    /// Takes a round trip of a segment that was sent once. New data is acknowledged, so that the timeout is no longer doubled.
+    /// Takes a round trip of a segment that was sent once. New data is acknowledged, so that the timeout is no longer
+    /// doubled.
     pub fn sample(&mut self, round_trip: Duration) {
         match self.smoothed {
             None => {
@@ -44,8 +45,8 @@ impl Rto {
         self.backoffs = self.backoffs.saturating_add(1);
     }
 
-    /// The handshake has ended: the doubling for the SYN does not count for data, which begins with a longer timeout when a SYN
-    /// was lost.
+    /// The handshake has ended: the doubling for the SYN does not count for data, which begins with a longer timeout
+    /// when a SYN was lost.
     pub fn begin_data(&mut self, was_syn_lost: bool) {
         self.backoffs = 0;
         if was_syn_lost {

@@ -111,8 +111,8 @@ impl Flows {
         }
     }
 
-    /// Keeps the MSS that an end has announced. A connection between the same ends that begins with another sequence number
-    /// is another connection.
+    /// Keeps the MSS that an end has announced. A connection between the same ends that begins with another sequence
+    /// number is another connection.
     fn begin(&mut self, segment: &Segment) {
         let key = (segment.from, segment.to);
         let known = self.handshakes.get(&key).map(|handshake| handshake.sequence);

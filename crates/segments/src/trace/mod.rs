@@ -1,9 +1,9 @@
 //! What a packet capture says of a sender: how many packets carry one segment, several, or parts of them.
 //!
-//! [`read`] takes pcap and pcapng files, also of Linux's interface `any`, with packets that were captured in part. Lengths
-//! come from the headers, so that a capture of headers alone (`tcpdump -s 128`) is enough. Packets are counted as they
-//! were captured: where a network card cuts, the sender's capture has super-segments, and the receiver's what is left of
-//! them when the card has put packets together again.
+//! [`read`] takes pcap and pcapng files, also of Linux's interface `any`, with packets that were captured in part.
+//! Lengths come from the headers, so that a capture of headers alone (`tcpdump -s 128`) is enough. Packets are counted
+//! as they were captured: where a network card cuts, the sender's capture has super-segments, and the receiver's what
+//! is left of them when the card has put packets together again.
 
 mod capture;
 mod error;

@@ -2,8 +2,9 @@ use std::ops::AddAssign;
 
 /// Data packets by how their length relates to the MSS: the most data that one packet carries beside its options.
 ///
-/// Every data packet is one of four kinds. Full ones are those of whole segments (`single` and `whole`); fractional ones
-/// end with a part of one (`fractional` and `short`); super-segments have more than one (`whole` and `fractional`).
+/// Every data packet is one of four kinds. Full ones are those of whole segments (`single` and `whole`); fractional
+/// ones end with a part of one (`fractional` and `short`); super-segments have more than one (`whole` and
+/// `fractional`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Packets of exactly one segment.

@@ -1,8 +1,8 @@
 //! The sender over a TAP device, with this machine's kernel as the receiver.
 //!
-//! The device is in a network namespace of its own, which ends with the run; nothing else of the machine is touched. The
-//! sender hands super-segments of up to 64 KiB to the kernel, which sees them as a network card with segmentation offload
-//! would have received and merged them.
+//! The device is in a network namespace of its own, which ends with the run; nothing else of the machine is touched.
+//! The sender hands super-segments of up to 64 KiB to the kernel, which sees them as a network card with segmentation
+//! offload would have received and merged them.
 
 mod receiver;
 mod tap;
@@ -77,8 +77,8 @@ pub struct Outcome {
     pub received_bytes: u64,
     /// Bytes among them that are not those that were sent; anything but 0 is a mistake in the sender.
     pub wrong_bytes: u64,
-    /// Processor time of the sender's thread. The kernel's work on received frames is in it, since it is done when a frame is
-    /// handed over.
+    /// Processor time of the sender's thread. The kernel's work on received frames is in it, since it is done when a
+    /// frame is handed over.
     pub sender_time: Duration,
     /// Processor time of the receiving thread.
     pub receiver_time: Duration,

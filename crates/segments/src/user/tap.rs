@@ -19,7 +19,8 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Moves this thread into a network of its own, and makes a device there whose other side is the kernel with `address`.
+    /// Moves this thread into a network of its own, and makes a device there whose other side is the kernel with
+    /// `address`.
     pub fn new(address: Ipv4Addr, mtu: u16) -> Result<Tap, Error> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))?;
         let device = DeviceBuilder::new()

@@ -44,8 +44,8 @@ pub(super) enum Incoming<'a> {
 }
 
 impl Ends {
-    /// Puts a segment into `frame`, in place of what was there. The kernel completes the checksum, and cuts when there is an
-    /// `offload_mss`.
+    /// Puts a segment into `frame`, in place of what was there. The kernel completes the checksum, and cuts when there
+    /// is an `offload_mss`.
     pub fn encode(&self, segment: &Segment, data: [&[u8]; 2], offload_mss: Option<usize>, frame: &mut Vec<u8>) {
         let data_bytes = data[0].len() + data[1].len();
         let mut tcp = self.tcp_header(segment);

@@ -1,15 +1,14 @@
 //! Scripts for a sender: what it is given, when, and what it has to send then. The form is that of packetdrill.
 //!
-//! A line is a time and an action; a time with a plus counts from the line before. Numbers count from 0, the SYN's, on both
-//! sides.
+//! A line is a time and an action; a time with a plus counts from the line before. Numbers count from 0, the SYN's, on
+//! both sides.
 //!
 //! ```text
-//! config reno sack=off mss=1000     # before the first action; see `config`
-//! +0    > S 0 <mss 1000,sackOK>     # has to be sent: flags, numbers from:to, ack, win, options; left out is not compared
-//! +0.01 < S. 0 ack 1 win 60000      # is received; `win` is shifted by no one
-//! +0    write 5000                  # the application writes, closes, reads or aborts
-//! +0    cwnd 10000                  # what has to be so: cwnd, ssthresh, rto (s), state, failure
-//! +1    quiet                       # nothing else was sent
+//! config reno sack=off mss=1000     # before the first action; see `config` +0    > S 0 <mss 1000,sackOK>     # has
+//! to be sent: flags, numbers from:to, ack, win, options; left out is not compared +0.01 < S. 0 ack 1 win 60000      #
+//! is received; `win` is shifted by no one +0    write 5000                  # the application writes, closes, reads
+//! or aborts +0    cwnd 10000                  # what has to be so: cwnd, ssthresh, rto (s), state, failure +1
+//! quiet                       # nothing else was sent
 //! ```
 
 use std::collections::VecDeque;

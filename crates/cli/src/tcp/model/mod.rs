@@ -15,8 +15,8 @@ use record::RunRecord;
 
 /// Model a TCP stream under rules for cutting, and count its packets.
 ///
-/// A sender and a receiver like those of FreeBSD in 2016, with 10 Gbit/s between them, in virtual time: the same seed gives the same
-/// packets. Nothing is sent, and no right is needed.
+/// A sender and a receiver like those of FreeBSD in 2016, with 10 Gbit/s between them, in virtual time: the same seed
+/// gives the same packets. Nothing is sent, and no right is needed.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// What limits the speed; all three, one after the other, unless given.

@@ -12,11 +12,13 @@ use crate::tcp::model::RuleName;
 
 /// Send a TCP stream from a sender in user space to this machine's kernel, and count its packets.
 ///
-/// The sender is Wharf's own, over a TAP device in a network namespace that ends with the run; it hands super-segments of up to 64 KiB to
-/// the kernel, cut by a rule. The received bytes are compared with the sent ones. This needs the superuser's rights, or unshare -rn.
+/// The sender is Wharf's own, over a TAP device in a network namespace that ends with the run; it hands super-segments
+/// of up to 64 KiB to the kernel, cut by a rule. The received bytes are compared with the sent ones. This needs the
+/// superuser's rights, or unshare -rn.
 #[derive(Debug, Args)]
 pub struct Flags {
-    /// The rule: before or after the change of 2016, or as stacks do today; all three, one after the other, unless given.
+    /// The rule: before or after the change of 2016, or as stacks do today; all three, one after the other, unless
+    /// given.
     #[arg(long, value_name = "RULE")]
     rule: Vec<RuleName>,
     /// How much is sent at most. [default: 100M, or without end with --time]
@@ -40,7 +42,8 @@ pub struct Flags {
     /// How often each stream is repeated: at least and at most. [default: 1,1; with -I: 3,10]
     #[arg(short = 'i', long, value_name = "MIN,MAX", value_parser = parse_iterations)]
     iterations: Option<(usize, usize)>,
-    /// Repeat until speed and processor time are known this well: 95,10 is to 5 % in either direction, at a level of 95 %.
+    /// Repeat until speed and processor time are known this well: 95,10 is to 5 % in either direction, at a level of
+    /// 95 %.
     #[arg(short = 'I', long, value_name = "LEVEL,WIDTH", value_parser = parse_confidence)]
     confidence: Option<(Level, f64)>,
     /// How fast the receiver reads, in bytes per second. [default: as fast as it can]

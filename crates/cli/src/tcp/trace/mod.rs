@@ -18,8 +18,9 @@ use record::TraceRecord;
 
 /// Count the data packets of a capture: single-MSS, full, fractional, super-segments.
 ///
-/// Each direction of a connection has a row. A super-segment is a packet with more data than the MSS, which the network card or
-/// the kernel behind the capture cuts. `tcpdump -i IF -s 128 -w FILE tcp` writes a capture that is enough.
+/// Each direction of a connection has a row. A super-segment is a packet with more data than the MSS, which the
+/// network card or the kernel behind the capture cuts. `tcpdump -i IF -s 128 -w FILE tcp` writes a capture that is
+/// enough.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The capture, as pcap or pcapng; - is standard input.
@@ -31,7 +32,8 @@ pub struct Flags {
     /// Show intervals of this length too; they get longer by powers of two when there are more than 256.
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     interval: Option<Duration>,
-    /// The most data of one packet in bytes, without options. [default: what the handshake says, or Ethernet's without one]
+    /// The most data of one packet in bytes, without options. [default: what the handshake says, or Ethernet's without
+    /// one]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(1..))]
     mss: Option<u16>,
     /// Draw the packets over time to this file, as SVG.
