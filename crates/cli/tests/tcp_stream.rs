@@ -89,7 +89,10 @@ fn stream_without_rights_says_what_to_do() {
     };
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
-    assert!(said.contains("run this with sudo, or as unshare -rn wharf"), "{said}");
+    assert!(
+        said.contains("run this with sudo, or, where /dev/net/tun is open to everyone, as unshare -rn wharf"),
+        "{said}"
+    );
 }
 
 #[test]

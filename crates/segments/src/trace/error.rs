@@ -14,8 +14,8 @@ pub enum Error {
     Empty,
     /// The file ends inside of a packet.
     #[error(
-        "the capture is truncated behind packet {packets}, and the figures are of what precedes; stop tcpdump with Ctrl-C, \
-         or copy the file again"
+        "the capture is truncated behind packet {packets}, and the figures are of what precedes; stop tcpdump \
+         with Ctrl-C, or copy the file again"
     )]
     Truncated {
         /// How many packets precede.

@@ -98,8 +98,8 @@ pub struct Control {
 pub enum Error {
     /// Network namespaces and devices are not for everyone.
     #[error(
-        "a TAP device in a network namespace needs the superuser's rights: run this with sudo, or as unshare -rn wharf …; \
-         wharf tcp model and wharf tcp trace need none"
+        "a TAP device in a network namespace needs the superuser's rights: run this with sudo, or, \
+         where /dev/net/tun is open to everyone, as unshare -rn wharf …; wharf tcp model and wharf tcp trace need none"
     )]
     Permission,
     /// The kernel has no TAP devices.
