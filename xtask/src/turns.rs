@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use measure::{Comparison, Level, Resampling, Samples};
+use measure::{Comparison, Error, Level, Margin, Samples};
 use serde_json::{Value, json};
 
 use crate::peers::machine;
@@ -68,33 +68,42 @@ impl Turns {
 
     /// Prints the medians with their intervals, and each contender divided by the one of that `kind` which it is beside.
     pub fn show(&self, columns: &[Column], kind: &str) -> Outcome {
-        let titles: String = columns.iter().map(|column| format!(" {} | ÷ {kind} |", column.title)).collect();
-        println!("| |{titles}");
-        println!("| --- |{}", " ---: | ---: |".repeat(columns.len()));
-        for (contender, name) in self.names.iter().enumerate() {
-            let cells = columns.iter().map(|column| self.cells(contender, column)).collect::<Outcome<String>>()?;
-            println!("| {name} |{cells}");
-        }
+        println!("{}", self.table(columns, kind)?);
         Ok(())
     }
 
-    fn cells(&self, contender: usize, column: &Column) -> Outcome<String> {
-        let series = self.series(contender, column.figure);
-        let samples = Samples::new(series.clone())?;
-        let median = match samples.median_interval(Level::P95) {
-            Ok(interval) => {
-                let interval = interval.interval;
-                format!("{} [{}, {}]", rounded(samples.median()), rounded(interval.low), rounded(interval.high))
+    fn table(&self, columns: &[Column], kind: &str) -> Outcome<String> {
+        let titles: String = columns.iter().map(|column| format!(" {} | ÷ {kind} |", column.title)).collect();
+        let mut text = format!("| |{titles}\n| --- |{}\n", " ---: | ---: |".repeat(columns.len()));
+        let places: Vec<(usize, &Column)> =
+            (0..self.names.len()).flat_map(|place| columns.iter().map(move |column| (place, column))).collect();
+        let compared = places.iter().filter(|(place, _)| self.beside[*place] != *place);
+        let family: Vec<_> = compared.map(|(place, column)| self.comparison(*place, column)).collect();
+        let mut ratios = report::ratios(&family, Margin::TWO_PERCENT).into_iter();
+        for (place, name) in self.names.iter().enumerate() {
+            text += &format!("| {name} |");
+            for column in columns {
+                let has_ratio = self.beside[place] != place;
+                let ratio = if has_ratio { ratios.next().unwrap_or_default() } else { String::new() };
+                text += &format!(" {} | {ratio} |", self.median(place, column)?);
             }
-            Err(_) => rounded(samples.median()),
-        };
-        let beside = self.beside[contender];
-        if beside == contender {
-            return Ok(format!(" {median} | |"));
+            text.push('\n');
         }
-        let baseline = self.series(beside, column.figure);
-        let ratio = Comparison::paired(&baseline, &series, Resampling::default())?.ratio_of_medians;
-        Ok(format!(" {median} | {:.2} [{:.2}, {:.2}] |", ratio.value, ratio.interval.low, ratio.interval.high))
+        Ok(text)
+    }
+
+    fn comparison(&self, place: usize, column: &Column) -> Result<Comparison, Error> {
+        let [mine, theirs] = [place, self.beside[place]].map(|place| self.series(place, column.figure));
+        Comparison::paired(&theirs, &mine, Level::P95)
+    }
+
+    fn median(&self, place: usize, column: &Column) -> Outcome<String> {
+        let samples = Samples::new(self.series(place, column.figure))?;
+        let median = rounded(samples.median());
+        Ok(match samples.median_interval(Level::P95) {
+            Ok(found) => format!("{median} [{}, {}]", rounded(found.interval.low), rounded(found.interval.high)),
+            Err(_) => median,
+        })
     }
 
     /// Writes every sample, with what the machine is.
@@ -158,12 +167,12 @@ mod tests {
                 Ok(Figures::from([("x".to_owned(), f64::from(name.as_bytes()[0]))]))
             }),
         };
-        let turns = Turns::take(&[contender("a"), contender("b")], 3).unwrap();
-        assert_eq!(turns.series(1, "x"), [98.0; 3]);
-        let column = Column { figure: "x", title: "x" };
-        assert_eq!(turns.cells(0, &column).unwrap(), " 97.00 | |");
-        assert!(turns.cells(1, &column).unwrap().contains("| 1.01 ["), "{:?}", turns.cells(1, &column));
+        let turns = Turns::take(&[contender("a"), contender("b")], 6).unwrap();
+        assert_eq!(turns.series(1, "x"), [98.0; 6]);
+        let text = turns.table(&[Column { figure: "x", title: "x" }], "a").unwrap();
+        assert!(text.contains("| a | 97.00 [97.00, 97.00] |  |"), "{text}");
+        assert!(text.contains("| b | 98.00 [98.00, 98.00] | 1.01 [1.01, 1.01] ±0.0 %, n 6, equal"), "{text}");
         drop(turns);
-        assert_eq!(*order.borrow(), "abbaab");
+        assert_eq!(*order.borrow(), "abbaabbaabba");
     }
 }

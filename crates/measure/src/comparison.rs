@@ -1,25 +1,10 @@
-use crate::random::Random;
-use crate::{Error, Interval, Level, Samples};
+use std::fmt;
 
-/// The fewest pairs that say anything.
-const MIN_PAIRS: usize = 3;
+use crate::student::upper_tail;
+use crate::{Error, Interval, Level, Margin, Samples};
 
-/// How intervals are found by drawing the pairs again (the bootstrap).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Resampling {
-    /// How sure the intervals are.
-    pub level: Level,
-    /// How often all pairs are drawn; at least 1.
-    pub draws: u32,
-    /// What the draws follow from, so that a report can be made again.
-    pub seed: u64,
-}
-
-impl Default for Resampling {
-    fn default() -> Self {
-        Resampling { level: Level::P95, draws: 10_000, seed: 1 }
-    }
-}
+/// The fewest pairs that say anything: with fewer, one odd run decides.
+const MIN_PAIRS: usize = 6;
 
 /// A figure and where its true value may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,34 +15,50 @@ pub struct Estimate {
     pub interval: Interval,
 }
 
-/// What may be said of two ways to do something.
+/// What may be said of two ways to do something; [`judge`](crate::judge) says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The candidate's figures are higher.
     Higher,
     /// The candidate's figures are lower.
     Lower,
-    /// Nothing: an interval holds 1.
-    Unclear,
+    /// They differ by less than the margin, if at all.
+    Equal,
+    /// Neither a difference nor equality is sure.
+    Undecided,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Higher => "higher",
+            Verdict::Lower => "lower",
+            Verdict::Equal => "equal",
+            Verdict::Undecided => "undecided",
+        })
+    }
 }
 
 /// Candidate divided by baseline, from runs that were made in pairs, one right after the other, so that what slows both
 /// of a pair falls out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The median of the candidate divided by that of the baseline; the interval is from the bootstrap.
-    pub ratio_of_medians: Estimate,
-    /// The geometric mean of the pairs' ratios, which turned round is that of the reverse comparison; the interval is
+    /// How many pairs there are: at least 6.
+    pub pairs: usize,
+    /// The geometric mean of the pairs' ratios, whose reciprocal is that of the reverse comparison; the interval is
     /// Student's, of the ratios' logarithms.
-    pub mean_ratio: Estimate,
+    pub ratio: Estimate,
+    /// The mean of the ratios' logarithms, and its standard error.
+    log_mean: f64,
+    log_error: f64,
 }
 
 impl Comparison {
     /// Compares figures that were measured in pairs.
     ///
     /// # Errors
-    /// [`Error::Unpaired`], [`Error::TooFew`] below three pairs, [`Error::NotFinite`], [`Error::NotPositive`].
-    pub fn paired(baseline: &[f64], candidate: &[f64], resampling: Resampling) -> Result<Comparison, Error> {
+    /// [`Error::Unpaired`], [`Error::TooFew`] below six pairs, [`Error::NotFinite`], [`Error::NotPositive`].
+    pub fn paired(baseline: &[f64], candidate: &[f64], level: Level) -> Result<Comparison, Error> {
         if baseline.len() != candidate.len() {
             return Err(Error::Unpaired { baseline: baseline.len(), candidate: candidate.len() });
         }
@@ -66,28 +67,44 @@ impl Comparison {
         }
         check_positive(baseline)?;
         check_positive(candidate)?;
-        let pairs: Vec<Pair> = baseline.iter().copied().zip(candidate.iter().copied()).collect();
+        let logarithm = |(baseline, candidate): (&f64, &f64)| (candidate / baseline).ln();
+        let logarithms = Samples::new(baseline.iter().zip(candidate).map(logarithm).collect())?;
+        let Interval { low, high } = logarithms.mean_interval(level)?;
+        let (pairs, log_mean) = (logarithms.count(), logarithms.mean());
         Ok(Comparison {
-            ratio_of_medians: estimate_ratio_of_medians(&pairs, resampling)?,
-            mean_ratio: estimate_mean_ratio(&pairs, resampling.level)?,
+            pairs,
+            ratio: Estimate { value: log_mean.exp(), interval: Interval { low: low.exp(), high: high.exp() } },
+            log_mean,
+            log_error: logarithms.stdev() / (pairs as f64).sqrt(),
         })
     }
 
-    /// What may be claimed: a difference only when both intervals clear 1 on the same side.
-    pub fn verdict(&self) -> Verdict {
-        let intervals = [self.ratio_of_medians.interval, self.mean_ratio.interval];
-        if intervals.iter().all(|interval| interval.low > 1.0) {
-            Verdict::Higher
-        } else if intervals.iter().all(|interval| interval.high < 1.0) {
-            Verdict::Lower
-        } else {
-            Verdict::Unclear
+    /// How far the ends of the interval are from the ratio, as a share of it: 0.02 when they are 1.02 times as much and as
+    /// little.
+    pub fn half_width(&self) -> f64 {
+        self.ratio.interval.high / self.ratio.value - 1.0
+    }
+
+    /// The probability of a ratio as far from `expected` as this one if `expected` were the true one (two-sided).
+    pub fn chance_of_difference(&self, expected: f64) -> f64 {
+        2.0 * self.tail((self.log_mean - expected.ln()).abs())
+    }
+
+    /// The probability of a ratio this near to 1 if the true one were at the margin or beyond it (two one-sided tests, of which
+    /// each may err by half of what may be missed, so that the interval printed is the one that lies within the margin).
+    pub fn chance_of_equality(&self, margin: Margin) -> f64 {
+        (2.0 * self.tail(margin.get().ln_1p() - self.log_mean.abs())).min(1.0)
+    }
+
+    /// The probability that a logarithm is this far above the true one.
+    fn tail(&self, distance: f64) -> f64 {
+        if distance == 0.0 {
+            return 0.5;
         }
+        // Without any error this is infinite, on the side of the distance.
+        upper_tail(distance / self.log_error, self.pairs - 1)
     }
 }
-
-/// Baseline and candidate.
-type Pair = (f64, f64);
 
 fn check_positive(values: &[f64]) -> Result<(), Error> {
     for (index, &value) in values.iter().enumerate() {
@@ -101,38 +118,12 @@ fn check_positive(values: &[f64]) -> Result<(), Error> {
     Ok(())
 }
 
-fn estimate_mean_ratio(pairs: &[Pair], level: Level) -> Result<Estimate, Error> {
-    let logarithms = Samples::new(pairs.iter().map(|(baseline, candidate)| (candidate / baseline).ln()).collect())?;
-    let Interval { low, high } = logarithms.mean_interval(level)?;
-    Ok(Estimate { value: logarithms.mean().exp(), interval: Interval { low: low.exp(), high: high.exp() } })
-}
-
-fn estimate_ratio_of_medians(pairs: &[Pair], resampling: Resampling) -> Result<Estimate, Error> {
-    let mut random = Random::new(resampling.seed);
-    let mut drawn = vec![(0.0, 0.0); pairs.len()];
-    let mut ratios = Vec::with_capacity(resampling.draws.max(1) as usize);
-    for _ in 0..resampling.draws.max(1) {
-        drawn.fill_with(|| pairs[random.below(pairs.len())]);
-        ratios.push(ratio_of_medians(&drawn)?);
-    }
-    let ratios = Samples::new(ratios)?;
-    let tail = resampling.level.tail();
-    let interval = Interval { low: ratios.quantile(tail), high: ratios.quantile(1.0 - tail) };
-    Ok(Estimate { value: ratio_of_medians(pairs)?, interval })
-}
-
-fn ratio_of_medians(pairs: &[Pair]) -> Result<f64, Error> {
-    let baseline = Samples::new(pairs.iter().map(|pair| pair.0).collect())?;
-    let candidate = Samples::new(pairs.iter().map(|pair| pair.1).collect())?;
-    Ok(candidate.median() / baseline.median())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn compare(baseline: &[f64], candidate: &[f64]) -> Comparison {
-        Comparison::paired(baseline, candidate, Resampling::default()).unwrap()
+        Comparison::paired(baseline, candidate, Level::P95).unwrap()
     }
 
     /// Pairs whose two runs share a disturbance that is much larger than the difference between them.
@@ -147,40 +138,62 @@ mod tests {
     fn difference_shows_through_a_disturbance_that_both_runs_of_a_pair_share() {
         let (baseline, candidate) = disturbed(1.05);
         let comparison = compare(&baseline, &candidate);
-        assert!((comparison.mean_ratio.value - 1.05).abs() < 0.002);
-        assert!(comparison.mean_ratio.interval.contains(1.05) && !comparison.mean_ratio.interval.contains(1.04));
-        assert_eq!(compare(&baseline, &disturbed(1.3).1).verdict(), Verdict::Higher);
-        assert_eq!(compare(&baseline, &disturbed(0.7).1).verdict(), Verdict::Lower);
+        assert_eq!(comparison.pairs, 20);
+        assert!((comparison.ratio.value - 1.05).abs() < 0.002);
+        assert!(comparison.ratio.interval.contains(1.05) && !comparison.ratio.interval.contains(1.04));
     }
 
     #[test]
-    fn no_difference_is_claimed_where_there_is_none() {
-        let (baseline, candidate) = disturbed(1.0);
-        assert_eq!(compare(&baseline, &candidate).verdict(), Verdict::Unclear);
-        assert_eq!(compare(&baseline, &baseline).verdict(), Verdict::Unclear);
+    fn figures_of_a_comparison_are_scipys() {
+        // r = numpy.log([1.02, 1.05, 0.99, 1.04, 1.03, 1.01, 1.06])
+        let baseline = [2.0; 7];
+        let found = compare(&baseline, &[1.02, 1.05, 0.99, 1.04, 1.03, 1.01, 1.06].map(|ratio| 2.0 * ratio));
+        let is = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 1e-12, "{got} is not {expected}");
+        // numpy.exp(r.mean())
+        is(found.ratio.value, 1.028_328_284_105_573_2);
+        // numpy.exp(scipy.stats.t.interval(0.95, 6, r.mean(), scipy.stats.sem(r)))
+        is(found.ratio.interval.low, 1.006_206_461_497_494_4);
+        is(found.ratio.interval.high, 1.050_936_463_196_371_1);
+        // numpy.exp(scipy.stats.t.ppf(0.975, 6) * scipy.stats.sem(r)) - 1
+        is(found.half_width(), 0.021_985_371_247_920_327);
+        // scipy.stats.ttest_1samp(r, 0).pvalue
+        is(found.chance_of_difference(1.0), 0.019_989_504_212_253_85);
+        // scipy.stats.ttest_1samp(r, numpy.log(1.1)).pvalue
+        is(found.chance_of_difference(1.1), 0.000_273_929_615_687_064_44);
+        // 2 * scipy.stats.t.sf((numpy.log1p(0.05) - abs(r.mean())) / scipy.stats.sem(r), 6)
+        is(found.chance_of_equality(Margin::new(0.05).unwrap()), 0.057_323_729_366_104_08);
     }
 
     #[test]
-    fn turning_the_comparison_round_turns_its_ratios_round() {
+    fn ratio_beyond_the_margin_is_equal_by_no_chance() {
+        let (baseline, candidate) = disturbed(1.5);
+        assert_eq!(compare(&baseline, &candidate).chance_of_equality(Margin::TWO_PERCENT), 1.0);
+    }
+
+    #[test]
+    fn turning_the_comparison_round_turns_its_ratio_round() {
         let (baseline, candidate) = disturbed(1.2);
         let (there, back) = (compare(&baseline, &candidate), compare(&candidate, &baseline));
-        assert!((there.mean_ratio.value * back.mean_ratio.value - 1.0).abs() < 1e-12);
-        assert!((there.ratio_of_medians.value * back.ratio_of_medians.value - 1.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn same_seed_gives_the_same_interval() {
-        let (baseline, candidate) = disturbed(1.1);
-        assert_eq!(compare(&baseline, &candidate), compare(&baseline, &candidate));
+        assert!((there.ratio.value * back.ratio.value - 1.0).abs() < 1e-12);
+        assert!((there.ratio.interval.low * back.ratio.interval.high - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn figures_that_have_no_ratio_are_refused() {
-        let paired = |baseline: &[f64], candidate: &[f64]| {
-            Comparison::paired(baseline, candidate, Resampling::default()).unwrap_err()
-        };
-        assert_eq!(paired(&[1.0; 3], &[1.0; 4]), Error::Unpaired { baseline: 3, candidate: 4 });
-        assert_eq!(paired(&[1.0; 2], &[1.0; 2]), Error::TooFew { got: 2, needed: 3 });
-        assert_eq!(paired(&[1.0; 3], &[1.0, 0.0, 1.0]), Error::NotPositive { index: 1, value: 0.0 });
+        let paired =
+            |baseline: &[f64], candidate: &[f64]| Comparison::paired(baseline, candidate, Level::P95).unwrap_err();
+        assert_eq!(paired(&[1.0; 6], &[1.0; 7]), Error::Unpaired { baseline: 6, candidate: 7 });
+        assert_eq!(paired(&[1.0; 5], &[1.0; 5]), Error::TooFew { got: 5, needed: 6 });
+        let mut zero = [1.0; 6];
+        zero[1] = 0.0;
+        assert_eq!(paired(&[1.0; 6], &zero), Error::NotPositive { index: 1, value: 0.0 });
+        zero[1] = f64::INFINITY;
+        assert_eq!(paired(&zero, &[1.0; 6]), Error::NotFinite { index: 1, value: f64::INFINITY });
+    }
+
+    #[test]
+    fn verdicts_have_names() {
+        let all = [Verdict::Higher, Verdict::Lower, Verdict::Equal, Verdict::Undecided];
+        assert_eq!(all.map(|verdict| verdict.to_string()), ["higher", "lower", "equal", "undecided"]);
     }
 }

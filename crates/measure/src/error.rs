@@ -2,7 +2,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Error {
     /// There are fewer figures than the question needs.
-    #[error("{got} samples are too few: this needs {needed}")]
+    #[error("{got} of {needed} samples that are needed")]
     TooFew {
         /// How many there are.
         got: usize,
@@ -36,4 +36,7 @@ pub enum Error {
     /// A level of confidence is not between 0 and 1.
     #[error("{0} is not a level of confidence between 0 and 1")]
     Level(f64),
+    /// A margin of equality is not between 0 and 1.
+    #[error("{0} is not a margin between 0 and 1: 0.02 stands for 2 %")]
+    Margin(f64),
 }

@@ -1,5 +1,7 @@
-use crate::special::ln_gamma;
-use crate::{Error, Samples, t_quantile};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use crate::student::quantile;
+use crate::{Error, Samples};
 
 /// How sure an interval is to hold the true value: between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -24,9 +26,14 @@ impl Level {
         self.0
     }
 
+    /// What may be missed.
+    pub(crate) fn miss(self) -> f64 {
+        1.0 - self.0
+    }
+
     /// What may be missed on either side.
     pub(crate) fn tail(self) -> f64 {
-        (1.0 - self.0) / 2.0
+        self.miss() / 2.0
     }
 }
 
@@ -65,7 +72,7 @@ impl Samples {
         if count < 2 {
             return Err(Error::TooFew { got: count, needed: 2 });
         }
-        let t = t_quantile(1.0 - level.tail(), (count - 1) as f64);
+        let t = quantile(1.0 - level.tail(), count - 1);
         let half = t * self.stdev() / (count as f64).sqrt();
         Ok(Interval { low: self.mean() - half, high: self.mean() + half })
     }
@@ -77,18 +84,12 @@ impl Samples {
     /// [`Error::TooFew`] when even the least and the greatest figure are not sure enough (below six figures for 95 %).
     pub fn median_interval(&self, level: Level) -> Result<MedianInterval, Error> {
         let count = self.count();
-        let mut missed = 0.0;
-        let mut found = None;
-        for rank in 0..count / 2 {
-            missed += half_binomial(count, rank);
-            if missed > level.tail() {
-                break;
-            }
-            found = Some((rank, missed));
-        }
-        let (rank, missed) = found.ok_or_else(|| Error::TooFew { got: count, needed: needed_for_median(level) })?;
+        let missed_below = |rank: usize| half_binomial(count, rank);
+        let is_sure = |rank: &usize| missed_below(*rank) <= level.tail();
+        let rank = (0..count / 2).take_while(is_sure).last();
+        let rank = rank.ok_or_else(|| Error::TooFew { got: count, needed: needed_for_median(level) })?;
         let interval = Interval { low: self.sorted()[rank], high: self.sorted()[count - 1 - rank] };
-        Ok(MedianInterval { interval, coverage: 1.0 - 2.0 * missed })
+        Ok(MedianInterval { interval, coverage: 1.0 - 2.0 * missed_below(rank) })
     }
 }
 
@@ -98,11 +99,10 @@ fn needed_for_median(level: Level) -> usize {
     -level.tail().log2().floor() as usize
 }
 
-/// The probability that of `count` tosses of a coin exactly `heads` show heads.
+/// The probability that of `count` tosses of a coin at most `heads` show heads.
 fn half_binomial(count: usize, heads: usize) -> f64 {
-    let ln_factorial = |n: usize| ln_gamma(n as f64 + 1.0);
-    let ways = ln_factorial(count) - ln_factorial(heads) - ln_factorial(count - heads);
-    (ways - count as f64 * std::f64::consts::LN_2).exp()
+    // Half is a probability, so there is such a distribution.
+    Binomial::new(0.5, count as u64).map_or(f64::NAN, |tosses| tosses.cdf(heads as u64))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //!   [`Samples`] keeps a few figures of whole runs as they
 //!   were measured.
 //! - [`Interval`] says how well a mean or a median is known.
-//! - [`Comparison`] says whether two ways to do something differ: only when the interval of their ratio clears 1.
+//! - [`Comparison`] says how two ways to do something differ; [`judge`] says what may be claimed of several that are made
+//!   together.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
 //! - [`rotation`] says in which order those that are compared take turns.
 //! - [`Work`] and [`CpuUse`] turn counts into rates and costs.
@@ -13,25 +14,24 @@
 mod comparison;
 mod cpu;
 mod error;
+mod family;
 mod histogram;
 mod interval;
 mod outlier;
-mod random;
 mod rotation;
 mod samples;
-mod special;
 mod spread;
 mod student;
 mod work;
 
-pub use comparison::{Comparison, Estimate, Resampling, Verdict};
+pub use comparison::{Comparison, Estimate, Verdict};
 pub use cpu::CpuUse;
 pub use error::Error;
+pub use family::{Margin, judge};
 pub use histogram::Histogram;
 pub use interval::{Interval, Level, MedianInterval};
 pub use outlier::{Outlier, Severity};
 pub use rotation::rotation;
 pub use samples::Samples;
 pub use spread::Spread;
-pub use student::t_quantile;
 pub use work::Work;

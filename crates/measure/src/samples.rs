@@ -1,3 +1,5 @@
+use statrs::statistics::Statistics;
+
 use crate::Error;
 
 /// Figures of repeated runs: at least one, all finite, kept in the order in which they were measured.
@@ -51,7 +53,7 @@ impl Samples {
 
     /// The mean.
     pub fn mean(&self) -> f64 {
-        self.measured.iter().sum::<f64>() / self.count() as f64
+        self.measured.as_slice().mean()
     }
 
     /// The middle one, or the mean of the two in the middle.
@@ -64,9 +66,7 @@ impl Samples {
         if self.count() < 2 {
             return 0.0;
         }
-        let mean = self.mean();
-        let squares: f64 = self.measured.iter().map(|value| (value - mean).powi(2)).sum();
-        (squares / (self.count() - 1) as f64).sqrt()
+        self.measured.as_slice().std_dev()
     }
 
     /// The value below which the share `q` (0 to 1) of the figures is, interpolated between the two nearest (type 7 of

@@ -3,6 +3,7 @@
 //! - [`Run`] and [`JobSummary`] say what a benchmark found; [`Run::to_text`] shows it in the words of fio's terminal
 //!   output, [`Run::to_json`] with the field names of fio's JSON.
 //! - [`Table`] shows rows for terminals, in Markdown and as CSV.
+//! - [`ratios`] shows comparisons that are claimed together.
 //! - [`to_json`] shows anything as JSON in which no reader rounds an integer.
 //! - [`StackedBars`] draws figures over an axis as SVG.
 //! - [`units`] shows single figures.
@@ -13,6 +14,7 @@ mod exact;
 mod job;
 mod json;
 mod percentiles;
+mod ratio;
 mod table;
 mod text;
 pub mod units;
@@ -20,4 +22,5 @@ pub mod units;
 pub use chart::{ChartError, StackedBars};
 pub use exact::{to_json, write_json, write_json_line};
 pub use job::{Direction, DirectionSummary, JobSummary, Rates, Run};
+pub use ratio::{plain_ratio, ratios};
 pub use table::{Align, Column, Table};

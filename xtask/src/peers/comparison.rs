@@ -35,12 +35,14 @@ impl Comparison {
     /// Makes the files and starts the servers.
     pub fn set_up(root: &Path, options: &Options) -> Outcome<Comparison> {
         let site = Site::set_up(root, options.export)?;
+        let mut results = Results::new(machine::describe(root, options));
+        results.wanted = in_turns(options, 1).iter().map(ToString::to_string).collect();
         Ok(Comparison {
             servers: start_all(root, &site, options)?,
             site,
             generators: Generator::all(root, options),
             seconds: options.seconds,
-            results: Results::new(machine::describe(root, options)),
+            results,
         })
     }
 

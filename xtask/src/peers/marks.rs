@@ -53,7 +53,7 @@ pub enum Verdict {
     /// None of it is.
     Missed,
     /// The interval holds the mark.
-    Unclear,
+    Undecided,
 }
 
 impl Against {
@@ -99,7 +99,7 @@ impl Bound {
         match (is_met, is_missed) {
             (true, _) => Verdict::Met,
             (_, true) => Verdict::Missed,
-            _ => Verdict::Unclear,
+            _ => Verdict::Undecided,
         }
     }
 
@@ -116,7 +116,7 @@ impl Verdict {
         match self {
             Verdict::Met => "met",
             Verdict::Missed => "missed",
-            Verdict::Unclear => "not told apart",
+            Verdict::Undecided => "undecided",
         }
     }
 }
@@ -254,10 +254,10 @@ mod tests {
         let least = Bound::AtLeast(8.0);
         assert_eq!(least.judge(estimate(8.1, 8.5, 9.0)), Verdict::Met);
         assert_eq!(least.judge(estimate(7.0, 7.5, 7.9)), Verdict::Missed);
-        assert_eq!(least.judge(estimate(7.9, 8.5, 9.0)), Verdict::Unclear);
+        assert_eq!(least.judge(estimate(7.9, 8.5, 9.0)), Verdict::Undecided);
         let most = Bound::AtMost(0.13);
         assert_eq!(most.judge(estimate(0.10, 0.11, 0.13)), Verdict::Met);
         assert_eq!(most.judge(estimate(0.14, 0.15, 0.16)), Verdict::Missed);
-        assert_eq!(most.judge(estimate(0.12, 0.13, 0.16)), Verdict::Unclear);
+        assert_eq!(most.judge(estimate(0.12, 0.13, 0.16)), Verdict::Undecided);
     }
 }

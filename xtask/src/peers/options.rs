@@ -10,7 +10,7 @@ pub const INSIDE: &str = "--inside";
 /// What the command line says.
 pub struct Options {
     pub is_inside: bool,
-    /// How often each server gets each load. Six is the least that gives an interval of 95 % to a median.
+    /// How often each server gets each load. Six is the least that gives an interval of 95 %.
     pub rounds: u32,
     /// How long each load is measured, in seconds; a quarter of a second before that does not count.
     pub seconds: f64,
@@ -87,7 +87,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             is_inside: false,
-            rounds: 6,
+            rounds: 10,
             seconds: 2.0,
             wait: 10,
             nfsload: None,
@@ -132,7 +132,7 @@ impl Options {
             "--no-build" => self.is_built = true,
             "--only-nfsload" => self.only_nfsload = true,
             "--marks" => self.only_marks = true,
-            // Enough to see that everything works; three rounds are the least that give a ratio an interval.
+            // Enough to see that everything works; a ratio needs six rounds.
             "--quick" => (self.rounds, self.seconds, self.wait) = (3, 0.3, 0),
             _ => return false,
         }

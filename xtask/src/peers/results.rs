@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use measure::{Comparison, Resampling};
+use measure::{Comparison, Error, Level};
 use serde_json::{Value, json};
 
 use super::sample::Sample;
@@ -28,6 +28,8 @@ pub struct Series {
 #[derive(Debug)]
 pub struct Results {
     pub machine: Value,
+    /// The loads that were to be measured.
+    pub wanted: Vec<String>,
     pub series: Vec<Series>,
     pub failures: Vec<String>,
 }
@@ -38,20 +40,20 @@ impl Series {
         self.samples.iter().map(|(_, sample)| figure(sample)).collect()
     }
 
-    /// This divided by the other, of the rounds that both have; nothing where those are too few, or a figure is missing.
-    pub fn divided_by(&self, baseline: &Series, figure: impl Fn(&Sample) -> f64) -> Option<Comparison> {
+    /// This divided by the other, of the rounds that both have; an error where those are too few, or a figure is missing.
+    pub fn divided_by(&self, baseline: &Series, figure: impl Fn(&Sample) -> f64) -> Result<Comparison, Error> {
         let pairs = self.samples.iter().filter_map(|(round, mine)| {
             let (_, theirs) = baseline.samples.iter().find(|(other, _)| other == round)?;
             Some((figure(theirs), figure(mine)))
         });
         let (theirs, mine): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        Comparison::paired(&theirs, &mine, Resampling::default()).ok()
+        Comparison::paired(&theirs, &mine, Level::P95)
     }
 }
 
 impl Results {
     pub fn new(machine: Value) -> Results {
-        Results { machine, series: Vec::new(), failures: Vec::new() }
+        Results { machine, wanted: Vec::new(), series: Vec::new(), failures: Vec::new() }
     }
 
     /// Keeps what a run gave, and shows it to who waits.
@@ -74,6 +76,11 @@ impl Results {
             Some(series) => series.samples.push((round, sample)),
             None => self.series.push(Series { key, samples: vec![(round, sample)] }),
         }
+    }
+
+    /// Whether a load was to be measured, or was.
+    pub fn is_wanted(&self, load: &str) -> bool {
+        self.wanted.iter().any(|wanted| wanted == load) || self.series.iter().any(|series| series.key.load == load)
     }
 
     pub fn find(&self, server: &str, generator: &str, load: &str) -> Option<&Series> {
@@ -117,7 +124,7 @@ mod tests {
     #[test]
     fn only_rounds_that_both_have_are_compared() {
         let mut results = Results::new(json!({}));
-        for round in 1..=6 {
+        for round in 1..=7 {
             results.add(key("a"), round, rate(100.0));
             // The second one's first run failed; its later ones are not held against the runs before them.
             if round > 1 {
@@ -127,7 +134,9 @@ mod tests {
         let find = |server| results.find(server, "g", "l").unwrap();
         let figure = |sample: &Sample| sample.operations_per_second;
         let comparison = find("b").divided_by(find("a"), figure).unwrap();
-        assert!((comparison.ratio_of_medians.value - 4.0).abs() < 1e-9, "{comparison:?}");
-        assert_eq!(find("b").divided_by(find("a"), |sample| sample.p99_us), None);
+        let mean = (2..=7).map(|round| f64::from(round).ln()).sum::<f64>() / 6.0;
+        assert!((comparison.ratio.value - mean.exp()).abs() < 1e-9 && comparison.pairs == 6, "{comparison:?}");
+        let missing = find("b").divided_by(find("a"), |sample| sample.p99_us);
+        assert_eq!(missing, Err(Error::NotPositive { index: 0, value: 0.0 }));
     }
 }

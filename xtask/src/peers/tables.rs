@@ -1,7 +1,7 @@
 //! What is printed: medians, ratios and marks.
 
-use measure::{Estimate, Interval, Level, Samples, Verdict};
-use report::{Column, Table};
+use measure::{Error, Estimate, Level, Margin, Samples};
+use report::{Column, Table, plain_ratio};
 use serde_json::json;
 
 use super::loads;
@@ -19,14 +19,14 @@ pub fn to_markdown(results: &Results) -> Outcome<String> {
     let sections = [
         ("Medians; in brackets the interval that holds the median with 95 % or more.", medians(results)?),
         (
-            "Wharf divided by others, run for run; in brackets the interval of 95 % of the ratio of the medians. A \
-             difference is claimed only where it is clear of 1 by two ways to find it.",
+            "Wharf divided by others, run for run: the geometric mean of the ratios, in brackets its interval of 95 % \
+             (Student), its half-width, and the number of pairs. Verdicts are corrected for how many there are (Holm).",
             ratios(results),
         ),
         ("NFSv4 divided by what it is held against, on the same server and in the same rounds.", versions(results)),
         (
             "Marks: what Wharf has to reach, and whether it did. A mark is met or missed where the whole interval is on \
-             one side of it.",
+             one side of it; six runs are needed for an interval.",
             marks_table(results),
         ),
     ];
@@ -71,39 +71,48 @@ fn position(results: &Results, load: &str) -> Option<usize> {
 fn ratios(results: &Results) -> Table {
     let titles = ["ops/s", "server µs/op", "peak MiB"];
     let heads = ["load", "with", "Wharf against"].map(Column::text).into_iter().chain(titles.map(Column::number));
-    let mut table = Table::new(heads.chain([Column::text("ops/s are")]));
+    let mut table = Table::new(heads);
     let is_other = |series: &&Series| ![WHARF, SYSTEM_CALLS].contains(&series.key.server.as_str());
     let mut others: Vec<&Series> = results.series.iter().filter(is_other).collect();
     others.sort_by_key(|series| (series.key.generator, position(results, &series.key.load)));
-    for other in others {
+    let pairs: Vec<(&Series, &Series)> = others
+        .into_iter()
+        .filter_map(|other| Some((other, results.find(WHARF, other.key.generator, &other.key.load)?)))
+        .collect();
+    let rates: Vec<_> = pairs.iter().map(|(other, wharf)| wharf.divided_by(other, RATE)).collect();
+    for ((other, wharf), rate) in pairs.into_iter().zip(report::ratios(&rates, Margin::TWO_PERCENT)) {
         let Key { server, generator, load } = &other.key;
-        let Some(wharf) = results.find(WHARF, generator, load) else { continue };
-        let Some(rate) = wharf.divided_by(other, |sample| sample.operations_per_second) else { continue };
-        let cost = wharf.divided_by(other, |sample| sample.server_us_per_operation);
-        let memory = wharf.divided_by(other, |sample| sample.server_peak_mib);
-        let cells =
-            [Some(rate), cost, memory].map(|found| found.map_or_else(String::new, |it| show(it.ratio_of_medians)));
-        let names = [load, *generator, server.as_str()].map(str::to_owned).into_iter();
-        table.push(names.chain(cells).chain([claim(rate.verdict()).to_owned()]));
+        let plain =
+            |figure: Figure| wharf.divided_by(other, figure).map_or_else(|_| String::new(), |it| plain_ratio(&it));
+        let cells = [rate, plain(COST), plain(|sample| sample.server_peak_mib)];
+        table.push([load, *generator, server.as_str()].map(str::to_owned).into_iter().chain(cells));
     }
     table
 }
 
+/// One figure of a sample.
+type Figure = fn(&Sample) -> f64;
+const RATE: Figure = |sample| sample.operations_per_second;
+const COST: Figure = |sample| sample.server_us_per_operation;
+
 /// The ratios of loads to those on the same server that they are held against.
 fn versions(results: &Results) -> Table {
-    let heads = ["load", "held against", "with", "server"].map(Column::text);
+    let heads = ["load", "compared with", "with", "server"].map(Column::text);
     let mut table = Table::new(heads.into_iter().chain([Column::number("ops/s"), Column::number("server µs/op")]));
+    let mut pairs = Vec::new();
     for (load, baseline) in loads::all().iter().filter_map(|load| Some((load, load.baseline()?))) {
         let (load, baseline) = (load.to_string(), baseline.to_string());
         for candidate in results.series.iter().filter(|series| series.key.load == load) {
             let Key { server, generator, .. } = &candidate.key;
-            let Some(older) = results.find(server, generator, &baseline) else { continue };
-            let rate = candidate.divided_by(older, |sample| sample.operations_per_second);
-            let cost = candidate.divided_by(older, |sample| sample.server_us_per_operation);
-            let (Some(rate), Some(cost)) = (rate, cost) else { continue };
-            let names = [&load, &baseline, *generator, server.as_str()].map(str::to_owned).into_iter();
-            table.push(names.chain([rate, cost].map(|comparison| show(comparison.ratio_of_medians))));
+            pairs.extend(results.find(server, generator, &baseline).map(|older| (candidate, older)));
         }
+    }
+    let rates: Vec<_> = pairs.iter().map(|(newer, older)| newer.divided_by(older, RATE)).collect();
+    for ((newer, older), rate) in pairs.into_iter().zip(report::ratios(&rates, Margin::TWO_PERCENT)) {
+        let Key { server, generator, load } = &newer.key;
+        let cost = newer.divided_by(older, COST).map_or_else(|_| String::new(), |it| plain_ratio(&it));
+        let names = [load, &older.key.load, *generator, server.as_str()].map(str::to_owned).into_iter();
+        table.push(names.chain([rate, cost]));
     }
     table
 }
@@ -117,33 +126,48 @@ fn marks_table(results: &Results) -> Table {
     let mut generators: Vec<&str> = results.series.iter().map(|series| series.key.generator).collect();
     generators.sort_unstable();
     generators.dedup();
-    for (mark, generator) in marks::all().iter().flat_map(|mark| generators.iter().map(move |name| (mark, *name))) {
-        let Some(estimate) = estimate(results, mark, generator) else { continue };
+    for mark in marks::all().iter().filter(|mark| results.is_wanted(&mark.load)) {
         let names = [&mark.load, mark.figure.name(), mark.against.name(), mark.best_seen].map(str::to_owned);
-        let verdict = if is_judged { mark.bound.judge(estimate).name() } else { "" };
-        let found = [mark.bound.show(), show(estimate), verdict.to_owned()];
-        table.push(names.into_iter().chain(found).chain([generator.to_owned()]));
+        for (generator, found) in judgements(results, mark, &generators) {
+            let (measured, verdict) = match found {
+                Ok(estimate) => (show(estimate), mark.bound.judge(estimate).name().to_owned()),
+                Err(why) => (String::new(), why),
+            };
+            let verdict = if is_judged { verdict } else { String::new() };
+            let row = names.clone().into_iter().chain([mark.bound.show(), measured, verdict]);
+            table.push(row.chain([generator.to_owned()]));
+        }
     }
     table
 }
 
-/// What was measured for a mark, if it was.
-fn estimate(results: &Results, mark: &Mark, generator: &str) -> Option<Estimate> {
+/// What each generator measured for a mark, or why it has no figure. A mark that no generator has a figure of has one line.
+fn judgements<'g>(results: &Results, mark: &Mark, generators: &[&'g str]) -> Vec<(&'g str, Result<Estimate, String>)> {
+    let each = |name: &&'g str| Some((*name, estimate(results, mark, name)?));
+    let found: Vec<_> = generators.iter().filter_map(each).collect();
+    if found.is_empty() { vec![("", Err("not measured".to_owned()))] } else { found }
+}
+
+/// What was measured for a mark: nothing where one of both sides has no runs, and an error where there are too few.
+fn estimate(results: &Results, mark: &Mark, generator: &str) -> Option<Result<Estimate, String>> {
     let wharf = results.find(WHARF, generator, &mark.load)?;
     let figure = |sample: &Sample| mark.figure.of(sample);
-    let against = |other: &Series| Some(wharf.divided_by(other, figure)?.ratio_of_medians);
-    match mark.against {
+    let against = |other: &Series| wharf.divided_by(other, figure).map(|comparison| comparison.ratio);
+    let found = match mark.against {
         Against::Server(server) => against(results.find(server, generator, &mark.load)?),
         Against::FastestOf(servers) => {
             let all = servers.iter().filter_map(|server| results.find(server, generator, &mark.load));
             let median = |series: &&Series| Samples::new(series.figures(figure)).map_or(0.0, |found| found.median());
             against(all.max_by(|one, other| median(one).total_cmp(&median(other)))?)
         }
-        Against::Itself => {
-            let samples = Samples::new(wharf.figures(figure)).ok()?;
-            Some(Estimate { value: samples.median(), interval: Interval { low: samples.min(), high: samples.max() } })
-        }
-    }
+        Against::Itself => own_median(wharf, figure),
+    };
+    Some(found.map_err(|error| format!("undecided: {error}")))
+}
+
+fn own_median(series: &Series, figure: impl Fn(&Sample) -> f64) -> Result<Estimate, Error> {
+    let samples = Samples::new(series.figures(figure))?;
+    Ok(Estimate { value: samples.median(), interval: samples.median_interval(Level::P95)?.interval })
 }
 
 fn samples_of(series: &Series, figure: impl Fn(&Sample) -> f64) -> Outcome<Samples> {
@@ -169,14 +193,6 @@ fn with_interval(series: &Series, decimals: usize, figure: impl Fn(&Sample) -> f
 
 fn show(estimate: Estimate) -> String {
     format!("{:.2} [{:.2}, {:.2}]", estimate.value, estimate.interval.low, estimate.interval.high)
-}
-
-fn claim(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Higher => "higher",
-        Verdict::Lower => "lower",
-        Verdict::Unclear => "not told apart",
-    }
 }
 
 #[cfg(test)]
@@ -210,8 +226,8 @@ mod tests {
     #[test]
     fn ratio_is_wharfs_to_the_others_and_only_clear_ones_are_claimed() {
         let text = to_markdown(&results(&[(GANESHA, "load", 100.0), (WHARF, "load", 300.0)])).unwrap();
-        assert!(text.contains("302 [300, 305]") && text.contains("2.95"), "{text}");
-        assert!(text.contains("higher") && text.contains("kernel"), "{text}");
+        assert!(text.contains("302 [300, 305]") && text.contains("2.95 ["), "{text}");
+        assert!(text.contains("n 6, higher") && text.contains("kernel"), "{text}");
         assert!(!text.contains("Marks"), "{text}");
     }
 
@@ -219,7 +235,7 @@ mod tests {
     fn newer_version_is_held_against_the_older_one_on_the_same_server() {
         let (old, new) = ("NFSv3: ACCESS, 4×16", "NFSv4.1: ACCESS, 4×16");
         let text = to_markdown(&results(&[(WHARF, old, 100.0), (WHARF, new, 90.0)])).unwrap();
-        assert!(text.contains("held against") && text.contains("0.90 ["), "{text}");
+        assert!(text.contains("compared with") && text.contains("0.90 ["), "{text}");
     }
 
     #[test]
@@ -254,6 +270,36 @@ mod tests {
             "{text}"
         );
         assert!(row(CEILING_MEMORY).contains("0.40 [") && row(CEILING_MEMORY).contains("| missed "), "{text}");
+    }
+
+    #[test]
+    fn mark_that_cannot_be_measured_says_so() {
+        let load = "NFSv3: ACCESS, 4×16";
+        let text = to_markdown(&results(&[(WHARF, load, 1500.0)])).unwrap();
+        let row = text.lines().rfind(|line| line.contains(load)).unwrap();
+        assert!(row.contains("≥ 12 |") && row.contains("not measured"), "{text}");
+    }
+
+    #[test]
+    fn load_that_failed_altogether_keeps_its_mark() {
+        let mut results = results(&[]);
+        results.wanted.push("NFSv3: ACCESS, 4×16".to_owned());
+        assert!(to_markdown(&results).unwrap().contains("not measured"));
+    }
+
+    #[test]
+    fn single_run_meets_no_mark() {
+        let load = "NFSv3: READ 128 KiB of own files, 256×1";
+        let mut results = Results::new(json!({}));
+        let key = || Key { server: WHARF.to_owned(), generator: "nfsload", load: load.to_owned() };
+        let memory = |results: &Results| {
+            let text = to_markdown(results).unwrap();
+            text.lines().find(|line| line.contains("peak MiB") && line.contains("≤ 64")).unwrap().to_owned()
+        };
+        results.add(key(), 1, sample(100.0));
+        assert!(memory(&results).contains("undecided: 1 of 6 samples that are needed"), "{}", memory(&results));
+        (2..=6).for_each(|round| results.add(key(), round, sample(100.0)));
+        assert!(memory(&results).contains("| met "), "{}", memory(&results));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Figures of experiments as text.
 
-use measure::{Comparison, Level, Resampling, Samples, Verdict};
+use measure::{Level, Samples};
 
 /// The median with its interval, where there are figures enough for one.
 pub fn median(figures: Vec<f64>) -> String {
@@ -12,17 +12,6 @@ pub fn median(figures: Vec<f64>) -> String {
         }
         Err(_) => short(samples.median()),
     }
-}
-
-/// The ratio of two medians with its interval; the figures are of the same rounds.
-pub fn ratio(base: &[f64], other: &[f64]) -> String {
-    let Ok(found) = Comparison::paired(base, other, Resampling::default()) else { return String::new() };
-    let estimate = found.ratio_of_medians;
-    let sure = match found.verdict() {
-        Verdict::Higher | Verdict::Lower => "",
-        Verdict::Unclear => " (not told apart)",
-    };
-    format!("{:.2} [{:.2}, {:.2}]{sure}", estimate.value, estimate.interval.low, estimate.interval.high)
 }
 
 /// Three digits of a small figure, all of a large one.

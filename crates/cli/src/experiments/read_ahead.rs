@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lab::read_ahead::{self, Experiment, Load, Sample, Way};
+use measure::{Comparison, Level, Margin};
 use report::{Column, Table};
 use serde_json::{Value, json};
 
-use super::figures::{median, ratio, short};
+use super::figures::{median, short};
 use super::folder::Folder;
 use crate::failure::{BenchError, Failure};
 use crate::output::Output;
 
-/// Hold ways to read ahead of sequential readers against each other.
+/// Compare ways to read ahead of sequential readers.
 ///
 /// A server for each way is started in a process of its own; they serve one file on disk, which is taken out of memory each time before
 /// it is read: by one reader alone, by several at once, and with many requests under way, in order and in any order. What is printed is
@@ -24,7 +25,7 @@ pub struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = super::parse_block, default_value = "64K")]
     bs: u32,
     /// How often every load goes to every server.
-    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// How long the file is.
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size, default_value = "256M")]
@@ -67,19 +68,21 @@ fn table(experiment: &Experiment, samples: &[Sample]) -> Table {
     };
     let numbers = ["MB/s", "server s/GB", "MB/s ÷ one reader", "MB/s ÷ by stream"].map(Column::number);
     let mut table = Table::new([Column::text("load"), Column::text("read-ahead")].into_iter().chain(numbers));
-    for &load in &experiment.loads {
-        for &way in &experiment.ways {
-            let rate = of(load, way, rate_mb);
-            let against = |load, way| ratio(&of(load, way, rate_mb), &rate);
-            table.push([
-                load.to_string(),
-                way.to_string(),
-                median(rate.clone()),
-                median(of(load, way, |sample| sample.server_s_per_gb)),
-                against(experiment.loads[0], way),
-                against(load, experiment.ways[0]),
-            ]);
-        }
+    let rows: Vec<(Load, Way)> =
+        experiment.loads.iter().flat_map(|&load| experiment.ways.iter().map(move |&way| (load, way))).collect();
+    // What a row is compared with; nothing for itself.
+    let against = |&(load, way): &(Load, Way)| [(experiment.loads[0], way), (load, experiment.ways[0])];
+    let pairs = rows.iter().flat_map(|row| against(row).map(|other| (*row, other)));
+    let compare = |((load, way), (base_load, base_way)): ((Load, Way), (Load, Way))| {
+        Comparison::paired(&of(base_load, base_way, rate_mb), &of(load, way, rate_mb), Level::P95)
+    };
+    let family: Vec<_> = pairs.filter(|(row, other)| row != other).map(compare).collect();
+    let mut ratios = report::ratios(&family, Margin::TWO_PERCENT).into_iter();
+    for row in &rows {
+        let (load, way) = *row;
+        let figures = [rate_mb, |sample: &Sample| sample.server_s_per_gb].map(|figure| median(of(load, way, figure)));
+        let cells = against(row).map(|other| if other == *row { None } else { ratios.next() }.unwrap_or_default());
+        table.push([load.to_string(), way.to_string()].into_iter().chain(figures).chain(cells));
     }
     table
 }

@@ -7,19 +7,20 @@ use std::time::Duration;
 use clap::Args;
 use lab::bench::Order;
 use lab::reply_path::{self, Experiment, Load, Sample, Way};
+use measure::{Comparison, Level, Margin};
 use report::{Column, Table};
 use serde_json::{Value, json};
 
-use super::figures::{median, ratio, short};
+use super::figures::{median, short};
 use super::folder::Folder;
 use crate::failure::{BenchError, Failure};
 use crate::output::Output;
 
-/// Hold ways to build and send the replies to READ against each other.
+/// Compare ways to build and send the replies to READ.
 ///
 /// A server for each way is started in a process of its own; they serve one file in memory and take turns in answering the same
 /// loads. What is printed is the median of each, and its ratio to what a server does that is told nothing; an interval of 95 %
-/// stands in brackets.
+/// stands in brackets. Verdicts are corrected for the number of ratios.
 #[derive(Debug, Args)]
 pub struct Flags {
     /// The sizes of READs.
@@ -29,7 +30,7 @@ pub struct Flags {
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', value_parser = parse_order, default_value = "read,randread")]
     rw: Vec<Order>,
     /// How often every load goes to every server.
-    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// How long each time.
     #[arg(long, value_name = "TIME", value_parser = config::parse_time, default_value = "500ms")]
@@ -62,10 +63,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         fs::write(path, text + "\n").map_err(|source| Failure::Local { path: path.clone(), source })?;
     }
     let mut output = Output::new();
-    for &load in &experiment.loads {
-        let found: Vec<Sample> = samples.iter().copied().filter(|sample| sample.load == load).collect();
-        writeln!(output, "{}\n\n{}", name(load), table(&experiment.ways, &found).to_markdown())?;
-    }
+    write!(output, "{}", tables(&experiment, &samples))?;
     Ok(output.finish()?)
 }
 
@@ -103,20 +101,35 @@ const FIGURES: [(&str, Figure); 5] = [
     ("server s/GB", |sample| sample.server_s_per_gb),
 ];
 
-/// A row for each way, with what all rounds found.
-fn table(ways: &[Way], samples: &[Sample]) -> Table {
-    let of = |way: Way, figure: Figure| -> Vec<f64> {
-        samples.iter().filter(|sample| sample.way == way).map(figure).collect()
+/// The figures that are compared.
+const COMPARED: [Figure; 2] = [FIGURES[1].1, FIGURES[4].1];
+
+/// A table for each load, with a row for each way. All ratios are judged together.
+fn tables(experiment: &Experiment, samples: &[Sample]) -> String {
+    let of = |load: Load, way: Way, figure: Figure| -> Vec<f64> {
+        samples.iter().filter(|sample| (sample.load, sample.way) == (load, way)).map(figure).collect()
     };
-    let titles = FIGURES.iter().map(|figure| Column::number(figure.0));
-    let ratios = ["MB/s ÷ default", "s/GB ÷ default"].map(Column::number);
-    let mut table = Table::new([Column::text("way")].into_iter().chain(titles).chain(ratios));
-    for &way in ways {
-        let figures = FIGURES.iter().map(|figure| median(of(way, figure.1)));
-        let ratios = [FIGURES[1].1, FIGURES[4].1].map(|figure| ratio(&of(Way::Default, figure), &of(way, figure)));
-        table.push([way.to_string()].into_iter().chain(figures).chain(ratios));
+    let others = || experiment.ways.iter().copied().filter(|way| *way != Way::Default);
+    let compare = |load, way| {
+        COMPARED.map(|figure| Comparison::paired(&of(load, Way::Default, figure), &of(load, way, figure), Level::P95))
+    };
+    let family: Vec<_> =
+        experiment.loads.iter().flat_map(|&load| others().flat_map(move |way| compare(load, way))).collect();
+    let mut ratios = report::ratios(&family, Margin::TWO_PERCENT).into_iter();
+    let mut text = String::new();
+    for &load in &experiment.loads {
+        let titles = FIGURES.iter().map(|figure| Column::number(figure.0));
+        let heads = ["MB/s ÷ default", "s/GB ÷ default"].map(Column::number);
+        let mut table = Table::new([Column::text("way")].into_iter().chain(titles).chain(heads));
+        for &way in &experiment.ways {
+            let figures = FIGURES.iter().map(|figure| median(of(load, way, figure.1)));
+            let wanted = if way == Way::Default { 0 } else { COMPARED.len() };
+            let row = [way.to_string()].into_iter().chain(figures).chain(ratios.by_ref().take(wanted));
+            table.push(row.chain(vec![String::new(); COMPARED.len() - wanted]));
+        }
+        text += &format!("{}\n\n{}\n", name(load), table.to_markdown());
     }
-    table
+    text
 }
 
 fn name(load: Load) -> String {
@@ -180,9 +193,21 @@ mod tests {
             let speed = 1000.0 + f64::from(round);
             [sample(Way::Default, round, speed), sample(other, round, speed * 2.0)]
         });
-        let text = table(&[Way::Default, other], &rounds.collect::<Vec<_>>()).to_text();
-        let row = text.lines().nth(2).unwrap();
-        assert!(row.starts_with("sendfile ") && row.contains("2.00 [2.00, 2.00]"), "{text}");
-        assert!(row.contains("1.00 [1.00, 1.00] (not told apart)"), "{text}");
+        let load = Load { order: Order::Random, block_bytes: 4096 };
+        let experiment = Experiment {
+            program: PathBuf::new(),
+            folder: PathBuf::new(),
+            ways: vec![Way::Default, other],
+            loads: vec![load],
+            rounds: 6,
+            runtime: Duration::ZERO,
+            connections: 1,
+            depth: 1,
+            file_bytes: 1,
+        };
+        let text = tables(&experiment, &rounds.collect::<Vec<_>>());
+        let row = text.lines().find(|line| line.starts_with("| sendfile ")).unwrap();
+        assert!(row.contains("2.00 [2.00, 2.00] ±0.0 %, n 6, higher"), "{text}");
+        assert!(row.contains("1.00 [1.00, 1.00] ±0.0 %, n 6, equal within ±2 %"), "{text}");
     }
 }
