@@ -89,7 +89,7 @@ impl Histogram {
 
     /// The value that the share `q` (0 to 1) of all values does not exceed, 0 when there are no values.
     pub fn quantile(&self, q: f64) -> u64 {
-        let rank = ((q.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64).max(1);
+        let rank = rank(q, self.count());
         let mut seen = 0;
         let found = self.buckets.iter().position(|count| {
             seen += count;
@@ -109,6 +109,16 @@ impl fmt::Debug for Histogram {
             .finish_non_exhaustive()
     }
 }
+
+/// How many of `count` values the share `q` is, rounded up, and at least 1. A product that is a whole number but for rounding is
+/// that number: 0.999 of 1000 are 999.
+fn rank(q: f64, count: u64) -> u64 {
+    let share = q.clamp(0.0, 1.0) * count as f64;
+    ((share * (1.0 - ROUNDING)).ceil() as u64).max(1)
+}
+
+/// What dividing a percentage by 100 and multiplying it again may add, as a share: two roundings and one in the middle.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// The bucket that counts `value`.
 fn bucket_of(value: u64) -> usize {
@@ -164,6 +174,17 @@ mod tests {
             assert!((got - expected).abs() <= expected * 0.004, "{q}: {got}");
         }
         assert_eq!((histogram.quantile(0.0), histogram.quantile(1.0)), (1, 100_000));
+    }
+
+    #[test]
+    fn percentile_of_a_round_number_of_values_has_the_rank_that_it_says() {
+        for count in [1000, 10_000, 20_000, 50_000, 1_000_000] {
+            for thousandths in [10_u32, 500, 900, 990, 995, 999] {
+                let q = f64::from(thousandths) / 10.0 / 100.0;
+                assert_eq!(rank(q, count), u64::from(thousandths) * count / 1000, "{q} of {count}");
+            }
+        }
+        assert_eq!((rank(0.999, 1001), rank(0.5, 3), rank(0.0, 9), rank(1.0, 9)), (1000, 2, 1, 9));
     }
 
     #[test]
