@@ -120,3 +120,32 @@ fn interrupted_benchmark_writes_json_of_what_it_measured() {
     assert!(jobs[0]["read"]["total_ios"].as_u64().unwrap() > 0 && jobs[0]["job_runtime"].as_u64().unwrap() < 60_000);
     assert_eq!(wharf_ok(&["ls", &url]), "");
 }
+
+#[test]
+fn benchmark_whose_server_is_killed_while_it_writes_fails_and_says_what_may_be_lost() {
+    let scratch = Scratch::new();
+    let (export, state) = (scratch.dir("export"), scratch.path("state"));
+    let [export, state] = [&export, &state].map(|path| path.to_str().unwrap());
+    let start = |address: &str| {
+        Server::with_addresses(1, &["--listen", address, "--no-root-squash", "--state-dir", state, export])
+    };
+    for version in ["3", "4.1"] {
+        let first = start("127.0.0.1:0");
+        let address = first.address().to_string();
+        let url = format!("{}?version={version}", first.url(export));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+        command.args(["bench", "--rw", "write", "--bs", "4k", "--size", "1M", "--runtime", "4s", "--json", &url]);
+        let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        wait_until(|| String::from_utf8_lossy(&wharf(&["ls", "-l", &url]).stdout).contains(" 1048576 "));
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        first.signal(rustix::process::Signal::KILL);
+        drop(first);
+        let _second = start(&address);
+        let output = child.wait_with_output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{complaint}");
+        assert!(complaint.contains("verifier changed") && complaint.contains("writes may be lost"), "{complaint}");
+        let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(run["jobs"][0]["error"].as_u64().unwrap() > 0 && run["jobs"][0]["sync"]["errors"] == 1, "{run}");
+    }
+}

@@ -40,6 +40,8 @@ pub struct DirectionSummary {
     pub short: u64,
     /// From the first request to the last reply.
     pub runtime: Duration,
+    /// Of writes that were not stable: from the first request to the reply to the COMMIT behind the last one.
+    pub runtime_with_commit: Option<Duration>,
     /// From request to reply of each operation, in nanoseconds: the sum of the next two.
     pub latency_ns: Histogram,
     /// How long it took until the request was given to the connection, in nanoseconds.
@@ -146,6 +148,7 @@ pub(crate) mod examples {
             errors: 0,
             short: 0,
             runtime,
+            runtime_with_commit: None,
             latency_ns,
             submission_ns,
             completion_ns,

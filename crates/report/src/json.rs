@@ -1,7 +1,7 @@
 //! The field names of fio's JSON, so that what reads fio's files reads these.
 //!
 //! What fio has and Wharf does not measure is left out. Added to fio's fields are `wharf version` in the place of `fio
-//! version`, `errors` of each direction, `cpu_ns_per_op` and `server_cpu`.
+//! version`, `errors` of each direction, `bw_bytes_with_commit` of unstable writes, `cpu_ns_per_op` and `server_cpu`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -62,6 +62,8 @@ struct TransferFields {
     io_kbytes: u64,
     bw_bytes: u64,
     bw: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bw_bytes_with_commit: Option<u64>,
     iops: f64,
     runtime: u64,
     total_ios: u64,
@@ -169,6 +171,9 @@ impl From<&DirectionSummary> for TransferFields {
             io_kbytes: direction.work.bytes / 1024,
             bw_bytes: bytes_per_second,
             bw: bytes_per_second / 1024,
+            bw_bytes_with_commit: direction
+                .runtime_with_commit
+                .map(|time| direction.work.bytes_per_second(time) as u64),
             iops: direction.work.operations_per_second(direction.runtime),
             runtime: milliseconds(direction.runtime),
             total_ios: direction.work.operations,
@@ -288,7 +293,11 @@ mod tests {
     fn every_direction_and_the_server_have_their_place() {
         let mut run = examples::run();
         let job = &mut run.jobs[0];
-        job.directions.push(DirectionSummary { errors: 2, ..examples::direction(Direction::Write, 1..=10) });
+        job.directions.push(DirectionSummary {
+            errors: 2,
+            runtime_with_commit: Some(Duration::from_secs(20)),
+            ..examples::direction(Direction::Write, 1..=10)
+        });
         job.server_cpu = Some(CpuUse { user: Duration::from_millis(100), ..CpuUse::default() });
         let json = parsed(&run);
         let job = &json["jobs"][0];
@@ -296,6 +305,8 @@ mod tests {
             (&job["write"]["total_ios"], &job["write"]["errors"], &job["error"]),
             (&10.into(), &2.into(), &2.into())
         );
+        assert_eq!((&job["write"]["bw_bytes"], &job["write"]["bw_bytes_with_commit"]), (&4096.into(), &2048.into()));
+        assert!(job["read"].get("bw_bytes_with_commit").is_none());
         assert_eq!(job["server_cpu"]["usr_cpu"], 1.0);
     }
 

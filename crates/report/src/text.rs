@@ -67,6 +67,10 @@ impl DirectionSummary {
         let total = units::binary_bytes(self.work.bytes as f64);
         let name = self.direction.name();
         writeln!(out, "  {name}: IOPS={iops}, BW={bandwidth}({total}/{}msec)", self.runtime.as_millis())?;
+        if let Some(time) = self.runtime_with_commit {
+            let bandwidth = units::bandwidth(self.work.bytes_per_second(time));
+            writeln!(out, "     with COMMIT: BW={bandwidth}({total}/{}msec)", time.as_millis())?;
+        }
         if !self.latency_ns.is_empty() {
             write_latency(out, &self.latency_ns)?;
             write_percentiles(out, &self.latency_ns)?;
@@ -155,6 +159,18 @@ Run status group 0 (all jobs):
         let text = run.to_text();
         assert!(text.contains("err= 3\n  write: IOPS=0, BW=0B/s (0B/s)(0B/0msec)\n     issued: total=0"), "{text}");
         assert!(!text.contains("lat"), "{text}");
+    }
+
+    #[test]
+    fn unstable_writes_are_shown_without_and_with_their_commit() {
+        let mut run = examples::run();
+        run.jobs[0].directions = vec![DirectionSummary {
+            runtime_with_commit: Some(Duration::from_secs(20)),
+            ..examples::direction(Direction::Write, (0..1000).map(|_| 10))
+        }];
+        let text = run.to_text();
+        assert!(text.contains("BW=400KiB/s (410kB/s)(4000KiB/10000msec)"), "{text}");
+        assert!(text.contains("     with COMMIT: BW=200KiB/s (205kB/s)(4000KiB/20000msec)"), "{text}");
     }
 
     #[test]

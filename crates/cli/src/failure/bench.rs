@@ -12,7 +12,7 @@ pub enum BenchError {
     ReadAhead(lab::read_ahead::Error),
     /// Operations failed; this is the first.
     #[error("operations failed: {0}")]
-    Operation(#[source] client::Error),
+    Operation(#[source] lab::bench::OperationError),
     /// The figures cannot be written as JSON.
     #[error("cannot write the figures: {0}")]
     Json(#[source] serde_json::Error),

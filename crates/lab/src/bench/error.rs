@@ -39,6 +39,9 @@ pub enum Error {
     /// The client failed before or after the measurement.
     #[error("{0}")]
     Client(#[from] client::Error),
+    /// What the file was filled with may be lost.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
     /// [`Stop`](super::Stop) ended the job before anything was measured.
     #[error("stopped before anything was measured")]
     Stopped,
@@ -58,5 +61,23 @@ pub enum Error {
         count: u64,
         /// Where the first one is.
         offset_bytes: u64,
+    },
+}
+
+/// Why an operation failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperationError {
+    /// The client says why.
+    #[error(transparent)]
+    Client(#[from] client::Error),
+    /// The server's write verifier changed before these writes were on stable storage (RFC 1813 §3.3.21).
+    #[error(
+        "the server restarted or failed to store data (its write verifier changed), and {writes} writes may be lost; \
+         run the benchmark again, with --sync if each write must be stable"
+    )]
+    Lost {
+        /// How many.
+        writes: u64,
     },
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use client::{File, Handle, LockKind, Mount, OpenOptions, Segment, Version, WriteVerifier};
+use client::{File, Handle, LockKind, Mount, OpenOptions, Segment, Version};
 use report::Direction;
 use tokio::task::JoinSet;
 use vfs::Stability;
@@ -19,8 +19,9 @@ use super::pattern::Pattern;
 use super::plan::{Plan, Step};
 use super::tally::{Done, Tally, Times};
 use super::target::{Mismatches, Target, write_all};
+use super::unstable::Unstable;
 use super::watch::Meter;
-use super::{End, Job, Operation, Stop};
+use super::{End, Job, Operation, OperationError, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
@@ -60,7 +61,7 @@ pub(super) struct Found {
     pub(super) writes: Tally,
     pub(super) syncs: Tally,
     pub(super) metadata: Tally,
-    pub(super) first_error: Option<client::Error>,
+    pub(super) first_error: Option<OperationError>,
     pub(super) wrong: Mismatches,
     /// Which blocks were written, when that is wanted.
     pub(super) is_written: Vec<bool>,
@@ -121,8 +122,7 @@ pub(super) struct Lane {
 struct State {
     plan: Plan,
     found: Found,
-    /// What came with the latest unstable write.
-    verifier: Option<WriteVerifier>,
+    unstable: Unstable,
 }
 
 impl Lane {
@@ -142,7 +142,11 @@ impl Lane {
             payload,
             meter: Arc::clone(meter),
             stop: job.stop.clone(),
-            state: RefCell::new(State { plan: Plan::new(job, number), found: Found::new(job), verifier: None }),
+            state: RefCell::new(State {
+                plan: Plan::new(job, number),
+                found: Found::new(job),
+                unstable: Unstable::default(),
+            }),
         }
     }
 
@@ -179,7 +183,9 @@ impl Lane {
             now = times.ended;
         }
         if let Some(Err(error)) = close(open).await {
-            self.state.borrow_mut().found.first_error.get_or_insert(error);
+            let found = &mut self.state.borrow_mut().found;
+            found.metadata.record_error();
+            found.first_error.get_or_insert(error.into());
         }
     }
 
@@ -196,7 +202,7 @@ impl Lane {
             Err(error) => {
                 let found = &mut self.state.borrow_mut().found;
                 found.metadata.record_error();
-                found.first_error.get_or_insert(error);
+                found.first_error.get_or_insert(error.into());
                 None
             }
         }
@@ -262,9 +268,9 @@ impl Lane {
             Some(pattern) => pattern.next().block(offset, self.block_bytes),
             None => self.payload.clone(),
         };
-        let (is_short, verifier) = write_all(&self.mount, self.file, offset, data, self.stability).await?;
+        let (is_short, unstable) = write_all(&self.mount, self.file, offset, data, self.stability).await?;
         let mut state = self.state.borrow_mut();
-        state.verifier = Some(verifier);
+        state.unstable.merge(unstable);
         if let Some(is_written) = state.found.is_written.get_mut((offset / u64::from(self.block_bytes)) as usize) {
             *is_written = true;
         }
@@ -286,27 +292,29 @@ impl Lane {
             Ok(_) => {}
             Err(error) => {
                 tally.record_error();
-                found.first_error.get_or_insert(error);
+                found.first_error.get_or_insert(error.into());
             }
         }
     }
 
-    /// Asks for stable storage of what was written. A verifier that changed means that writes may be lost (RFC 1813
-    /// §3.3.21), which counts as a failure.
+    /// Asks for stable storage of what was written. What may be lost all the same counts as a failure.
     async fn sync(&self) {
-        let Some(written) = self.state.borrow_mut().verifier.take() else { return };
-        if self.stability == Stability::File || self.mount.version() == Version::V2 {
+        let unstable = std::mem::take(&mut self.state.borrow_mut().unstable);
+        if unstable.is_empty() || self.mount.version() == Version::V2 {
             return;
         }
         let began = Instant::now();
         let (result, submitted) = submit(self.mount.commit(&self.file, 0, 0)).await;
+        let result = result.map_err(OperationError::Client).and_then(|verifier| match unstable.lost_after(verifier) {
+            0 => Ok(()),
+            writes => Err(OperationError::Lost { writes }),
+        });
         let found = &mut self.state.borrow_mut().found;
         match result {
-            Ok(now) if now == written => {
+            Ok(()) => {
                 let times = Times { began, submitted, ended: Instant::now() };
                 found.syncs.record(Done { moved_bytes: 0, is_short: false }, times);
             }
-            Ok(_) => found.syncs.record_error(),
             Err(error) => {
                 found.syncs.record_error();
                 found.first_error.get_or_insert(error);

@@ -26,10 +26,11 @@ mod plan;
 mod run;
 mod tally;
 mod target;
+mod unstable;
 mod watch;
 mod workload;
 
-pub use error::Error;
+pub use error::{Error, OperationError};
 pub use job::{End, Job};
 pub use run::{Outcome, run};
 pub use watch::{Observer, Progress, Stop};

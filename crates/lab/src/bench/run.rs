@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use client::{Mount, Options};
 use measure::CpuUse;
-use report::{JobSummary, Rates};
+use report::{Direction, DirectionSummary, JobSummary, Rates};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -16,7 +16,7 @@ use super::lane::{Found, Lane, Schedule};
 use super::leave::leave;
 use super::target::{self, Target};
 use super::watch::{Meter, Sampler};
-use super::{Error, Job};
+use super::{Error, Job, OperationError};
 use crate::process::{Memory, Process};
 
 /// What a job found.
@@ -25,7 +25,7 @@ pub struct Outcome {
     /// The figures.
     pub summary: JobSummary,
     /// The first failure of an operation; all of them are counted in the summary.
-    pub first_error: Option<client::Error>,
+    pub first_error: Option<OperationError>,
     /// How much memory the server's process had at the end, where that was asked for.
     pub server_memory: Option<Memory>,
 }
@@ -284,6 +284,7 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
         client::Transport::Stream => "tcp",
         client::Transport::Datagram => "udp",
     };
+    let runtime_with_commit = found.writes.time_until_end_of(&found.syncs);
     let summary = JobSummary {
         name: job.name.clone(),
         workload: job.workload.to_string(),
@@ -298,11 +299,20 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
             .into_iter()
             .zip(rates)
             .filter_map(|(tally, rates)| tally.summary(rates))
+            .map(|summary| with_commit(summary, runtime_with_commit))
             .collect(),
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
     };
     Outcome { summary, first_error: found.first_error, server_memory }
+}
+
+/// Only writes are followed by a COMMIT.
+fn with_commit(summary: DirectionSummary, runtime_with_commit: Option<Duration>) -> DirectionSummary {
+    match summary.direction {
+        Direction::Write => DirectionSummary { runtime_with_commit, ..summary },
+        _ => summary,
+    }
 }
 
 #[cfg(test)]

@@ -98,6 +98,12 @@ impl Tally {
         self.direction
     }
 
+    /// From the first start of these operations to the last end of the others, when there are some of both.
+    pub(super) fn time_until_end_of(&self, others: &Tally) -> Option<Duration> {
+        let ((began, _), (_, ended)) = self.span.zip(others.span)?;
+        Some(ended.saturating_duration_since(began))
+    }
+
     /// The result, unless there was no operation.
     pub(super) fn summary(self, rates: Rates) -> Option<DirectionSummary> {
         let runtime = self.span.map_or(Duration::ZERO, |(first, last)| last - first);
@@ -107,6 +113,7 @@ impl Tally {
             errors: self.errors,
             short: self.short,
             runtime,
+            runtime_with_commit: None,
             latency_ns: self.latency_ns,
             submission_ns: self.submission_ns,
             completion_ns: self.completion_ns,

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::pattern::Pattern;
-use super::{Contents, Error, Job, Stop};
+use super::unstable::Unstable;
+use super::{Contents, Error, Job, OperationError, Stop};
 
 /// How many transfers are on their way at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
@@ -134,39 +135,48 @@ async fn fill(mount: &Mount, file: Handle, filling: Filling, stop: &Stop) -> Res
     for _ in 0..TRANSFERS {
         let (mount, cursor, stop) = (mount.clone(), Arc::clone(&cursor), stop.clone());
         transfers.spawn(async move {
+            let mut unstable = Unstable::default();
             while let Some((offset, length)) = next_step(&cursor, step_bytes, filling.to) {
                 if stop.is_stopped() {
                     return Err(Error::Stopped);
                 }
                 let mut data = filling.pattern.block(offset, length.next_multiple_of(8));
                 data.truncate(length as usize);
-                write_all(&mount, file, offset, data, Stability::Unstable).await?;
+                unstable.merge(write_all(&mount, file, offset, data, Stability::Unstable).await?.1);
             }
-            Ok::<(), Error>(())
+            Ok::<Unstable, Error>(unstable)
         });
     }
+    let mut unstable = Unstable::default();
     while let Some(ended) = transfers.join_next().await {
-        ended.map_err(|_| Error::ThreadDied)??;
+        unstable.merge(ended.map_err(|_| Error::ThreadDied)??);
     }
-    mount.commit(&file, 0, 0).await?;
-    Ok(())
+    commit(mount, file, unstable).await
+}
+
+/// Asks for stable storage of what a file was filled with.
+async fn commit(mount: &Mount, file: Handle, unstable: Unstable) -> Result<(), Error> {
+    match unstable.lost_after(mount.commit(&file, 0, 0).await?) {
+        0 => Ok(()),
+        writes => Err(OperationError::Lost { writes }.into()),
+    }
 }
 
 /// Makes an empty file of holes, with pieces of data in between where those are wanted.
 async fn lay_out(mount: &Mount, file: Handle, job: &Job, pattern: Pattern) -> Result<(), Error> {
     let set = SetAttributes { size_bytes: Some(job.file_bytes), ..SetAttributes::default() };
     mount.setattr(&file, &set).await?;
+    let mut unstable = Unstable::default();
     if job.workload.contents() == Contents::Mixed {
         let step = 2 * u64::from(Contents::PIECE_BYTES);
         for offset in (0..job.file_bytes).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
             let length = u64::from(Contents::PIECE_BYTES).min(job.file_bytes - offset) as u32;
             let mut data = pattern.block(offset, length.next_multiple_of(8));
             data.truncate(length as usize);
-            write_all(mount, file, offset, data, Stability::Unstable).await?;
+            unstable.merge(write_all(mount, file, offset, data, Stability::Unstable).await?.1);
         }
     }
-    mount.commit(&file, 0, 0).await?;
-    Ok(())
+    commit(mount, file, unstable).await
 }
 
 /// The next part of a file that ends at `end`: its offset and its length.
@@ -184,22 +194,24 @@ fn whole_words(bytes: u32) -> Result<u32, Error> {
     }
 }
 
-/// Writes all of `data`, however little the server takes at once. Returns whether it took several turns, and the verifier.
+/// Writes all of `data`, however little the server takes at once. Returns whether it took several turns, and what of it may still be
+/// lost.
 pub(super) async fn write_all(
     mount: &Mount,
     file: Handle,
     offset: u64,
     mut data: Bytes,
     stability: Stability,
-) -> client::Result<(bool, client::WriteVerifier)> {
+) -> client::Result<(bool, Unstable)> {
     let length = data.len() as u64;
-    let mut is_short = false;
+    let (mut is_short, mut unstable) = (false, Unstable::default());
     loop {
         let at = offset + length - data.len() as u64;
         let written = mount.write(&file, at, data.clone(), stability).await?;
+        unstable.record(&written);
         data = data.split_off((written.count as usize).min(data.len()));
         if data.is_empty() {
-            return Ok((is_short, written.verifier));
+            return Ok((is_short, unstable));
         }
         is_short = true;
     }

@@ -28,7 +28,7 @@ pub enum Error {
         /// With which way.
         way: String,
         /// What the client says.
-        source: client::Error,
+        source: bench::OperationError,
     },
     /// A load ended without a single READ.
     #[error("a load ended without a single READ; let it run for longer")]
