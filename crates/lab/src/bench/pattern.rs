@@ -1,6 +1,7 @@
 //! Bytes that follow from their place in a file: whoever knows the seed knows what must be there.
 
 use bytes::Bytes;
+use fastrand::Rng;
 
 /// The contents of a file under one seed. Two seeds agree in no word that anybody will meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,12 +51,9 @@ impl Pattern {
     }
 }
 
-/// Mixes the bits of a number so that neighbours have nothing in common (the end of SplitMix64).
-pub(crate) fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+/// A random number that follows from another one.
+fn mix(number: u64) -> u64 {
+    Rng::with_seed(number).u64(..)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Which block comes next, and whether it is read or written.
 
-use super::pattern::mix;
+use fastrand::Rng;
+
+use super::permutation::permuted;
 use super::{End, Job, Order, Workload};
 
 /// One operation.
@@ -16,8 +18,14 @@ pub(super) struct Plan {
     workload: Workload,
     block_bytes: u64,
     block_count: u64,
-    cursor: u64,
-    random: u64,
+    /// Where a sequential connection begins, in blocks.
+    first: u64,
+    /// How many operations are planned so far.
+    planned: u64,
+    /// How many connections share the random order of the blocks, and the number of this one.
+    sharers: (u64, u64),
+    seed: u64,
+    random: Rng,
     /// How many operations there are still, when that is limited.
     left: Option<u64>,
 }
@@ -34,8 +42,11 @@ impl Plan {
             workload: job.workload,
             block_bytes: job.block_bytes.into(),
             block_count,
-            cursor: (u128::from(block_count) * u128::from(connection) / u128::from(job.connections)) as u64,
-            random: mix(job.seed ^ mix(connection.into())),
+            first: (u128::from(block_count) * u128::from(connection) / u128::from(job.connections)) as u64,
+            planned: 0,
+            sharers: if job.own_files { (1, 0) } else { (job.connections.into(), connection.into()) },
+            seed: job.seed,
+            random: Rng::with_seed(job.seed ^ u64::from(connection) << u32::BITS),
             left: match job.end {
                 End::After(_) => None,
                 End::Bytes(bytes) => Some(share(bytes.div_ceil(job.block_bytes.into()))),
@@ -43,19 +54,16 @@ impl Plan {
         }
     }
 
-    fn next_random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.random)
-    }
-
     fn next_block(&mut self) -> u64 {
+        let number = self.planned;
+        self.planned += 1;
         match self.workload.order {
-            // The high half of the product is below the count; its bias is too small to be seen.
-            Order::Random => ((u128::from(self.next_random()) * u128::from(self.block_count)) >> 64) as u64,
-            Order::Sequential => {
-                let block = self.cursor;
-                self.cursor = (block + 1) % self.block_count;
-                block
+            Order::Sequential => (self.first + number) % self.block_count,
+            Order::Random => {
+                // The connections take turns in one order of all blocks, and have another one when it has ended.
+                let place = number * self.sharers.0 + self.sharers.1;
+                let pass = place / self.block_count;
+                permuted(place % self.block_count, self.block_count, self.seed.wrapping_add(pass))
             }
         }
     }
@@ -72,7 +80,7 @@ impl Iterator for Plan {
         let is_write = match self.workload.read_percent {
             0 => true,
             100 => false,
-            percent => self.next_random() % 100 >= u64::from(percent),
+            percent => self.random.u8(..100) >= percent,
         };
         Some(Step { offset, is_write })
     }
@@ -103,12 +111,25 @@ mod tests {
     }
 
     #[test]
-    fn random_blocks_are_all_of_the_file_and_the_same_for_the_same_seed() {
-        let offsets = || Plan::new(&job("randread"), 0).take(500).map(|step| step.offset);
-        let distinct: HashSet<u64> = offsets().collect();
-        assert_eq!(distinct, (0..10).map(|block| block * 4096).collect());
-        assert!(offsets().eq(offsets()));
-        assert!(!offsets().eq(Plan::new(&job("randread"), 1).take(500).map(|step| step.offset)));
+    fn random_blocks_come_once_a_pass_on_all_connections_together_and_the_same_for_the_same_seed() {
+        let blocks = |connection| -> Vec<u64> {
+            Plan::new(&job("randread"), connection).take(50).map(|step| step.offset / 4096).collect()
+        };
+        let (one, two) = (blocks(0), blocks(1));
+        for pass in 0..10 {
+            let mut both = [&one[pass * 5..][..5], &two[pass * 5..][..5]].concat();
+            both.sort_unstable();
+            assert!(both.into_iter().eq(0..10), "{pass}: {one:?} {two:?}");
+        }
+        assert_eq!(one, blocks(0));
+        assert_ne!(one[..5], one[5..10]);
+    }
+
+    #[test]
+    fn connection_with_a_file_of_its_own_takes_each_of_its_blocks_once() {
+        let job = Job { own_files: true, ..job("randread") };
+        let blocks: HashSet<u64> = Plan::new(&job, 1).take(10).map(|step| step.offset).collect();
+        assert_eq!(blocks, (0..10).map(|block| block * 4096).collect());
     }
 
     #[test]

@@ -35,4 +35,14 @@ pub enum Error {
         /// What the client says.
         source: client::Error,
     },
+    /// The bytes that came are not those of the file.
+    #[error("'{way}': {got} of {wanted} bytes were read: take a --bs that the server transfers at once")]
+    Short {
+        /// With which way.
+        way: String,
+        /// How many bytes came.
+        got: u64,
+        /// How many there are.
+        wanted: u64,
+    },
 }

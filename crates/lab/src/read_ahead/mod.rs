@@ -156,9 +156,13 @@ fn measure(
     let before = spent();
     let url = server.url(file);
     let reading = readers::read_all(&url, &load, experiment.file_bytes);
-    let time = runtime.block_on(reading).map_err(|source| Error::Operation { way: way.to_string(), source })?;
+    let (bytes, time) =
+        runtime.block_on(reading).map_err(|source| Error::Operation { way: way.to_string(), source })?;
     let cpu = (spent() - before).total();
-    let bytes = experiment.file_bytes as f64;
+    if bytes != experiment.file_bytes {
+        return Err(Error::Short { way: way.to_string(), got: bytes, wanted: experiment.file_bytes });
+    }
+    let bytes = bytes as f64;
     Ok(Sample {
         load,
         way,

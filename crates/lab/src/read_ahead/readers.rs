@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use client::{Follow, Mount, Options, Url};
+use fastrand::Rng;
 use tokio::task::LocalSet;
 
 use super::Load;
-use crate::bench::pattern::mix;
 
-/// Reads the whole file once, each reader its own part of it over a connection of its own; says how long that took.
-pub(super) async fn read_all(url: &Url, load: &Load, file_bytes: u64) -> client::Result<Duration> {
+/// Reads the whole file once, each reader its own part of it over a connection of its own; says how many bytes came and how
+/// long that took.
+pub(super) async fn read_all(url: &Url, load: &Load, file_bytes: u64) -> client::Result<(u64, Duration)> {
     let mut readers = Vec::new();
     for part in parts(load, file_bytes) {
         let options = Options { use_privileged_port: false, ..Options::default() };
@@ -27,45 +28,40 @@ pub(super) async fn read_all(url: &Url, load: &Load, file_bytes: u64) -> client:
         for _ in 0..load.depth {
             let (mount, file, part, block) = (mount.clone(), file, Rc::clone(&part), load.block_bytes);
             running.push(tasks.spawn_local(async move {
-                let mut buffer = vec![0; block as usize];
+                let (mut buffer, mut bytes) = (vec![0; block as usize], 0);
                 loop {
-                    let Some(offset) = part.borrow_mut().next() else { return client::Result::Ok(()) };
-                    mount.read_into(&file, offset, &mut buffer).await?;
+                    let Some(offset) = part.borrow_mut().next() else { return client::Result::Ok(bytes) };
+                    bytes += mount.read_into(&file, offset, &mut buffer).await?.count as u64;
                 }
             }));
         }
     }
     tasks.await;
+    let elapsed = start.elapsed();
+    let mut bytes = 0;
     for reader in running {
         // A reader that panicked has said so; the others have read what it left.
         if let Ok(result) = reader.await {
-            result?;
+            bytes += result?;
         }
     }
-    Ok(start.elapsed())
+    Ok((bytes, elapsed))
 }
 
-/// The offsets that each reader reads, in their order.
+/// The offsets that each reader reads, in their order: all blocks of the file, of which the last may be shorter.
 fn parts(load: &Load, file_bytes: u64) -> Vec<Vec<u64>> {
     let block = u64::from(load.block_bytes);
-    let blocks = file_bytes / block / u64::from(load.readers);
+    let blocks = file_bytes.div_ceil(block);
+    let first = |reader: u64| reader * blocks / u64::from(load.readers);
     let of_reader = |reader: u64| {
-        let mut offsets: Vec<u64> = (reader * blocks..(reader + 1) * blocks).map(|index| index * block).collect();
+        let mut offsets: Vec<u64> = (first(reader)..first(reader + 1)).map(|index| index * block).collect();
         if load.is_shuffled {
-            for (number, batch) in offsets.chunks_mut(load.depth as usize).enumerate() {
-                shuffle(batch, number as u64);
-            }
+            let mut random = Rng::with_seed(reader);
+            offsets.chunks_mut(load.depth as usize).for_each(|batch| random.shuffle(batch));
         }
         offsets
     };
     (0..u64::from(load.readers)).map(of_reader).collect()
-}
-
-fn shuffle(batch: &mut [u64], seed: u64) {
-    for index in (1..batch.len()).rev() {
-        let other = mix(seed << 32 | index as u64) % (index as u64 + 1);
-        batch.swap(index, other as usize);
-    }
 }
 
 #[cfg(test)]
@@ -75,9 +71,11 @@ mod tests {
     #[test]
     fn readers_read_every_block_once() {
         for load in Load::all(1024) {
-            let mut all: Vec<u64> = parts(&load, 256 << 10).concat();
-            all.sort_unstable();
-            assert_eq!(all, (0..256).map(|index| index * 1024).collect::<Vec<_>>(), "{load}");
+            for blocks in [1, 2, 255, 256, 257] {
+                let mut all: Vec<u64> = parts(&load, blocks * 1024 - 24).concat();
+                all.sort_unstable();
+                assert_eq!(all, (0..blocks).map(|index| index * 1024).collect::<Vec<_>>(), "{load}");
+            }
         }
     }
 
