@@ -5,6 +5,9 @@ use std::time::Duration;
 use std::{fs, io};
 
 use measure::CpuUse;
+use nix::errno::Errno;
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 
 /// The most threads of one process whose context switches are counted.
 const MAX_THREADS: usize = 4096;
@@ -39,6 +42,14 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// The clock of its processor time cannot be read.
+    #[error("cannot read the processor time of {}: {source}", path.display())]
+    Clock {
+        /// Its folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The file is not as proc(5) says.
     #[error("{} has no {what}", path.display())]
     Format {
@@ -50,12 +61,13 @@ pub enum Error {
 }
 
 impl Process {
-    /// What the process spent since its start, on all its threads. Times come in steps of 10 ms; the context switches are
-    /// those of threads that are still there.
+    /// What the process spent since its start, on all its threads. The whole time is read first, in nanoseconds; its parts come
+    /// in steps of 10 ms. The context switches are those of threads that are still there.
     ///
     /// # Errors
     /// When the process is gone.
     pub fn cpu(self) -> Result<CpuUse, Error> {
+        let total = self.clock();
         let path = self.folder().join("stat");
         let text = read(&path)?;
         // The second field is the program's name in parentheses, and may itself hold spaces and parentheses.
@@ -63,12 +75,22 @@ impl Process {
         let missing = || Error::Format { path: path.clone(), what: "times" };
         let field = |number: usize| numbered(after_name, number).ok_or_else(missing);
         Ok(CpuUse {
+            total: total.map_err(|source| Error::Clock { path: self.folder(), source: source.into() })?,
             user: ticks(field(14)?),
             system: ticks(field(15)?),
             context_switches: self.context_switches(),
             major_faults: field(12)?,
             minor_faults: field(10)?,
         })
+    }
+
+    /// The process's clock of processor time (clock_getcpuclockid(3)).
+    fn clock(self) -> Result<Duration, Errno> {
+        let pid = match self {
+            Process::This => Pid::this(),
+            Process::Id(id) => Pid::from_raw(i32::try_from(id).map_err(|_| Errno::ESRCH)?),
+        };
+        clock_getcpuclockid(pid).and_then(clock_gettime).map(Duration::from)
     }
 
     /// How much memory the process has.
@@ -134,7 +156,16 @@ mod tests {
             sum = sum.wrapping_add(std::hint::black_box(sum) | 1);
         }
         let spent = Process::Id(std::process::id()).cpu().unwrap() - before;
-        assert!(spent.total() >= Duration::from_millis(20), "{spent:?}");
+        assert!(spent.total >= Duration::from_millis(20), "{spent:?}");
+    }
+
+    #[test]
+    fn time_of_a_process_is_finer_than_a_tick_and_the_sum_of_its_parts_but_for_ticks() {
+        let samples: Vec<CpuUse> = (0..20).map(|_| Process::This.cpu().unwrap()).collect();
+        assert!(samples.windows(2).all(|pair| pair[0].total < pair[1].total), "{samples:?}");
+        let last = samples[19];
+        let tick = Duration::from_millis(50);
+        assert!(last.total.abs_diff(last.user + last.system) < tick, "{last:?}");
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn timed_job_ends_after_its_time_and_every_operation_has_a_latency() {
     assert!(reads.work.operations > 100 && reads.latency_ns.count() == reads.work.operations);
     assert_eq!(reads.work.bytes, reads.work.operations * 4096);
     assert!((280..2_000).contains(&reads.runtime.as_millis()), "{:?}", reads.runtime);
-    assert!(outcome.summary.client_cpu.total() > Duration::ZERO);
+    assert!(outcome.summary.client_cpu.total > Duration::ZERO);
 }
 
 #[test]
@@ -145,8 +145,26 @@ fn server_process_is_measured_when_its_number_is_known() {
     let end = End::After(Duration::from_millis(300));
     let job = Job { end, server_pid: Some(std::process::id()), ..export.job("randread", "/f") };
     let outcome = run(&job).unwrap();
-    assert!(outcome.summary.server_cpu.unwrap().total() > Duration::ZERO);
+    assert!(outcome.summary.server_cpu.unwrap().total > Duration::ZERO);
     assert!(outcome.server_memory.unwrap().resident_bytes > 1 << 20);
+}
+
+#[test]
+fn processor_time_is_of_the_operations_that_were_done_in_it() {
+    let export = Export::start();
+    let job = Job {
+        end: End::After(Duration::from_millis(100)),
+        warm_up: Duration::from_millis(300),
+        server_pid: Some(std::process::id()),
+        ..export.job("write", "/f")
+    };
+    let outcome = run(&job).unwrap();
+    let summary = outcome.summary;
+    // The window ends before the COMMIT, and the operations of the warm-up are not in it.
+    assert!((100..2_000).contains(&summary.runtime.as_millis()), "{:?}", summary.runtime);
+    let (counted, measured) = (summary.work_in_runtime.operations, summary.total().operations);
+    assert!(counted < 2 * measured + 50 && counted > measured / 2, "{counted} and {measured}");
+    assert!(summary.server_cpu.unwrap().total <= summary.runtime * 8);
 }
 
 #[test]

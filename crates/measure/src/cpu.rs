@@ -4,9 +4,11 @@ use std::time::Duration;
 /// What processors spent on something: of a whole process since its start, or the difference of two such readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuUse {
-    /// Time in the program.
+    /// Time in program and kernel together, in nanoseconds.
+    pub total: Duration,
+    /// Time in the program, in the system's ticks (10 ms).
     pub user: Duration,
-    /// Time in the kernel for it.
+    /// Time in the kernel for it, in ticks too.
     pub system: Duration,
     /// How often it gave the processor away to wait, or had it taken away.
     pub context_switches: u64,
@@ -17,11 +19,6 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// Time in program and kernel together.
-    pub fn total(&self) -> Duration {
-        self.user + self.system
-    }
-
     /// Time in the program as a share of `elapsed`, in percent: more than 100 with several threads.
     pub fn user_percent(&self, elapsed: Duration) -> f64 {
         percent(self.user, elapsed)
@@ -34,7 +31,7 @@ impl CpuUse {
 
     /// Time per operation, in nanoseconds; `None` without operations.
     pub fn ns_per_operation(&self, operations: u64) -> Option<f64> {
-        (operations > 0).then(|| self.total().as_nanos() as f64 / operations as f64)
+        (operations > 0).then(|| self.total.as_nanos() as f64 / operations as f64)
     }
 }
 
@@ -43,6 +40,7 @@ impl Add for CpuUse {
     type Output = CpuUse;
     fn add(self, other: CpuUse) -> CpuUse {
         CpuUse {
+            total: self.total + other.total,
             user: self.user + other.user,
             system: self.system + other.system,
             context_switches: self.context_switches + other.context_switches,
@@ -57,6 +55,7 @@ impl Sub for CpuUse {
     type Output = CpuUse;
     fn sub(self, earlier: CpuUse) -> CpuUse {
         CpuUse {
+            total: self.total.saturating_sub(earlier.total),
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
             context_switches: self.context_switches.saturating_sub(earlier.context_switches),
@@ -77,18 +76,21 @@ mod tests {
     #[test]
     fn cost_of_an_operation_is_what_was_spent_between_two_readings() {
         let reading = |ms: u64| CpuUse {
+            total: Duration::from_micros(4000 * ms + 1),
             user: Duration::from_millis(ms),
             system: Duration::from_millis(3 * ms),
-            context_switches: ms,
-            ..CpuUse::default()
+            context_switches: 2 * ms,
+            major_faults: 3 * ms,
+            minor_faults: 5 * ms,
         };
         let spent = reading(150) - reading(50);
-        assert_eq!(spent, reading(100));
+        assert_eq!(spent, CpuUse { total: Duration::from_millis(400), ..reading(100) });
         assert_eq!(spent.ns_per_operation(100_000), Some(4000.0));
         assert_eq!(spent.ns_per_operation(0), None);
         assert_eq!(spent.user_percent(Duration::from_secs(1)), 10.0);
         assert!((spent.system_percent(Duration::from_millis(200)) - 150.0).abs() < 1e-9);
-        assert_eq!(reading(1) + reading(2), reading(3));
+        assert_eq!(reading(1) + reading(2), CpuUse { total: Duration::from_micros(12_002), ..reading(3) });
+        assert_eq!(spent.system_percent(Duration::ZERO), 0.0);
         assert_eq!(reading(1) - reading(2), CpuUse::default());
     }
 }

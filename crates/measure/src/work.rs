@@ -1,4 +1,4 @@
-use std::ops::{Add, AddAssign};
+use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 /// What was done.
@@ -29,6 +29,17 @@ impl Add for Work {
     }
 }
 
+/// What was done since an earlier count; nothing where that one is higher.
+impl Sub for Work {
+    type Output = Work;
+    fn sub(self, earlier: Work) -> Work {
+        Work {
+            operations: self.operations.saturating_sub(earlier.operations),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+        }
+    }
+}
+
 impl AddAssign for Work {
     fn add_assign(&mut self, other: Work) {
         *self = *self + other;
@@ -49,5 +60,8 @@ mod tests {
         assert_eq!(work.operations_per_second(Duration::from_millis(500)), 2000.0);
         assert_eq!(work.bytes_per_second(Duration::from_millis(500)), 4_096_000.0);
         assert_eq!(work.operations_per_second(Duration::ZERO), 0.0);
+        let earlier = Work { operations: 400, bytes: 96 };
+        assert_eq!(work - earlier, Work { operations: 600, bytes: 500 * 4096 - 96 });
+        assert_eq!(earlier - work, Work::default());
     }
 }

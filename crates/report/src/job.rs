@@ -92,9 +92,11 @@ pub struct JobSummary {
     pub elapsed: Duration,
     /// What was found for each direction that the job had; no direction comes twice.
     pub directions: Vec<DirectionSummary>,
-    /// What the client's process spent.
+    /// What was done in [`JobSummary::runtime`], by operations that may have begun before it: what processor time is divided by.
+    pub work_in_runtime: Work,
+    /// What the client's process spent in it.
     pub client_cpu: CpuUse,
-    /// What the server's process spent, where that could be seen.
+    /// What the server's process spent in it, where that could be seen.
     pub server_cpu: Option<CpuUse>,
 }
 
@@ -169,7 +171,9 @@ pub(crate) mod examples {
             runtime: Duration::from_millis(10_000),
             elapsed: Duration::from_millis(10_001),
             directions: vec![direction(Direction::Read, (0..100_000).map(|number| 51 + number % 100))],
+            work_in_runtime: Work { operations: 100_000, bytes: 409_600_000 },
             client_cpu: CpuUse {
+                total: Duration::from_millis(1_750),
                 user: Duration::from_millis(500),
                 system: Duration::from_millis(1_250),
                 context_switches: 4321,

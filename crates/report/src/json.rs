@@ -226,7 +226,7 @@ impl CpuFields {
             ctx: cpu.context_switches,
             majf: cpu.major_faults,
             minf: cpu.minor_faults,
-            cpu_ns_per_op: cpu.ns_per_operation(job.total().operations),
+            cpu_ns_per_op: cpu.ns_per_operation(job.work_in_runtime.operations),
         }
     }
 }

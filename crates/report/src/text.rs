@@ -53,7 +53,7 @@ impl JobSummary {
         let (user, system) = (cpu.user_percent(self.runtime), cpu.system_percent(self.runtime));
         write!(out, "  {whose:<13}: usr={user:.2}%, sys={system:.2}%, ctx={}", cpu.context_switches)?;
         write!(out, ", majf={}, minf={}", cpu.major_faults, cpu.minor_faults)?;
-        match cpu.ns_per_operation(self.total().operations) {
+        match cpu.ns_per_operation(self.work_in_runtime.operations) {
             Some(ns) => writeln!(out, ", {:.2}us/op", ns / 1000.0),
             None => writeln!(out),
         }
@@ -176,7 +176,8 @@ Run status group 0 (all jobs):
     #[test]
     fn processor_time_of_the_server_has_its_own_line() {
         let mut run = examples::run();
-        run.jobs[0].server_cpu = Some(CpuUse { user: Duration::from_millis(230), ..CpuUse::default() });
-        assert!(run.to_text().contains("  server cpu   : usr=2.30%, sys=0.00%, ctx=0, majf=0, minf=0, 2.30us/op\n"));
+        run.jobs[0].server_cpu =
+            Some(CpuUse { total: Duration::from_millis(231), user: Duration::from_millis(230), ..CpuUse::default() });
+        assert!(run.to_text().contains("  server cpu   : usr=2.30%, sys=0.00%, ctx=0, majf=0, minf=0, 2.31us/op\n"));
     }
 }

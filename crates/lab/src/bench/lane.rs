@@ -49,6 +49,11 @@ impl Schedule {
         self.measured_from.saturating_duration_since(Instant::now())
     }
 
+    /// How long it is until the measurement ends, where that is a matter of time.
+    pub(super) fn time_to_end(&self) -> Option<Duration> {
+        Some(self.deadline?.saturating_duration_since(Instant::now()))
+    }
+
     fn is_over(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| now >= deadline)
     }
@@ -285,11 +290,12 @@ impl Lane {
             (true, false) => &mut found.reads,
         };
         match result {
-            Ok(done) if is_measured => {
-                tally.record(done, times);
+            Ok(done) => {
                 self.meter.count(tally.direction(), done.moved_bytes);
+                if is_measured {
+                    tally.record(done, times);
+                }
             }
-            Ok(_) => {}
             Err(error) => {
                 tally.record_error();
                 found.first_error.get_or_insert(error.into());

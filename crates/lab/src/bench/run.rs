@@ -7,7 +7,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use client::{Mount, Options};
-use measure::CpuUse;
+use measure::{CpuUse, Work};
 use report::{Direction, DirectionSummary, JobSummary, Rates};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinSet, LocalSet};
@@ -105,14 +105,18 @@ struct Readings {
 
 struct Reading {
     at: Instant,
+    /// What was done until then.
+    work: Work,
     client: CpuUse,
     server: Option<CpuUse>,
 }
 
 impl Reading {
-    fn take(job: &Job) -> Result<Reading, Error> {
+    /// The time, what was done and what was spent, right after each other.
+    fn take(job: &Job, sampler: &Sampler<'_>) -> Result<Reading, Error> {
+        let (at, work) = (Instant::now(), sampler.work());
         let server = job.server_pid.map(|pid| Process::Id(pid).cpu()).transpose()?;
-        Ok(Reading { at: Instant::now(), client: Process::This.cpu()?, server })
+        Ok(Reading { at, work, client: Process::This.cpu()?, server })
     }
 }
 
@@ -154,13 +158,14 @@ fn conduct(job: &Job, crew: &[Member], events: &Receiver<Event>) -> Result<Measu
         let _ = member.orders.send(schedule);
     }
     warm_up(job, schedule);
-    let began = Reading::take(job)?;
     let mut sampler = Sampler::start(job, crew.iter().map(|member| Arc::clone(&member.meter)).collect());
+    let began = Reading::take(job, &sampler)?;
+    let mut ended = None;
     let mut found = Found::new(job);
     for _ in crew {
-        found.merge(wait_for_end(events, &mut sampler)?);
+        found.merge(wait_for_end(events, &mut sampler, (schedule, &mut ended))?);
     }
-    let ended = Reading::take(job)?;
+    let ended = ended.map_or_else(|| Reading::take(job, &sampler), Ok)?;
     let server_memory = job.server_pid.map(|pid| Process::Id(pid).memory()).transpose()?;
     let readings = Readings { began, ended, server_memory };
     let rates = found.tallies().map(|tally| sampler.rates(tally.direction()));
@@ -178,11 +183,21 @@ fn warm_up(job: &Job, schedule: Schedule) {
     }
 }
 
-/// Waits for the end of one thread, and reads the rates meanwhile.
-fn wait_for_end(events: &Receiver<Event>, sampler: &mut Sampler<'_>) -> Result<Found, Error> {
+/// Waits for the end of one thread, and reads the rates meanwhile. What processes spent is read when the time of the measurement
+/// is over, before what is outstanding ends and is committed.
+fn wait_for_end(
+    events: &Receiver<Event>,
+    sampler: &mut Sampler<'_>,
+    (schedule, ended): (Schedule, &mut Option<Reading>),
+) -> Result<Found, Error> {
     loop {
-        match events.recv_timeout(sampler.due_in()) {
+        let time_to_reading = schedule.time_to_end().filter(|_| ended.is_none());
+        let due_in = sampler.due_in();
+        match events.recv_timeout(time_to_reading.map_or(due_in, |time| time.min(due_in))) {
             Ok(Event::Ended(result)) => return *result,
+            Err(RecvTimeoutError::Timeout) if time_to_reading.is_some_and(|time| time <= due_in) => {
+                *ended = Some(Reading::take(sampler.job(), sampler)?);
+            }
             Err(RecvTimeoutError::Timeout) => sampler.sample(),
             Ok(Event::Ready) | Err(RecvTimeoutError::Disconnected) => return Err(Error::ThreadDied),
         }
@@ -301,6 +316,7 @@ fn outcome(job: &Job, measured: Measured, elapsed: Duration) -> Outcome {
             .filter_map(|(tally, rates)| tally.summary(rates))
             .map(|summary| with_commit(summary, runtime_with_commit))
             .collect(),
+        work_in_runtime: ended.work - began.work,
         client_cpu: ended.client - began.client,
         server_cpu: ended.server.zip(began.server).map(|(ended, began)| ended - began),
     };

@@ -1,6 +1,7 @@
 //! What can be seen of a job while it runs, and its end before its time.
 
 use std::fmt;
+use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -97,6 +98,8 @@ pub(super) struct Sampler<'j> {
     meters: Vec<Arc<Meter>>,
     began: Instant,
     read_at: Instant,
+    /// What was done before the measurement, and when the meters were read last.
+    first: [Work; DIRECTIONS.len()],
     last: [Work; DIRECTIONS.len()],
     rates: [Rates; DIRECTIONS.len()],
 }
@@ -105,10 +108,16 @@ impl<'j> Sampler<'j> {
     /// Begins to measure now.
     pub(super) fn start(job: &'j Job, meters: Vec<Arc<Meter>>) -> Sampler<'j> {
         let now = Instant::now();
-        let (last, rates) = Default::default();
-        let mut sampler = Sampler { job, meters, began: now, read_at: now, last, rates };
-        sampler.last = sampler.read();
+        let (first, last, rates) = Default::default();
+        let mut sampler = Sampler { job, meters, began: now, read_at: now, first, last, rates };
+        sampler.first = sampler.read();
+        sampler.last = sampler.first;
         sampler
+    }
+
+    /// The job that is measured.
+    pub(super) fn job(&self) -> &'j Job {
+        self.job
     }
 
     /// How long it is until the meters are to be read.
@@ -121,13 +130,17 @@ impl<'j> Sampler<'j> {
         std::array::from_fn(sum)
     }
 
+    /// All that was done so far, also before the measurement.
+    pub(super) fn work(&self) -> Work {
+        self.read().into_iter().fold(Work::default(), Work::add)
+    }
+
     /// Reads the meters, and tells who watches the job.
     pub(super) fn sample(&mut self) {
         let (now, all) = (Instant::now(), self.read());
         let (elapsed, mut latest) = (now - self.read_at, Vec::new());
         for (index, work) in all.into_iter().enumerate() {
-            let before = self.last[index];
-            let since = Work { operations: work.operations - before.operations, bytes: work.bytes - before.bytes };
+            let since = work - self.last[index];
             if work.operations > 0 {
                 self.rates[index].add(since, elapsed);
                 latest.push((DIRECTIONS[index], since, elapsed));
@@ -158,7 +171,7 @@ impl<'j> Sampler<'j> {
     pub(super) fn rates(&mut self, direction: Direction) -> Rates {
         let Some(index) = DIRECTIONS.iter().position(|counted| *counted == direction) else { return Rates::default() };
         if self.rates[index].bytes_per_second.count() == 0 {
-            let (work, elapsed) = (self.read()[index], self.began.elapsed());
+            let (work, elapsed) = (self.read()[index] - self.first[index], self.began.elapsed());
             self.rates[index].add(work, elapsed);
         }
         self.rates[index].clone()

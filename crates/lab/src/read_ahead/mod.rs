@@ -158,7 +158,7 @@ fn measure(
     let reading = readers::read_all(&url, &load, experiment.file_bytes);
     let (bytes, time) =
         runtime.block_on(reading).map_err(|source| Error::Operation { way: way.to_string(), source })?;
-    let cpu = (spent() - before).total();
+    let cpu = (spent() - before).total;
     if bytes != experiment.file_bytes {
         return Err(Error::Short { way: way.to_string(), got: bytes, wanted: experiment.file_bytes });
     }

@@ -136,7 +136,7 @@ fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), r
     }
     let summary = outcome.summary;
     let reads = summary.directions.first().ok_or(Error::Nothing)?;
-    let cpu = summary.server_cpu.unwrap_or_default().total().as_secs_f64();
+    let cpu = summary.server_cpu.unwrap_or_default().total.as_secs_f64();
     let quantile_us = |q| reads.latency_ns.quantile(q) as f64 / 1e3;
     Ok(Sample {
         load,
@@ -146,6 +146,6 @@ fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), r
         bytes_per_second: reads.work.bytes_per_second(reads.runtime),
         median_us: quantile_us(0.5),
         p99_us: quantile_us(0.99),
-        server_s_per_gb: cpu / (reads.work.bytes as f64 / 1e9),
+        server_s_per_gb: cpu / (summary.work_in_runtime.bytes as f64 / 1e9),
     })
 }
