@@ -28,7 +28,7 @@ usage: cargo xtask COMMAND
   instructions [--record]
            counts what single calls cost the server, and holds it against what is recorded
   peers [--load TEXT] [--marks] [--nfsload PROGRAM [--only-nfsload]] [--quick]
-        [--rounds N] [--seconds N] [--wait SECONDS] [--samples FILE] [--no-build] [--export ext4]
+        [--rounds N] [--seed N] [--seconds N] [--wait SECONDS] [--samples FILE] [--no-build] [--export ext4]
         [--peer 'NAME PORT MOUNT-PORT COMMAND']
            compares Wharf with NFS-Ganesha on this machine (as root)
   neighbours --nfsload PROGRAM [--wharf PROGRAM] [--rounds N] [--seconds N] [--samples FILE]

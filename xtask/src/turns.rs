@@ -33,6 +33,9 @@ pub struct Column {
     pub title: &'static str,
 }
 
+/// What the order of turns follows from.
+const SEED: u64 = 1;
+
 /// What all contenders gave, in the order of the rounds.
 pub struct Turns {
     names: Vec<&'static str>,
@@ -43,7 +46,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Lets each contender run once a round; who is first changes.
+    /// Lets each contender run once a round, in random order.
     pub fn take(contenders: &[Contender<'_>], rounds: usize) -> Outcome<Turns> {
         let mut turns = Turns {
             names: contenders.iter().map(|contender| contender.name).collect(),
@@ -52,7 +55,7 @@ impl Turns {
         };
         for round in 0..rounds {
             let mut figures = vec![Figures::new(); contenders.len()];
-            for turn in measure::rotation(round, contenders.len()) {
+            for turn in measure::shuffled(SEED, round as u64, contenders.len()) {
                 figures[turn] = (contenders[turn].run)()?;
                 eprintln!("round {}, {}: {:?}", round + 1, contenders[turn].name, figures[turn]);
             }
@@ -115,6 +118,7 @@ impl Turns {
             "commit": machine::commit(root),
             "kernel": machine::kernel(),
             "processors": thread::available_parallelism().map_or(0, usize::from),
+            "seed": SEED,
             "rounds": self.rounds.iter().map(round).collect::<Vec<Value>>(),
         });
         let text = serde_json::to_string_pretty(&all)? + "\n";
@@ -173,6 +177,8 @@ mod tests {
         assert!(text.contains("| a | 97.00 [97.00, 97.00] |  |"), "{text}");
         assert!(text.contains("| b | 98.00 [98.00, 98.00] | 1.01 [1.01, 1.01] ±0.0 %, n 6, equal"), "{text}");
         drop(turns);
-        assert_eq!(*order.borrow(), "abbaabbaabba");
+        let order = order.into_inner();
+        let firsts: String = order.chars().step_by(2).collect();
+        assert!(order.len() == 12 && firsts.contains('a') && firsts.contains('b'), "{order}");
     }
 }

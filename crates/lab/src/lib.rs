@@ -17,3 +17,4 @@ mod server;
 mod turns;
 
 pub use server::StartError;
+pub use turns::Place;

@@ -7,7 +7,7 @@
 //! - [`Comparison`] says how two ways to do something differ; [`judge`] says what may be claimed of several that are made
 //!   together.
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
-//! - [`rotation`] says in which order those that are compared take turns.
+//! - [`shuffled`] and [`paired`] say in which order those that are compared take turns.
 //! - [`Work`] and [`CpuUse`] turn counts into rates and costs.
 #![forbid(unsafe_code)]
 
@@ -17,8 +17,8 @@ mod error;
 mod family;
 mod histogram;
 mod interval;
+mod order;
 mod outlier;
-mod rotation;
 mod samples;
 mod spread;
 mod student;
@@ -30,8 +30,8 @@ pub use error::Error;
 pub use family::{Margin, judge};
 pub use histogram::Histogram;
 pub use interval::{Interval, Level, MedianInterval};
+pub use order::{Turn, paired, shuffled};
 pub use outlier::{Outlier, Severity};
-pub use rotation::rotation;
 pub use samples::Samples;
 pub use spread::Spread;
 pub use work::Work;

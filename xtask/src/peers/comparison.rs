@@ -5,9 +5,9 @@ use std::path::Path;
 use super::generator::Generator;
 use super::loads::{self, Load, Operation};
 use super::machine;
-use super::names::{SYSTEM_CALLS, WHARF, WHARF_UNCACHED, ceiling_name};
+use super::names::{SYSTEM_CALLS, WHARF, WHARF_AGAIN, WHARF_UNCACHED, ceiling_name};
 use super::options::Options;
-use super::results::{Key, Results};
+use super::results::{Key, Place, Results};
 use super::sample::Sample;
 use super::servers::Server;
 use super::site::{LARGE_DIRECTORY, Site};
@@ -20,6 +20,10 @@ pub struct Comparison {
     site: Site,
     generators: Vec<Generator>,
     seconds: f64,
+    /// What the order of turns follows from.
+    seed: u64,
+    /// How many runs there were.
+    position: u32,
     pub results: Results,
 }
 
@@ -29,6 +33,16 @@ enum Turn<'a> {
     Server(&'a Server),
     Ceiling(Way),
     SystemCalls,
+}
+
+impl<'a> Turn<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Turn::Server(server) => &server.name,
+            Turn::Ceiling(way) => ceiling_name(way),
+            Turn::SystemCalls => SYSTEM_CALLS,
+        }
+    }
 }
 
 impl Comparison {
@@ -42,6 +56,8 @@ impl Comparison {
             site,
             generators: Generator::all(root, options),
             seconds: options.seconds,
+            seed: options.seed,
+            position: 0,
             results,
         })
     }
@@ -64,19 +80,19 @@ impl Comparison {
         if !generator.can(load) {
             return Ok(());
         }
-        let found: Vec<(String, Outcome<Sample>)> = self
-            .turns(round, generator, load)
-            .into_iter()
-            .map(|turn| match turn {
-                Turn::Server(server) => (server.name.clone(), generator.run(&self.site, server, load)),
-                Turn::Ceiling(way) => (ceiling_name(way).to_owned(), self.ceiling(way, generator, load)),
-                Turn::SystemCalls => (SYSTEM_CALLS.to_owned(), self.system_calls()),
-            })
-            .collect();
+        let turns = self.turns((round, self.position), generator, load);
+        let run = |turn| match turn {
+            Turn::Server(server) => generator.run(&self.site, server, load),
+            Turn::Ceiling(way) => self.ceiling(way, generator, load),
+            Turn::SystemCalls => self.system_calls(),
+        };
+        let found: Vec<(String, String, Outcome<Sample>)> =
+            turns.into_iter().map(|(turn, pair)| (turn.name().to_owned(), pair.to_owned(), run(turn))).collect();
         let generator = generator.name();
-        for (server, outcome) in found {
+        for (server, pair, outcome) in found {
             let key = Key { server, generator, load: load.to_string() };
-            self.results.record(key, round, outcome);
+            self.results.record(key, Place { round, position: self.position, pair }, outcome);
+            self.position += 1;
         }
         match self.servers.iter_mut().find_map(|server| server.is_gone().then_some(&server.name)) {
             Some(name) => Err(Failure::Peer(format!("{name} has ended"))),
@@ -84,14 +100,15 @@ impl Comparison {
         }
     }
 
-    /// Everybody who does this load. Who goes first changes from round to round, so that none always has the same place.
-    fn turns(&self, round: u32, generator: &Generator, load: &Load) -> Vec<Turn<'_>> {
+    /// Everybody who does this load, each beside a run of the first server, in random order; with the name of the pair.
+    fn turns(&self, (round, position): (u32, u32), generator: &Generator, load: &Load) -> Vec<(Turn<'_>, &str)> {
         let servers = self.servers.iter().filter(|server| takes_part(server, load)).map(Turn::Server);
         let has_ceiling = load.has_ceiling() && generator.is_independent();
         let ceilings = Way::ALL.into_iter().filter(|_| has_ceiling).map(Turn::Ceiling);
         let system_calls = (load.operation == Operation::ReadDirPlus).then_some(Turn::SystemCalls);
-        let turns: Vec<Turn<'_>> = servers.chain(ceilings).chain(system_calls).collect();
-        measure::rotation(round as usize, turns.len()).map(|turn| turns[turn]).collect()
+        let all: Vec<Turn<'_>> = servers.chain(ceilings).chain(system_calls).collect();
+        let order = measure::paired(self.seed, u64::from(round) << u32::BITS | u64::from(position), all.len());
+        order.into_iter().map(|turn| (all[turn.contender], all[turn.pair].name())).collect()
     }
 
     /// A responder for this load alone: it knows one size only.
@@ -115,31 +132,30 @@ impl Comparison {
     }
 }
 
-/// The loads that are wanted and what they are held against, in an order that changes too.
+/// The loads that are wanted and what they are compared with, in random order too.
 fn in_turns(options: &Options, round: u32) -> Vec<Load> {
     let all = loads::all();
     let baselines: Vec<Load> = match options.only_marks {
         true => Vec::new(),
         false => all.iter().filter(|load| options.wants(load)).filter_map(Load::baseline).collect(),
     };
-    let mut wanted: Vec<Load> =
-        all.into_iter().filter(|load| options.wants(load) || baselines.contains(load)).collect();
-    if round.is_multiple_of(2) {
-        wanted.reverse();
-    }
-    wanted
+    let wanted: Vec<Load> = all.into_iter().filter(|load| options.wants(load) || baselines.contains(load)).collect();
+    let order = measure::shuffled(options.seed, round.into(), wanted.len());
+    order.into_iter().map(|place| wanted[place].clone()).collect()
 }
 
 fn takes_part(server: &Server, load: &Load) -> bool {
     match server.name.as_str() {
-        WHARF => true,
+        WHARF | WHARF_AGAIN => true,
         WHARF_UNCACHED => load.operation == Operation::ReadOwnFile,
         _ => !load.is_wharfs_alone(),
     }
 }
 
 fn start_all(root: &Path, site: &Site, options: &Options) -> Outcome<Vec<Server>> {
-    let mut servers = vec![Server::wharf(root, site)?, Server::wharf_uncached(root, site)?];
+    // The first one is the reference.
+    let mut servers =
+        vec![Server::wharf(root, site)?, Server::wharf_again(root, site)?, Server::wharf_uncached(root, site)?];
     if command::is_installed("ganesha.nfsd") && command::is_installed("rpcbind") {
         servers.push(Server::ganesha(site)?);
     } else {

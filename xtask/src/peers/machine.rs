@@ -27,6 +27,7 @@ pub fn describe(root: &Path, options: &Options) -> Value {
         "export": options.export.name(),
         "seconds": options.seconds,
         "rounds": options.rounds,
+        "seed": options.seed,
     })
 }
 

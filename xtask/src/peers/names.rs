@@ -4,6 +4,8 @@ use crate::ceiling::Way;
 
 /// The server of this checkout.
 pub const WHARF: &str = "Wharf";
+/// The same program with the same options once more: what differs between the two is an error of the comparison.
+pub const WHARF_AGAIN: &str = "Wharf again (A/A)";
 /// The same, which opens and closes the file for each READ.
 pub const WHARF_UNCACHED: &str = "Wharf without open files";
 /// NFS-Ganesha with the VFS backend.

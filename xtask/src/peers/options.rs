@@ -12,6 +12,8 @@ pub struct Options {
     pub is_inside: bool,
     /// How often each server gets each load. Six is the least that gives an interval of 95 %.
     pub rounds: u32,
+    /// What the order of loads and servers follows from.
+    pub seed: u64,
     /// How long each load is measured, in seconds; a quarter of a second before that does not count.
     pub seconds: f64,
     /// How long a run waits for a quiet machine, in seconds; then it goes on and shows what others took.
@@ -88,6 +90,7 @@ impl Default for Options {
         Options {
             is_inside: false,
             rounds: 10,
+            seed: 1,
             seconds: 2.0,
             wait: 10,
             nfsload: None,
@@ -142,6 +145,7 @@ impl Options {
     fn set(&mut self, name: &str, value: &str) -> Outcome {
         match name {
             "--rounds" => self.rounds = positive(name, value)?,
+            "--seed" => self.seed = value.parse().map_err(|_| not_a_number(name, value))?,
             "--seconds" => self.seconds = positive(name, value)?,
             "--wait" => self.wait = value.parse().map_err(|_| not_a_number(name, value))?,
             "--nfsload" => self.nfsload = Some(value.into()),

@@ -6,6 +6,7 @@ use std::path::Path;
 use measure::{Comparison, Error, Level};
 use serde_json::{Value, json};
 
+use super::names::{WHARF, WHARF_AGAIN};
 use super::sample::Sample;
 use crate::{Failure, Outcome};
 
@@ -17,11 +18,27 @@ pub struct Key {
     pub load: String,
 }
 
-/// The samples of one key, each with its round, in the order in which they were taken.
+/// When a sample was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub round: u32,
+    /// The how many-th run of the comparison it was, from 0.
+    pub position: u32,
+    /// Beside a run of the first server, or as one, which contender's pair it belongs to.
+    pub pair: String,
+}
+
+impl Place {
+    fn is_beside(&self, other: &Place) -> bool {
+        (self.round, &self.pair) == (other.round, &other.pair)
+    }
+}
+
+/// The samples of one key, in the order in which they were taken.
 #[derive(Debug)]
 pub struct Series {
     pub key: Key,
-    samples: Vec<(u32, Sample)>,
+    samples: Vec<(Place, Sample)>,
 }
 
 /// Samples, and runs that gave none.
@@ -40,10 +57,13 @@ impl Series {
         self.samples.iter().map(|(_, sample)| figure(sample)).collect()
     }
 
-    /// This divided by the other, of the rounds that both have; an error where those are too few, or a figure is missing.
+    /// This divided by the other, of the pairs that both have; an error where those are too few, or a figure is missing. Of the
+    /// first server under two loads, one pair of a round is taken: the others of it are no independent ones.
     pub fn divided_by(&self, baseline: &Series, figure: impl Fn(&Sample) -> f64) -> Result<Comparison, Error> {
-        let pairs = self.samples.iter().filter_map(|(round, mine)| {
-            let (_, theirs) = baseline.samples.iter().find(|(other, _)| other == round)?;
+        let is_first_alone = self.key.server == WHARF && baseline.key.server == WHARF;
+        let pairs = self.samples.iter().filter(|(place, _)| !is_first_alone || place.pair == WHARF_AGAIN);
+        let pairs = pairs.filter_map(|(place, mine)| {
+            let (_, theirs) = baseline.samples.iter().find(|(other, _)| other.is_beside(place))?;
             Some((figure(theirs), figure(mine)))
         });
         let (theirs, mine): (Vec<f64>, Vec<f64>) = pairs.unzip();
@@ -57,12 +77,12 @@ impl Results {
     }
 
     /// Keeps what a run gave, and shows it to who waits.
-    pub fn record(&mut self, key: Key, round: u32, outcome: Outcome<Sample>) {
-        let name = format!("round {round}, {}, {}, {}", key.server, key.generator, key.load);
+    pub fn record(&mut self, key: Key, place: Place, outcome: Outcome<Sample>) {
+        let name = format!("round {}, {}, {}, {}", place.round, key.server, key.generator, key.load);
         match outcome {
             Ok(sample) => {
                 eprintln!("{name}: {sample}");
-                self.add(key, round, sample);
+                self.add(key, place, sample);
             }
             Err(failure) => {
                 eprintln!("{name}: {failure}");
@@ -71,10 +91,10 @@ impl Results {
         }
     }
 
-    pub fn add(&mut self, key: Key, round: u32, sample: Sample) {
+    pub fn add(&mut self, key: Key, place: Place, sample: Sample) {
         match self.series.iter_mut().find(|series| series.key == key) {
-            Some(series) => series.samples.push((round, sample)),
-            None => self.series.push(Series { key, samples: vec![(round, sample)] }),
+            Some(series) => series.samples.push((place, sample)),
+            None => self.series.push(Series { key, samples: vec![(place, sample)] }),
         }
     }
 
@@ -91,9 +111,11 @@ impl Results {
     /// Writes every sample with what the machine is.
     pub fn write_samples(&self, path: &Path) -> Outcome {
         let series = self.series.iter().map(|Series { key, samples }| {
-            let with_round = |(round, sample): &(u32, Sample)| {
+            let with_round = |(place, sample): &(Place, Sample)| {
                 let mut json = sample.to_json();
-                json["round"] = json!(round);
+                json["round"] = json!(place.round);
+                json["position"] = json!(place.position);
+                json["pair"] = json!(place.pair);
                 json
             };
             let samples: Vec<Value> = samples.iter().map(with_round).collect();
@@ -121,14 +143,19 @@ mod tests {
         Sample { operations_per_second, ..Sample::default() }
     }
 
+    fn beside(round: u32, pair: &str) -> Place {
+        Place { round, position: 0, pair: pair.to_owned() }
+    }
+
     #[test]
-    fn only_rounds_that_both_have_are_compared() {
+    fn only_runs_beside_each_other_are_compared() {
         let mut results = Results::new(json!({}));
         for round in 1..=7 {
-            results.add(key("a"), round, rate(100.0));
+            results.add(key("a"), beside(round, "b"), rate(100.0));
+            results.add(key("a"), beside(round, "c"), rate(1e9));
             // The second one's first run failed; its later ones are not held against the runs before them.
             if round > 1 {
-                results.add(key("b"), round, rate(f64::from(round) * 100.0));
+                results.add(key("b"), beside(round, "b"), rate(f64::from(round) * 100.0));
             }
         }
         let find = |server| results.find(server, "g", "l").unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::names::{GANESHA, WHARF, WHARF_UNCACHED, ceiling_name};
+use super::names::{GANESHA, WHARF, WHARF_AGAIN, WHARF_UNCACHED, ceiling_name};
 use super::options::Peer;
 use super::site::{READ_FILE, Site};
 use crate::ceiling::Way;
@@ -39,6 +39,11 @@ impl Server {
     /// through here and there.
     pub fn wharf(root: &Path, site: &Site) -> Outcome<Server> {
         Server::wharf_with(root, site, (WHARF, 20_490), &[])
+    }
+
+    /// The same once more, in a process of its own.
+    pub fn wharf_again(root: &Path, site: &Site) -> Outcome<Server> {
+        Server::wharf_with(root, site, (WHARF_AGAIN, 20_492), &[])
     }
 
     /// The same without the cache of open files.

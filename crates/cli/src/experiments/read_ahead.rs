@@ -27,6 +27,9 @@ pub struct Flags {
     /// How often every load goes to every server.
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+    /// What the order of servers and loads follows from.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
     /// How long the file is.
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size, default_value = "256M")]
     size: u64,
@@ -47,12 +50,13 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
         ways: Way::ALL.to_vec(),
         loads: Load::all(flags.bs).to_vec(),
         rounds: flags.rounds,
+        seed: flags.seed,
         file_bytes: flags.size,
     };
     let samples =
         read_ahead::run(&experiment, |sample| eprintln!("{}", line(sample))).map_err(BenchError::ReadAhead)?;
     if let Some(path) = &flags.samples {
-        let text = report::to_json(&all(&samples)).map_err(BenchError::Json)?;
+        let text = report::to_json(&all(flags.seed, &samples)).map_err(BenchError::Json)?;
         fs::write(path, text + "\n").map_err(|source| Failure::Local { path: path.clone(), source })?;
     }
     let mut output = Output::new();
@@ -93,24 +97,28 @@ fn rate_mb(sample: &Sample) -> f64 {
 
 fn line(sample: &Sample) -> String {
     let (rate, cost) = (short(rate_mb(sample)), short(sample.server_s_per_gb));
-    format!("round {}, {}, {}: {rate} MB/s, {cost} server s/GB", sample.round, sample.load, sample.way)
+    format!("round {}, {}, {}: {rate} MB/s, {cost} server s/GB", sample.place.round, sample.load, sample.way)
 }
 
-fn all(samples: &[Sample]) -> Value {
+fn all(seed: u64, samples: &[Sample]) -> Value {
     let each = samples.iter().map(|sample| {
         json!({
             "load": sample.load.to_string(),
             "way": sample.way.to_string(),
-            "round": sample.round,
+            "round": sample.place.round,
+            "position": sample.place.position,
+            "pair": sample.place.pair,
             "bytes_per_s": sample.bytes_per_second,
             "server_s_per_gb": sample.server_s_per_gb,
         })
     });
-    json!({ "version": env!("CARGO_PKG_VERSION"), "samples": each.collect::<Vec<_>>() })
+    json!({ "version": env!("CARGO_PKG_VERSION"), "seed": seed, "samples": each.collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
 mod tests {
+    use lab::Place;
+
     use super::*;
 
     #[test]
@@ -119,7 +127,7 @@ mod tests {
         let sample = |load, way, round, rate| Sample {
             load,
             way,
-            round,
+            place: Place { round, position: 0, pair: 0 },
             bytes_per_second: rate * 1e6 + f64::from(round),
             server_s_per_gb: 1.0,
         };
@@ -130,7 +138,7 @@ mod tests {
             })
             .collect();
         let (folder, program) = (PathBuf::new(), PathBuf::new());
-        let experiment = Experiment { program, folder, ways, loads, rounds: 6, file_bytes: 1 };
+        let experiment = Experiment { program, folder, ways, loads, rounds: 6, seed: 1, file_bytes: 1 };
         let text = table(&experiment, &samples).to_text();
         let last = text.lines().last().unwrap();
         assert!(last.contains("0.50 [") && last.contains("0.25 ["), "{text}");

@@ -32,6 +32,9 @@ pub struct Flags {
     /// How often every load goes to every server.
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+    /// What the order of servers and loads follows from.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
     /// How long each time.
     #[arg(long, value_name = "TIME", value_parser = config::parse_time, default_value = "500ms")]
     runtime: Duration,
@@ -59,7 +62,7 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     let samples =
         reply_path::run(&experiment, |sample| eprintln!("{}", line(sample))).map_err(BenchError::ReplyPath)?;
     if let Some(path) = &flags.samples {
-        let text = report::to_json(&all(&samples)).map_err(BenchError::Json)?;
+        let text = report::to_json(&all(flags.seed, &samples)).map_err(BenchError::Json)?;
         fs::write(path, text + "\n").map_err(|source| Failure::Local { path: path.clone(), source })?;
     }
     let mut output = Output::new();
@@ -81,6 +84,7 @@ impl Flags {
             ways: Way::all(),
             loads,
             rounds: self.rounds,
+            seed: self.seed,
             runtime: self.runtime,
             connections: self.connections,
             depth: self.iodepth,
@@ -110,8 +114,14 @@ fn tables(experiment: &Experiment, samples: &[Sample]) -> String {
         samples.iter().filter(|sample| (sample.load, sample.way) == (load, way)).map(figure).collect()
     };
     let others = || experiment.ways.iter().copied().filter(|way| *way != Way::Default);
+    let beside = |load: Load, pair: usize, way: Way, figure: Figure| -> Vec<f64> {
+        let is_it = |sample: &&Sample| (sample.load, sample.place.pair, sample.way) == (load, pair, way);
+        samples.iter().filter(is_it).map(figure).collect()
+    };
     let compare = |load, way| {
-        COMPARED.map(|figure| Comparison::paired(&of(load, Way::Default, figure), &of(load, way, figure), Level::P95))
+        let pair = experiment.ways.iter().position(|other| *other == way).unwrap_or_default();
+        let of = |way, figure| beside(load, pair, way, figure);
+        COMPARED.map(|figure| Comparison::paired(&of(Way::Default, figure), &of(way, figure), Level::P95))
     };
     let family: Vec<_> =
         experiment.loads.iter().flat_map(|&load| others().flat_map(move |way| compare(load, way))).collect();
@@ -142,15 +152,17 @@ fn name(load: Load) -> String {
 
 fn line(sample: &Sample) -> String {
     let figures = FIGURES.map(|(title, figure)| format!("{} {title}", short(figure(sample))));
-    format!("round {}, {}, {}: {}", sample.round, name(sample.load), sample.way, figures.join(", "))
+    format!("round {}, {}, {}: {}", sample.place.round, name(sample.load), sample.way, figures.join(", "))
 }
 
-fn all(samples: &[Sample]) -> Value {
+fn all(seed: u64, samples: &[Sample]) -> Value {
     let each = samples.iter().map(|sample| {
         json!({
             "load": name(sample.load),
             "way": sample.way.to_string(),
-            "round": sample.round,
+            "round": sample.place.round,
+            "position": sample.place.position,
+            "pair": sample.place.pair,
             "ops_per_s": sample.operations_per_second,
             "bytes_per_s": sample.bytes_per_second,
             "p50_us": sample.median_us,
@@ -158,7 +170,7 @@ fn all(samples: &[Sample]) -> Value {
             "server_s_per_gb": sample.server_s_per_gb,
         })
     });
-    json!({ "version": env!("CARGO_PKG_VERSION"), "samples": each.collect::<Vec<_>>() })
+    json!({ "version": env!("CARGO_PKG_VERSION"), "seed": seed, "samples": each.collect::<Vec<_>>() })
 }
 
 fn parse_order(text: &str) -> Result<Order, String> {
@@ -171,13 +183,15 @@ fn parse_order(text: &str) -> Result<Order, String> {
 
 #[cfg(test)]
 mod tests {
+    use lab::Place;
+
     use super::*;
 
-    fn sample(way: Way, round: u32, operations_per_second: f64) -> Sample {
+    fn sample((way, pair): (Way, usize), round: u32, operations_per_second: f64) -> Sample {
         Sample {
             load: Load { order: Order::Random, block_bytes: 4096 },
             way,
-            round,
+            place: Place { round, position: 0, pair },
             operations_per_second,
             bytes_per_second: operations_per_second * 4096.0,
             median_us: 10.0,
@@ -188,18 +202,25 @@ mod tests {
 
     #[test]
     fn way_that_is_faster_in_every_round_is_shown_as_such() {
-        let other = Way::all()[1];
+        let other = Way::all()[2];
         let rounds = (1..=6).flat_map(|round| {
             let speed = 1000.0 + f64::from(round);
-            [sample(Way::Default, round, speed), sample(other, round, speed * 2.0)]
+            [
+                sample((Way::Default, 1), round, speed),
+                sample((other, 1), round, speed * 2.0),
+                // Beside another one it is faster, which is nothing to this pair.
+                sample((Way::Default, 2), round, speed * 3.0),
+                sample((Way::Again, 2), round, speed * 3.0),
+            ]
         });
         let load = Load { order: Order::Random, block_bytes: 4096 };
         let experiment = Experiment {
             program: PathBuf::new(),
             folder: PathBuf::new(),
-            ways: vec![Way::Default, other],
+            ways: vec![Way::Default, other, Way::Again],
             loads: vec![load],
             rounds: 6,
+            seed: 1,
             runtime: Duration::ZERO,
             connections: 1,
             depth: 1,
@@ -209,5 +230,7 @@ mod tests {
         let row = text.lines().find(|line| line.starts_with("| sendfile ")).unwrap();
         assert!(row.contains("2.00 [2.00, 2.00] ±0.0 %, n 6, higher"), "{text}");
         assert!(row.contains("1.00 [1.00, 1.00] ±0.0 %, n 6, equal within ±2 %"), "{text}");
+        let again = text.lines().find(|line| line.starts_with("| default again (A/A) ")).unwrap();
+        assert!(again.matches("equal within ±2 %").count() == 2, "{text}");
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::Process;
 use crate::server::{EXPORT, Server};
-use crate::turns::take_turns;
+use crate::turns::{Place, take_turns};
 
 pub use error::Error;
 
@@ -31,6 +31,8 @@ pub struct Experiment {
     pub loads: Vec<Load>,
     /// How often every load goes to every server.
     pub rounds: u32,
+    /// What the order of servers and loads follows from.
+    pub seed: u64,
     /// How long the file is, in bytes.
     pub file_bytes: u64,
 }
@@ -66,8 +68,8 @@ pub struct Sample {
     pub load: Load,
     /// The way.
     pub way: Way,
-    /// In which round, from 1.
-    pub round: u32,
+    /// When it was measured.
+    pub place: Place,
     /// Bytes in a second.
     pub bytes_per_second: f64,
     /// Processor time of the server for 10⁹ bytes, in seconds.
@@ -135,11 +137,15 @@ pub fn run(experiment: &Experiment, mut seen: impl FnMut(&Sample)) -> Result<Vec
     std::fs::create_dir_all(&export).and_then(|()| cold::make(&file, experiment.file_bytes)).map_err(failed)?;
     let ways = experiment.ways.iter().map(|way| (way.to_string(), way.arguments()));
     let servers = Server::start_all(&experiment.program, &experiment.folder, ways)?;
-    take_turns(experiment.rounds, &experiment.loads, servers.len(), |load, turn, round| {
+    let order = |number| {
+        let order = measure::shuffled(experiment.seed, number, servers.len());
+        order.into_iter().map(|contender| measure::Turn { contender, pair: contender }).collect()
+    };
+    take_turns((experiment.rounds, experiment.seed), &experiment.loads, order, |load, turn, place| {
         if !cold::drop_from_memory(&file).map_err(failed)? {
             return Err(Error::Resident { path: file.clone() });
         }
-        let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn], &file), round)?;
+        let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn], &file), place)?;
         seen(&sample);
         Ok(sample)
     })
@@ -149,7 +155,7 @@ fn measure(
     experiment: &Experiment,
     load: Load,
     (way, server, file): (Way, &Server, &Path),
-    round: u32,
+    place: Place,
 ) -> Result<Sample, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Readers)?;
     let spent = || Process::Id(server.pid()).cpu().unwrap_or_default();
@@ -166,7 +172,7 @@ fn measure(
     Ok(Sample {
         load,
         way,
-        round,
+        place,
         bytes_per_second: bytes / time.as_secs_f64(),
         server_s_per_gb: cpu.as_secs_f64() / (bytes / 1e9),
     })

@@ -1,8 +1,9 @@
 //! The experiment of the first source document: how replies to READ are built and sent, and what that costs.
 //!
 //! One server per [`Way`] runs in a process of its own, on the first processor; all of them serve the same file in memory. In each
-//! round every load goes to one server after the other, and the one that is first changes. The loads come from this process, on the
-//! last processor.
+//! round every load goes to each server right before or after the first one, the reference, in random order. One of them is the
+//! reference again: a difference from that one is an error of the experiment. The loads come from this process, on the last
+//! processor.
 
 mod error;
 mod way;
@@ -17,7 +18,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::bench::{self, End, Job, Order, Workload};
 use crate::data_file;
 use crate::server::{EXPORT, Server};
-use crate::turns::take_turns;
+use crate::turns::{Place, take_turns};
 
 pub use error::Error;
 pub use way::{Method, Way};
@@ -31,12 +32,14 @@ pub struct Experiment {
     pub program: PathBuf,
     /// An empty directory in memory, where the file is made.
     pub folder: PathBuf,
-    /// The ways to send replies.
+    /// The ways to send replies; the first is the one that the others are compared with.
     pub ways: Vec<Way>,
     /// The loads that each of them meets.
     pub loads: Vec<Load>,
     /// How often every load goes to every server.
     pub rounds: u32,
+    /// What the order of servers and loads follows from.
+    pub seed: u64,
     /// How long each time.
     pub runtime: Duration,
     /// How many connections there are.
@@ -63,8 +66,8 @@ pub struct Sample {
     pub load: Load,
     /// The way.
     pub way: Way,
-    /// In which round, from 1.
-    pub round: u32,
+    /// When it was measured.
+    pub place: Place,
     /// READs in a second.
     pub operations_per_second: f64,
     /// Bytes in a second.
@@ -92,8 +95,9 @@ pub fn run(experiment: &Experiment, mut seen: impl FnMut(&Sample)) -> Result<Vec
     let servers = Server::start_all(&experiment.program, &experiment.folder, ways)?;
     // From here on: the threads of loads inherit it, the servers have been started already.
     stay_on_last_processor();
-    take_turns(experiment.rounds, &experiment.loads, servers.len(), |load, turn, round| {
-        let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn]), round)?;
+    let order = |number| measure::paired(experiment.seed, number, servers.len());
+    take_turns((experiment.rounds, experiment.seed), &experiment.loads, order, |load, turn, place| {
+        let sample = measure(experiment, load, (experiment.ways[turn], &servers[turn]), place)?;
         seen(&sample);
         Ok(sample)
     })
@@ -115,7 +119,7 @@ fn stay_on_last_processor() {
     }
 }
 
-fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), round: u32) -> Result<Sample, Error> {
+fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), place: Place) -> Result<Sample, Error> {
     let job = Job {
         name: way.to_string(),
         options: Options { use_privileged_port: false, ..Options::default() },
@@ -126,7 +130,7 @@ fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), r
         file_bytes: experiment.file_bytes,
         end: End::After(experiment.runtime),
         warm_up: WARM_UP,
-        seed: u64::from(round),
+        seed: experiment.seed.wrapping_add(place.round.into()),
         server_pid: Some(server.pid()),
         ..Job::new(server.url(&experiment.folder.join(EXPORT).join(FILE_NAME)))
     };
@@ -141,7 +145,7 @@ fn measure(experiment: &Experiment, load: Load, (way, server): (Way, &Server), r
     Ok(Sample {
         load,
         way,
-        round,
+        place,
         operations_per_second: reads.work.operations_per_second(reads.runtime),
         bytes_per_second: reads.work.bytes_per_second(reads.runtime),
         median_us: quantile_us(0.5),

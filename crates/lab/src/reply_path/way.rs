@@ -16,6 +16,8 @@ pub enum Method {
 pub enum Way {
     /// The one that a server takes when it is told nothing.
     Default,
+    /// The same once more, in a server of its own.
+    Again,
     /// One that is made of the switches.
     Switched {
         /// How the data comes into the reply.
@@ -36,7 +38,7 @@ impl Way {
     /// Every way that differs from the others: fragments and their limit mean something for gathered replies alone, since a copied
     /// reply is one piece and the data of a zero-copy one is not in it.
     pub fn all() -> Vec<Way> {
-        let mut ways = vec![Way::Default];
+        let mut ways = vec![Way::Default, Way::Again];
         for batches in [true, false] {
             let whole = |method| Way::Switched { method, fragment_kib: None, max_segments: None, batches };
             ways.extend([whole(Method::Sendfile), whole(Method::Gather), whole(Method::Copy)]);
@@ -71,7 +73,13 @@ impl Way {
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Way::Switched { method, fragment_kib, max_segments, batches } = self else { return f.write_str("default") };
+        let (method, fragment_kib, max_segments, batches) = match self {
+            Way::Default => return f.write_str("default"),
+            Way::Again => return f.write_str("default again (A/A)"),
+            Way::Switched { method, fragment_kib, max_segments, batches } => {
+                (method, fragment_kib, max_segments, batches)
+            }
+        };
         f.write_str(match method {
             Method::Copy => "copy",
             Method::Gather => "gather",
@@ -96,8 +104,9 @@ mod tests {
     #[test]
     fn ways_have_names_and_arguments_of_their_own() {
         let ways = Way::all();
-        assert_eq!(ways.len(), 15);
+        assert_eq!(ways.len(), 16);
         assert_eq!(ways.iter().map(Way::to_string).collect::<HashSet<_>>().len(), ways.len());
-        assert_eq!(ways.iter().map(Way::arguments).collect::<HashSet<_>>().len(), ways.len());
+        assert_eq!(ways.iter().map(Way::arguments).collect::<HashSet<_>>().len(), ways.len() - 1);
+        assert_eq!(Way::Again.arguments(), Way::Default.arguments());
     }
 }
