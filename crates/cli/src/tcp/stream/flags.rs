@@ -69,7 +69,7 @@ pub struct Flags {
     reordering: f64,
     /// What chance follows from.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// As JSON.
     #[arg(long)]
     pub(super) json: bool,

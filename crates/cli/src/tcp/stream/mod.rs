@@ -46,11 +46,11 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     }
 }
 
-/// Runs each series until it is sure, in turns, so that what slows one down slows all.
+/// Runs each series until it is sure, in random order, so that what slows one down slows all.
 fn repeat(flags: &Flags, all: &mut [Series], interrupted: &mut Interrupted) -> Result<(), Failure> {
     let repeats = flags.repeats();
     for round in 0..repeats.max {
-        for place in measure::rotation(round, all.len()) {
+        for place in measure::shuffled(flags.seed, round as u64, all.len()) {
             let series = &mut all[place];
             if !series.is_done(&repeats) && interrupted.signal.is_none() {
                 let options = flags.options(series.rule, series.buffers);
