@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn level_outside_its_range_is_refused() {
-        assert!(Level::new(0.9).is_ok());
+        assert_eq!(Level::new(0.9).map(Level::get), Ok(0.9));
         assert!([0.0, 1.0, 95.0, f64::NAN].into_iter().all(|level| Level::new(level).is_err()));
     }
 }

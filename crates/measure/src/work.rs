@@ -60,6 +60,10 @@ mod tests {
         assert_eq!(work.operations_per_second(Duration::from_millis(500)), 2000.0);
         assert_eq!(work.bytes_per_second(Duration::from_millis(500)), 4_096_000.0);
         assert_eq!(work.operations_per_second(Duration::ZERO), 0.0);
+        let mut sum = work;
+        sum += Work { operations: 1, bytes: 2 };
+        assert_eq!(sum, work + Work { operations: 1, bytes: 2 });
+        assert_eq!(sum, Work { operations: 1001, bytes: 500 * 4096 + 2 });
         let earlier = Work { operations: 400, bytes: 96 };
         assert_eq!(work - earlier, Work { operations: 600, bytes: 500 * 4096 - 96 });
         assert_eq!(earlier - work, Work::default());
