@@ -176,7 +176,8 @@ fn change_until_crash(disk: &Disk, group_commit: bool) -> (HashMap<String, Known
 
 #[test]
 fn what_was_acknowledged_survives_a_crash() {
-    for kind in ["ext4", "xfs", "btrfs"] {
+    // Btrfs cannot be shut down; the power cuts of crate `stable` reach it (`recorded_device`).
+    for kind in ["ext4", "xfs"] {
         for group_commit in [true, false] {
             let Some(disk) = Disk::new(kind) else { continue };
             let (known, in_doubt) = change_until_crash(&disk, group_commit);
