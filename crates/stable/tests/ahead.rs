@@ -1,15 +1,17 @@
 //! Removals are recorded before they are made: neither a trim nor a failing device in between may lose one.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
+#[path = "support/breaking.rs"]
+mod breaking;
+
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
+use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
-use stable::{Device, MemoryDevice, Options, StableFs, WriteLog};
+use stable::{Options, StableFs, WriteLog};
 use vfs::{Context, CreateMode, Entry, FileSystem, Name, OpenMode, Place, Result, SetAttributes, Stability};
 
 const CX: Context<'static> = Context::ROOT;
@@ -46,37 +48,6 @@ impl FileSystem for Slow {
     }
 }
 
-/// A device that takes no writes any more once it is told to.
-struct Breaking {
-    inner: MemoryDevice,
-    is_broken: AtomicBool,
-}
-
-impl Device for Breaking {
-    fn path(&self) -> &Path {
-        Path::new("breaking")
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
-
-    fn block_bytes(&self) -> usize {
-        self.inner.block_bytes()
-    }
-
-    fn read_at(&self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
-        self.inner.read_at(offset_bytes, into)
-    }
-
-    fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
-        if self.is_broken.load(Ordering::Relaxed) {
-            return Err(io::Error::other("the device is broken"));
-        }
-        self.inner.write_at(offset_bytes, from)
-    }
-}
-
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -100,7 +71,7 @@ fn serve(name: &str) -> Served {
     let host = HostOptions { state_dir: Some(state.clone()), sync_metadata: false, ..HostOptions::default() };
     let inner = Arc::new(HostFs::open(&export, host).unwrap());
     let slow = Arc::new(Slow { inner, barrier: Barrier::new(2), events: Mutex::default() });
-    let device = Arc::new(Breaking { inner: MemoryDevice::new(1 << 20), is_broken: AtomicBool::new(false) });
+    let device = Breaking::new(1 << 20);
     WriteLog::create(device.clone()).unwrap();
     let log = WriteLog::open(device.clone(), Options::new(state)).unwrap();
     let (fs, _) = log.attach("export", slow.clone()).unwrap();
@@ -152,7 +123,7 @@ fn removal_whose_record_was_durable_is_flushed_when_the_device_fails_before_it_i
     let served = serve("breaks");
     create(&served.fs, "a");
     remove_while(&served, || {
-        served.device.is_broken.store(true, Ordering::Relaxed);
+        served.device.set_broken(true);
         create(&served.fs, "b");
         served.slow.events.lock().unwrap().clear();
     });

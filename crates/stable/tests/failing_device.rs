@@ -1,48 +1,19 @@
 //! A log whose device fails: nothing is lost, and the log is never used again.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+#[path = "support/breaking.rs"]
+mod breaking;
 
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
-use stable::{Device, MemoryDevice, Options, StableFs, WriteLog};
+use stable::{Options, StableFs, WriteLog};
 use vfs::{Context, CreateMode, FileSystem, Name, Place, SetAttributes};
 
 const CX: Context<'static> = Context::ROOT;
-
-/// A device that takes no writes any more once it is told to.
-struct Breaking {
-    inner: MemoryDevice,
-    is_broken: AtomicBool,
-}
-
-impl Device for Breaking {
-    fn path(&self) -> &Path {
-        Path::new("breaking")
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
-
-    fn block_bytes(&self) -> usize {
-        self.inner.block_bytes()
-    }
-
-    fn read_at(&self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
-        self.inner.read_at(offset_bytes, into)
-    }
-
-    fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
-        if self.is_broken.load(Ordering::Relaxed) {
-            return Err(io::Error::other("the device is broken"));
-        }
-        self.inner.write_at(offset_bytes, from)
-    }
-}
 
 struct Scratch(PathBuf);
 
@@ -62,7 +33,7 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     let scratch = Scratch(std::env::temp_dir().join(format!("wharf-stable-breaking-{}", std::process::id())));
     let (export, state) = (scratch.0.join("export"), scratch.0.join("state"));
     fs::create_dir_all(&export).unwrap();
-    let device = Arc::new(Breaking { inner: MemoryDevice::new(1 << 20), is_broken: AtomicBool::new(false) });
+    let device = Breaking::new(1 << 20);
     WriteLog::create(device.clone()).unwrap();
     let open = || {
         let log =
@@ -74,7 +45,7 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     };
     let (fs, _, log) = open();
     create(&fs, "logged");
-    device.is_broken.store(true, Ordering::Relaxed);
+    device.set_broken(true);
     create(&fs, "while-it-breaks");
     assert!(log.has_failed());
     create(&fs, "without-the-log");
@@ -83,7 +54,7 @@ fn changes_go_on_without_the_log_and_its_records_are_never_made_again() {
     log.close();
     drop((fs, log));
     // The device works again, and still has the record of what was removed since.
-    device.is_broken.store(false, Ordering::Relaxed);
+    device.set_broken(false);
     let (_fs, replayed, log) = open();
     assert_eq!(replayed.records, 0);
     let mut names: Vec<_> = fs::read_dir(&export).unwrap().map(|entry| entry.unwrap().file_name()).collect();

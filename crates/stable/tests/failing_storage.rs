@@ -1,16 +1,20 @@
 //! Storage that fails to take changes, says so once, and then takes others as if nothing were missing.
 #![allow(clippy::unwrap_used, reason = "this is test code, some of it outside of test functions")]
 
+#[path = "support/breaking.rs"]
+mod breaking;
+
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
-use stable::{Device, MemoryDevice, Options, Replayed, StableFs, WriteLog, WriteLogError};
+use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use vfs::{
     Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability,
 };
@@ -68,37 +72,6 @@ impl OpenFile for FailingFile {
     }
 }
 
-/// A device that takes no writes while it is broken.
-struct Breaking {
-    inner: MemoryDevice,
-    is_broken: AtomicBool,
-}
-
-impl Device for Breaking {
-    fn path(&self) -> &Path {
-        Path::new("breaking")
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.inner.size_bytes()
-    }
-
-    fn block_bytes(&self) -> usize {
-        self.inner.block_bytes()
-    }
-
-    fn read_at(&self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
-        self.inner.read_at(offset_bytes, into)
-    }
-
-    fn write_at(&self, offset_bytes: u64, from: &[u8]) -> io::Result<()> {
-        if self.is_broken.load(Ordering::Relaxed) {
-            return Err(io::Error::other("the device is broken"));
-        }
-        self.inner.write_at(offset_bytes, from)
-    }
-}
-
 struct Site {
     base: PathBuf,
     device: Arc<Breaking>,
@@ -113,14 +86,14 @@ impl Site {
     fn new(name: &str) -> Site {
         let base = std::env::temp_dir().join(format!("wharf-stable-{name}-{}", std::process::id()));
         fs::create_dir_all(base.join("export")).unwrap();
-        let device = Arc::new(Breaking { inner: MemoryDevice::new(1 << 20), is_broken: AtomicBool::new(false) });
+        let device = Breaking::new(1 << 20);
         WriteLog::create(device.clone()).unwrap();
         Site { base, device, fails: Arc::default(), memory: 1 }
     }
 
     fn serve(&self) -> std::result::Result<Served, WriteLogError> {
         let state = self.base.join("state");
-        let log = WriteLog::open(Arc::clone(&self.device) as Arc<dyn Device>, Options::new(state.clone())).unwrap();
+        let log = WriteLog::open(self.device.clone(), Options::new(state.clone())).unwrap();
         let host = HostOptions { state_dir: Some(state), sync_metadata: false, ..HostOptions::default() };
         let inner = Arc::new(HostFs::open(&self.base.join("export"), host).unwrap());
         let failing = Failing { inner, memory: self.memory, fails: Arc::clone(&self.fails) };
@@ -238,7 +211,7 @@ fn nothing_is_changed_when_the_log_fails_and_storage_too() {
     let mut site = Site::new("lost-both");
     let (fs, _, log) = site.serve().unwrap();
     let file = write(&fs);
-    site.device.is_broken.store(true, Ordering::Relaxed);
+    site.device.set_broken(true);
     site.fail();
     // Storage would take the later one, and the next start would make older changes over it.
     for data in [b"second", b"third!"] {
@@ -246,7 +219,7 @@ fn nothing_is_changed_when_the_log_fails_and_storage_too() {
     }
     log.close();
     drop((fs, log, file));
-    site.device.is_broken.store(false, Ordering::Relaxed);
+    site.device.set_broken(false);
     site.lose();
     site.memory += 1;
     let (_fs, _, log) = site.serve().unwrap();
