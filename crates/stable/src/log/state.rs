@@ -1,6 +1,6 @@
 //! What a log has in memory: the batch that gathers, the batches that are kept, and counters.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, SystemTime};
 
 use super::LogError;
@@ -52,8 +52,8 @@ pub(crate) struct State {
     number: u64,
     /// The position behind the last record.
     end: u64,
-    /// Where the records begin whose changes are not made yet, and how many begin there.
-    ahead: BTreeMap<u64, u32>,
+    /// Where the records begin whose changes are not made yet; no two begin at the same position.
+    ahead: BTreeSet<u64>,
     failure: Option<LogError>,
     /// Whether nothing is trimmed any more, so that nobody may wait for that.
     is_never_trimmed: bool,
@@ -70,7 +70,7 @@ impl State {
             number: kept.next_number(),
             end: kept.end(),
             kept,
-            ahead: BTreeMap::new(),
+            ahead: BTreeSet::new(),
             failure: None,
             is_never_trimmed: false,
             queue: Queue::default(),
@@ -158,22 +158,17 @@ impl State {
 
     /// Keeps the records from `position` on from being trimmed.
     pub(crate) fn pin(&mut self, position: u64) {
-        *self.ahead.entry(position).or_default() += 1;
+        self.ahead.insert(position);
     }
 
-    /// Takes back one [`State::pin`].
+    /// Takes a [`State::pin`] back.
     pub(crate) fn unpin(&mut self, position: u64) {
-        if let Some(count) = self.ahead.get_mut(&position) {
-            *count -= 1;
-            if *count == 0 {
-                self.ahead.remove(&position);
-            }
-        }
+        self.ahead.remove(&position);
     }
 
     /// The position up to which all changes are made.
     pub(crate) fn made_end(&self) -> u64 {
-        self.ahead.first_key_value().map_or(self.end, |(position, _)| *position)
+        self.ahead.first().copied().unwrap_or(self.end)
     }
 
     /// Takes the batch that gathered, to write it; the next one gathers now. `None` while another one is written.
