@@ -24,6 +24,21 @@ impl FaultFile {
         FaultFile { inner, plan, losing }
     }
 
+    /// Makes a write as the rules say; `write` is told how many bytes it may write at most.
+    fn writing(
+        &self,
+        cx: &Context<'_>,
+        stability: Stability,
+        write: impl FnOnce(usize) -> Result<Written>,
+    ) -> Result<Written> {
+        self.plan.run(cx, Site::new(Operation::Write), |limit_bytes| match stability {
+            Stability::Unstable => write(limit_bytes),
+            Stability::Data | Stability::File => {
+                self.plan.run(cx, Site::new(Operation::StableWrite), |_| write(limit_bytes))
+            }
+        })
+    }
+
     /// Makes a write of so many bytes from an offset on, and notes what a crash would undo of it.
     fn noting(
         &self,
@@ -58,7 +73,7 @@ impl OpenFile for FaultFile {
     }
 
     fn write_at(&self, cx: &Context<'_>, offset_bytes: u64, data: &[u8], stability: Stability) -> Result<Written> {
-        self.plan.run(cx, Site::new(Operation::Write), |limit_bytes| {
+        self.writing(cx, stability, |limit_bytes| {
             let data = &data[..data.len().min(limit_bytes)];
             self.noting((offset_bytes, data.len()), || self.inner.write_at(cx, offset_bytes, data, stability))
         })
@@ -72,7 +87,7 @@ impl OpenFile for FaultFile {
         parts: &[&[u8]],
         stability: Stability,
     ) -> Result<Written> {
-        self.plan.run(cx, Site::new(Operation::Write), |limit_bytes| {
+        self.writing(cx, stability, |limit_bytes| {
             let (parts, length_bytes) = first_bytes(parts, limit_bytes);
             let write = || self.inner.write_parts_at(cx, offset_bytes, &parts, stability);
             self.noting((offset_bytes, length_bytes), write)

@@ -38,6 +38,8 @@ pub enum Operation {
     Read,
     /// `write`: `write_at` of an open file, or `write_parts_at`.
     Write,
+    /// A write that is to be on stable storage when it returns; it is a [`Operation::Write`] too.
+    StableWrite,
     /// `sync` of an open file.
     Sync,
     /// `seek` in an open file.
@@ -68,7 +70,7 @@ pub enum Operation {
 
 impl Operation {
     /// How many there are.
-    pub const COUNT: usize = 30;
+    pub const COUNT: usize = 31;
 
     /// All of them, with their names in a plan's text.
     pub const ALL: [(Operation, &'static str); Self::COUNT] = [
@@ -89,6 +91,7 @@ impl Operation {
         (Operation::Space, "space"),
         (Operation::Read, "read"),
         (Operation::Write, "write"),
+        (Operation::StableWrite, "stable_write"),
         (Operation::Sync, "sync"),
         (Operation::Seek, "seek"),
         (Operation::Allocate, "allocate"),

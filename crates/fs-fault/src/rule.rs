@@ -71,7 +71,9 @@ impl Rule {
 
     /// Whether the rule is for calls like this one.
     pub(crate) fn selects(&self, site: Site<'_>, may_block: bool) -> bool {
-        let for_operation = self.operation.is_none_or(|operation| operation == site.operation);
+        // A stable write has met the rules for all operations as a write.
+        let is_first = site.operation != Operation::StableWrite;
+        let for_operation = self.operation.map_or(is_first, |operation| operation == site.operation);
         let for_name =
             self.name.as_deref().is_none_or(|name| site.names.iter().flatten().any(|n| n.as_bytes() == name));
         let for_thread = self.fault != Fault::WouldBlock || !may_block;

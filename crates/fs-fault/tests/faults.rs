@@ -82,6 +82,19 @@ fn short_write_says_how_much_it_wrote() {
 }
 
 #[test]
+fn rule_for_stable_writes_spares_unstable_ones_and_a_rule_for_all_meets_a_stable_write_once() {
+    let (fs, plan) = with("stable_write:error=nospace");
+    let file = open(&fs);
+    let write = |stability| file.write_at(&CX, 0, b"ab", stability);
+    assert!(write(Stability::Unstable).is_ok());
+    assert!(matches!(write(Stability::Data), Err(Error::NoSpace)));
+    assert!(matches!(file.write_parts_at(&CX, 0, &[b"a", b"b"], Stability::File), Err(Error::NoSpace)));
+    plan.replace("any:error=io@2".parse::<Rules>().unwrap());
+    assert!(write(Stability::File).is_ok());
+    assert!(write(Stability::File).is_err());
+}
+
+#[test]
 fn delay_holds_a_thread_that_may_wait_and_sends_away_one_that_may_not() {
     let (fs, plan) = with("read:delay=30ms@2");
     let file = open(&fs);
@@ -176,6 +189,7 @@ fn every_operation_meets_rules_and_is_counted() {
         (Operation::Space, &|| fs.space(&CX, &root).err()),
         (Operation::Read, &|| file.read_at(&CX, 0, &mut [0; 1]).err()),
         (Operation::Write, &|| file.write_at(&CX, 0, b"a", Stability::File).err()),
+        (Operation::StableWrite, &|| file.write_at(&CX, 0, b"a", Stability::File).err()),
         (Operation::Sync, &|| file.sync(&CX).err()),
         (Operation::Seek, &|| file.seek(&CX, 0, Seek::Data).err()),
         (Operation::Allocate, &|| file.allocate(&CX, 0..1).err()),

@@ -261,7 +261,7 @@ impl OpenHostFile {
         if self.is_memory {
             return self.write_all(offset_bytes, slices, flags);
         }
-        if let Some(_lead) = self.flushes.try_lead() {
+        if let Some(_leave) = self.flushes.try_leave() {
             return self.write_all(offset_bytes, slices, flags);
         }
         let count = self.write_all(offset_bytes, slices, ReadWriteFlags::empty())?;

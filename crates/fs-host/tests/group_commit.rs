@@ -184,10 +184,12 @@ fn what_was_acknowledged_survives_a_crash() {
             assert!(disk.unmount() && disk.mount());
             for (name, known) in known.iter().filter(|(name, _)| !in_doubt.contains(name)) {
                 let path = disk.export.path().join(name);
+                let what = format!("{kind}, group_commit {group_commit}: {name}");
                 let found = path.symlink_metadata().ok().map(|found| {
-                    (found.uid(), if found.is_dir() { Vec::new() } else { std::fs::read(&path).unwrap() })
+                    let data = if found.is_dir() { Ok(Vec::new()) } else { std::fs::read(&path) };
+                    (found.uid(), data.unwrap_or_else(|error| panic!("{what}: {error}, {found:?}")))
                 });
-                assert_eq!(&found, known, "{kind}, group_commit {group_commit}: {name}");
+                assert_eq!(&found, known, "{what}");
             }
         }
     }

@@ -25,6 +25,7 @@ mod write_log_flags;
 
 use std::env;
 
+use rustix::process::{Signal, parent_process_death_signal, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
@@ -50,6 +51,18 @@ pub fn run(flags: &Flags) -> Result<(), Failure> {
     logging::start(flags.settings().or(loaded.settings.clone()).log);
     privilege.log();
     let budget = descriptors::raise_limit();
-    Serving::start((flags, budget), sources, loaded)?.until_told(signals);
+    let wish = parent_process_death_signal();
+    let serving = Serving::start((flags, budget), sources, loaded)?;
+    keep_death_signal(wish);
+    serving.until_told(signals);
     Ok(())
+}
+
+/// Whoever started the server may want it to end with them (PR_SET_PDEATHSIG). The kernel forgets that when this thread has acted as
+/// somebody else, as it does while exports are made ready.
+fn keep_death_signal(wish: rustix::io::Result<Option<Signal>>) {
+    if let Ok(Some(signal)) = wish {
+        // Without it the server outlives them, as it would have anyway.
+        let _ = set_parent_process_death_signal(Some(signal));
+    }
 }

@@ -8,26 +8,32 @@
 //! A call that is alone waits for no other. Any other call waits for at most one running flush besides the one that
 //! carries its ticket.
 //!
-//! A group is flushed file by file, each file once, or with the whole file system: `costs` chooses the cheaper way. When
-//! a file cannot be flushed, the calls that asked for it fail, and no others.
+//! A group is flushed file by file, each file once, or with the whole file system: `costs` chooses the cheaper way. Files
+//! are flushed side by side by the threads that wait for them, so that the file system's journal commits once for all.
+//! When a file cannot be flushed, the calls that asked for it fail, and no others.
+//!
+//! Where callers are quicker apart, they do not stand in line: `crowd` finds out.
 
+mod batch;
 mod costs;
 mod counters;
+mod crowd;
 mod disk;
 mod ticket;
 
-use std::collections::HashMap;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rustix::io::Result;
 
+use batch::Batch;
 use costs::{Costs, Way};
 pub use counters::{FlushCounters, FlushCounts};
+use crowd::{Call, Crowd, Manner};
 pub(crate) use disk::Disk;
 use disk::Storage;
-use ticket::{Owned, Standing, Ticket};
+use ticket::{Standing, Ticket};
 
 /// How much of a file is flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +56,7 @@ pub(crate) struct FlushGroup {
     storage: Box<dyn Storage>,
     /// Whether callers share flushes; else each makes its own.
     is_shared: bool,
+    crowd: Crowd,
     line: Mutex<Line>,
     costs: Mutex<Costs>,
     counters: Arc<FlushCounters>,
@@ -63,16 +70,21 @@ struct Line {
 }
 
 /// The right to flush while nobody else of the group does. It passes on to those who wait when this is dropped.
-pub(crate) struct Lead<'g> {
+struct Lead<'g> {
     group: &'g FlushGroup,
 }
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        if self.group.is_shared {
-            self.group.pass_on();
-        }
+        self.group.pass_on();
     }
+}
+
+/// The right to flush at once, for as long as this lives.
+#[derive(Default)]
+pub(crate) struct Leave<'g> {
+    _lead: Option<Lead<'g>>,
+    _call: Option<Call<'g>>,
 }
 
 /// Where a caller comes in.
@@ -81,26 +93,21 @@ enum Place<'g> {
     First(Lead<'g>),
     /// Somebody flushes: the caller waits.
     InLine(Arc<Ticket>),
-    /// The caller flushes beside the others: there is no line, or no descriptor left to stand in it.
+    /// The caller flushes beside the others: no descriptor is left to stand in line.
     Outside,
-}
-
-/// A file of a batch, with all who want it flushed.
-struct Distinct<'b> {
-    depth: Depth,
-    members: Vec<Member<'b>>,
-}
-
-#[derive(Clone, Copy)]
-struct Member<'b> {
-    ticket: usize,
-    fd: BorrowedFd<'b>,
 }
 
 impl FlushGroup {
     /// Makes a group without callers. With `is_shared` they share flushes.
     pub(crate) fn new(storage: Box<dyn Storage>, is_shared: bool, counters: Arc<FlushCounters>) -> FlushGroup {
-        FlushGroup { storage, is_shared, line: Mutex::default(), costs: Mutex::default(), counters }
+        FlushGroup {
+            storage,
+            is_shared,
+            crowd: Crowd::default(),
+            line: Mutex::default(),
+            costs: Mutex::default(),
+            counters,
+        }
     }
 
     /// Whether callers share flushes, so that a long one keeps others waiting.
@@ -110,11 +117,26 @@ impl FlushGroup {
 
     /// Flushes these files, and returns when they are on storage.
     pub(crate) fn flush(&self, files: &[Flush<'_>]) -> Result<()> {
+        if !self.is_shared {
+            return self.flush_own(files);
+        }
+        let call = self.crowd.enter();
+        match call.manner {
+            Manner::Together => self.flush_in_line(files),
+            Manner::Apart => self.flush_own(files),
+        }
+    }
+
+    fn flush_in_line(&self, files: &[Flush<'_>]) -> Result<()> {
         match self.join(files) {
             Place::First(_lead) => self.flush_own(files),
             Place::Outside => self.flush_own(files),
             Place::InLine(ticket) => match ticket.wait() {
                 Standing::Ended(result) => result,
+                Standing::Helps(batch) => {
+                    batch.flush_files(&*self.storage);
+                    ticket.wait_for_end()
+                }
                 Standing::Waits | Standing::Leads => self.lead(&ticket),
             },
         }
@@ -125,20 +147,34 @@ impl FlushGroup {
         files.iter().try_for_each(|file| self.storage.flush(file.fd, file.depth))
     }
 
-    /// The right to flush now, if nobody else does: then `flush` need not be called.
-    pub(crate) fn try_lead(&self) -> Option<Lead<'_>> {
-        if self.is_shared && std::mem::replace(&mut self.lock().is_flushing, true) {
+    /// The right to flush at once, if the caller need not stand in line: then `flush` need not be called.
+    pub(crate) fn try_leave(&self) -> Option<Leave<'_>> {
+        let leave = if self.is_shared { self.leave_line()? } else { Leave::default() };
+        self.counters.note(1, 1);
+        Some(leave)
+    }
+
+    fn leave_line(&self) -> Option<Leave<'_>> {
+        let call = self.crowd.enter();
+        if call.manner == Manner::Apart {
+            return Some(Leave { _lead: None, _call: Some(call) });
+        }
+        let lead = self.try_lead();
+        if lead.is_none() {
+            call.give_up();
             return None;
         }
-        self.counters.note(1, 1);
-        Some(Lead { group: self })
+        Some(Leave { _lead: lead, _call: Some(call) })
+    }
+
+    /// The right to flush, if nobody else does.
+    fn try_lead(&self) -> Option<Lead<'_>> {
+        let is_flushing = std::mem::replace(&mut self.lock().is_flushing, true);
+        (!is_flushing).then(|| Lead { group: self })
     }
 
     /// Stands in line, or leads when there is none.
     fn join(&self, files: &[Flush<'_>]) -> Place<'_> {
-        if !self.is_shared {
-            return Place::Outside;
-        }
         let mut line = self.lock();
         if !std::mem::replace(&mut line.is_flushing, true) {
             return Place::First(Lead { group: self });
@@ -149,14 +185,34 @@ impl FlushGroup {
     }
 
     /// Flushes what has gathered, as the first of those who wait.
-    fn lead(&self, own: &Arc<Ticket>) -> Result<()> {
+    fn lead(&self, own: &Ticket) -> Result<()> {
         let _lead = Lead { group: self };
-        let batch = std::mem::take(&mut self.lock().waiting);
-        let mut outcome = Ok(());
-        for (ticket, result) in batch.iter().zip(self.flush_batch(&batch)) {
-            if Arc::ptr_eq(ticket, own) { outcome = result } else { ticket.end(result) }
+        let batch = Batch::of(std::mem::take(&mut self.lock().waiting));
+        let files = batch.files();
+        let way = self.lock_costs().choose(files, || self.storage.is_all_cheap());
+        let start = Instant::now();
+        // When everything cannot be flushed, that is some file's error, perhaps of nobody here: the files tell.
+        let flushed = match way {
+            Way::All => self.storage.flush_all().is_ok(),
+            Way::Each => false,
+        };
+        if flushed {
+            batch.end(&*self.storage);
+        } else {
+            self.flush_together(&batch);
         }
-        outcome
+        let result = own.wait_for_end();
+        if flushed || way == Way::Each {
+            self.lock_costs().note(way, files, start.elapsed());
+        }
+        self.counters.note(batch.tickets(), if flushed { 1 } else { files });
+        result
+    }
+
+    /// Flushes the files of a batch side by side, with the help of those who wait for them.
+    fn flush_together(&self, batch: &Arc<Batch>) {
+        batch.call_helpers();
+        batch.flush_files(&*self.storage);
     }
 
     /// Lets the first of those who wait lead.
@@ -168,45 +224,6 @@ impl FlushGroup {
         }
     }
 
-    /// Flushes all tickets, and says how each one ended.
-    fn flush_batch(&self, batch: &[Arc<Ticket>]) -> Vec<Result<()>> {
-        let files = distinct(batch);
-        let way = self.lock_costs().choose(files.len(), || self.storage.is_all_cheap());
-        let start = Instant::now();
-        let (way, results) = match way {
-            Way::All => match self.storage.flush_all() {
-                Ok(()) => (Some(way), Some(vec![Ok(()); files.len()])),
-                // Some file's error, perhaps of nobody here: the files tell.
-                Err(_) => (None, None),
-            },
-            Way::Each => (Some(way), None),
-        };
-        let flushes = if results.is_some() { 1 } else { files.len() };
-        let results = results.unwrap_or_else(|| files.iter().map(|file| self.flush_one(file)).collect());
-        if let Some(way) = way {
-            self.lock_costs().note(way, files.len(), start.elapsed());
-        }
-        self.counters.note(batch.len(), flushes);
-        self.tell(batch.len(), &files, &results)
-    }
-
-    fn flush_one(&self, file: &Distinct<'_>) -> Result<()> {
-        file.members.first().map_or(Ok(()), |member| self.storage.flush(member.fd, file.depth))
-    }
-
-    /// How each ticket ended. The kernel reports an error of writing a file back once to each open file, so a ticket
-    /// whose own descriptor was not flushed asks for its error.
-    fn tell(&self, tickets: usize, files: &[Distinct<'_>], results: &[Result<()>]) -> Vec<Result<()>> {
-        let mut outcomes = vec![Ok(()); tickets];
-        for (file, result) in files.iter().zip(results) {
-            for member in &file.members {
-                let result = result.and_then(|()| self.storage.pending_error(member.fd));
-                outcomes[member.ticket] = outcomes[member.ticket].and(result);
-            }
-        }
-        outcomes
-    }
-
     fn lock(&self) -> MutexGuard<'_, Line> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -214,23 +231,6 @@ impl FlushGroup {
     fn lock_costs(&self) -> MutexGuard<'_, Costs> {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The files of a batch, each once, in the order in which they were asked for.
-fn distinct(batch: &[Arc<Ticket>]) -> Vec<Distinct<'_>> {
-    let mut files: Vec<Distinct<'_>> = Vec::new();
-    let mut places = HashMap::new();
-    for (ticket, Owned { fd, depth, identity }) in
-        batch.iter().enumerate().flat_map(|(number, ticket)| ticket.files().iter().map(move |file| (number, file)))
-    {
-        let place = *places.entry(identity).or_insert(files.len());
-        if place == files.len() {
-            files.push(Distinct { depth: *depth, members: Vec::new() });
-        }
-        files[place].depth = files[place].depth.max(*depth);
-        files[place].members.push(Member { ticket, fd: fd.as_fd() });
-    }
-    files
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Condvar;
 use std::thread::{self, JoinHandle};
 
@@ -119,9 +119,11 @@ impl Stage {
         }
     }
 
-    /// What was asked for after [`Stage::occupy`].
+    /// What was asked for after [`Stage::occupy`], sorted: the files of a group are flushed side by side.
     fn begun(&self) -> Vec<String> {
-        self.storage.lock().begun[1..].to_vec()
+        let mut begun = self.storage.lock().begun[1..].to_vec();
+        begun.sort();
+        begun
     }
 }
 
@@ -133,7 +135,7 @@ fn caller_who_is_alone_flushes_his_own_files_in_their_order() {
     assert_eq!(stage.flush(&[&a, &b], Depth::All).join().unwrap(), Ok(()));
     assert_eq!(stage.storage.wait_for(2), ["a All", "b All"]);
     assert_eq!(stage.counters.counts(), FlushCounts { flushes: 2, tickets: 1, largest: 1 });
-    assert!(stage.group.try_lead().is_some(), "nobody flushes any more");
+    assert!(stage.group.try_leave().is_some(), "nobody flushes any more");
 }
 
 #[test]
@@ -146,11 +148,40 @@ fn callers_that_come_during_a_flush_share_the_next_one_and_each_file_is_flushed_
         waiting.push(stage.flush(&files, if number == 3 { Depth::All } else { Depth::Data }));
         stage.wait_for_line(number + 1);
     }
-    assert!(stage.group.try_lead().is_none());
+    assert!(stage.group.try_leave().is_none());
     stage.storage.let_end(3);
     assert!(waiting.into_iter().chain([first]).all(|caller| caller.join().unwrap().is_ok()));
     assert_eq!(stage.begun(), ["dir Data", "file All"], "as deep as the most careful caller wants");
     assert_eq!(stage.counters.counts(), FlushCounts { flushes: 3, tickets: 5, largest: 4 });
+}
+
+#[test]
+fn files_of_a_group_are_flushed_side_by_side_by_those_who_wait_for_them() {
+    let stage = Stage::new(false, true);
+    let first = stage.occupy();
+    let files = ["a", "b", "c"].map(memory);
+    let waiting: Vec<_> = (1..=3)
+        .map(|length| {
+            let caller = stage.flush(&[&files[length - 1]], Depth::All);
+            stage.wait_for_line(length);
+            caller
+        })
+        .collect();
+    stage.storage.let_end(1);
+    assert_eq!(stage.storage.wait_for(4).len(), 4, "three have begun, and none has ended");
+    stage.storage.let_end(3);
+    assert!(waiting.into_iter().chain([first]).all(|caller| caller.join().unwrap().is_ok()));
+}
+
+#[test]
+fn caller_whose_batch_has_ended_is_not_asked_for_help() {
+    let file = memory("a");
+    let flush = Flush { fd: file.as_fd(), depth: Depth::All };
+    let ticket = Arc::new(Ticket::new(&[flush]).unwrap());
+    let batch = Batch::of(vec![Arc::clone(&ticket)]);
+    ticket.end(Ok(()));
+    ticket.help(batch);
+    assert!(matches!(ticket.wait(), Standing::Ended(Ok(()))));
 }
 
 #[test]
@@ -165,7 +196,7 @@ fn whoever_comes_during_the_flush_of_a_group_is_in_the_next_one() {
     stage.wait_for_line(2);
     stage.storage.let_end(1);
     assert!(first.join().unwrap().is_ok() && early.join().unwrap().is_ok());
-    assert_eq!(stage.storage.wait_for(3).len(), 3, "the next leader does not wait for more to come");
+    assert_eq!(stage.storage.wait_for(4).len(), 4, "the next leader does not wait for more to come");
     stage.storage.let_end(2);
     assert!(late.into_iter().all(|caller| caller.join().unwrap().is_ok()));
 }
@@ -224,7 +255,7 @@ fn error_of_the_whole_file_system_is_told_apart_by_flushing_each_file() {
     script.broken.push("c");
     drop(script);
     assert_eq!(crowd(&stage, &["a", "b", "c", "d"]), [Ok(()), Ok(()), Err(Errno::IO), Ok(())]);
-    assert_eq!(stage.begun(), ["everything", "a All", "b All", "c All", "d All"]);
+    assert_eq!(stage.begun(), ["a All", "b All", "c All", "d All", "everything"]);
 }
 
 #[test]

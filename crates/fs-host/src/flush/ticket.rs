@@ -1,10 +1,11 @@
 //! What a caller leaves who waits for storage.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::{Errno, Result};
 
+use super::batch::Batch;
 use super::{Depth, Flush};
 
 /// The files that one caller wants flushed, and how that stands.
@@ -23,12 +24,14 @@ pub(super) struct Owned {
 }
 
 /// Where a caller stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) enum Standing {
     /// In line.
     Waits,
     /// First in line while nobody flushes: it is to flush what has gathered.
     Leads,
+    /// Its leader wants help with the files of their group.
+    Helps(Arc<Batch>),
     /// A leader has flushed its files.
     Ended(Result<()>),
 }
@@ -45,13 +48,33 @@ impl Ticket {
 
     /// Waits until there is something to do or it is done.
     pub(super) fn wait(&self) -> Standing {
-        let standing = self.changed.wait_while(self.lock(), |standing| *standing == Standing::Waits);
-        *standing.unwrap_or_else(PoisonError::into_inner)
+        let standing = self.changed.wait_while(self.lock(), |standing| matches!(standing, Standing::Waits));
+        standing.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until its files are flushed, and says how that ended.
+    pub(super) fn wait_for_end(&self) -> Result<()> {
+        let mut standing = self.lock();
+        loop {
+            if let Standing::Ended(result) = *standing {
+                return result;
+            }
+            standing = self.changed.wait(standing).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Makes the caller the leader.
     pub(super) fn lead(&self) {
         self.set(Standing::Leads);
+    }
+
+    /// Asks the caller to flush files of this batch, unless others have ended it meanwhile.
+    pub(super) fn help(&self, batch: Arc<Batch>) {
+        let mut standing = self.lock();
+        if matches!(*standing, Standing::Waits) {
+            *standing = Standing::Helps(batch);
+            self.changed.notify_one();
+        }
     }
 
     /// Says how the flush ended.

@@ -54,7 +54,7 @@ impl OpenFile for StableFile {
 
     fn sync(&self, cx: &Context<'_>) -> Result<()> {
         self.export.check(cx)?;
-        let held = self.export.hold(&self.handle);
+        let held = self.export.hold_file(cx, &self.handle)?;
         let pending = match self.export.unsynced.take(&self.handle) {
             Dirty::Ranges(ranges) => self.log_ranges(cx, &ranges).map_err(|error| self.keep_dirty(error))?,
             Dirty::Much => {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use vfs::{Context, Entry, Error, FileSystem, Handle, Result};
+use vfs::{Context, Entry, Error, FileSystem, Handle, Place, Result};
 
 use crate::aliases::{Aliases, Outer};
 use crate::log::{Ahead, Position};
@@ -126,19 +126,36 @@ impl Export {
         }
     }
 
-    /// Holds a file for a write of so many bytes. An event loop waits for a quick log only, and for nobody who holds the
-    /// file.
+    /// Holds a file for a write of so many bytes.
     fn hold_to_write(&self, cx: &Context<'_>, file: &Handle, bytes: usize) -> Result<Held<'_>> {
-        self.check_storage()?;
-        if cx.may_block {
-            return Ok(self.order.hold(file));
+        if !cx.may_block && bytes > MAX_BYTES_ON_LOOP {
+            return self.check_storage().and(Err(Error::WouldBlock));
         }
-        let may_wait = bytes <= MAX_BYTES_ON_LOOP && self.log.is_quick();
-        may_wait.then(|| self.order.try_hold(file)).flatten().ok_or(Error::WouldBlock)
+        self.hold_by(cx, |order, may_wait| order.hold(file, may_wait))
     }
 
-    fn hold(&self, file: &Handle) -> Held<'_> {
-        self.order.hold(file)
+    /// Holds a file for a change of its attributes.
+    fn hold_file(&self, cx: &Context<'_>, file: &Handle) -> Result<Held<'_>> {
+        self.hold_by(cx, |order, may_wait| order.hold(file, may_wait))
+    }
+
+    /// Holds a name for a change of it.
+    fn hold_name(&self, cx: &Context<'_>, place: &Place<'_>) -> Result<Held<'_>> {
+        self.hold_by(cx, |order, may_wait| order.hold_name(place, may_wait))
+    }
+
+    /// Holds what is about to change, unless storage has failed. An event loop waits for a quick log only, and for nobody
+    /// who holds the same.
+    fn hold_by<'o>(
+        &'o self,
+        cx: &Context<'_>,
+        hold: impl FnOnce(&'o Order, bool) -> Option<Held<'o>>,
+    ) -> Result<Held<'o>> {
+        self.check_storage()?;
+        if !cx.may_block && !self.log.is_quick() {
+            return Err(Error::WouldBlock);
+        }
+        hold(&self.order, cx.may_block).ok_or(Error::WouldBlock)
     }
 
     fn inner_of(&self, outer: &Handle) -> Result<Handle> {

@@ -6,7 +6,6 @@ use vfs::{
 };
 
 use super::checks::Removal;
-use super::order::Held;
 use super::{Export, Pending};
 use crate::log::Ahead;
 use crate::record::{Change, FileId, Kept, Make, Move, NamedFile, Node, Resize, Set, Xattr, acls_bytes};
@@ -24,8 +23,7 @@ impl Export {
         mode: CreateMode,
         set: &SetAttributes,
     ) -> Result<Entry> {
-        self.check(cx)?;
-        let held = self.order.hold_name(&place);
+        let held = self.hold_name(cx, &place)?;
         // The size of a file that is there already is set as every other one.
         let (made_with, size_bytes) = match mode {
             CreateMode::Unchecked => (SetAttributes { size_bytes: None, ..*set }, set.size_bytes),
@@ -38,6 +36,7 @@ impl Export {
         if size_bytes.is_none_or(|size_bytes| size_bytes == entry.attributes.size_bytes) {
             return Ok(entry);
         }
+        // An event loop that may not wait here comes again, and finds the file.
         let set = SetAttributes { size_bytes, ..SetAttributes::default() };
         Ok(Entry { attributes: self.set_attributes(cx, &entry.handle, &set)?, ..entry })
     }
@@ -49,8 +48,7 @@ impl Export {
         node: NewNode<'_>,
         set: &SetAttributes,
     ) -> Result<Entry> {
-        self.check(cx)?;
-        let held = self.order.hold_name(&place);
+        let held = self.hold_name(cx, &place)?;
         let entry = self.outward(self.inner.make_node(cx, self.inner_place(place)?, node, set)?)?;
         let target = if let NewNode::Symlink(target) = node { target } else { &[] };
         let pending = self.append_make(cx, place, &entry, (Node::of(node), target));
@@ -72,8 +70,7 @@ impl Export {
     }
 
     pub(super) fn set_attributes(&self, cx: &Context<'_>, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
-        self.check(cx)?;
-        let held = self.hold(file);
+        let held = self.hold_file(cx, file)?;
         let inside = self.inner_of(file)?;
         let make = || self.inner.set_attributes(cx, &inside, set);
         let after = match set.size_bytes {
@@ -92,8 +89,7 @@ impl Export {
     }
 
     pub(super) fn link(&self, cx: &Context<'_>, file: &Handle, place: Place<'_>) -> Result<Attributes> {
-        self.check(cx)?;
-        let held = self.order.hold_name(&place);
+        let held = self.hold_name(cx, &place)?;
         let attributes = self.inner.link(cx, &self.inner_of(file)?, self.inner_place(place)?)?;
         let pending = self.append(cx, Change::Link(named(place, file)), &[]);
         drop(held);
@@ -108,8 +104,7 @@ impl Export {
         (place, what): (Place<'_>, Removal),
         remove: impl FnOnce(Place<'_>, &Entry) -> Result<()>,
     ) -> Result<()> {
-        self.check(cx)?;
-        let _held = self.order.hold_name(&place);
+        let _held = self.hold_name(cx, &place)?;
         let inside = self.inner_place(place)?;
         let entry = self.inner.lookup(cx, inside)?;
         self.check_removal(cx, &entry, what)?;
@@ -118,8 +113,7 @@ impl Export {
     }
 
     pub(super) fn rename(&self, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
-        self.check(cx)?;
-        let _held = self.order.hold_names(&from, &to);
+        let _held = self.hold_by(cx, |order, may_wait| order.hold_names([&from, &to], may_wait))?;
         let (inner_from, inner_to) = (self.inner_place(from)?, self.inner_place(to)?);
         let moved = self.known_at(cx, inner_from)?.ok_or(Error::NoEntry)?;
         let replaced = self.known_at(cx, inner_to)?;
@@ -185,8 +179,7 @@ impl Export {
         make: impl FnOnce(&Handle) -> Result<()>,
         (change, payload): (Change<'_>, &[u8]),
     ) -> Result<()> {
-        self.check(cx)?;
-        let held: Held<'_> = self.hold(file);
+        let held = self.hold_file(cx, file)?;
         make(&self.inner_of(file)?)?;
         let pending = self.append(cx, change, payload);
         drop(held);

@@ -21,42 +21,44 @@ impl Order {
         Order { stripes: (0..STRIPES).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
     }
 
-    /// Holds a file: its data and its attributes.
-    pub(crate) fn hold(&self, file: &Handle) -> Held<'_> {
-        [Some(self.lock(self.index((file, None)))), None]
+    /// Holds a file: its data and its attributes. `None` when somebody else does and the caller may not wait.
+    pub(crate) fn hold(&self, file: &Handle, may_wait: bool) -> Option<Held<'_>> {
+        self.lock(self.index((file, None)), may_wait).map(|guard| [Some(guard), None])
     }
 
-    /// Holds a file unless somebody else does.
-    pub(crate) fn try_hold(&self, file: &Handle) -> Option<Held<'_>> {
-        match self.stripes[self.index((file, None))].try_lock() {
-            Ok(guard) => Some([Some(guard), None]),
-            Err(TryLockError::Poisoned(error)) => Some([Some(error.into_inner()), None]),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// Holds a name.
-    pub(crate) fn hold_name(&self, place: &Place<'_>) -> Held<'_> {
-        [Some(self.lock(self.index((&place.dir, Some(place.name))))), None]
+    /// Holds a name, as [`Order::hold`] does a file.
+    pub(crate) fn hold_name(&self, place: &Place<'_>, may_wait: bool) -> Option<Held<'_>> {
+        self.lock(self.index((&place.dir, Some(place.name))), may_wait).map(|guard| [Some(guard), None])
     }
 
     /// Holds two names; locks are taken in one order, so that no two callers wait for each other.
-    pub(crate) fn hold_names(&self, one: &Place<'_>, other: &Place<'_>) -> Held<'_> {
-        let [one, other] = [one, other].map(|place| self.index((&place.dir, Some(place.name))));
-        let first = self.lock(one.min(other));
-        [Some(first), (one != other).then(|| self.lock(one.max(other)))]
+    pub(crate) fn hold_names(&self, names: [&Place<'_>; 2], may_wait: bool) -> Option<Held<'_>> {
+        let [one, other] = names.map(|place| self.index((&place.dir, Some(place.name))));
+        let first = self.lock(one.min(other), may_wait)?;
+        if one == other {
+            return Some([Some(first), None]);
+        }
+        Some([Some(first), Some(self.lock(one.max(other), may_wait)?)])
     }
 
     /// Waits for everybody who holds something now.
     pub(crate) fn wait_for_holders(&self) {
-        (0..STRIPES).for_each(|index| drop(self.lock(index)));
+        (0..STRIPES).for_each(|index| drop(self.lock(index, true)));
     }
 
     fn index(&self, what: (&Handle, Option<Name<'_>>)) -> usize {
         self.hasher.hash_one(what) as usize % STRIPES
     }
 
-    fn lock(&self, index: usize) -> MutexGuard<'_, ()> {
-        self.stripes[index].lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, index: usize, may_wait: bool) -> Option<MutexGuard<'_, ()>> {
+        let stripe = &self.stripes[index];
+        if may_wait {
+            return Some(stripe.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match stripe.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }

@@ -1,0 +1,193 @@
+//! Whether callers that come together flush together or apart, by how long both have taken before.
+//!
+//! A journal such as ext4's carries callers that flush at the same time in one commit anyway. There, standing in line may
+//! cost more than it saves. Calls come in epochs of one way each; a call that is alone counts for neither.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many calls an epoch measures.
+const EPOCH_CALLS: u32 = 64;
+
+/// How many calls go by before an epoch measures: some of them have met callers of the epoch before.
+const SETTLING_CALLS: u32 = 32;
+
+/// How many epochs take the quicker way before the other one is tried again.
+const RETRY_EPOCHS: u32 = 64;
+
+/// An epoch changes its way's average by this part of the difference.
+const WEIGHT: f64 = 0.5;
+
+/// How callers flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// In a group.
+    Together,
+    /// Each for itself, at once.
+    Apart,
+}
+
+/// The callers that flush now, and what was learnt of those before.
+#[derive(Default)]
+pub(super) struct Crowd(Mutex<State>);
+
+/// A caller; its time is over when this is dropped.
+pub(super) struct Call<'c> {
+    crowd: &'c Crowd,
+    start: Instant,
+    /// The epoch that it counts for.
+    epoch: Option<u64>,
+    pub(super) manner: Manner,
+}
+
+struct State {
+    callers: usize,
+    manner: Manner,
+    epoch: u64,
+    /// Calls of this epoch that were not alone, and those of them that were measured.
+    begun: u32,
+    measured: u32,
+    total: Duration,
+    /// Seconds that a call took, together and apart.
+    averages: [Option<f64>; 2],
+    /// Epochs since both manners were last tried.
+    stayed: u32,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            callers: 0,
+            manner: Manner::Together,
+            epoch: 0,
+            begun: 0,
+            measured: 0,
+            total: Duration::ZERO,
+            averages: [None; 2],
+            stayed: 0,
+        }
+    }
+}
+
+impl Manner {
+    fn other(self) -> Manner {
+        match self {
+            Manner::Together => Manner::Apart,
+            Manner::Apart => Manner::Together,
+        }
+    }
+}
+
+impl Crowd {
+    /// Begins a call.
+    pub(super) fn enter(&self) -> Call<'_> {
+        let mut state = self.lock();
+        state.callers += 1;
+        let is_alone = state.callers == 1;
+        state.begun += u32::from(!is_alone);
+        let counts = !is_alone && state.begun > SETTLING_CALLS;
+        Call {
+            crowd: self,
+            start: Instant::now(),
+            epoch: counts.then_some(state.epoch),
+            manner: if is_alone { Manner::Together } else { state.manner },
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Call<'_> {
+    /// Ends the call without a measurement: the caller comes again.
+    pub(super) fn give_up(mut self) {
+        self.epoch = None;
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        let mut state = self.crowd.lock();
+        state.callers -= 1;
+        if self.epoch == Some(state.epoch) {
+            state.note(self.start.elapsed());
+        }
+    }
+}
+
+impl State {
+    fn note(&mut self, took: Duration) {
+        self.total += took;
+        self.measured += 1;
+        if self.measured == EPOCH_CALLS {
+            self.end_epoch();
+        }
+    }
+
+    fn end_epoch(&mut self) {
+        let seconds = self.total.as_secs_f64() / f64::from(self.measured);
+        let average = &mut self.averages[self.manner as usize];
+        *average = Some(average.map_or(seconds, |average| average + (seconds - average) * WEIGHT));
+        self.manner = self.next_manner();
+        self.epoch += 1;
+        (self.begun, self.measured, self.total) = (0, 0, Duration::ZERO);
+    }
+
+    fn next_manner(&mut self) -> Manner {
+        let [Some(together), Some(apart)] = self.averages else { return self.manner.other() };
+        let quicker = if apart < together { Manner::Apart } else { Manner::Together };
+        self.stayed = (self.stayed + 1) % RETRY_EPOCHS;
+        if self.stayed == 0 { quicker.other() } else { quicker }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What 200 epochs choose when calls take so long.
+    fn epochs(together_ms: u64, apart_ms: u64) -> Vec<Manner> {
+        let mut state = State::default();
+        let epoch = |_| {
+            let manner = state.manner;
+            let took = if manner == Manner::Together { together_ms } else { apart_ms };
+            (0..EPOCH_CALLS).for_each(|_| state.note(Duration::from_millis(took)));
+            manner
+        };
+        (0..200).map(epoch).collect()
+    }
+
+    #[test]
+    fn quicker_manner_is_taken_and_the_other_one_tried_now_and_then() {
+        for (together, apart, slower) in [(1, 2, Manner::Apart), (2, 1, Manner::Together)] {
+            let chosen = epochs(together, apart);
+            let others = chosen.iter().filter(|manner| **manner == slower).count();
+            assert!((2..=5).contains(&others), "{slower:?} {others}");
+        }
+    }
+
+    #[test]
+    fn caller_who_is_alone_counts_for_neither_manner() {
+        let crowd = Crowd::default();
+        for _ in 0..10 * (EPOCH_CALLS + SETTLING_CALLS) {
+            assert_eq!(crowd.enter().manner, Manner::Together);
+        }
+        assert_eq!(crowd.lock().averages, [None; 2]);
+    }
+
+    #[test]
+    fn calls_of_an_earlier_epoch_and_those_that_gave_up_are_not_measured() {
+        let crowd = Crowd::default();
+        let _first = crowd.enter();
+        (0..SETTLING_CALLS).for_each(|_| drop(crowd.enter()));
+        let late = crowd.enter();
+        crowd.enter().give_up();
+        assert_eq!(crowd.lock().measured, 0);
+        (0..EPOCH_CALLS).for_each(|_| drop(crowd.enter()));
+        assert_eq!(crowd.lock().manner, Manner::Apart);
+        drop(late);
+        let state = crowd.lock();
+        assert_eq!((state.measured, state.callers), (0, 1));
+    }
+}
