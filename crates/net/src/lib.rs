@@ -41,3 +41,4 @@ pub use limits::Limits;
 pub use send_path::SendPath;
 pub use server::{Bound, Server};
 pub use service::{Call, Delivery, Frame, FrameError, Lane, Peer, Service, Transport, Verdict};
+pub use sys::retransmissions;

@@ -173,6 +173,30 @@ pub(crate) fn unacknowledged_bytes(socket: BorrowedFd<'_>) -> io::Result<usize> 
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
 }
 
+/// How many segments a TCP socket has sent again since it was connected (TCP_INFO).
+///
+/// # Errors
+/// What the system says.
+pub fn retransmissions(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `info`, which has as many, and says in `length` how many.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the structure has numbers only, for which all bits are good, and was filled with zeros.
+    Ok(unsafe { info.assume_init() }.tcpi_total_retrans)
+}
+
 /// Asks the kernel to say of each datagram which address of ours it came to.
 pub(crate) fn want_destinations(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     let (level, name) =

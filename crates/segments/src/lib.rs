@@ -5,9 +5,13 @@
 //! - [`model`] runs it in virtual time over a path with [`Faults`].
 //! - [`trace`] reads packet captures and counts single-MSS packets, super-segments and fractional ones.
 //! - [`user`] runs it over a TAP device, with the kernel as the receiver.
+//! - [`kernel`] sends streams and requests between the kernels of two hosts.
+//! - [`link`] is a wire of a given speed between two networks of this machine.
 #![forbid(unsafe_code)]
 
 mod fault;
+pub mod kernel;
+pub mod link;
 pub mod model;
 mod rule;
 pub mod sender;

@@ -51,6 +51,8 @@ fn real(sender: Config) -> Option<Tally> {
         read_bytes: 64 << 10,
         total_bytes: BYTES,
         duration: None,
+        wire_bits_per_second: None,
+        capture: None,
         faults: Faults::default(),
         seed: 1,
     };

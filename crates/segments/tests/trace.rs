@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+use std::slice;
 use std::time::Duration;
 
 use etherparse::{PacketBuilder, PacketBuilderStep, TcpHeader, TcpOptionElement};
@@ -225,4 +226,47 @@ fn damaged_captures_end_in_an_error_or_in_figures_and_never_in_a_panic() {
         let (trace, _) = read(&*capture, OPTIONS);
         assert!(trace.flows.len() <= 14, "seed {seed}");
     }
+}
+
+/// A packet with `data` bytes at `sequence` from client to server.
+fn data_at(sequence: u32, data: usize) -> Vec<u8> {
+    let builder = PacketBuilder::ipv4(CLIENT, SERVER, 64).tcp(700, 2049, sequence, 1000).ack(1);
+    ethernet(written(builder.options(&STAMP).unwrap(), data))
+}
+
+/// An acknowledgment from server to client.
+fn acknowledgment(number: u32) -> Vec<u8> {
+    let builder = PacketBuilder::ipv4(SERVER, CLIENT, 64).tcp(2049, 700, 1, 1000).ack(number);
+    ethernet(written(builder.options(&STAMP).unwrap(), 0))
+}
+
+/// Early packets of a capture; frame n is at n tenths of a millisecond.
+fn early(frames: &[Vec<u8>]) -> u64 {
+    let mut capture = pcap(ETHERNET, frames, 65_535);
+    let mut at = 24;
+    for (number, frame) in frames.iter().enumerate() {
+        let microseconds = (number as u32 * 100).to_le_bytes();
+        capture[at + 4..at + 8].copy_from_slice(&microseconds);
+        at += 16 + frame.len();
+    }
+    read_whole(&capture).flows.iter().map(|flow| flow.early).sum()
+}
+
+#[test]
+fn single_segment_is_early_when_more_leaves_at_once_though_nothing_has_allowed_it() {
+    let begin = [ethernet(syn(1460, false)), ethernet(syn(1460, true)), acknowledgment(10), data_at(10, 2896)];
+    let after = |frames: &[Vec<u8>]| early(&[&begin[..], frames].concat());
+    let (single, more) = (data_at(2906, 1448), data_at(4354, 5000));
+    assert_eq!(after(&[single.clone(), more.clone()]), 1);
+    // What the other end has said before allows nothing.
+    assert_eq!(after(&[acknowledgment(10), single.clone(), acknowledgment(10), more.clone()]), 1);
+    // The window had no room for more.
+    assert_eq!(after(&[single.clone(), acknowledgment(2906), more.clone()]), 0);
+    assert_eq!(after(&[acknowledgment(2906), single.clone(), more.clone()]), 0);
+    // More came later, when nothing had been there, or as a probe.
+    let pause = vec![ethernet(data(0)); 12];
+    assert_eq!(after(&[slice::from_ref(&single), &pause[..], slice::from_ref(&more)].concat()), 0);
+    // A super-segment is none, nor is what is sent again.
+    assert_eq!(after(&[data_at(2906, 2896), data_at(5802, 1448)]), 0);
+    assert_eq!(after(&[single.clone(), acknowledgment(4354), more, single, data_at(9354, 9)]), 0);
 }

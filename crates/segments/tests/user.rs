@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use segments::link::LinkError;
 use segments::sender::{Algorithm, Config};
 use segments::user::{Control, Error, Options, Outcome, run};
 use segments::{Card, Faults, Rule};
@@ -17,6 +18,8 @@ fn options() -> Options {
         read_bytes: 64 << 10,
         total_bytes: 8 << 20,
         duration: None,
+        wire_bits_per_second: None,
+        capture: None,
         faults: Faults::default(),
         seed: 1,
     }
@@ -29,7 +32,11 @@ fn outcome(options: &Options) -> Option<Outcome> {
             assert_eq!((outcome.received_bytes, outcome.wrong_bytes), (options.total_bytes, 0), "{options:?}");
             Some(outcome)
         }
-        Err(error @ (Error::Permission | Error::NoTun)) => {
+        Err(
+            error @ (Error::Permission
+            | Error::NoTun
+            | Error::Link(LinkError::Permission | LinkError::NoProgram { .. })),
+        ) => {
             println!("skipped: {error}");
             None
         }
@@ -75,4 +82,20 @@ fn small_window_of_the_kernel_is_waited_for() {
     let Some(outcome) = outcome(&options) else { return };
     assert!(outcome.elapsed > Duration::from_millis(400), "{:?}", outcome.elapsed);
     assert_eq!(outcome.statistics.timeouts, 0);
+}
+
+#[test]
+fn wire_carries_whole_frames_of_every_super_segment() {
+    for card in [Card::FULL, Card::PLAIN] {
+        let sender = Config { card, ..options().sender };
+        let options = Options { sender, wire_bits_per_second: Some(1_000_000_000), ..options() };
+        let Some(outcome) = outcome(&options) else { return };
+        let frames = outcome.frames.unwrap();
+        // Beside the data there are the handshake, the end, questions for addresses and the bridge's own packets.
+        assert!((outcome.tally.wire_packets..outcome.tally.wire_packets + 50).contains(&frames), "{outcome:?}");
+        // The fastest that packets of 1448 bytes of data can be, with a burst of 64 KiB and 1 % for the rounding of rates.
+        let bytes = outcome.received_bytes as f64 - 65536.0;
+        let least = bytes * 8.0 * 1538.0 / 1448.0 / 1e9 / 1.01;
+        assert!(outcome.elapsed.as_secs_f64() > least, "{outcome:?}");
+    }
 }

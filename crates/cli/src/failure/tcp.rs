@@ -14,6 +14,18 @@ pub enum TcpError {
     /// A stream did not reach its end.
     #[error(transparent)]
     Stream(segments::user::Error),
+    /// A test between two kernels did not reach its end.
+    #[error(transparent)]
+    Kernel(segments::kernel::Error),
+    /// A test over a wire did not reach its end.
+    #[error(transparent)]
+    Wire(segments::link::Failure),
+    /// Several streams would be captured to the same file.
+    #[error("--capture takes one stream: give one --rule, and run the command once for each")]
+    SeveralCaptures,
+    /// A mistake of ours.
+    #[error("the thread of the run has ended early; this is a mistake in wharf, please report it")]
+    Died,
     /// The sender has sent something else than it was given.
     #[error("{count} received bytes differ from those that were sent; this is a mistake in wharf, please report it")]
     WrongBytes {

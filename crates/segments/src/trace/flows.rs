@@ -3,6 +3,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::capture::Frame;
+use super::early::Sending;
 use super::packet::{self, Seen, Segment};
 use super::{Flow, MssSource, Options, Tally, Timeline, Trace};
 
@@ -22,6 +23,8 @@ type Key = (SocketAddr, SocketAddr);
 pub(super) struct Flows {
     options: Options,
     flows: Vec<Flow>,
+    /// What tells early packets, beside each of `flows`.
+    sendings: Vec<Sending>,
     /// Where the latest connection between two ends is in `flows`.
     places: HashMap<Key, usize>,
     /// The MSS options of the two ends, by their senders.
@@ -47,6 +50,7 @@ impl Flows {
         Flows {
             options,
             flows: Vec::new(),
+            sendings: Vec::new(),
             places: HashMap::new(),
             handshakes: HashMap::new(),
             first_at: None,
@@ -100,6 +104,9 @@ impl Flows {
             self.untold_packets += 1;
             return;
         };
+        if let Some(other) = self.places.get(&(segment.to, segment.from)) {
+            self.sendings[*other].receive(segment);
+        }
         let flow = &mut self.flows[place];
         flow.packets += 1;
         if segment.data_bytes > 0 || flow.tally.packets() == 0 {
@@ -108,6 +115,7 @@ impl Flows {
         if segment.data_bytes > 0 {
             flow.tally.add(segment.data_bytes, mss);
             flow.timeline.add(at, segment.data_bytes, mss);
+            flow.early += u64::from(self.sendings[place].send(segment, mss, at));
         }
     }
 
@@ -160,8 +168,10 @@ impl Flows {
             mss_source: MssSource::Assumed,
             packets: 0,
             tally: Tally::default(),
+            early: 0,
             timeline: Timeline::new(self.options.interval),
         });
+        self.sendings.push(Sending::default());
         self.places.insert(key, self.flows.len() - 1);
         Some(self.flows.len() - 1)
     }

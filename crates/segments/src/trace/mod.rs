@@ -6,6 +6,7 @@
 //! is left of them when the card has put packets together again.
 
 mod capture;
+mod early;
 mod error;
 mod flows;
 mod packet;
@@ -62,6 +63,10 @@ pub struct Flow {
     pub packets: u64,
     /// Its data packets.
     pub tally: Tally,
+    /// Single-MSS packets behind which more new data left at once, though the other end had said nothing since the data
+    /// packet before that would have allowed more: both could have been one super-segment. This is right for captures at
+    /// the sender.
+    pub early: u64,
     /// Its data packets over time.
     pub timeline: Timeline,
 }

@@ -35,6 +35,8 @@ pub(super) struct Segment {
     pub sequence: u32,
     pub is_syn: bool,
     pub is_ack: bool,
+    pub acknowledgment: u32,
+    pub window: u16,
     /// The MSS option.
     pub mss: Option<u16>,
     /// Bytes of options.
@@ -91,6 +93,8 @@ fn segment(frame: &Frame<'_>, sliced: &LaxSlicedPacket<'_>) -> Seen {
         sequence: tcp.sequence_number(),
         is_syn: tcp.syn(),
         is_ack: tcp.ack(),
+        acknowledgment: tcp.acknowledgment_number(),
+        window: tcp.window_size(),
         mss,
         option_bytes: tcp.options().len(),
         data_bytes: ip_end.saturating_sub(tcp_at + header_bytes),

@@ -1,9 +1,11 @@
 //! The sender over a TAP device, with this machine's kernel as the receiver.
 //!
 //! The device is in a network namespace of its own, which ends with the run; nothing else of the machine is touched.
+//! The receiver is in the same network, or at the other end of a wire of a given speed.
 //! The sender hands super-segments of up to 64 KiB to the kernel, which sees them as a network card with segmentation
 //! offload would have received and merged them.
 
+mod capture;
 mod receiver;
 mod tap;
 mod wire;
@@ -11,22 +13,23 @@ mod wire;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Faults;
+use crate::kernel::{Machine, thread_time};
+use crate::link::{HERE, Link, LinkError, LinkOptions, PREFIX, THERE, THERE_MAC, own_network};
 use crate::sender::{Config, Failure, Sender, State, Statistics, Transmit};
 use crate::stream;
 use crate::trace::Tally;
+use capture::Capture;
 use receiver::Receiver;
 use tap::Tap;
 use wire::{Ends, Incoming, MAX_FRAME_BYTES};
 
-/// Addresses of the two ends; the network has nobody else.
-const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-const USER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const USER_PORT: u16 = 40_000;
 /// Ours, of the range that is not given to makers.
 const USER_MAC: [u8; 6] = [2, 0, 0, 77, 0, 2];
@@ -56,6 +59,11 @@ pub struct Options {
     pub total_bytes: u64,
     /// How long data is sent, at most.
     pub duration: Option<Duration>,
+    /// The speed of the wire to the receiver in bits per second; without one there is none, and the receiver is right
+    /// behind the device.
+    pub wire_bits_per_second: Option<u64>,
+    /// Where tcpdump writes what passes the device, if it is to.
+    pub capture: Option<PathBuf>,
     /// What goes wrong with frames in both directions; a super-segment is one frame.
     pub faults: Faults,
     /// What chance follows from.
@@ -82,6 +90,10 @@ pub struct Outcome {
     pub sender_time: Duration,
     /// Processor time of the receiving thread.
     pub receiver_time: Duration,
+    /// Processor time of the whole machine meanwhile, in ticks of usually 10 ms, where the kernel tells it.
+    pub machine_time: Option<Duration>,
+    /// Frames that the sending end put on the wire, if there is one.
+    pub frames: Option<u64>,
 }
 
 /// What a run tells while it goes on, and how it is stopped.
@@ -105,6 +117,17 @@ pub enum Error {
     /// The kernel has no TAP devices.
     #[error("there is no /dev/net/tun: load the module with modprobe tun, or give the container the device")]
     NoTun,
+    /// There is no wire.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The packets cannot be captured.
+    #[error("cannot capture to {}: {said}", path.display())]
+    Capture {
+        /// Where to.
+        path: PathBuf,
+        /// What tcpdump or the system says.
+        said: String,
+    },
     /// The device fails.
     #[error("the TAP device fails: {0}")]
     Device(#[source] io::Error),
@@ -145,16 +168,47 @@ struct Run<'a> {
     options: &'a Options,
     control: &'a Control,
     tap: Tap,
+    link: Option<Link>,
+    capture: Option<Capture>,
     receiver: Receiver,
     ends: Ends,
     sender: Sender,
     began: Instant,
+    machine: Machine,
+    /// Processor time of this thread before the first packet.
+    prepared: Duration,
     random: fastrand::Rng,
     written: u64,
     is_closed: bool,
     tally: Tally,
     delayed: BinaryHeap<Reverse<(Duration, Direction, Vec<u8>)>>,
     frame: Vec<u8>,
+}
+
+/// The device, the receiver and what is between them.
+struct Network {
+    tap: Tap,
+    link: Option<Link>,
+    receiver: Receiver,
+    remote_mac: [u8; 6],
+}
+
+impl Network {
+    /// Moves this thread into a network of its own, and makes them there.
+    fn new(options: &Options) -> Result<Network, Error> {
+        let Some(bits_per_second) = options.wire_bits_per_second else {
+            own_network().map_err(tap::failed)?;
+            let tap = Tap::new(Some((THERE, PREFIX)), options.mtu)?;
+            let receiver = Receiver::start(THERE, options)?;
+            let remote_mac = tap.mac()?;
+            return Ok(Network { tap, link: None, receiver, remote_mac });
+        };
+        let link = Link::new(LinkOptions { bits_per_second, mtu: options.mtu })?;
+        let tap = Tap::new(None, options.mtu)?;
+        link.bridge(tap::NAME)?;
+        let receiver = link.there(|| Receiver::start(THERE, options))??;
+        Ok(Network { tap, link: Some(link), receiver, remote_mac: THERE_MAC })
+    }
 }
 
 /// Where a frame goes.
@@ -166,24 +220,24 @@ enum Direction {
 
 impl<'a> Run<'a> {
     fn new(options: &'a Options, control: &'a Control) -> Result<Run<'a>, Error> {
-        let tap = Tap::new(KERNEL, options.mtu)?;
-        let receiver = Receiver::start(KERNEL, options)?;
-        let ends = Ends {
-            local: SocketAddrV4::new(USER, USER_PORT),
-            remote: receiver.address(),
-            local_mac: USER_MAC,
-            remote_mac: tap.mac()?,
-        };
+        let Network { tap, link, receiver, remote_mac } = Network::new(options)?;
+        let capture = options.capture.as_deref().map(|path| Capture::start(tap::NAME, path)).transpose()?;
+        let local = SocketAddrV4::new(HERE, USER_PORT);
+        let ends = Ends { local, remote: receiver.address(), local_mac: USER_MAC, remote_mac };
         let config = Config { mss: options.mtu.saturating_sub(HEADER_BYTES), ..options.sender.clone() };
         let mut random = fastrand::Rng::with_seed(options.seed);
         Ok(Run {
             options,
             control,
             tap,
+            link,
+            capture,
             receiver,
             ends,
             sender: Sender::new(config, random.u32(..)),
             began: Instant::now(),
+            machine: Machine::now(),
+            prepared: thread_time(),
             random,
             written: 0,
             is_closed: false,
@@ -212,7 +266,9 @@ impl<'a> Run<'a> {
 
     fn outcome(self) -> Result<Outcome, Error> {
         let elapsed = self.began.elapsed();
+        let machine_time = Machine::now().busy_since(&self.machine);
         let read = self.receiver.finish()?;
+        self.capture.map_or(Ok(()), Capture::finish)?;
         Ok(Outcome {
             tally: self.tally,
             statistics: self.sender.statistics(),
@@ -220,8 +276,10 @@ impl<'a> Run<'a> {
             elapsed,
             received_bytes: read.bytes,
             wrong_bytes: read.wrong_bytes,
-            sender_time: receiver::thread_time(),
+            sender_time: thread_time().saturating_sub(self.prepared),
             receiver_time: read.time,
+            machine_time,
+            frames: self.link.as_ref().map(Link::frames),
         })
     }
 

@@ -8,9 +8,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::{Error, Options};
+use crate::kernel::thread_time;
 use crate::stream;
 
 /// How long the receiver waits for a sender that has disappeared.
@@ -91,10 +91,4 @@ impl Reading {
             }
         }
     }
-}
-
-/// Processor time of this thread.
-pub(super) fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

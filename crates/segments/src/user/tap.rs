@@ -1,17 +1,16 @@
-//! A TAP device in a network of its own, with offload headers.
+//! A TAP device with offload headers.
 
 use std::io::{self, ErrorKind};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use nix::sched::{CloneFlags, unshare};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use super::Error;
 
 /// The name of the device; nobody else is in its network.
-const NAME: &str = "tap0";
+pub(super) const NAME: &str = "tap0";
 
 /// The device, with the kernel behind it.
 pub(super) struct Tap {
@@ -19,19 +18,14 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Moves this thread into a network of its own, and makes a device there whose other side is the kernel with
-    /// `address`.
-    pub fn new(address: Ipv4Addr, mtu: u16) -> Result<Tap, Error> {
-        unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))?;
-        let device = DeviceBuilder::new()
-            .name(NAME)
-            .layer(Layer::L2)
-            .offload(true)
-            .ipv4(address, 30, None)
-            .mtu(mtu)
-            .enable(true)
-            .build_sync()
-            .map_err(failed)?;
+    /// Makes a device in the network of this thread, whose other side is the kernel, with `address` if there is one.
+    pub fn new(address: Option<(Ipv4Addr, u8)>, mtu: u16) -> Result<Tap, Error> {
+        let builder = DeviceBuilder::new().name(NAME).layer(Layer::L2).offload(true).mtu(mtu).enable(true);
+        let builder = match address {
+            Some((address, prefix)) => builder.ipv4(address, prefix, None),
+            None => builder,
+        };
+        let device = builder.build_sync().map_err(failed)?;
         device.set_nonblocking(true).map_err(failed)?;
         Ok(Tap { device })
     }
@@ -69,7 +63,7 @@ impl Tap {
     }
 }
 
-fn failed(error: io::Error) -> Error {
+pub(super) fn failed(error: io::Error) -> Error {
     match error.kind() {
         ErrorKind::PermissionDenied => Error::Permission,
         ErrorKind::NotFound => Error::NoTun,

@@ -1,78 +1,101 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
-use measure::Level;
+use segments::kernel::MAX_CONNECTIONS;
 use segments::model::DOCUMENT_BUFFERS;
 use segments::sender::{Algorithm, Config};
 use segments::user::Options;
 use segments::{Card, Faults, Rule};
 
-use super::series::Repeats;
 use crate::tcp::model::RuleName;
+use crate::tcp::series::RepeatFlags;
 
-/// Send a TCP stream from a sender in user space to this machine's kernel, and count its packets.
+/// Send a TCP stream to another host, or from a sender in user space to this machine's kernel.
 ///
-/// The sender is Wharf's own, over a TAP device in a network namespace that ends with the run; it hands super-segments
-/// of up to 64 KiB to the kernel, cut by a rule. The received bytes are compared with the sent ones. This needs the
-/// superuser's rights, or unshare -rn.
+/// With HOST the two ends are sockets of the kernels here and at HOST, where `wharf tcp listen` runs, as with iperf and
+/// netperf: speed in either direction, processor time at both ends, segments that were sent again.
+///
+/// Without HOST the sender is Wharf's own, over a TAP device in a network namespace that ends with the run; it hands
+/// super-segments of up to 64 KiB to the kernel, cut by a rule, and its packets are counted. The received bytes are
+/// compared with the sent ones. This needs the superuser's rights, or unshare -rn.
 #[derive(Debug, Args)]
 pub struct Flags {
+    /// Where wharf tcp listen runs; its port is 5210 unless given.
+    #[arg(value_name = "HOST[:PORT]")]
+    pub(super) host: Option<String>,
+    #[command(flatten)]
+    pub(super) between: HostFlags,
     /// The rule: before or after the change of 2016, or as stacks do today; all three, one after the other, unless
     /// given.
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", conflicts_with = "host")]
     rule: Vec<RuleName>,
-    /// How much is sent at most. [default: 100M, or without end with --time]
+    /// How much is sent at most. [default: 100M, or without end with --time or HOST]
     #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
-    bytes: Option<u64>,
-    /// For how long data is sent at most.
+    pub(super) bytes: Option<u64>,
+    /// For how long data is sent at most. [default: 10s with HOST and without --bytes]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    time: Option<Duration>,
+    pub(super) time: Option<Duration>,
     /// Let no super-segments leave.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "host")]
     no_offload: bool,
-    /// The sender's buffer.
-    #[arg(long, value_name = "SIZE", value_parser = parse_memory, default_value = "1M")]
-    send_buffer: usize,
+    /// The sender's buffer, with HOST that of its socket (SO_SNDBUF). [default: 1M; with HOST as the kernel likes]
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
+    pub(super) send_buffer: Option<usize>,
     /// The receiver's buffer (SO_RCVBUF). [default: as the kernel likes]
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
-    receive_buffer: Option<usize>,
+    pub(super) receive_buffer: Option<usize>,
     /// Send with each of the eight pairs of socket buffers of the document's netperf tests.
     #[arg(long, conflicts_with_all = ["send_buffer", "receive_buffer"])]
-    buffers: bool,
-    /// How often each stream is repeated: at least and at most. [default: 1,1; with -I: 3,10]
-    #[arg(short = 'i', long, value_name = "MIN,MAX", value_parser = parse_iterations)]
-    iterations: Option<(usize, usize)>,
-    /// Repeat until speed and processor time are known this well: 95,10 is to 5 % in either direction, at a level of
-    /// 95 %.
-    #[arg(short = 'I', long, value_name = "LEVEL,WIDTH", value_parser = parse_confidence)]
-    confidence: Option<(Level, f64)>,
+    pub(super) buffers: bool,
     /// How fast the receiver reads, in bytes per second. [default: as fast as it can]
-    #[arg(long, value_name = "SIZE", value_parser = config::parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = config::parse_size, conflicts_with = "host")]
     read_rate: Option<u64>,
     /// How much the receiver reads at once.
     #[arg(long, value_name = "SIZE", value_parser = parse_memory, default_value = "64K")]
-    read_size: usize,
+    pub(super) read_size: usize,
+    /// Have tcpdump write what passes the device to this file, for wharf tcp trace; of one stream with one --rule.
+    #[arg(long, value_name = "FILE", requires = "rule", conflicts_with_all = ["host", "buffers", "iterations", "confidence"])]
+    capture: Option<PathBuf>,
     /// Congestion control.
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    #[arg(long, value_name = "NAME", default_value = "cubic", conflicts_with = "host")]
     congestion: Congestion,
     /// The most bytes of an IP packet.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..),
+          conflicts_with = "host")]
     mtu: u16,
     /// How many of a hundred frames are lost, in either direction; a super-segment is one frame.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent, conflicts_with = "host")]
     loss: f64,
     /// How many of a hundred come twice.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent, conflicts_with = "host")]
     duplication: f64,
     /// How many of a hundred come up to 5 ms late.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent, conflicts_with = "host")]
     reordering: f64,
-    /// What chance follows from.
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub(super) repeat: RepeatFlags,
     /// As JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// What there is only between two hosts.
+#[derive(Debug, Args)]
+pub(super) struct HostFlags {
+    /// The other end sends.
+    #[arg(short = 'R', long, requires = "host", conflicts_with = "both")]
+    pub reverse: bool,
+    /// Both ends send, over connections of their own.
+    #[arg(long, requires = "host")]
+    pub both: bool,
+    /// How many connections send at the same time in each direction.
+    #[arg(short = 'P', long, value_name = "NUMBER", requires = "host", default_value_t = 1, value_parser = connections())]
+    pub connections: usize,
+    /// How much is written at once, up to 1 MiB.
+    #[arg(short = 'l', long, value_name = "SIZE", value_parser = parse_memory, requires = "host", default_value = "128K")]
+    pub message: usize,
 }
 
 /// [`Algorithm`] on the command line.
@@ -86,9 +109,7 @@ enum Congestion {
 
 /// What is sent when nobody says.
 const DEFAULT_BYTES: u64 = 100 << 20;
-/// How often streams are repeated with -I, and how well figures are to be known with -i, when nobody says.
-const DEFAULT_ITERATIONS: (usize, usize) = (3, 10);
-const DEFAULT_WIDTH: f64 = 0.05;
+const DEFAULT_SEND_BUFFER: usize = 1 << 20;
 /// How late a frame comes that is reordered.
 const MAX_DELAY: Duration = Duration::from_millis(5);
 /// How long the receiver may be silent.
@@ -101,16 +122,14 @@ impl Flags {
         if self.rule.is_empty() { Rule::ALL.to_vec() } else { self.rule.iter().map(|name| Rule::from(*name)).collect() }
     }
 
+    /// Whether there would be several captures in one file.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        self.capture.is_some() && self.rule.len() > 1
+    }
+
     /// The document's pairs if they are wanted, and none otherwise.
     pub(super) fn buffer_pairs(&self) -> Vec<Option<(usize, u64)>> {
         if self.buffers { DOCUMENT_BUFFERS.map(Some).to_vec() } else { vec![None] }
-    }
-
-    pub(super) fn repeats(&self) -> Repeats {
-        let default = if self.confidence.is_some() { DEFAULT_ITERATIONS } else { (1, 1) };
-        let (min, max) = self.iterations.unwrap_or(default);
-        let (level, width) = self.confidence.unwrap_or((Level::P95, DEFAULT_WIDTH));
-        Repeats { min, max, level, width }
     }
 
     pub(super) fn options(&self, rule: Rule, buffers: Option<(usize, u64)>) -> Options {
@@ -125,7 +144,7 @@ impl Flags {
                 rule,
                 card,
                 algorithm,
-                send_buffer_bytes: buffers.map_or(self.send_buffer, |(send, _)| send),
+                send_buffer_bytes: buffers.map_or(self.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER), |(send, _)| send),
                 give_up: GIVE_UP,
                 ..Config::default()
             },
@@ -135,36 +154,25 @@ impl Flags {
             read_bytes: self.read_size,
             total_bytes: self.bytes.unwrap_or(endless),
             duration: self.time,
+            wire_bits_per_second: None,
+            capture: self.capture.clone(),
             faults: Faults {
                 loss: self.loss / 100.0,
                 duplication: self.duplication / 100.0,
                 reordering: self.reordering / 100.0,
                 max_delay: MAX_DELAY,
             },
-            seed: self.seed,
+            seed: self.repeat.seed,
         }
     }
 }
 
-/// Two numbers; netperf has the larger one first, and either order will do.
-fn parse_iterations(text: &str) -> Result<(usize, usize), String> {
-    let wrong = || "two numbers from 1 to 1000 are needed, such as 3,10".to_owned();
-    let (first, second) = text.split_once(',').ok_or_else(wrong)?;
-    let number = |text: &str| text.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(wrong);
-    let (first, second): (usize, usize) = (number(first)?, number(second)?);
-    Ok((first.min(second), first.max(second)))
+/// How many connections a test may have.
+pub fn connections() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MAX_CONNECTIONS as u64)
 }
 
-fn parse_confidence(text: &str) -> Result<(Level, f64), String> {
-    let wrong = || "a level and a width in percent are needed, such as 95,10".to_owned();
-    let (level, width) = text.split_once(',').ok_or_else(wrong)?;
-    let percent = |text: &str| text.parse::<f64>().map(|percent| percent / 100.0).map_err(|_| wrong());
-    let level = Level::new(percent(level)?).map_err(|_| wrong())?;
-    let width = percent(width)?;
-    if width > 0.0 && width.is_finite() { Ok((level, width)) } else { Err(wrong()) }
-}
-
-fn parse_memory(text: &str) -> Result<usize, String> {
+pub fn parse_memory(text: &str) -> Result<usize, String> {
     let bytes = config::parse_size(text).map_err(|error| error.to_string())?;
     let is_possible = (1..=MAX_BUFFER_BYTES).contains(&bytes);
     if is_possible { Ok(bytes as usize) } else { Err("a buffer has from 1 byte to 1 GiB".to_owned()) }
@@ -175,7 +183,7 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a share is from 0 to 100 percent".to_owned())
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub fn parse_time(text: &str) -> Result<Duration, String> {
     let time = config::parse_timeout(text).map_err(|error| error.to_string())?;
     time.ok_or_else(|| "a stream has to end".to_owned())
 }

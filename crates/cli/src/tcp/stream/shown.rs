@@ -6,9 +6,10 @@ use segments::user::Outcome;
 use serde::Serialize;
 
 use super::Flags;
-use super::series::{Estimate, Series};
+use super::user::{FIGURES, Series, tally};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::tcp::series::{self, EstimateRecord};
 
 /// What `--json` shows of a series.
 #[derive(Debug, Serialize)]
@@ -20,13 +21,6 @@ struct SeriesRecord {
     sender_us_per_kib: EstimateRecord,
     receiver_us_per_kib: EstimateRecord,
     runs: Vec<RunRecord>,
-}
-
-/// A mean and its interval.
-#[derive(Debug, Serialize)]
-struct EstimateRecord {
-    mean: f64,
-    half_interval_share: Option<f64>,
 }
 
 /// One run.
@@ -51,14 +45,12 @@ struct RunRecord {
 
 impl SeriesRecord {
     fn new(series: &Series, level: Level) -> SeriesRecord {
-        let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] = Series::FIGURES.map(|figure| {
-            let Estimate { mean, half } = series.estimate(figure, level);
-            EstimateRecord { mean, half_interval_share: half }
-        });
+        let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] =
+            FIGURES.map(|figure| EstimateRecord::new(series.estimate(figure, level)));
         SeriesRecord {
-            rule: series.rule.name(),
-            send_buffer_bytes: series.buffers.map(|(send, _)| send),
-            receive_buffer_bytes: series.buffers.map(|(_, receive)| receive),
+            rule: series.case.rule.name(),
+            send_buffer_bytes: series.case.buffers.map(|(send, _)| send),
+            receive_buffer_bytes: series.case.buffers.map(|(_, receive)| receive),
             bits_per_second,
             sender_us_per_kib,
             receiver_us_per_kib,
@@ -70,7 +62,7 @@ impl SeriesRecord {
 impl RunRecord {
     fn new(outcome: &Outcome) -> RunRecord {
         let (tally, statistics) = (&outcome.tally, &outcome.statistics);
-        let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] = Series::FIGURES.map(|figure| figure(outcome));
+        let [bits_per_second, sender_us_per_kib, receiver_us_per_kib] = FIGURES.map(|figure| figure(outcome));
         RunRecord {
             received_bytes: outcome.received_bytes,
             elapsed_s: outcome.elapsed.as_secs_f64(),
@@ -93,35 +85,31 @@ impl RunRecord {
 
 /// Shows the series.
 pub fn show(flags: &Flags, all: &[Series]) -> Result<(), Failure> {
-    let repeats = flags.repeats();
+    let repeats = flags.repeat.repeats();
     let mut output = Output::new();
     if flags.json {
         output.json(&all.iter().map(|series| SeriesRecord::new(series, repeats.level)).collect::<Vec<_>>())?;
         return Ok(output.finish()?);
     }
     write!(output, "{}", table(flags, all).to_text())?;
-    let unsure = all.iter().filter(|series| repeats.max > 1 && !series.is_sure(&repeats)).count();
-    if unsure > 0 {
-        let (level, width) = (repeats.level.get() * 100.0, repeats.width * 50.0);
-        writeln!(
-            output,
-            "{unsure} of {} rows are not known to +/-{width}% at {level}%: allow more runs with -i, or send for longer",
-            all.len()
-        )?;
+    if let Some(unsure) = series::unsure(&repeats, all) {
+        writeln!(output, "{unsure}")?;
     }
     Ok(output.finish()?)
 }
 
 fn table(flags: &Flags, all: &[Series]) -> Table {
-    let has_buffers = all.iter().any(|series| series.buffers.is_some());
+    let has_buffers = all.iter().any(|series| series.case.buffers.is_some());
     let buffers = ["send buffer", "receive buffer"].into_iter().filter(|_| has_buffers);
     let numbers = ["runs", "received", "Mbit/s", "sender µs/KiB", "receiver µs/KiB", "data packets", "single-MSS"];
     let numbers = buffers.chain(numbers).chain(["fractional", "super", "on the wire", "resent"]).map(Column::number);
     let mut table = Table::new([Column::text("rule")].into_iter().chain(numbers));
     for series in all {
-        let mut cells = vec![series.rule.name().to_owned()];
-        cells.extend(series.buffers.into_iter().flat_map(|(send, receive)| [send.to_string(), receive.to_string()]));
-        cells.extend(figures(series, flags.repeats().level));
+        let mut cells = vec![series.case.rule.name().to_owned()];
+        cells.extend(
+            series.case.buffers.into_iter().flat_map(|(send, receive)| [send.to_string(), receive.to_string()]),
+        );
+        cells.extend(figures(series, flags.repeat.repeats().level));
         cells.extend(counts(series));
         table.push(cells);
     }
@@ -130,22 +118,18 @@ fn table(flags: &Flags, all: &[Series]) -> Table {
 
 fn figures(series: &Series, level: Level) -> [String; 5] {
     let received: u64 = series.outcomes.iter().map(|outcome| outcome.received_bytes).sum();
-    let shown = |estimate: Estimate, scale: f64, digits: usize| {
-        let half = estimate.half.map_or(String::new(), |half| format!(" ±{:.1}%", half * 100.0));
-        format!("{:.digits$}{half}", estimate.mean * scale)
-    };
-    let [speed, sender, receiver] = Series::FIGURES.map(|figure| series.estimate(figure, level));
+    let [speed, sender, receiver] = FIGURES;
     [
         series.outcomes.len().to_string(),
         units::binary_bytes(received as f64),
-        shown(speed, 1e-6, 0),
-        shown(sender, 1.0, 3),
-        shown(receiver, 1.0, 3),
+        series.shown(speed, level, 1e-6, 0),
+        series.shown(sender, level, 1.0, 3),
+        series.shown(receiver, level, 1.0, 3),
     ]
 }
 
 fn counts(series: &Series) -> [String; 6] {
-    let tally = series.tally();
+    let tally = tally(series);
     let shared = |count| format!("{count} ({:.1}%)", tally.share(count).unwrap_or_default() * 100.0);
     [
         tally.packets().to_string(),

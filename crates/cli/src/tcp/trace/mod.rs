@@ -19,7 +19,9 @@ use record::TraceRecord;
 /// Count the data packets of a capture: single-MSS, full, fractional, super-segments.
 ///
 /// Each direction of a connection has a row. A super-segment is a packet with more data than the MSS, which the
-/// network card or the kernel behind the capture cuts. `tcpdump -i IF -s 128 -w FILE tcp` writes a capture that is
+/// network card or the kernel behind the capture cuts. Early are single-MSS packets behind which more
+/// left within 1 ms, though the other end had said nothing that allowed more: in a capture at a sender with offload there
+/// should be none. `tcpdump -i IF -s 128 -w FILE tcp` writes a capture that is
 /// enough.
 #[derive(Debug, Args)]
 pub struct Flags {

@@ -22,6 +22,7 @@ struct FlowRecord {
     packets: u64,
     #[serde(flatten)]
     counts: TallyRecord,
+    early_single_mss: u64,
     interval_s: f64,
     intervals: Vec<TallyRecord>,
 }
@@ -68,6 +69,7 @@ impl FlowRecord {
             },
             packets: flow.packets,
             counts: TallyRecord::new(&flow.tally),
+            early_single_mss: flow.early,
             interval_s: flow.timeline.interval().as_secs_f64(),
             intervals: flow.timeline.tallies().iter().map(TallyRecord::new).collect(),
         }

@@ -9,16 +9,17 @@ const MAX_ROWS: usize = 20;
 /// One row for each direction of a connection with data, one for all of them, and what was not counted.
 pub fn connections(trace: &Trace) -> String {
     let heads = [Column::text("from"), Column::text("to"), Column::number("MSS")];
-    let mut table = Table::new(heads.into_iter().chain(counts_heads()));
+    let mut table = Table::new(heads.into_iter().chain(counts_heads()).chain([Column::number("early")]));
     let flows = senders(trace);
     let (shown, rest) = flows.split_at(flows.len().min(MAX_ROWS));
     for flow in shown {
         let ends = [flow.from.to_string(), flow.to.to_string(), mss(flow)];
-        table.push(ends.into_iter().chain(counts(&flow.tally)));
+        table.push(ends.into_iter().chain(counts(&flow.tally)).chain([flow.early.to_string()]));
     }
     let sums = [(rest, format!("{} others", rest.len())), (&flows, "all".to_owned())];
     for (flows, name) in sums.into_iter().skip(usize::from(rest.is_empty())).filter(|_| flows.len() > 1) {
-        table.push([name, String::new(), String::new()].into_iter().chain(counts(&total(flows))));
+        let early = flows.iter().map(|flow| flow.early).sum::<u64>().to_string();
+        table.push([name, String::new(), String::new()].into_iter().chain(counts(&total(flows))).chain([early]));
     }
     let mut text = if table.is_empty() { String::new() } else { table.to_text() };
     if flows.is_empty() {

@@ -1,0 +1,58 @@
+//! Sockets with buffers that are set before the handshake, and what the kernel knows of them.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use rustix::net::sockopt::{
+    Timeout, set_socket_recv_buffer_size, set_socket_send_buffer_size, set_socket_timeout, set_tcp_nodelay,
+};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
+
+/// Sizes of socket buffers; the kernel's own where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Buffers {
+    pub send_bytes: Option<usize>,
+    pub receive_bytes: Option<usize>,
+}
+
+/// Connects within `most`.
+pub(super) fn connect_to(address: SocketAddr, buffers: Buffers, most: Duration) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, Some(ipproto::TCP))?;
+    if let Some(bytes) = buffers.receive_bytes {
+        set_socket_recv_buffer_size(&socket, bytes)?;
+    }
+    if let Some(bytes) = buffers.send_bytes {
+        set_socket_send_buffer_size(&socket, bytes)?;
+    }
+    // On Linux a time for sending is one for connecting, too.
+    set_socket_timeout(&socket, Timeout::Send, Some(most))?;
+    match connect(&socket, &address) {
+        Ok(()) => Ok(TcpStream::from(socket)),
+        Err(rustix::io::Errno::INPROGRESS) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer")),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Listens at a port; sockets of connections to it have these buffers.
+pub(super) fn listen(address: SocketAddr, buffers: Buffers) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    if let Some(bytes) = buffers.receive_bytes {
+        set_socket_recv_buffer_size(&listener, bytes)?;
+    }
+    if let Some(bytes) = buffers.send_bytes {
+        set_socket_send_buffer_size(&listener, bytes)?;
+    }
+    Ok(listener)
+}
+
+/// Readies the socket of a test: calls return now and then, so that the test can be stopped; requests leave at once.
+pub(super) fn prepare(stream: &TcpStream, look: Duration, sends_requests: bool) -> io::Result<()> {
+    stream.set_read_timeout(Some(look))?;
+    stream.set_write_timeout(Some(look))?;
+    if sends_requests {
+        set_tcp_nodelay(stream, true)?;
+    }
+    Ok(())
+}

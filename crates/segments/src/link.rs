@@ -1,0 +1,233 @@
+//! Two networks of this machine with a wire of a speed between them.
+//!
+//! The wire is a pair of virtual Ethernet devices, each with a token bucket that counts what a frame takes on a real
+//! wire: preamble, checksum and the gap behind it, 24 bytes in all. Super-segments are cut before they are counted, as
+//! a network card cuts them.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{self, Command};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::kernel::{self, Control, Listener, Outcome, Test};
+
+/// Addresses of the two ends; the networks have nobody else.
+pub(crate) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub(crate) const THERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// Bits of both addresses that are the same.
+pub(crate) const PREFIX: u8 = 30;
+/// The other end's Ethernet address, of the range that is not given to makers.
+pub(crate) const THERE_MAC: [u8; 6] = [2, 0, 0, 77, 0, 1];
+/// The device of the wire at this end, and the bridge that joins it with a TAP device.
+const DEVICE: &str = "wire0";
+const BRIDGE: &str = "bridge0";
+/// Bytes of a frame's Ethernet header and of what surrounds it on a wire.
+const ETHERNET_BYTES: u16 = 14;
+const WIRE_BYTES: u16 = 24;
+/// How much may leave at once when the bucket's timer was late.
+const BURST: &str = "64kb";
+/// Far more than any wire here has: the second bucket only keeps super-segments from being counted as one frame.
+const PEAK: &str = "400gbit";
+/// How much may wait for the wire: more than most windows, since lost frames are not what is measured.
+const LIMIT: &str = "8mb";
+
+/// What the wire is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkOptions {
+    /// Its speed in bits per second, in each direction.
+    pub bits_per_second: u64,
+    /// Most bytes of an IP packet.
+    pub mtu: u16,
+}
+
+/// Why there is no wire.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// Network namespaces are not for everyone.
+    #[error("network namespaces need the superuser's rights: run this with sudo, or as unshare -rn wharf …")]
+    Permission,
+    /// A program is not installed.
+    #[error("there is no program {program}; install iproute2")]
+    NoProgram {
+        /// Its name.
+        program: &'static str,
+    },
+    /// A program fails.
+    #[error(
+        "{command} fails: {said}; the kernel may lack veth, bridge or sch_tbf: modprobe them, or use another machine"
+    )]
+    Command {
+        /// What was run.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+    /// The system refuses something.
+    #[error("cannot change to another network namespace: {0}")]
+    System(#[source] io::Error),
+}
+
+/// The wire, as long as this lives. It belongs to the thread that made it, which is in the network of this end.
+#[derive(Debug)]
+pub(crate) struct Link {
+    here: File,
+    there: File,
+}
+
+impl Link {
+    /// Moves this thread to a network of its own that has a wire to another one.
+    pub fn new(options: LinkOptions) -> Result<Link, LinkError> {
+        own_network().map_err(failed)?;
+        let there = network()?;
+        own_network().map_err(failed)?;
+        let link = Link { here: network()?, there };
+        let peer = "peer0";
+        let path = |file: &File| {
+            use std::os::fd::AsRawFd;
+            format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd())
+        };
+        let mtu = options.mtu.to_string();
+        let mac = THERE_MAC.map(|byte| format!("{byte:02x}")).join(":");
+        let device = ["link", "add", DEVICE, "mtu", &mtu, "type", "veth", "peer", "name", peer, "address", &mac];
+        let netns = path(&link.there);
+        ip(&[&device[..], &["mtu", &mtu, "netns", &netns]].concat())?;
+        shape(DEVICE, options)?;
+        ip(&["link", "set", DEVICE, "up"])?;
+        let address = format!("{THERE}/{PREFIX}");
+        link.there(|| {
+            shape(peer, options)?;
+            ip(&["address", "add", &address, "dev", peer])?;
+            ip(&["link", "set", peer, "up"])
+        })??;
+        Ok(link)
+    }
+
+    /// Gives this end an address, for sockets of the kernel. Without offload no super-segment leaves.
+    pub fn address(&self, has_offload: bool) -> Result<(), LinkError> {
+        if !has_offload {
+            ip(&["link", "set", DEVICE, "gso_max_segs", "1"])?;
+        }
+        ip(&["address", "add", &format!("{HERE}/{PREFIX}"), "dev", DEVICE])
+    }
+
+    /// Joins the wire with another device of this network.
+    pub fn bridge(&self, other: &str) -> Result<(), LinkError> {
+        ip(&["link", "add", BRIDGE, "type", "bridge"])?;
+        [DEVICE, other].iter().try_for_each(|device| ip(&["link", "set", device, "master", BRIDGE]))?;
+        ip(&["link", "set", BRIDGE, "up"])
+    }
+
+    /// Does something in the network of the other end. Threads that it starts stay there.
+    pub fn there<T>(&self, run: impl FnOnce() -> T) -> Result<T, LinkError> {
+        let enter = |network: &File| setns(network, CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()));
+        enter(&self.there)?;
+        let result = run();
+        enter(&self.here)?;
+        Ok(result)
+    }
+
+    /// How many frames this end has sent.
+    pub fn frames(&self) -> u64 {
+        let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+        sent_packets(&text, DEVICE).unwrap_or_default()
+    }
+}
+
+/// A test between two kernels over a wire, and how many frames this end has sent.
+///
+/// # Errors
+/// When there is no wire, or when the test fails.
+pub fn run(options: LinkOptions, has_offload: bool, test: &Test, control: &Control) -> Result<(Outcome, u64), Failure> {
+    let died = || Failure::Link(LinkError::System(io::Error::other("a thread has ended early")));
+    // The network is the thread's, and goes with it.
+    thread::scope(|scope| scope.spawn(|| run_here(options, has_offload, test, control)).join()).unwrap_or(Err(died()))
+}
+
+/// Why a test over a wire has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// There is no wire.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The test has failed.
+    #[error(transparent)]
+    Test(#[from] kernel::Error),
+}
+
+fn run_here(
+    options: LinkOptions,
+    has_offload: bool,
+    test: &Test,
+    control: &Control,
+) -> Result<(Outcome, u64), Failure> {
+    let link = Link::new(options)?;
+    link.address(has_offload)?;
+    let address = SocketAddr::from((THERE, kernel::DEFAULT_PORT));
+    let listener = link.there(|| Listener::bind(address, 0))??;
+    // It ends with its test; one that never begins fails at this end, and with it the program.
+    let serve = move || drop(listener.serve(true, |_| {}));
+    link.there(|| thread::Builder::new().name("listener".to_owned()).spawn(serve))?.map_err(failed)?;
+    let outcome = kernel::run(address, test, control)?;
+    Ok((outcome, link.frames()))
+}
+
+/// Moves this thread into a network of its own.
+pub(crate) fn own_network() -> io::Result<()> {
+    Ok(unshare(CloneFlags::CLONE_NEWNET)?)
+}
+
+/// The network of this thread.
+fn network() -> Result<File, LinkError> {
+    File::open("/proc/thread-self/ns/net").map_err(failed)
+}
+
+fn shape(device: &str, options: LinkOptions) -> Result<(), LinkError> {
+    let rate = format!("{}bit", options.bits_per_second);
+    let (overhead, mtu) = (WIRE_BYTES.to_string(), options.mtu.saturating_add(ETHERNET_BYTES + WIRE_BYTES).to_string());
+    let bucket = ["tbf", "rate", &rate, "burst", BURST, "limit", LIMIT, "overhead", &overhead];
+    call("tc", &[&["qdisc", "add", "dev", device, "root"], &bucket[..], &["peakrate", PEAK, "mtu", &mtu]].concat())
+}
+
+fn ip(arguments: &[&str]) -> Result<(), LinkError> {
+    call("ip", arguments)
+}
+
+fn call(program: &'static str, arguments: &[&str]) -> Result<(), LinkError> {
+    let output = Command::new(program).args(arguments).output().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => LinkError::NoProgram { program },
+        _ => LinkError::System(error),
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let command = format!("{program} {}", arguments.join(" "));
+    Err(LinkError::Command { command, said: String::from_utf8_lossy(&output.stderr).trim().to_owned() })
+}
+
+fn failed(error: io::Error) -> LinkError {
+    match error.kind() {
+        ErrorKind::PermissionDenied => LinkError::Permission,
+        _ => LinkError::System(error),
+    }
+}
+
+/// The tenth number behind the device's name in /proc/net/dev.
+fn sent_packets(text: &str, device: &str) -> Option<u64> {
+    let counts = text.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'))?;
+    counts.split_whitespace().nth(9)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sent_packets_are_those_of_the_device() {
+        let text = "Inter-|   Receive\n face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10\n wire0: 1 2 3 4 5 6 7 8 9 42 0\n";
+        assert_eq!(sent_packets(text, "wire0"), Some(42));
+        assert_eq!(sent_packets(text, "wire"), None);
+    }
+}

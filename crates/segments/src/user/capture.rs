@@ -1,0 +1,82 @@
+//! A capture of what passes the device, by tcpdump in the device's network.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::Error;
+
+/// How much of each frame is kept: its headers.
+const SNAP_BYTES: &str = "128";
+/// How many KiB of packets wait for tcpdump, so that none is lost in a burst.
+const BUFFER_KIB: &str = "65536";
+/// How long the kernel may take to hand over the last packets.
+const LAST: Duration = Duration::from_millis(300);
+
+/// tcpdump, from before the first packet on.
+pub(super) struct Capture {
+    path: PathBuf,
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Capture {
+    /// Starts it in the network of this thread, and returns when it captures.
+    pub fn start(device: &str, path: &Path) -> Result<Capture, Error> {
+        let failed = |said: String| Error::Capture { path: path.to_owned(), said };
+        let mut command = Command::new("tcpdump");
+        // Without -Z it may become a user who may not write the file; with immediate mode the last packets are not lost.
+        let options = ["-Z", "root", "-n", "-U", "--immediate-mode", "-s", SNAP_BYTES, "-B", BUFFER_KIB, "-i", device];
+        command.args(options).arg("-w").arg(path).arg("tcp");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => failed("there is no tcpdump; install it, or leave --capture out".to_owned()),
+            _ => failed(error.to_string()),
+        })?;
+        let stderr = child.stderr.take().ok_or_else(|| failed("tcpdump cannot be heard".to_owned()))?;
+        let mut capture = Capture { path: path.to_owned(), child, said: BufReader::new(stderr) };
+        let mut line = String::new();
+        while !line.contains("listening on") {
+            let reason = std::mem::take(&mut line);
+            if capture.said.read_line(&mut line).is_ok_and(|count| count > 0) {
+                continue;
+            }
+            return Err(failed(format!("tcpdump ends early: {}", reason.trim())));
+        }
+        Ok(capture)
+    }
+
+    /// Ends it when it has written all packets.
+    ///
+    /// # Errors
+    /// [`Error::Capture`], also when packets are missing.
+    pub fn finish(mut self) -> Result<(), Error> {
+        thread::sleep(LAST);
+        let mut text = String::new();
+        let ended = kill_process(Pid::from_child(&self.child), Signal::INT)
+            .map_err(std::io::Error::from)
+            .and_then(|()| self.said.read_to_string(&mut text))
+            .and_then(|_| self.child.wait());
+        let lost = text.lines().find(|line| line.ends_with("dropped by kernel") && !line.starts_with("0 "));
+        match (ended, lost) {
+            (Err(error), _) => Err(self.failed(error.to_string())),
+            (Ok(_), Some(lost)) => Err(self.failed(format!("{lost}; send less"))),
+            (Ok(_), None) => Ok(()),
+        }
+    }
+    fn failed(&self, said: String) -> Error {
+        Error::Capture { path: self.path.clone(), said }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        // After its end these do nothing.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
