@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::peers::machine;
 use crate::{Failure, Outcome};
 
 /// The cargo that runs this program, working in the checkout.
@@ -31,7 +32,10 @@ pub fn wharf_program(root: &Path) -> PathBuf {
 
 /// Builds [`wharf_program`].
 pub fn build_wharf(root: &Path) -> Outcome {
-    run(cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]))
+    let mut build = cargo(root, &["build", "--quiet", "--release", "--locked", "--package", "wharf"]);
+    // Records of the lab have it.
+    build.env("WHARF_COMMIT", machine::commit(root));
+    run(build)
 }
 
 /// Runs a command whose output goes to the terminal.

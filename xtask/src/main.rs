@@ -8,12 +8,10 @@ mod clients;
 mod command;
 mod install;
 mod instructions;
-mod mounted;
 mod neighbours;
 mod peers;
 mod source;
 mod test;
-mod turns;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,12 +29,14 @@ usage: cargo xtask COMMAND
         [--rounds N] [--seed N] [--seconds N] [--wait SECONDS] [--samples FILE] [--no-build] [--export ext4]
         [--peer 'NAME PORT MOUNT-PORT COMMAND']
            compares Wharf with NFS-Ganesha on this machine (as root)
+  lab NAME [OPTIONS OF wharf lab run]
+           runs an experiment of the lab in a network of its own with rpcbind, so that NFS-Ganesha takes part (as root)
   neighbours --nfsload PROGRAM [--wharf PROGRAM] [--rounds N] [--seconds N] [--samples FILE]
            measures how long one client waits beside busy ones and beside a slow export (as root)
-  clients [--rounds N] [--seconds N] [--wharf PROGRAM] [--samples FILE]
-           compares the client library with libnfs on one server
-  mounted [--rounds N] [--wharf PROGRAM] [--samples FILE]
-           compares reading through a mount with reading through the client library (as root)
+  clients [OPTIONS OF wharf lab run]
+           compares the client library with libnfs on one server, by `wharf lab run xtask/src/libnfs.toml`
+  mounted [OPTIONS OF wharf lab run]
+           compares reading through a mount with reading through the client library, by `wharf lab run clients` (as root)
   ceiling  answers READs, or lists a directory, as fast as the machine can: peers measures servers against it";
 
 fn main() -> ExitCode {
@@ -53,7 +53,8 @@ fn main() -> ExitCode {
         ("ceiling", words) => ceiling::run(words),
         ("peers", options) => peers::run(&root, options),
         ("clients", options) => clients::run(&root, options),
-        ("mounted", options) => mounted::run(&root, options),
+        ("mounted", options) => clients::mounted(&root, options),
+        ("lab", options) => peers::lab(&root, options),
         ("neighbours", options) => neighbours::run(&root, options),
         _ => {
             eprintln!("{USAGE}");

@@ -5,6 +5,7 @@
 //! turns, so that what else the machine does meets all of them. The server has the first processor and both generators the second, where
 //! the one that is measured goes first (`chrt`), since otherwise it waits for the other generator and not for the server.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +16,6 @@ use measure::Samples;
 use serde_json::{Value, json};
 
 use crate::peers::machine;
-use crate::turns::{self, Figures};
 use crate::{Failure, Outcome, command};
 
 /// The file that is read, by the name that `nfsload` knows, and its size.
@@ -208,12 +208,21 @@ fn finish(generator: Child) -> Outcome<Figures> {
     let failed = |source| Failure::Spawn { program: "nfsload".to_owned(), source };
     let output = generator.wait_with_output().map_err(failed)?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let figures = turns::parse(&text);
+    let figures = parse_figures(&text);
     if output.status.success() && figures.contains_key("p99us") {
         Ok(figures)
     } else {
         Err(Failure::Peer(format!("nfsload ended with {}: {text}", output.status)))
     }
+}
+
+/// What a program prints of itself, as words `name=number`.
+type Figures = BTreeMap<String, f64>;
+
+/// The figures among the words of a text.
+fn parse_figures(text: &str) -> Figures {
+    let words = text.split_whitespace().filter_map(|word| word.split_once('='));
+    words.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect()
 }
 
 /// Shows, for each case, the medians of what the measured client saw and of what the others did.
@@ -251,4 +260,15 @@ fn to_json(root: &Path, options: &Options, samples: &[Sample]) -> Value {
         "seconds": options.seconds,
         "samples": samples,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_words_with_numbers() {
+        let figures = parse_figures("seen 5 ops/s=12.5 note=none cpu_us/op=3");
+        assert_eq!(figures, Figures::from([("ops/s".to_owned(), 12.5), ("cpu_us/op".to_owned(), 3.0)]));
+    }
 }

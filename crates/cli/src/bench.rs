@@ -6,7 +6,7 @@ use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Job, Observer, Order, Outcome, Stop, Workload};
+use lab::bench::{End, Job, Observer, Order, Outcome, Rate, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -29,8 +29,8 @@ pub struct Flags {
     #[arg(value_name = "URL", value_parser = remote::parse_url)]
     url: Url,
     /// What to do: read, write, rw, randread, randwrite, randrw; getattr, access, lookup, createremove, newfile (made,
-    /// a block written to stable storage, closed), readdirplus (the whole directory); open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with
-    /// rand in front; several with commas between them.
+    /// a block written to stable storage, closed), readdirplus (the whole directory), mix (many operations, like LADDIS and SPECsfs);
+    /// open (and close), lock (and unlock); readplus-data, readplus-hole, readplus-mixed, the same with rand in front; several with commas between them.
     #[arg(long, value_name = "WORKLOAD", value_delimiter = ',', default_value = "read")]
     rw: Vec<Workload>,
     /// How many of a hundred operations read, for rw and randrw. [default: 50]
@@ -45,6 +45,11 @@ pub struct Flags {
     /// How many connections there are.
     #[arg(long, value_name = "COUNT", visible_alias = "numjobs", default_value_t = 1)]
     connections: u32,
+    /// Begin so many operations a second on all connections together, at equal distances or as a Poisson process. Latency counts
+    /// from when an operation was due; --iodepth is the most that are under way at once on a connection. [default: each
+    /// begins as soon as another one is over]
+    #[arg(long, value_name = "N[,poisson]")]
+    rate: Option<Rate>,
     /// How long to measure. [default: 5s, unless --size is given: then until that much is transferred]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     runtime: Option<Duration>,
@@ -200,6 +205,7 @@ impl Flags {
             depth: self.iodepth,
             connections: self.connections,
             file_bytes: self.size.unwrap_or(defaults.file_bytes),
+            rate: self.rate,
             end: self.end(),
             warm_up: self.ramp_time,
             stable_writes: self.sync,

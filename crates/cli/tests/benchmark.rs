@@ -149,3 +149,126 @@ fn benchmark_whose_server_is_killed_while_it_writes_fails_and_says_what_may_be_l
         assert!(run["jobs"][0]["error"].as_u64().unwrap() > 0 && run["jobs"][0]["sync"]["errors"] == 1, "{run}");
     }
 }
+
+/// The lab, with everything in this directory.
+fn lab(scratch: &Scratch, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
+    let dir = scratch.path("");
+    command.arg("lab").args(arguments).arg("--memory-dir").arg(&dir).arg("--disk-dir").arg(&dir);
+    command
+}
+
+#[test]
+fn experiments_are_listed_and_explained_and_the_nearest_name_is_suggested() {
+    let listed = wharf_ok(&["lab", "list"]);
+    for name in listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()) {
+        let text = wharf_ok(&["lab", "explain", name, "--quick"]);
+        for part in ["varies\n", "compares\n", "passes in each round", "root: "] {
+            assert!(text.contains(part), "{name} has no '{part}': {text}");
+        }
+    }
+    let said = support::wharf_fails(1, &["lab", "run", "replypath"]);
+    assert!(said.contains("no experiment 'replypath': did you mean 'reply-path'?"), "{said}");
+    let said = support::wharf_fails(1, &["lab", "run", "read-ahead", "--server", "other=nfs://host/export"]);
+    assert!(said.contains("read-ahead compares ways of one server"), "{said}");
+    let said = support::wharf_fails(1, &["lab", "report", "/"]);
+    assert!(said.contains("/ is no folder of a run") && said.contains("wharf lab run NAME --out DIR"), "{said}");
+}
+
+#[test]
+fn experiment_of_a_file_gives_its_command_the_levels_and_shows_what_it_prints() {
+    let scratch = Scratch::new();
+    let (file, out) = (scratch.path("mine.toml"), scratch.path("out"));
+    let head = "question = 'x'\ncontenders = 'speed'\nfile_mib = 1\n";
+    let figure = "[[figure]]\nname = 'rate'\nbetter = 'higher'\n";
+    let text = |command: &str| {
+        let factor = "[[factor]]\nname = 'speed'\nlevels = [5, { name = 'fast', value = '7' }]\n";
+        format!("{head}command = '{command}'\n{factor}{figure}")
+    };
+    let arguments = ["run", file.to_str().unwrap(), "--rounds", "1", "--out", out.to_str().unwrap()];
+    std::fs::write(&file, text("test -n \"$URL\" && echo found rate=${speed}1")).unwrap();
+    let ran = lab(&scratch, &arguments).output().unwrap();
+    let shown = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(shown.contains("again (A/A)  51.00 → 51.00") && shown.contains("fast   51.00 → 71.00"), "{shown}");
+    // A setting of the run has changed with the file.
+    std::fs::write(&file, text("echo nothing")).unwrap();
+    let refused = lab(&scratch, &arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("another setting 'command'"), "{said}");
+    let anew =
+        lab(&scratch, &[&arguments[..4], &["--out", scratch.path("new").to_str().unwrap()]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&anew.stderr).into_owned();
+    assert!(said.contains("printed no word 'rate=NUMBER', but: nothing"), "{said}");
+}
+
+#[test]
+fn interrupted_experiment_keeps_its_passes_ends_its_servers_and_resumes() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let arguments = ["run", "handle-cache", "--quick", "--rounds", "1", "--out", out.to_str().unwrap()];
+    let samples = out.join("handle-cache/samples.jsonl");
+    let lines = || std::fs::read_to_string(&samples).map_or(0, |text| text.lines().count());
+    let dirs = ["--memory-dir", scratch.path("").to_str().unwrap()].map(str::to_owned);
+    let all: Vec<&str> = ["lab"].into_iter().chain(arguments).chain(dirs.iter().map(String::as_str)).collect();
+    let said = support::interrupt(&all, || lines() > 0);
+    assert!(said.contains("resumes it"), "{said}");
+    let (kept, left) = (lines(), std::fs::read_dir(scratch.path("")).unwrap().count());
+    assert!(kept > 0);
+    assert_eq!(left, 1, "files of the experiment are gone");
+    assert!(!is_in_a_command_line(&scratch.path("").display().to_string()), "its servers are gone");
+    let another = lab(&scratch, &[&arguments[..], &["--seed", "7"]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&another.stderr).into_owned();
+    assert!(said.contains("another seed: 1 then, 7 now"), "{said}");
+    let resumed = lab(&scratch, &arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    assert!(resumed.status.success() && said.contains("passes are there already"), "{said}");
+    let table = wharf_ok(&["lab", "report", out.to_str().unwrap()]);
+    assert_eq!(String::from_utf8_lossy(&resumed.stdout), table);
+    // Each of twelve combinations with two pairs; on a busy machine a pass may find nothing in its time.
+    let all = std::fs::read_to_string(&samples).unwrap();
+    let is_last = |line: &&str| serde_json::from_str::<Value>(line).unwrap()["is_repeated"] == false;
+    assert_eq!(all.lines().filter(is_last).count(), 12 * 4);
+}
+
+#[test]
+fn killed_experiment_leaves_no_server_behind() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let dir = scratch.path("").display().to_string();
+    let mut child = lab(&scratch, &["run", "read-ahead", "--quick", "--out", out.to_str().unwrap()]);
+    let mut child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    wait_until(|| out.join("read-ahead/samples.jsonl").metadata().is_ok_and(|found| found.len() > 0));
+    assert!(is_in_a_command_line(&dir));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until(|| !is_in_a_command_line(&dir));
+}
+
+/// Whether a process that runs has this in its command line.
+fn is_in_a_command_line(text: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(text))
+}
+
+#[test]
+fn experiment_that_cannot_begin_says_why_and_what_to_do() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    let fails = |arguments: &[&str]| {
+        let all = [&["run", "reply-path", "--quick", "--out", out.to_str().unwrap()], arguments].concat();
+        let output = lab(&scratch, &all).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = fails(&["--server", "broken=sh -c 'echo cannot bind; exit 3'"]);
+    assert!(said.contains("server 'broken' does not listen") && said.contains("cannot bind"), "{said}");
+    let program = Command::new(env!("CARGO_BIN_EXE_wharf"))
+        .args(["lab", "run", "reply-path", "--quick", "--memory-dir", "/proc/nothing", "--out"])
+        .arg(scratch.path("other"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&program.stderr).into_owned();
+    assert!(said.contains("/proc/nothing") && said.contains("choose another directory with --memory-dir"), "{said}");
+}

@@ -1,20 +1,30 @@
 //! The performance lab: workloads over Wharf's client, and what is measured of them.
 //!
 //! - [`mod@bench`] reads and writes one file of a server in a chosen way and says how fast that went.
-//! - [`reply_path`] holds ways to build and send the replies to READ against each other.
-//! - [`read_ahead`] reads files on disk that are not in memory, with several readers and in several orders.
+//! - [`engine`] runs an experiment: order, pairs, repeats, noise, and a folder that keeps every pass.
+//! - [`experiments`] has the experiments: each declares what varies, and does one pass.
+//! - [`contender`] starts the servers that take part.
+//! - [`cache`] brings a server's file into memory or takes it out, and verifies that.
 //! - [`process`] reads what a process spent, from `/proc`.
 //!
-//! Nothing here formats: a result is a [`report::JobSummary`], or samples.
-#![forbid(unsafe_code)]
+//! Nothing here formats: a result is a [`report::JobSummary`], or a [`measure::record`].
 
 pub mod bench;
+mod bench_load;
+pub mod cache;
+pub mod contender;
 mod data_file;
+pub mod engine;
+pub mod experiments;
+mod file_load;
 pub mod process;
-pub mod read_ahead;
-pub mod reply_path;
-mod server;
-mod turns;
+mod processors;
+mod scratch;
+mod servers;
+mod sys;
+mod tool;
+mod volume;
+mod wire;
 
-pub use server::StartError;
-pub use turns::Place;
+pub use scratch::{Parent, ScratchError};
+pub use tool::ToolError;

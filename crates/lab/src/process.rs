@@ -6,6 +6,8 @@ use std::{fs, io};
 
 use measure::CpuUse;
 use nix::errno::Errno;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
@@ -19,6 +21,8 @@ pub enum Process {
     This,
     /// The one with this number.
     Id(u32),
+    /// All children of this one that have ended and were waited for.
+    Children,
 }
 
 /// How much memory a process has, in bytes.
@@ -67,7 +71,7 @@ impl Process {
     /// # Errors
     /// When the process is gone.
     pub fn cpu(self) -> Result<CpuUse, Error> {
-        let total = self.clock();
+        let total = self.time();
         let path = self.folder().join("stat");
         let text = read(&path)?;
         // The second field is the program's name in parentheses, and may itself hold spaces and parentheses.
@@ -75,7 +79,7 @@ impl Process {
         let missing = || Error::Format { path: path.clone(), what: "times" };
         let field = |number: usize| numbered(after_name, number).ok_or_else(missing);
         Ok(CpuUse {
-            total: total.map_err(|source| Error::Clock { path: self.folder(), source: source.into() })?,
+            total: total?,
             user: ticks(field(14)?),
             system: ticks(field(15)?),
             context_switches: self.context_switches(),
@@ -84,11 +88,23 @@ impl Process {
         })
     }
 
-    /// The process's clock of processor time (clock_getcpuclockid(3)).
+    /// The processor time since its start, on all its threads.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn time(self) -> Result<Duration, Error> {
+        self.clock().map_err(|source| Error::Clock { path: self.folder(), source: source.into() })
+    }
+
+    /// The process's clock of processor time (clock_getcpuclockid(3)); children have none, but for their sum (getrusage(2)).
     fn clock(self) -> Result<Duration, Errno> {
         let pid = match self {
             Process::This => Pid::this(),
             Process::Id(id) => Pid::from_raw(i32::try_from(id).map_err(|_| Errno::ESRCH)?),
+            Process::Children => {
+                let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+                return Ok(duration(usage.user_time()) + duration(usage.system_time()));
+            }
         };
         clock_getcpuclockid(pid).and_then(clock_gettime).map(Duration::from)
     }
@@ -116,10 +132,14 @@ impl Process {
 
     fn folder(self) -> PathBuf {
         match self {
-            Process::This => "/proc/self".into(),
+            Process::This | Process::Children => "/proc/self".into(),
             Process::Id(id) => format!("/proc/{id}").into(),
         }
     }
+}
+
+fn duration(time: TimeVal) -> Duration {
+    Duration::new(time.tv_sec().unsigned_abs(), time.tv_usec().unsigned_abs() as u32 * 1000)
 }
 
 fn read(path: &Path) -> Result<String, Error> {

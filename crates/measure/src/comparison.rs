@@ -59,14 +59,7 @@ impl Comparison {
     /// # Errors
     /// [`Error::Unpaired`], [`Error::TooFew`] below six pairs, [`Error::NotFinite`], [`Error::NotPositive`].
     pub fn paired(baseline: &[f64], candidate: &[f64], level: Level) -> Result<Comparison, Error> {
-        if baseline.len() != candidate.len() {
-            return Err(Error::Unpaired { baseline: baseline.len(), candidate: candidate.len() });
-        }
-        if baseline.len() < MIN_PAIRS {
-            return Err(Error::TooFew { got: baseline.len(), needed: MIN_PAIRS });
-        }
-        check_positive(baseline)?;
-        check_positive(candidate)?;
+        check_pairs(baseline, candidate)?;
         let logarithm = |(baseline, candidate): (&f64, &f64)| (candidate / baseline).ln();
         let logarithms = Samples::new(baseline.iter().zip(candidate).map(logarithm).collect())?;
         let Interval { low, high } = logarithms.mean_interval(level)?;
@@ -104,6 +97,18 @@ impl Comparison {
         // Without any error this is infinite, on the side of the distance.
         upper_tail(distance / self.log_error, self.pairs - 1)
     }
+}
+
+/// Whether figures make pairs that have ratios, and enough of them.
+pub(crate) fn check_pairs(baseline: &[f64], candidate: &[f64]) -> Result<(), Error> {
+    if baseline.len() != candidate.len() {
+        return Err(Error::Unpaired { baseline: baseline.len(), candidate: candidate.len() });
+    }
+    if baseline.len() < MIN_PAIRS {
+        return Err(Error::TooFew { got: baseline.len(), needed: MIN_PAIRS });
+    }
+    check_positive(baseline)?;
+    check_positive(candidate)
 }
 
 fn check_positive(values: &[f64]) -> Result<(), Error> {

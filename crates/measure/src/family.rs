@@ -49,7 +49,7 @@ pub fn judge(family: &[Result<Comparison, Error>], margin: Margin, level: Level)
 
 /// Corrects probabilities for their number (Holm 1979): the k-th least of n counts n - k times as much, from k = 0 on, and no
 /// less than those below it.
-fn holm(probabilities: &[f64]) -> Vec<f64> {
+pub(crate) fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut by_size: Vec<usize> = (0..probabilities.len()).collect();
     by_size.sort_by(|one, other| probabilities[*one].total_cmp(&probabilities[*other]));
     let mut corrected = vec![0.0; probabilities.len()];

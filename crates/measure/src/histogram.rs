@@ -16,6 +16,9 @@ const BUCKETS: usize = ((VALUE_BITS - STEPS_BITS + 1) as usize) << STEPS_BITS;
 /// How often which value came, in buckets that get wider with the value: about 45 KB, however many values there are.
 ///
 /// Count, least, greatest, mean and standard deviation are exact; quantiles are within 0.4 %.
+///
+/// The crate `hdrhistogram` computes mean and deviation from the middles of its buckets, and its greatest value is the end of a
+/// bucket. The client counts in another histogram, coarse and small enough to be updated under the lock of a connection.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     buckets: Vec<u64>,

@@ -36,6 +36,12 @@ pub struct StackedBars {
 #[error("cannot draw the chart: {0}")]
 pub struct ChartError(String);
 
+impl ChartError {
+    pub(crate) fn new(error: Box<dyn Error + '_>) -> ChartError {
+        ChartError(error.to_string())
+    }
+}
+
 impl StackedBars {
     /// Draws it as SVG.
     ///
@@ -43,7 +49,7 @@ impl StackedBars {
     /// When it cannot be drawn, such as with figures that are not finite.
     pub fn to_svg(&self) -> Result<String, ChartError> {
         let mut svg = String::new();
-        self.draw(&mut svg).map_err(|error| ChartError(error.to_string()))?;
+        self.draw(&mut svg).map_err(ChartError::new)?;
         Ok(svg)
     }
 

@@ -6,13 +6,16 @@
 //! - [`ratios`] shows comparisons that are claimed together.
 //! - [`to_json`] shows anything as JSON in which no reader rounds an integer.
 //! - [`StackedBars`] draws figures over an axis as SVG.
+//! - [`lab`] shows what an experiment found: for terminals, in Markdown, as CSV, JSON, SVG and as one page.
 //! - [`units`] shows single figures.
 #![forbid(unsafe_code)]
 
 mod chart;
 mod exact;
+mod html;
 mod job;
 mod json;
+pub mod lab;
 mod percentiles;
 mod ratio;
 mod table;

@@ -1,5 +1,7 @@
 use std::fmt::Write;
 
+use crate::html::escaped;
+
 /// On which side of its column a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -93,6 +95,21 @@ impl Table {
         self.lines(quoted).iter().fold(String::new(), |text, line| text + &line.join(",") + "\r\n")
     }
 
+    /// Shows the table as HTML with a caption.
+    pub fn to_html(&self, caption: &str) -> String {
+        let class = |column: &Column| if column.align == Align::Right { " class=\"number\"" } else { "" };
+        let title = |column: &Column| format!("<th scope=\"col\"{}>{}</th>", class(column), escaped(&column.title));
+        let cell = |(cell, column): (&String, &Column)| format!("<td{}>{}</td>", class(column), escaped(cell));
+        let row =
+            |row: &Vec<String>| format!("<tr>{}</tr>\n", row.iter().zip(&self.columns).map(cell).collect::<String>());
+        format!(
+            "<table><caption>{}</caption>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>\n",
+            escaped(caption),
+            self.columns.iter().map(title).collect::<String>(),
+            self.rows.iter().map(row).collect::<String>()
+        )
+    }
+
     /// The titles and all rows, each cell as `show` shows it.
     fn lines(&self, show: impl Fn(&str) -> String) -> Vec<Vec<String>> {
         let titles = self.columns.iter().map(|column| show(&column.title)).collect();
@@ -160,6 +177,15 @@ mod tests {
     fn markdown_has_its_rule_and_escapes_its_bars() {
         let table = table(&[["a|b", "1"]]);
         assert_eq!(table.to_markdown(), "| way  | ops/s |\n| ---- | ----: |\n| a\\|b |     1 |\n");
+    }
+
+    #[test]
+    fn html_has_heads_a_caption_and_nothing_that_a_cell_could_add() {
+        let html = table(&[["<b>\"a\"", "1"]]).to_html("a & b");
+        let expected = "<table><caption>a &amp; b</caption>\n<thead><tr><th scope=\"col\">way</th>\
+                        <th scope=\"col\" class=\"number\">ops/s</th></tr></thead>\n<tbody>\n\
+                        <tr><td>&lt;b&gt;&quot;a&quot;</td><td class=\"number\">1</td></tr>\n</tbody></table>\n";
+        assert_eq!(html, expected);
     }
 
     #[test]

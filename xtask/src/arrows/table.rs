@@ -16,7 +16,7 @@ pub const TABLE: &[Row] = &[
     Row { name: "xdr-derive", needs: &[], tests: &[] },
     Row { name: "vfs", needs: &[], tests: &[] },
     Row { name: "measure", needs: &[], tests: &[] },
-    Row { name: "segments", needs: &[], tests: &[] },
+    Row { name: "segments", needs: &["measure", "net"], tests: &[] },
     Row { name: "stable", needs: &["buffer", "vfs", "xdr"], tests: &["fs-host", "mount"] },
     Row { name: "xdr", needs: &["buffer", "xdr-derive"], tests: &[] },
     Row { name: "rpc", needs: &["buffer", "xdr"], tests: &[] },
@@ -44,7 +44,11 @@ pub const TABLE: &[Row] = &[
         needs: &["buffer", "net", "proto", "rpc", "server", "state", "vfs", "xdr"],
         tests: &["fs-host", "fs-mem"],
     },
-    Row { name: "lab", needs: &["client", "measure", "report", "vfs"], tests: &["daemon", "fs-mem", "server"] },
+    Row {
+        name: "lab",
+        needs: &["client", "measure", "report", "segments", "vfs"],
+        tests: &["daemon", "fs-mem", "server"],
+    },
     Row {
         name: "cli",
         needs: &[

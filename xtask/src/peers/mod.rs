@@ -19,10 +19,12 @@ mod tables;
 
 use std::path::Path;
 
+use crate::clients;
 use crate::install::{self, Program};
 use crate::{Outcome, command};
 use comparison::Comparison;
-use options::Options;
+use options::{INSIDE, Options};
+use servers::Server;
 
 const GANESHA: Program = Program { name: "ganesha.nfsd", packages: &["nfs-ganesha", "nfs-ganesha-vfs", "rpcbind"] };
 
@@ -34,7 +36,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
         if !options.is_built {
             command::build_wharf(root)?;
         }
-        return command::run(site::enter(arguments));
+        return command::run(site::enter("peers", arguments));
     }
     let mut comparison = Comparison::set_up(root, &options)?;
     // What was found before a server died is worth being seen too.
@@ -42,4 +44,21 @@ pub fn run(root: &Path, arguments: &[String]) -> Outcome {
     println!("{}", tables::to_markdown(&comparison.results)?);
     options.samples.as_deref().map_or(Ok(()), |path| comparison.results.write_samples(path))?;
     measured
+}
+
+/// `wharf lab run` in a network, a process table and a few mounts of its own, with rpcbind: NFS-Ganesha takes part there, and nothing
+/// of this machine is touched.
+pub fn lab(root: &Path, arguments: &[String]) -> Outcome {
+    match arguments.split_first() {
+        Some((first, rest)) if first == INSIDE => {
+            site::set_up_network()?;
+            let _rpcbind = command::is_installed("rpcbind").then(|| Server::rpcbind("/run".as_ref())).transpose()?;
+            command::run(clients::lab(root, rest))
+        }
+        _ => {
+            install::ensure(&[GANESHA], "Wharf is compared with what there is");
+            command::build_wharf(root)?;
+            command::run(site::enter("lab", arguments))
+        }
+    }
 }

@@ -63,18 +63,21 @@ impl Server {
     pub fn ganesha(site: &Site) -> Outcome<Server> {
         const PORT: u16 = 2049;
         const MOUNT_PORT: u16 = 20_048;
-        let mut rpcbind = Command::new("rpcbind");
-        rpcbind.args(["-f", "-i"]);
         // The namespace ends it; nothing here has to wait for it.
-        let rpcbind =
-            Server::start("rpcbind", rpcbind, Ports { nfs: 111, mount: 111, log: site.state.join("rpcbind.log") })?;
-        std::mem::forget(rpcbind);
+        std::mem::forget(Server::rpcbind(&site.state)?);
         let config = site.state.join("ganesha.conf");
         let text = ganesha_config(&site.export, PORT, MOUNT_PORT);
         fs::write(&config, text).map_err(|source| Failure::File { path: config.clone(), source })?;
         let mut server = site.server_command(Path::new("ganesha.nfsd"));
         server.args(["-F", "-L", "/dev/stderr", "-N", "NIV_WARN", "-p", "/run/ganesha/pid", "-f"]).arg(&config);
         Server::start(GANESHA, server, Ports { nfs: PORT, mount: MOUNT_PORT, log: site.state.join("ganesha.log") })
+    }
+
+    /// The rpcbind of this network, which logs in a folder.
+    pub fn rpcbind(folder: &Path) -> Outcome<Server> {
+        let mut rpcbind = Command::new("rpcbind");
+        rpcbind.args(["-f", "-i"]);
+        Server::start("rpcbind", rpcbind, Ports { nfs: 111, mount: 111, log: folder.join("rpcbind.log") })
     }
 
     /// A server that the command line told of.

@@ -38,10 +38,10 @@ pub struct Site {
 }
 
 /// This command again, in namespaces of its own. What it starts dies with it.
-pub fn enter(arguments: &[String]) -> Command {
+pub fn enter(name: &str, arguments: &[String]) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]);
-    command.arg(command::this_program()).args(["peers", INSIDE]).args(arguments);
+    command.arg(command::this_program()).args([name, INSIDE]).args(arguments);
     command
 }
 
@@ -51,20 +51,13 @@ impl Site {
         let is_pinned = std::thread::available_parallelism().is_ok_and(|count| count.get() >= 2);
         // /run is one's own in here, so nothing that the machine uses is covered.
         let site = Site { export: "/run/export".into(), state: "/run/state".into(), is_pinned };
-        command::run(words("ip link set lo up"))?;
-        // A resolver that asks whether there is IPv4 at all does not count 127.0.0.1 (AI_ADDRCONFIG), and Ganesha's asks.
-        command::run(words("ip address add 198.51.100.1/32 dev lo"))?;
-        command::run(words("mount -t tmpfs tmpfs /run"))?;
-        for folder in ["/run/export", "/run/state", "/run/rpcbind", "/run/ganesha"] {
+        set_up_network()?;
+        for folder in ["/run/export", "/run/state"] {
             fs::create_dir_all(folder).map_err(|source| Failure::File { path: folder.into(), source })?;
         }
         match export {
             Export::Tmpfs => command::run(words("mount -t tmpfs -o size=3g tmpfs /run/export"))?,
             Export::Ext4 => mount_ext4(&command::target_folder(root).join("peers.ext4"), &site.export)?,
-        }
-        // Ganesha notes its clients here, which are none of this machine's.
-        if Path::new("/var/lib/nfs").is_dir() {
-            command::run(words("mount -t tmpfs tmpfs /var/lib/nfs"))?;
         }
         site.fill()?;
         // What is still to be written would be written while somebody is measured.
@@ -125,6 +118,22 @@ impl Site {
         command.args(["-c", processor]).arg(program);
         command
     }
+}
+
+/// Brings the loopback up, and puts memory over the folders where servers and rpcbind note things.
+pub fn set_up_network() -> Outcome {
+    command::run(words("ip link set lo up"))?;
+    // A resolver that asks whether there is IPv4 at all does not count 127.0.0.1 (AI_ADDRCONFIG), and Ganesha's asks.
+    command::run(words("ip address add 198.51.100.1/32 dev lo"))?;
+    command::run(words("mount -t tmpfs tmpfs /run"))?;
+    for folder in ["/run/rpcbind", "/run/ganesha"] {
+        fs::create_dir_all(folder).map_err(|source| Failure::File { path: folder.into(), source })?;
+    }
+    // Ganesha notes its clients here, which are none of this machine's.
+    if Path::new("/var/lib/nfs").is_dir() {
+        command::run(words("mount -t tmpfs tmpfs /var/lib/nfs"))?;
+    }
+    Ok(())
 }
 
 /// Makes a file system in an image on a disk, and mounts it by a loop device, which keeps the image when its name is gone.

@@ -4,15 +4,33 @@ pub enum BenchError {
     /// It could not be done.
     #[error(transparent)]
     Lab(#[from] lab::bench::Error),
-    /// The experiment with ways to send replies could not be done.
+    /// There is no such experiment.
     #[error(transparent)]
-    ReplyPath(lab::reply_path::Error),
-    /// The experiment with ways to read ahead could not be done.
+    Unknown(#[from] lab::experiments::Unknown),
+    /// The experiment has no such part.
     #[error(transparent)]
-    ReadAhead(lab::read_ahead::Error),
+    Only(#[from] lab::experiments::OnlyError),
+    /// Further servers mean nothing to the experiment.
+    #[error(
+        "--server: {name} compares ways of one server, and takes no others; `wharf lab run peers` compares servers, \
+         and so do mix, andrew, clients and reply-path"
+    )]
+    NoServers {
+        /// The experiment.
+        name: String,
+    },
+    /// The experiment could not be done.
+    #[error(transparent)]
+    Experiment(#[from] lab::engine::Error),
+    /// The folder of a run cannot be used.
+    #[error(transparent)]
+    Folder(#[from] lab::engine::FolderError),
     /// Operations failed; this is the first.
     #[error("operations failed: {0}")]
     Operation(#[source] lab::bench::OperationError),
+    /// A chart cannot be drawn.
+    #[error(transparent)]
+    Chart(#[from] report::ChartError),
     /// The figures cannot be written as JSON.
     #[error("cannot write the figures: {0}")]
     Json(#[source] serde_json::Error),

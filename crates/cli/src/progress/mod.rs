@@ -2,6 +2,7 @@
 
 mod bench;
 mod count;
+mod lab;
 mod under_way;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::advice;
 pub use bench::BenchProgress;
+pub use lab::LabProgress;
 pub use under_way::UnderWay;
 
 /// What to do about a copy that is not whole.

@@ -51,6 +51,9 @@ pub enum Error {
     /// A runtime cannot be made, or a thread not started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
+    /// The timer of an open loop cannot be made.
+    #[error("cannot make a timer: {0}")]
+    Timer(#[source] std::io::Error),
     /// A thread ended without a result, which a bug of this program would do.
     #[error("a thread of the benchmark ended without a result")]
     ThreadDied,

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use client::{Mount, Options, Url};
 
-use super::{Error, Observer, Operation, Order, Progress, Stop, Workload};
+use super::{Error, Observer, Operation, Order, Progress, Rate, Spacing, Stop, Workload};
 
 /// What to do, how, and for how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,9 @@ pub struct Job {
     pub connections: u32,
     /// How much of the file is used, in bytes: at least one block.
     pub file_bytes: u64,
+    /// How often operations begin. Their latency counts from when they were due, even if all that [`Job::depth`] allows are
+    /// outstanding then. Without it, each begins as soon as another one is over.
+    pub rate: Option<Rate>,
     /// When the job is over.
     pub end: End,
     /// How long it runs before anything is measured.
@@ -75,6 +78,7 @@ impl Job {
             depth: 1,
             connections: 1,
             file_bytes: 256 << 20,
+            rate: None,
             end: End::After(Duration::from_secs(5)),
             warm_up: Duration::ZERO,
             stable_writes: false,
@@ -111,6 +115,12 @@ impl Job {
                 options.push(("ramp_time", seconds(self.warm_up)));
             }
             End::Bytes(bytes) => options.push(("io_size", bytes.to_string())),
+        }
+        if let Some(rate) = self.rate {
+            options.push(("rate_iops", rate.per_second.to_string()));
+            if rate.spacing == Spacing::Poisson {
+                options.push(("rate_process", "poisson".to_owned()));
+            }
         }
         if self.workload.reads() && self.workload.writes() {
             options.push(("rwmixread", self.workload.read_percent.to_string()));

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use client::{File, Handle, LockKind, Mount, OpenOptions, Segment, Version};
 use report::Direction;
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use vfs::Stability;
 
+use super::arrivals::Arrivals;
 use super::leave::leave;
 use super::metadata::Metadata;
 use super::pattern::Pattern;
@@ -21,7 +23,7 @@ use super::tally::{Done, Tally, Times};
 use super::target::{Mismatches, Target, write_all};
 use super::unstable::Unstable;
 use super::watch::Meter;
-use super::{End, Job, Operation, OperationError, Stop};
+use super::{End, Error, Job, Operation, OperationError, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
@@ -29,6 +31,7 @@ const MAX_ERRORS: u64 = 100;
 /// When all connections start, when their measurement begins, and when it ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schedule {
+    start: Instant,
     measured_from: Instant,
     deadline: Option<Instant>,
 }
@@ -38,9 +41,9 @@ impl Schedule {
         match job.end {
             End::After(time) => {
                 let measured_from = start + job.warm_up;
-                Schedule { measured_from, deadline: Some(measured_from + time) }
+                Schedule { start, measured_from, deadline: Some(measured_from + time) }
             }
-            End::Bytes(_) => Schedule { measured_from: start, deadline: None },
+            End::Bytes(_) => Schedule { start, measured_from: start, deadline: None },
         }
     }
 
@@ -112,6 +115,8 @@ pub(super) struct Lane {
     /// The directory that it is in, and its name there.
     place: (Handle, Vec<u8>),
     operation: Operation,
+    /// When operations are due, in an open loop.
+    arrivals: Option<Mutex<Arrivals>>,
     block_bytes: u32,
     stability: Stability,
     pattern: Option<Pattern>,
@@ -132,9 +137,16 @@ struct State {
 
 impl Lane {
     /// The lane with this number, from 0, on a connection of its own; `meter` counts what the lanes of its thread do.
-    pub(super) fn new(job: &Job, (number, meter): (u32, &Arc<Meter>), mount: Mount, target: &Target) -> Lane {
+    pub(super) fn new(
+        job: &Job,
+        (number, meter): (u32, &Arc<Meter>),
+        mount: Mount,
+        target: &Target,
+    ) -> Result<Lane, Error> {
+        let arrivals = |rate| Arrivals::new(rate, (number, job.connections), job.seed).map(Mutex::new);
         let payload = Pattern::new(job.seed).block(0, job.block_bytes);
-        Lane {
+        Ok(Lane {
+            arrivals: job.rate.map(arrivals).transpose().map_err(Error::Timer)?,
             metadata: Metadata::new(number, mount.clone(), target, payload.clone()),
             mount,
             file: target.handle,
@@ -152,7 +164,7 @@ impl Lane {
                 found: Found::new(job),
                 unstable: Unstable::default(),
             }),
-        }
+        })
     }
 
     /// Does everything that is planned, `depth` operations at once, and returns what was found; nothing when a worker
@@ -178,19 +190,27 @@ impl Lane {
         let Some(open) = self.open().await else { return };
         // One reading of the clock ends an operation and begins the next.
         let mut now = Instant::now();
-        while !schedule.is_over(now)
-            && !self.stop.is_stopped()
+        while let Some(began) = self.next_start(now, schedule).await
             && let Some(step) = self.next_step()
         {
             let (result, submitted) = submit(self.carry_out(step, open.as_ref())).await;
-            let times = Times { began: now, submitted, ended: Instant::now() };
-            self.record(step, result, (times, now >= schedule.measured_from));
+            let times = Times { began, submitted, ended: Instant::now() };
+            self.record(step, result, (times, began >= schedule.measured_from));
             now = times.ended;
         }
         if let Some(Err(error)) = close(open).await {
             let found = &mut self.state.borrow_mut().found;
             found.metadata.record_error();
             found.first_error.get_or_insert(error.into());
+        }
+    }
+
+    /// When the next operation of a worker begins that is free now: in an open loop when it was due. One worker at a time waits for
+    /// that. Nothing when the job is over.
+    async fn next_start(&self, now: Instant, schedule: Schedule) -> Option<Instant> {
+        match &self.arrivals {
+            Some(arrivals) => arrivals.lock().await.next(schedule.start, schedule.deadline, &self.stop).await,
+            None => (!schedule.is_over(now) && !self.stop.is_stopped()).then_some(now),
         }
     }
 
@@ -219,7 +239,7 @@ impl Lane {
     }
 
     async fn carry_out(&self, step: Step, open: Option<&File>) -> client::Result<Done> {
-        match (self.operation, open) {
+        match (step.operation, open) {
             (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step.offset).await,
             (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step.offset).await,
             (Operation::OpenClose, _) => self.open_and_close().await,
@@ -284,7 +304,7 @@ impl Lane {
 
     fn record(&self, step: Step, result: client::Result<Done>, (times, is_measured): (Times, bool)) {
         let found = &mut self.state.borrow_mut().found;
-        let tally = match (self.operation.moves_bytes(), step.is_write) {
+        let tally = match (step.operation.moves_bytes(), step.is_write) {
             (false, _) => &mut found.metadata,
             (true, true) => &mut found.writes,
             (true, false) => &mut found.reads,

@@ -44,7 +44,11 @@ impl Metadata {
             Operation::CreateRemove => self.create_and_remove().await?,
             Operation::NewFile => self.make_file().await?,
             Operation::List => self.list().await?,
-            Operation::Transfer | Operation::ReadPlus(_) | Operation::OpenClose | Operation::LockUnlock => {}
+            Operation::Transfer
+            | Operation::ReadPlus(_)
+            | Operation::OpenClose
+            | Operation::LockUnlock
+            | Operation::Mix => {}
         }
         Ok(Done { moved_bytes: 0, is_short: false })
     }

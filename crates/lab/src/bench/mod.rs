@@ -2,7 +2,8 @@
 //!
 //! A [`Job`] says what to do; [`run()`] does it and returns an [`Outcome`]. Connections are spread over as many threads as this
 //! process may use processors, each with a runtime of its own; each connection has its queue depth of operations on
-//! their way, and takes the next one as soon as one is over. What is measured starts and ends at the same moment
+//! their way, and takes the next one as soon as one is over, or
+//! with a [`Rate`] when the next one is due. What is measured starts and ends at the same moment
 //! everywhere.
 //!
 //! ```no_run
@@ -16,13 +17,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrivals;
 mod error;
 mod job;
 mod lane;
 mod leave;
 mod metadata;
+mod mix;
 mod pattern;
-mod permutation;
+pub(crate) mod permutation;
 mod plan;
 mod run;
 mod tally;
@@ -31,6 +34,7 @@ mod unstable;
 mod watch;
 mod workload;
 
+pub use arrivals::{Rate, RateError, Spacing};
 pub use error::{Error, OperationError};
 pub use job::{End, Job};
 pub use run::{Outcome, run};

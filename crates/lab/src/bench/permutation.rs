@@ -9,7 +9,7 @@ const ROUNDS: u64 = 4;
 ///
 /// A Feistel network permutes the numbers of an even number of bits; a number that is too large is permuted again until it
 /// is not, which takes fewer than four turns on average.
-pub(super) fn permuted(place: u64, count: u64, seed: u64) -> u64 {
+pub(crate) fn permuted(place: u64, count: u64, seed: u64) -> u64 {
     let half_bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << half_bits) - 1;
     let mut number = place;

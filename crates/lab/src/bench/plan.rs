@@ -3,11 +3,12 @@
 use fastrand::Rng;
 
 use super::permutation::permuted;
-use super::{End, Job, Order, Workload};
+use super::{End, Job, Operation, Order, Workload, mix};
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
+    pub(super) operation: Operation,
     pub(super) offset: u64,
     pub(super) is_write: bool,
 }
@@ -77,12 +78,16 @@ impl Iterator for Plan {
             *left = left.checked_sub(1)?;
         }
         let offset = self.next_block() * self.block_bytes;
-        let is_write = match self.workload.read_percent {
+        let (operation, read_percent) = match self.workload.operation {
+            Operation::Mix => mix::draw(&mut self.random),
+            operation => (operation, self.workload.read_percent),
+        };
+        let is_write = match read_percent {
             0 => true,
             100 => false,
             percent => self.random.u8(..100) >= percent,
         };
-        Some(Step { offset, is_write })
+        Some(Step { operation, offset, is_write })
     }
 }
 

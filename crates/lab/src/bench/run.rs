@@ -255,7 +255,7 @@ impl Part<'_> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
             let target = &self.targets[number as usize % self.targets.len()];
-            lanes.push(Lane::new(self.job, (number, &self.meter), connect(self.job).await?, target));
+            lanes.push(Lane::new(self.job, (number, &self.meter), connect(self.job).await?, target)?);
         }
         Ok(lanes)
     }

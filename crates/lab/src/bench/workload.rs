@@ -37,6 +37,8 @@ pub enum Operation {
     /// The directory of the file is listed with attributes and handles, from its beginning to its end: as many calls as that
     /// takes, counted as one operation.
     List,
+    /// Each is another one, at random: LOOKUP, READ, WRITE, GETATTR, READDIRPLUS, ACCESS, and CREATE with REMOVE.
+    Mix,
 }
 
 impl Operation {
@@ -47,7 +49,7 @@ impl Operation {
 
     /// Whether the file can be empty.
     pub(super) fn needs_no_bytes(self) -> bool {
-        !self.moves_bytes() && !matches!(self, Operation::OpenClose | Operation::LockUnlock)
+        !self.moves_bytes() && !matches!(self, Operation::OpenClose | Operation::LockUnlock | Operation::Mix)
     }
 }
 
@@ -68,7 +70,7 @@ impl Contents {
 }
 
 /// What operations there are, as text: fio's `read`, `write`, `rw`, `randread`, `randwrite`, `randrw`; `open`, `lock`,
-/// `getattr`, `access`, `lookup`, `createremove`, `newfile` and `readdirplus`; `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
+/// `getattr`, `access`, `lookup`, `createremove`, `newfile`, `readdirplus` and `mix`; `readplus-data`, `readplus-hole` and `readplus-mixed`, with `rand` in front for blocks in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What one operation is.
@@ -84,7 +86,7 @@ pub struct Workload {
 #[error("'{0}' is no workload: there are {names}", names = NAMES.join(", "))]
 pub struct WorkloadError(pub String);
 
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "read",
     "write",
     "rw",
@@ -99,6 +101,7 @@ const NAMES: [&str; 20] = [
     "createremove",
     "newfile",
     "readdirplus",
+    "mix",
     "readplus-data",
     "readplus-hole",
     "readplus-mixed",
@@ -108,6 +111,9 @@ const NAMES: [&str; 20] = [
 ];
 
 impl Workload {
+    /// Many operations, like LADDIS and SPECsfs.
+    pub const MIX: Workload = Workload { operation: Operation::Mix, order: Order::Random, read_percent: 100 };
+
     /// Reads of blocks in this order.
     pub fn reading(order: Order) -> Workload {
         Workload { operation: Operation::Transfer, order, read_percent: 100 }
@@ -115,7 +121,7 @@ impl Workload {
 
     /// Whether any operation writes.
     pub fn writes(self) -> bool {
-        self.operation == Operation::Transfer && self.read_percent < 100
+        self.operation == Operation::Mix || self.operation == Operation::Transfer && self.read_percent < 100
     }
 
     /// Whether any operation reads.
@@ -144,6 +150,9 @@ impl FromStr for Workload {
             "read" => (Operation::Transfer, 100),
             "write" => (Operation::Transfer, 0),
             "rw" => (Operation::Transfer, 50),
+            "mix" if order == Order::Sequential => {
+                return Ok(Workload::MIX);
+            }
             "readplus-data" => (Operation::ReadPlus(Contents::Data), 100),
             "readplus-hole" => (Operation::ReadPlus(Contents::Hole), 100),
             "readplus-mixed" => (Operation::ReadPlus(Contents::Mixed), 100),
@@ -175,7 +184,7 @@ fn metadata_operation(name: &str) -> Option<Operation> {
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.order == Order::Random {
+        if self.order == Order::Random && self.operation != Operation::Mix {
             f.write_str("rand")?;
         }
         f.write_str(match (self.operation, self.read_percent) {
@@ -193,6 +202,7 @@ impl fmt::Display for Workload {
             (Operation::CreateRemove, _) => "createremove",
             (Operation::NewFile, _) => "newfile",
             (Operation::List, _) => "readdirplus",
+            (Operation::Mix, _) => "mix",
         })
     }
 }

@@ -1,0 +1,102 @@
+use std::io::Write;
+
+use clap::Args;
+use indicatif::HumanDuration;
+use lab::engine::{Experiment, Schedule};
+use lab::experiments;
+use measure::record::{Design, FigureKind};
+use report::{Column, Table, units};
+use std::time::Duration;
+
+use super::ConditionFlags;
+use crate::failure::{BenchError, Failure};
+use crate::output::Output;
+
+/// Which experiment.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// Its name, or a TOML file that describes one.
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    conditions: ConditionFlags,
+}
+
+/// Under which conditions.
+#[derive(Debug, Args)]
+pub struct ListFlags {
+    #[command(flatten)]
+    conditions: ConditionFlags,
+}
+
+/// Shows all experiments, and what they take.
+pub fn list(flags: &ListFlags) -> Result<(), Failure> {
+    let heads = [Column::text("name"), Column::number("time"), Column::number("space"), Column::text("what it asks")];
+    let mut table = Table::new(heads);
+    for kind in &experiments::ALL {
+        let experiment = (kind.make)(&flags.conditions.conditions()?).map_err(BenchError::from)?;
+        let space = units::binary_bytes(experiment.needs().space_bytes as f64);
+        let time = format!("{:#}", HumanDuration(time(experiment.as_ref(), flags.conditions.rounds())?));
+        table.push([kind.name.to_owned(), time, space, kind.summary.to_owned()]);
+    }
+    let mut output = Output::new();
+    write!(output, "{}", table.to_text())?;
+    Ok(output.finish()?)
+}
+
+/// Shows what one asks, varies and takes.
+pub fn explain(flags: &Flags) -> Result<(), Failure> {
+    let experiment = flags.conditions.make(&flags.name)?;
+    let text = text(experiment.as_ref(), flags.conditions.rounds())?;
+    let mut output = Output::new();
+    write!(output, "{text}")?;
+    Ok(output.finish()?)
+}
+
+fn passes_per_round(experiment: &dyn Experiment) -> Result<u32, Failure> {
+    Ok(Schedule::new(experiment, 1).map_err(BenchError::from)?.passes_per_round())
+}
+
+/// How long so many rounds take.
+fn time(experiment: &dyn Experiment, rounds: u32) -> Result<Duration, Failure> {
+    let passes = passes_per_round(experiment)? * rounds;
+    Ok(Duration::from_secs_f64((experiment.needs().pass_seconds * f64::from(passes)).ceil()))
+}
+
+fn text(experiment: &dyn Experiment, rounds: u32) -> Result<String, Failure> {
+    let (design, needs) = (experiment.design(), experiment.needs());
+    let passes = passes_per_round(experiment)?;
+    let time = time(experiment, rounds)?;
+    let mut lines = vec![design.name.clone(), format!("  {}", design.question)];
+    lines.extend(design.source.iter().map(|source| format!("  Compared with: {source}.")));
+    lines.push("varies".to_owned());
+    let levels = |levels: &[String]| levels.join("; ");
+    lines.extend(design.factors.iter().map(|factor| format!("  {}: {}", factor.name, levels(&factor.levels))));
+    lines.push("measures".to_owned());
+    lines.push(format!("  {}", design.figures.iter().map(figure).collect::<Vec<_>>().join(", ")));
+    lines.push("compares".to_owned());
+    lines.extend(
+        design.tables.iter().map(|table| format!("  {}: each {} with '{}'", table.title, table.factor, table.baseline)),
+    );
+    lines.push("takes".to_owned());
+    lines.push(format!("  {passes} passes in each round, about {:#} for {rounds} rounds", HumanDuration(time)));
+    lines.push(format!("  {} for files", units::binary_bytes(needs.space_bytes as f64)));
+    lines.push(format!("  root: {}", needs.root.unwrap_or("not needed")));
+    lines.push("settings".to_owned());
+    lines.extend(experiment.settings().iter().map(|(name, value)| format!("  {name}: {value}")));
+    lines.extend(remarks(&design));
+    Ok(lines.join("\n") + "\n")
+}
+
+fn figure(kind: &FigureKind) -> String {
+    if kind.unit.is_empty() { kind.name.clone() } else { format!("{} ({})", kind.name, kind.unit) }
+}
+
+fn remarks(design: &Design) -> Vec<String> {
+    let titled = |title: &str, remarks: &[String]| -> Vec<String> {
+        let lines = remarks.iter().map(|remark| format!("  - {remark}"));
+        let title = (!remarks.is_empty()).then(|| title.to_owned());
+        title.into_iter().chain(lines).collect()
+    };
+    [titled("differs from its source", &design.differences), titled("leaves out", &design.skipped)].concat()
+}

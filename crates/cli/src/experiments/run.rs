@@ -1,0 +1,158 @@
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, thread};
+
+use clap::Args;
+use lab::bench::Stop;
+use lab::engine::{self, Bound, Ending, Precision, RunFolder, Settings};
+use lab::experiments::{self, custom};
+use measure::record;
+
+use super::precision::{Rounds, Width};
+use super::{ConditionFlags, show};
+use crate::failure::{BenchError, Failure};
+use crate::interruption;
+use crate::progress::LabProgress;
+
+/// Do experiments.
+///
+/// Every pass is kept in a folder as soon as it has ended. Ctrl-C ends the run after the current pass; the same command with --out
+/// and that folder resumes it.
+#[derive(Debug, Args)]
+pub struct Flags {
+    /// Which ones; `wharf lab list` shows them. A name that ends in .toml is a file that describes one.
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    names: Vec<String>,
+    /// All of them.
+    #[arg(long)]
+    all: bool,
+    /// Where to keep the runs, each in a folder of its own in it. [default: wharf-lab-TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What orders and random choices follow from.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
+    seed: u64,
+    /// How many rounds; six is the least that gives an interval. [default: 10, and 6 with --quick]
+    #[arg(long, value_name = "COUNT", conflicts_with = "within", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    rounds: Option<u32>,
+    /// How many rounds at the least and at the most, with -I. [default: 10,30]
+    #[arg(short = 'i', value_name = "MIN,MAX", requires = "precise")]
+    within: Option<Rounds>,
+    /// End as soon as every compared ratio has an interval of this level that is no wider than this, both in percent.
+    #[arg(short = 'I', value_name = "LEVEL,WIDTH")]
+    precise: Option<Width>,
+    #[command(flatten)]
+    conditions: ConditionFlags,
+}
+
+/// The greatest seed: what reads JSON as numbers of 64-bit floating point reads it exactly.
+const MAX_SEED: u64 = 1 << 53;
+/// Between which numbers of rounds a run ends by its precision when nobody says.
+const WITHIN: Rounds = Rounds { min: Settings::ROUNDS, max: 3 * Settings::ROUNDS };
+
+/// Does the experiments, one after the other.
+pub fn run(flags: &Flags) -> Result<(), Failure> {
+    let (names, settings) = (flags.names()?, flags.settings());
+    let out = flags.out.clone().unwrap_or_else(default_folder);
+    let interrupted = interruption::listen()?;
+    let stop = settings.stop.clone();
+    let listen = move || {
+        let signal = interrupted.blocking_recv().ok();
+        stop.stop();
+        signal
+    };
+    let listener = thread::Builder::new().name("interruption".to_owned()).spawn(listen);
+    let listener = listener.map_err(|source| Failure::System { action: "start a thread", source })?;
+    for name in names {
+        if run_one(flags, (&name, &settings), &out)? == Ending::Stopped {
+            let signal = listener.join().ok().flatten().unwrap_or_default();
+            let left = format!("what was measured is in {}; {}", out.display(), resume(&out));
+            return Err(Failure::Interrupted { signal, left });
+        }
+    }
+    Ok(())
+}
+
+fn run_one(flags: &Flags, (name, settings): (&str, &Settings), out: &Path) -> Result<Ending, Failure> {
+    let mut experiment = flags.conditions.make(name)?;
+    let head = engine::head(experiment.as_ref(), settings, &version());
+    let mut folder = RunFolder::open(&out.join(&head.design.name), head).map_err(BenchError::from)?;
+    let progress = LabProgress::start(folder.run());
+    let ended = engine::run(experiment.as_mut(), settings, &mut folder, &mut |event| progress.hear(event));
+    progress.finish();
+    if !folder.passes().is_empty() {
+        show::show(folder.path(), folder.run(), folder.passes())?;
+    }
+    let ending = ended.map_err(BenchError::from)?;
+    match ending {
+        Ending::Imprecise { widest } => warn_of_width(widest, settings),
+        Ending::Stopped => {}
+        Ending::Complete | Ending::Precise { .. } => {
+            eprintln!("wharf: {} passes are in {}", folder.passes().len(), folder.path().display())
+        }
+    }
+    Ok(ending)
+}
+
+/// Says loudly that the figures are not as precise as was wanted.
+fn warn_of_width(widest: Option<f64>, settings: &Settings) {
+    let wanted = settings.precision.map_or(0.0, |precision| precision.wanted.half_width * 100.0);
+    let found = widest.map_or("some ratios have no interval".to_owned(), |width| {
+        format!("the widest interval is ±{:.1} %", width * 100.0)
+    });
+    eprintln!("wharf: !!! WARNING");
+    eprintln!("wharf: !!! Desired confidence was not achieved within {} rounds.", settings.rounds);
+    eprintln!("wharf: !!! {found}, and ±{wanted:.1} % was wanted: run more rounds, or make the machine quieter.");
+}
+
+impl Flags {
+    /// What was named, if all of it is there.
+    fn names(&self) -> Result<Vec<String>, BenchError> {
+        if self.all {
+            return Ok(experiments::ALL.map(|kind| kind.name.to_owned()).to_vec());
+        }
+        for name in self.names.iter().filter(|name| !custom::is_file(name)) {
+            experiments::find(name)?;
+        }
+        Ok(self.names.clone())
+    }
+
+    fn settings(&self) -> Settings {
+        let within = self.within.unwrap_or(WITHIN);
+        let precision = self.precise.map(|Width { level, half_width }| Precision {
+            min_rounds: within.min,
+            wanted: record::Precision { level, half_width },
+        });
+        let defaults = Settings::default();
+        Settings {
+            rounds: if precision.is_some() { within.max } else { self.rounds.unwrap_or(self.conditions.rounds()) },
+            precision,
+            seed: self.seed,
+            bound: Bound { max_repeats: if self.conditions.quick { 1 } else { 2 }, ..defaults.bound },
+            stop: Stop::default(),
+            ..defaults
+        }
+    }
+}
+
+/// The version, with its commit where whoever built this said it.
+fn version() -> String {
+    let commit = option_env!("WHARF_COMMIT").filter(|commit| !commit.is_empty());
+    let commit = commit.map_or(String::new(), |commit| format!(" ({commit})"));
+    format!("{}{commit}", env!("CARGO_PKG_VERSION"))
+}
+
+/// A folder that no other run has.
+fn default_folder() -> PathBuf {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    PathBuf::from(format!("wharf-lab-{seconds}"))
+}
+
+/// How to go on.
+fn resume(out: &Path) -> String {
+    let mut words: Vec<String> = env::args().collect();
+    if !words.iter().any(|word| word.starts_with("--out")) {
+        words.extend(["--out".to_owned(), out.display().to_string()]);
+    }
+    format!("`{}` resumes it", words.join(" "))
+}

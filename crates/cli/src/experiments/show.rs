@@ -1,0 +1,113 @@
+//! What runs found: the only place here that knows how `report` shows it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use lab::engine::{FolderError, read_run};
+use measure::Margin;
+use measure::analysis::analyse;
+use measure::record::{Measurement, Run};
+use report::lab::{Report, results_csv, results_json};
+
+use crate::failure::{BenchError, Failure};
+use crate::output::Output;
+
+/// Which run.
+#[derive(Debug, Args)]
+pub struct ReportFlags {
+    /// The folder of the run, or one that has several.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Which runs.
+#[derive(Debug, Args)]
+pub struct CompareFlags {
+    /// The folders of the runs, the old one first.
+    #[arg(value_name = "DIR", required = true, num_args = 2..)]
+    folders: Vec<PathBuf>,
+    /// How to show it.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How a comparison is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a terminal.
+    Text,
+    /// For a page.
+    Markdown,
+    /// For another program.
+    Csv,
+}
+
+/// Shows what the runs in a folder found, and writes their reports anew.
+pub fn report(flags: &ReportFlags) -> Result<(), Failure> {
+    for (folder, (run, passes)) in runs_in(&flags.folder)? {
+        show(&folder, &run, &passes)?;
+    }
+    Ok(())
+}
+
+/// Shows what changed from the first run to the others.
+pub fn compare(flags: &CompareFlags) -> Result<(), Failure> {
+    let runs = flags.folders.iter().map(|folder| read_run(folder)).collect::<Result<Vec<_>, _>>();
+    let compared = report::lab::compare(&runs.map_err(BenchError::from)?);
+    let mut output = Output::new();
+    let text = match flags.format {
+        Format::Text => compared.to_text(),
+        Format::Markdown => compared.to_markdown(),
+        Format::Csv => compared.to_csv(),
+    };
+    write!(output, "{text}")?;
+    Ok(output.finish()?)
+}
+
+/// A folder with the run in it.
+type Found = (PathBuf, (Run, Vec<Measurement>));
+
+/// The run in a folder, or in each folder in it.
+fn runs_in(folder: &Path) -> Result<Vec<Found>, BenchError> {
+    let missing = match read_run(folder) {
+        Err(error @ FolderError::NoRun { .. }) => error,
+        other => return Ok(vec![(folder.to_owned(), other?)]),
+    };
+    let mut inside: Vec<PathBuf> = folder
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    inside.sort();
+    let runs: Vec<Found> = inside.into_iter().filter_map(|path| read_run(&path).ok().map(|run| (path, run))).collect();
+    if runs.is_empty() { Err(missing.into()) } else { Ok(runs) }
+}
+
+/// Prints what a run found, and writes it into its folder: `report.html`, `report.md` with its charts, `results.csv` and
+/// `results.json`.
+pub fn show(folder: &Path, run: &Run, passes: &[Measurement]) -> Result<(), Failure> {
+    let results = analyse(run, passes, Margin::TWO_PERCENT);
+    let report = Report::new(run, passes, &results).map_err(BenchError::Chart)?;
+    let json = results_json(run, &results).map_err(BenchError::Json)?;
+    let charts = report.charts().into_iter().map(|chart| (chart.file_name(), chart.to_svg()));
+    let texts = [
+        ("report.html", report.to_html()),
+        ("report.md", report.to_markdown()),
+        ("results.csv", results_csv(run, &results)),
+        ("results.json", json),
+    ];
+    for (name, text) in texts.map(|(name, text)| (name.to_owned(), text)).into_iter().chain(charts) {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|source| Failure::Local { path, source })?;
+    }
+    let mut output = Output::new();
+    write!(output, "{}", report.to_text())?;
+    output.finish()?;
+    eprintln!("wharf: the report with its charts is {}", folder.join("report.html").display());
+    Ok(())
+}

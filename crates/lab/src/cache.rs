@@ -1,0 +1,177 @@
+//! Whether a server's file is in memory: brought in or taken out, and verified.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::Advice;
+
+use crate::sys;
+
+/// What of a file is in memory before a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheState {
+    /// All of it.
+    Warm,
+    /// Nothing.
+    Cold,
+}
+
+/// How much of a file is in memory, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Residency {
+    /// The pages of the file.
+    pub pages: u64,
+    /// Those that are in memory.
+    pub resident: u64,
+}
+
+/// Why a file is not in the state that it must be in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheError {
+    /// The file cannot be read, or its pages not be counted.
+    #[error("{}: {source}{}", path.display(), advice(source))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It stays in memory, so that reading it would say nothing of the disk.
+    #[error(
+        "{}: {} of {} pages stay in memory, so this is no cold cache; take a directory on a disk, and let nobody else \
+         use the file",
+        path.display(), left.resident, left.pages
+    )]
+    StaysInMemory {
+        /// The file.
+        path: PathBuf,
+        /// What is left of it.
+        left: Residency,
+    },
+    /// It does not stay in memory.
+    #[error(
+        "{}: only {} of {} pages stay in memory, so this is no warm cache; take a smaller file",
+        path.display(), found.resident, found.pages
+    )]
+    LeavesMemory {
+        /// The file.
+        path: PathBuf,
+        /// What is there of it.
+        found: Residency,
+    },
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::ENOSYS) => "; which pages of a file are in memory is told by Linux 6.5 and later (cachestat)",
+        _ => "",
+    }
+}
+
+/// How often, and after which time, it is tried to take a file out of memory: pages that a server reads ahead are busy.
+const MAX_TRIES: u32 = 100;
+const TRY_AGAIN: Duration = Duration::from_millis(20);
+/// How much is read at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Brings a file of this machine into memory, or takes it out, and verifies that.
+///
+/// # Errors
+/// When it is not in this state then.
+pub fn bring_to(path: &Path, state: CacheState) -> Result<Residency, CacheError> {
+    let failed = |source| CacheError::File { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    match state {
+        CacheState::Warm => {
+            read_all(&file).map_err(failed)?;
+            let found = residency(&file).map_err(failed)?;
+            let is_warm = found.resident >= found.pages;
+            if is_warm { Ok(found) } else { Err(CacheError::LeavesMemory { path: path.to_owned(), found }) }
+        }
+        CacheState::Cold => {
+            file.sync_data().map_err(failed)?;
+            let mut left = Residency { pages: 0, resident: 0 };
+            for attempt in 0..MAX_TRIES {
+                rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| failed(error.into()))?;
+                left = residency(&file).map_err(failed)?;
+                if left.resident == 0 {
+                    return Ok(left);
+                }
+                if attempt == MAX_TRIES / 2 {
+                    drop_caches();
+                }
+                thread::sleep(TRY_AGAIN);
+            }
+            Err(CacheError::StaysInMemory { path: path.to_owned(), left })
+        }
+    }
+}
+
+/// How much of a file is in memory.
+///
+/// # Errors
+/// What the system says; kernels before 6.5 cannot tell.
+pub fn residency(file: &File) -> io::Result<Residency> {
+    let page_bytes = rustix::param::page_size() as u64;
+    let pages = file.metadata()?.len().div_ceil(page_bytes);
+    Ok(Residency { pages, resident: sys::cachestat(file)?.cached })
+}
+
+/// Takes all clean pages out of memory; only root may.
+fn drop_caches() {
+    let _ = fs::write("/proc/sys/vm/drop_caches", "1");
+}
+
+fn read_all(mut file: &File) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while file.read(&mut chunk)? > 0 {}
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_file;
+
+    /// Makes a file in the build's folder, which is on a disk nearly everywhere.
+    fn with_file(name: &str, work: impl FnOnce(&Path)) {
+        let path = std::env::current_exe().unwrap().with_file_name(format!("{name}-{}", std::process::id()));
+        data_file::make(&path, 4 << 20).unwrap();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&path)));
+        fs::remove_file(&path).unwrap();
+        outcome.unwrap();
+    }
+
+    #[test]
+    fn file_on_a_disk_is_brought_in_and_taken_out_page_by_page() {
+        with_file("cache-states", |path| match bring_to(path, CacheState::Cold) {
+            Ok(cold) => {
+                assert_eq!(cold.resident, 0);
+                let warm = bring_to(path, CacheState::Warm).unwrap();
+                assert_eq!((warm.pages, warm.resident), (cold.pages, cold.pages));
+            }
+            Err(error) => println!("skipped: {error}"),
+        });
+    }
+
+    #[test]
+    fn file_in_memory_does_not_get_cold_and_the_error_says_so() {
+        let path = PathBuf::from(format!("/dev/shm/wharf-cache-test-{}", std::process::id()));
+        if data_file::make(&path, 1 << 16).is_err() {
+            println!("skipped: /dev/shm cannot be written");
+            return;
+        }
+        let file = File::open(&path).unwrap();
+        let found = residency(&file);
+        let error = found.is_ok().then(|| bring_to(&path, CacheState::Cold).unwrap_err().to_string());
+        fs::remove_file(&path).unwrap();
+        match error {
+            Some(error) => assert!(error.contains("16 of 16 pages stay in memory"), "{error}"),
+            None => println!("skipped: this kernel has no cachestat"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Servers that take part in an experiment.
+
+mod ganesha;
+mod server;
+
+use std::fmt;
+use std::str::FromStr;
+
+use client::Url;
+
+pub use server::{Server, Site, StartError};
+
+/// A server that takes part: how it comes to run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contender {
+    /// `wharf serve` of this program, with these further arguments.
+    Wharf(Vec<String>),
+    /// NFS-Ganesha with its VFS backend.
+    Ganesha,
+    /// A command for the shell. It finds the directory to serve in `$EXPORT`, a directory for its own things in `$STATE`, and its
+    /// ports in `$PORT` and `$MOUNT_PORT`.
+    Command(String),
+    /// One that runs already, with the URL of a directory that the experiment may write to.
+    Running(Url),
+}
+
+/// A contender with the name that tables show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// The contender.
+    pub contender: Contender,
+}
+
+/// A text names no server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NamedError {
+    /// There is no name.
+    #[error("'{0}': NAME=URL, NAME=COMMAND or NAME=ganesha is wanted, such as knfsd=nfs://host/export")]
+    NoName(String),
+    /// The URL is none.
+    #[error("'{text}': {reason}")]
+    Url {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl FromStr for Named {
+    type Err = NamedError;
+
+    fn from_str(text: &str) -> Result<Named, NamedError> {
+        let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.trim().is_empty());
+        let (name, rest) = parts.ok_or_else(|| NamedError::NoName(text.to_owned()))?;
+        let contender = match rest.trim() {
+            "ganesha" => Contender::Ganesha,
+            url if url.starts_with("nfs://") => {
+                let reason =
+                    |error: client::UrlError| NamedError::Url { text: url.to_owned(), reason: error.to_string() };
+                Contender::Running(url.parse().map_err(reason)?)
+            }
+            command => Contender::Command(command.to_owned()),
+        };
+        Ok(Named { name: name.to_owned(), contender })
+    }
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Contender::Wharf(arguments) if arguments.is_empty() => f.write_str("wharf serve"),
+            Contender::Wharf(arguments) => write!(f, "wharf serve {}", arguments.join(" ")),
+            Contender::Ganesha => f.write_str("ganesha.nfsd"),
+            Contender::Command(command) => f.write_str(command),
+            Contender::Running(url) => write!(f, "{url}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_is_a_url_a_known_program_or_a_command() {
+        let parse = |text: &str| text.parse::<Named>();
+        assert_eq!(parse("g=ganesha").unwrap().contender, Contender::Ganesha);
+        let running = parse("knfsd=nfs://host/export?version=3").unwrap();
+        assert!(matches!(running.contender, Contender::Running(_)) && running.name == "knfsd");
+        let command = "/x/old serve $EXPORT --flag=1".to_owned();
+        assert_eq!(parse(&format!("old={command}")).unwrap().contender, Contender::Command(command));
+        for wrong in ["", "x", "=x", "x=", "x= "] {
+            assert!(matches!(parse(wrong), Err(NamedError::NoName(_))), "{wrong}");
+        }
+        assert!(matches!(parse("x=nfs://"), Err(NamedError::Url { .. })));
+    }
+}

@@ -1,0 +1,267 @@
+use std::fs::{self, File};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use client::{Parameters, Url, Version};
+
+use super::{Contender, ganesha};
+use crate::processors::{self, Processor};
+use crate::sys;
+
+/// How long a server may take until it listens.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const RPCBIND_PORT: u16 = 111;
+/// How much of its log is shown when it does not start.
+const LOG_LINES: usize = 10;
+
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Its program cannot be started.
+    #[error("server '{name}' cannot be started: {program}: {source}{}", advice(source))]
+    Start {
+        /// The server.
+        name: String,
+        /// The program.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It has ended, or does not listen in time.
+    #[error("server '{name}' does not listen on port {port}; its log ends:{log}")]
+    NotListening {
+        /// The server.
+        name: String,
+        /// Where it should listen.
+        port: u16,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// NFS-Ganesha ends when it cannot register with rpcbind.
+    #[error(
+        "server '{name}': NFS-Ganesha needs rpcbind on port 111 of this machine; start it as root with `rpcbind -i`"
+    )]
+    NoRpcbind {
+        /// The server.
+        name: String,
+    },
+    /// What it needs cannot be made.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "; install it, or leave this server out",
+        _ => "",
+    }
+}
+
+/// Where servers of an experiment work.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The program `wharf`.
+    pub program: PathBuf,
+    /// The directory that they serve.
+    pub export: PathBuf,
+    /// Where they keep their own things.
+    pub state: PathBuf,
+}
+
+/// Where a server listens on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ports {
+    pub(super) nfs: u16,
+    pub(super) mount: u16,
+}
+
+/// A server that runs. One that was started here is killed when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    name: String,
+    process: Option<Child>,
+    /// The directory that it serves.
+    url: Url,
+}
+
+impl Server {
+    /// Starts a server on the first processor and waits until it listens; one that runs already is taken as it is.
+    ///
+    /// # Errors
+    /// When it does not start; with the last lines of its log.
+    pub fn start(site: &Site, name: &str, contender: &Contender) -> Result<Server, StartError> {
+        let name = name.to_owned();
+        if let Contender::Running(url) = contender {
+            return Ok(Server { name, process: None, url: url.clone() });
+        }
+        if *contender == Contender::Ganesha && TcpStream::connect((Ipv4Addr::LOCALHOST, RPCBIND_PORT)).is_err() {
+            return Err(StartError::NoRpcbind { name });
+        }
+        let state = site.state.join(name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"));
+        let failed = |source| StartError::File { path: state.clone(), source };
+        fs::create_dir_all(&state).map_err(failed)?;
+        let ports = free_ports(contender).map_err(failed)?;
+        let own = Site { state: state.clone(), ..site.clone() };
+        let mut command = command(&own, contender, ports).map_err(failed)?;
+        let log_path = state.join("log");
+        let log = File::create(&log_path).map_err(failed)?;
+        command.stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
+        // An interruption of the terminal is for the experiment, which ends its servers after the pass.
+        command.process_group(0);
+        sys::end_with_parent(&mut command);
+        let spawned = processors::on(Processor::First, || command.spawn());
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = spawned.map_err(|source| StartError::Start { name: name.clone(), program, source })?;
+        let mut server = Server { name, process: Some(child), url: local_url(&site.export, ports) };
+        server.wait_until_it_listens(ports.nfs, &log_path)?;
+        Ok(server)
+    }
+
+    fn wait_until_it_listens(&mut self, port: u16, log: &Path) -> Result<(), StartError> {
+        let began = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            if self.is_gone() || began.elapsed() > START_TIMEOUT {
+                return Err(StartError::NotListening { name: self.name.clone(), port, log: last_lines(log) });
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        Ok(())
+    }
+
+    /// What tables call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where a client finds something in the directory that it serves; an empty name is the directory.
+    pub fn url(&self, name: &str) -> Url {
+        let mut url = self.url.clone();
+        if !name.is_empty() {
+            url.path.push(b'/');
+            url.path.extend_from_slice(name.as_bytes());
+        }
+        url
+    }
+
+    /// The same as text for other programs, with a version if it must be that one.
+    pub(crate) fn url_text(&self, name: &str, version: Option<&str>) -> String {
+        let Parameters { nfs_port, mount_port, .. } = self.url.parameters;
+        let ports = [("nfsport", nfs_port), ("mountport", mount_port)];
+        let ports = ports.into_iter().filter_map(|(key, port)| Some(format!("{key}={}", port?)));
+        let all: Vec<String> = version.map(|version| format!("version={version}")).into_iter().chain(ports).collect();
+        format!("{}{}{}", self.url(name), if all.is_empty() { "" } else { "?" }, all.join("&"))
+    }
+
+    /// Where it is, as a command finds it in its environment.
+    pub(crate) fn variables(&self) -> [(&'static str, String); 4] {
+        let Parameters { nfs_port, mount_port, .. } = self.url.parameters;
+        let port = |port: Option<u16>| port.map_or(String::new(), |port| port.to_string());
+        [
+            ("HOST", self.url.host.clone()),
+            ("PORT", port(nfs_port.or(self.url.port))),
+            ("MOUNT_PORT", port(mount_port)),
+            ("EXPORT", String::from_utf8_lossy(&self.url.path).into_owned()),
+        ]
+    }
+
+    /// What mount(8) is told to mount it with a version.
+    pub(crate) fn mount_options(&self, version: &str) -> String {
+        let Parameters { nfs_port, mount_port, .. } = self.url.parameters;
+        let port = |key: &str, port: Option<u16>| port.map_or(String::new(), |port| format!(",{key}={port}"));
+        format!("vers={version}{}{}", port("port", nfs_port), port("mountport", mount_port))
+    }
+
+    /// Its process, where it was started here.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
+    /// Whether it was started here and has ended.
+    pub fn is_gone(&mut self) -> bool {
+        self.process.as_mut().is_some_and(|process| !matches!(process.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            // It has nothing to finish: what it served is removed.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Command> {
+    let Ports { nfs, mount } = ports;
+    Ok(match contender {
+        Contender::Wharf(arguments) => {
+            let mut command = Command::new(&site.program);
+            command.arg("serve").arg(&site.export).arg("--state-dir").arg(&site.state);
+            command.args(["--listen", &format!("127.0.0.1:{nfs}"), "--loops", "1", "--no-root-squash"]);
+            command.args(["--log-level", "error"]).args(arguments);
+            command
+        }
+        Contender::Ganesha => {
+            let mut command = Command::new(ganesha::PROGRAM);
+            command.args(ganesha::configure(site, ports)?);
+            command
+        }
+        // One that runs is not started.
+        Contender::Running(_) => Command::new("true"),
+        Contender::Command(text) => {
+            let mut command = Command::new("sh");
+            // The shell becomes the server, so that the number of the process is the server's.
+            command.args(["-c", &format!("exec {text}")]);
+            command.env("EXPORT", &site.export).env("STATE", &site.state);
+            command.env("PORT", nfs.to_string()).env("MOUNT_PORT", mount.to_string());
+            command
+        }
+    })
+}
+
+/// Ports that nobody listens on now. Wharf has all programs on one, and so has a command that does not ask for another.
+fn free_ports(contender: &Contender) -> io::Result<Ports> {
+    let one = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let [nfs, other] = [one.local_addr()?.port(), other.local_addr()?.port()];
+    let mount = match contender {
+        Contender::Wharf(_) => nfs,
+        Contender::Command(text) if !text.contains("MOUNT_PORT") => nfs,
+        _ => other,
+    };
+    Ok(Ports { nfs, mount })
+}
+
+fn local_url(export: &Path, ports: Ports) -> Url {
+    let parameters = Parameters {
+        version: Some(Version::V3),
+        nfs_port: Some(ports.nfs),
+        mount_port: Some(ports.mount),
+        ..Parameters::default()
+    };
+    let path = export.as_os_str().as_bytes().to_vec();
+    Url { host: Ipv4Addr::LOCALHOST.to_string(), port: None, path, parameters }
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let first = text.lines().count().saturating_sub(LOG_LINES);
+    match text.trim().is_empty() {
+        true => " (it is empty)".to_owned(),
+        false => text.lines().skip(first).flat_map(|line| ["\n", line]).collect(),
+    }
+}

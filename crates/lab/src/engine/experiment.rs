@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+
+use measure::Histogram;
+use measure::record::{Design, Levels, Machine, Percentile, Place};
+
+use super::{Error, PassError};
+
+/// What one experiment is: a declaration, and a way to do one pass.
+pub trait Experiment {
+    /// What it asks, varies and measures.
+    fn design(&self) -> Design;
+
+    /// Its settings by name, such as sizes. A run resumes only with the same ones.
+    fn settings(&self) -> BTreeMap<String, String>;
+
+    /// What it takes.
+    fn needs(&self) -> Needs;
+
+    /// Whether this combination of levels exists; the design says why others are left out.
+    fn has(&self, _levels: &Levels) -> bool {
+        true
+    }
+
+    /// Whether it compares servers, so that further ones can take part.
+    fn takes_servers(&self) -> bool {
+        false
+    }
+
+    /// Adds the file systems and programs that take part to the description of the machine.
+    fn describe(&self, _machine: &mut Machine) {}
+
+    /// Starts or restarts what a block of rounds needs: files and servers.
+    ///
+    /// # Errors
+    /// What ends the run: a server does not start, or there is no space.
+    fn begin_block(&mut self, block: &Block) -> Result<(), Error>;
+
+    /// Does one pass. `seed` is the same for both passes of a pair.
+    ///
+    /// # Errors
+    /// Why this pass has no figures; the run goes on.
+    fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError>;
+
+    /// The processes of its servers on this machine: their processor time does not disturb a pass.
+    fn processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// Some rounds between two restarts of the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Block {
+    /// The number of the block, from 0.
+    pub number: u32,
+    /// What random choices of the block follow from, such as the layout of files.
+    pub seed: u64,
+}
+
+/// What an experiment takes, before it is run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Needs {
+    /// About how long one pass takes with its preparation, in seconds.
+    pub pass_seconds: f64,
+    /// Space in its directories, in bytes.
+    pub space_bytes: u64,
+    /// What it needs root for; what is left out without it.
+    pub root: Option<&'static str>,
+}
+
+/// What one pass found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figures {
+    /// The figures of the design, by name; those that do not apply are missing.
+    pub values: BTreeMap<String, f64>,
+    /// Latencies of single operations.
+    pub latency: Vec<Percentile>,
+}
+
+/// The percentages at which latencies are kept.
+const PERCENTAGES: [f64; 11] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+impl Figures {
+    /// Adds a figure.
+    pub fn set(&mut self, name: &str, value: f64) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// Keeps the latencies of operations that were recorded in nanoseconds.
+    pub fn set_latency(&mut self, latency_ns: &Histogram) {
+        let at = |percent| Percentile { percent, us: latency_ns.quantile(percent / 100.0) as f64 / 1e3 };
+        self.latency = if latency_ns.is_empty() { Vec::new() } else { PERCENTAGES.map(at).to_vec() };
+    }
+}

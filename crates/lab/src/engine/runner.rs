@@ -1,0 +1,435 @@
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use fastrand::Rng;
+use measure::record::{Disturbance, Measurement, Place, Run};
+
+use super::disturbance::Watch;
+use super::precision::widest;
+use super::schedule::Planned;
+use super::{Block, Ending, Error, Event, Experiment, RunFolder, Schedule, Settings, machine};
+
+/// The head of the record of a run that begins now.
+pub fn head(experiment: &dyn Experiment, settings: &Settings, version: &str) -> Run {
+    let mut machine = machine::describe();
+    experiment.describe(&mut machine);
+    Run {
+        design: experiment.design(),
+        machine,
+        settings: experiment.settings(),
+        rounds: settings.rounds,
+        precision: settings.precision.map(|precision| precision.wanted),
+        seed: settings.seed,
+        version: version.to_owned(),
+        began_ms: now_ms(),
+    }
+}
+
+/// Does the passes of a run that are not in its folder yet; the observer hears of each.
+///
+/// # Errors
+/// When a block cannot begin, the folder cannot be written, or all passes fail.
+pub fn run(
+    experiment: &mut dyn Experiment,
+    settings: &Settings,
+    folder: &mut RunFolder,
+    observe: &mut dyn FnMut(&Event<'_>),
+) -> Result<Ending, Error> {
+    let schedule = Schedule::new(experiment, settings.seed)?;
+    if folder.done() > 0 {
+        observe(&Event::Resumed { passes: folder.passes().len() });
+    }
+    let mut runner = Runner {
+        experiment,
+        settings,
+        folder,
+        observe,
+        total: schedule.passes_per_round() * settings.rounds,
+        schedule,
+        began: Instant::now(),
+        done_here: 0,
+        block: None,
+    };
+    runner.all_rounds()
+}
+
+struct Runner<'a> {
+    experiment: &'a mut dyn Experiment,
+    settings: &'a Settings,
+    folder: &'a mut RunFolder,
+    observe: &'a mut dyn FnMut(&Event<'_>),
+    schedule: Schedule,
+    total: u32,
+    began: Instant,
+    /// How many passes were done since then.
+    done_here: u32,
+    /// The number of the block whose servers run.
+    block: Option<u32>,
+}
+
+impl Runner<'_> {
+    fn all_rounds(&mut self) -> Result<Ending, Error> {
+        for round in 1..=self.settings.rounds {
+            if let Some(ending) = self.round(round)? {
+                return Ok(ending);
+            }
+            if self.is_precise_after(round) {
+                return Ok(Ending::Precise { rounds: round });
+            }
+        }
+        Ok(match self.settings.precision {
+            Some(_) => Ending::Imprecise { widest: widest(self.folder.run(), self.folder.passes()) },
+            None => Ending::Complete,
+        })
+    }
+
+    /// Does what is left of a round. Tells when the run was stopped in it.
+    fn round(&mut self, round: u32) -> Result<Option<Ending>, Error> {
+        let planned = self.schedule.round(round);
+        let mut failed = None;
+        for pass in planned.iter().filter(|pass| !self.folder.has(pass)).collect::<Vec<_>>() {
+            if self.settings.stop.is_stopped() {
+                return Ok(Some(Ending::Stopped));
+            }
+            self.begin_block_of(round)?;
+            if let Some(reason) = self.until_undisturbed(pass)? {
+                failed = Some(reason);
+            }
+        }
+        if failed.is_some() {
+            // A server may have died; the next round starts it again.
+            self.block = None;
+        }
+        let all_failed = self.folder.passes().iter().all(|pass| pass.failure.is_some());
+        match failed {
+            Some(reason) if all_failed => Err(Error::AllFailed { reason }),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes servers and files for the block of a round, unless they are there, and warms them up.
+    fn begin_block_of(&mut self, round: u32) -> Result<(), Error> {
+        let number = (round - 1) / self.settings.rounds_per_block.max(1);
+        if self.block == Some(number) {
+            return Ok(());
+        }
+        (self.observe)(&Event::BlockBegins { round });
+        let seed = mixed(self.settings.seed, u64::from(number), "block");
+        self.experiment.begin_block(&Block { number, seed })?;
+        self.block = Some(number);
+        for levels in self.schedule.warm_up() {
+            let place = Place { round, position: 0, pair: String::new() };
+            // What fails here fails again where it is recorded.
+            let _ = self.experiment.pass(&levels, &place, seed);
+        }
+        Ok(())
+    }
+
+    /// Does a pass, and again while it is disturbed too much. Tells why it failed, if it did.
+    fn until_undisturbed(&mut self, planned: &Planned) -> Result<Option<String>, Error> {
+        for repeats_left in (0..=self.settings.bound.max_repeats).rev() {
+            let mut pass = self.pass(planned);
+            pass.is_repeated = repeats_left > 0
+                && pass.failure.is_none()
+                && !self.settings.stop.is_stopped()
+                && self.settings.bound.is_exceeded_by(&pass.disturbance);
+            let (is_repeated, failure) = (pass.is_repeated, pass.failure.clone());
+            self.done_here += u32::from(!is_repeated);
+            let measurement = self.folder.append(pass)?.clone();
+            let (done, left) = (self.folder.done(), self.time_left());
+            (self.observe)(&Event::Passed { measurement: &measurement, done, total: self.total, left });
+            if !is_repeated {
+                return Ok(failure);
+            }
+        }
+        Ok(None)
+    }
+
+    fn pass(&mut self, planned: &Planned) -> Measurement {
+        let Planned { levels, place } = planned.clone();
+        let seed = mixed(self.settings.seed, place.round.into(), &place.pair);
+        let (began_ms, began) = (now_ms(), Instant::now());
+        let watch = Watch::start(&self.experiment.processes());
+        let result = self.experiment.pass(&levels, &place, seed);
+        let disturbance: Disturbance = watch.finish();
+        let seconds = began.elapsed().as_secs_f64();
+        let (found, failure) = match result {
+            Ok(found) => (found, None),
+            Err(error) => (super::Figures::default(), Some(error.0)),
+        };
+        let (figures, latency) = (found.values, found.latency);
+        Measurement { levels, place, began_ms, seconds, figures, failure, latency, disturbance, is_repeated: false }
+    }
+
+    /// What the passes that are left take at the rate of those that were done.
+    fn time_left(&self) -> Duration {
+        let left = self.total.saturating_sub(self.folder.done());
+        self.began.elapsed().mul_f64(f64::from(left) / f64::from(self.done_here.max(1)))
+    }
+
+    fn is_precise_after(&mut self, round: u32) -> bool {
+        let Some(precision) = self.settings.precision.filter(|precision| round >= precision.min_rounds) else {
+            return false;
+        };
+        let widest = widest(self.folder.run(), self.folder.passes());
+        (self.observe)(&Event::Precision { round, widest });
+        widest.is_some_and(|widest| widest <= precision.wanted.half_width)
+    }
+}
+
+/// A number that follows from the seed of a run, a number and a name.
+fn mixed(seed: u64, number: u64, name: &str) -> u64 {
+    let step = |hash: u64, part: u64| Rng::with_seed(hash ^ part).u64(..);
+    name.bytes().fold(step(step(0, seed), number), |hash, byte| step(hash, byte.into()))
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use measure::record::{self, Better, Design, Factor, FigureKind, Levels, TableKind};
+
+    use super::super::{Bound, Figures, FolderError, Needs, PassError, Precision, read_run};
+    use super::*;
+
+    /// An experiment without servers: "slow", "slow again" and "fast" meet two loads.
+    pub(crate) struct Fake {
+        pub(crate) design: Design,
+        /// A combination that does not exist.
+        pub(crate) missing: Option<(&'static str, &'static str)>,
+        /// The ways whose passes fail.
+        pub(crate) failing: Vec<&'static str>,
+        /// What each pass shares with its neighbours, as a share of its figure.
+        pub(crate) noise: f64,
+        pub(crate) passes: Vec<(Levels, u64)>,
+        pub(crate) blocks: Vec<u32>,
+        /// After how many passes the run is stopped, and what stops it.
+        pub(crate) stop_after: Option<(usize, crate::bench::Stop)>,
+    }
+
+    impl Default for Fake {
+        fn default() -> Fake {
+            let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
+            let design = Design {
+                name: "fake".to_owned(),
+                question: "Which is faster?".to_owned(),
+                source: None,
+                factors: vec![
+                    Factor { name: "load".to_owned(), levels: names(&["small", "large"]) },
+                    Factor { name: "way".to_owned(), levels: names(&["slow", "slow again", "fast"]) },
+                ],
+                contenders: "way".to_owned(),
+                control: Some("slow again".to_owned()),
+                figures: vec![FigureKind { name: "rate".into(), unit: "1/s".into(), better: Better::Higher }],
+                tables: vec![TableKind {
+                    title: "Rates".to_owned(),
+                    figure: "rate".to_owned(),
+                    factor: "way".to_owned(),
+                    baseline: "slow".to_owned(),
+                    only: Levels::new(),
+                    document: Vec::new(),
+                }],
+                curves: Vec::new(),
+                differences: Vec::new(),
+                skipped: Vec::new(),
+            };
+            let (passes, blocks) = (Vec::new(), Vec::new());
+            Fake { design, missing: None, failing: Vec::new(), noise: 0.001, passes, blocks, stop_after: None }
+        }
+    }
+
+    impl Experiment for Fake {
+        fn design(&self) -> Design {
+            self.design.clone()
+        }
+
+        fn settings(&self) -> BTreeMap<String, String> {
+            BTreeMap::from([("size".to_owned(), "1".to_owned())])
+        }
+
+        fn needs(&self) -> Needs {
+            Needs { pass_seconds: 0.0, space_bytes: 0, root: None }
+        }
+
+        fn has(&self, levels: &Levels) -> bool {
+            self.missing.is_none_or(|(way, load)| levels["way"] != way || levels["load"] != load)
+        }
+
+        fn begin_block(&mut self, block: &Block) -> Result<(), Error> {
+            self.blocks.push(block.number);
+            Ok(())
+        }
+
+        fn pass(&mut self, levels: &Levels, place: &Place, seed: u64) -> Result<Figures, PassError> {
+            self.passes.push((levels.clone(), seed));
+            if let Some((count, stop)) = &self.stop_after
+                && self.passes.len() >= *count
+            {
+                stop.stop();
+            }
+            if self.failing.contains(&levels["way"].as_str()) {
+                return Err(std::io::Error::other("the server is gone").into());
+            }
+            let factor = if levels["way"] == "fast" { 2.0 } else { 1.0 };
+            let wobble = 1.0 + self.noise * f64::from(place.position * 37 % 10) / 10.0;
+            let mut figures = Figures::default();
+            figures.set("rate", 100.0 * factor * wobble);
+            Ok(figures)
+        }
+    }
+
+    /// A folder of a test, removed at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let number = fastrand::u64(..);
+            Folder(std::env::temp_dir().join(format!("wharf-lab-{name}-{}-{number}", std::process::id())))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// No pass is done again, whatever else this machine does.
+    fn settings(rounds: u32) -> Settings {
+        let bound = Bound { processors: f64::INFINITY, max_repeats: 0 };
+        Settings { rounds, bound, ..Settings::default() }
+    }
+
+    fn done(fake: &mut Fake, settings: &Settings, path: &std::path::Path) -> Result<Ending, Error> {
+        let mut folder = RunFolder::open(path, head(fake, settings, "1"))?;
+        run(fake, settings, &mut folder, &mut |_| {})
+    }
+
+    #[test]
+    fn every_pass_is_a_line_as_soon_as_it_has_ended() {
+        let folder = Folder::new("lines");
+        let (mut fake, settings) = (Fake::default(), settings(3));
+        let mut open = RunFolder::open(&folder.0, head(&fake, &settings, "1")).unwrap();
+        let mut lines = Vec::new();
+        let ended = run(&mut fake, &settings, &mut open, &mut |event| {
+            if let Event::Passed { done, total, .. } = event {
+                let text = std::fs::read_to_string(folder.0.join("samples.jsonl")).unwrap();
+                assert_eq!((text.lines().count() as u32, *total), (*done, 24));
+                lines.push(*done);
+            }
+        });
+        assert_eq!((ended.unwrap(), lines.len()), (Ending::Complete, 24));
+        // Two blocks, each warmed up by one pass of each way, which is not in the record.
+        assert_eq!((fake.blocks.as_slice(), fake.passes.len()), (&[0, 1][..], 24 + 2 * 3));
+        let (head, passes) = read_run(&folder.0).unwrap();
+        assert_eq!((head.design.name.as_str(), passes.as_slice()), ("fake", open.passes()));
+    }
+
+    #[test]
+    fn both_passes_of_a_pair_have_the_same_seed_and_no_other_pair_has_it() {
+        let seed = |number, pair| mixed(1, number, pair);
+        assert_eq!(seed(1, "fast"), seed(1, "fast"));
+        assert!(
+            seed(1, "fast") != seed(2, "fast") && seed(1, "fast") != seed(1, "again") && seed(1, "ab") != seed(1, "ba")
+        );
+    }
+
+    #[test]
+    fn stopped_run_resumes_and_ends_as_if_nothing_had_happened() {
+        let (whole, parts) = (Folder::new("whole"), Folder::new("parts"));
+        done(&mut Fake::default(), &settings(3), &whole.0).unwrap();
+        let stopping = Settings { stop: crate::bench::Stop::default(), ..settings(3) };
+        let mut fake = Fake { stop_after: Some((10, stopping.stop.clone())), ..Fake::default() };
+        assert_eq!(done(&mut fake, &stopping, &parts.0).unwrap(), Ending::Stopped);
+        let so_far = read_run(&parts.0).unwrap().1.len();
+        assert_eq!(so_far, 7, "three passes warmed up");
+        // A crash has cut the last line short.
+        let path = parts.0.join("samples.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 9]).unwrap();
+        let mut fake = Fake::default();
+        assert_eq!(done(&mut fake, &settings(3), &parts.0).unwrap(), Ending::Complete);
+        let places = |folder: &Folder| -> Vec<(Levels, Place, BTreeMap<String, f64>)> {
+            let passes = read_run(&folder.0).unwrap().1;
+            passes.into_iter().map(|pass| (pass.levels, pass.place, pass.figures)).collect()
+        };
+        assert_eq!(places(&parts), places(&whole));
+        assert_eq!(fake.passes.len(), 24 - 6 + 2 * 3);
+    }
+
+    #[test]
+    fn folder_of_another_run_is_refused_with_what_differs() {
+        let folder = Folder::new("other");
+        done(&mut Fake::default(), &settings(1), &folder.0).unwrap();
+        let run = head(&Fake::default(), &settings(1), "1");
+        let refused = |change: fn(&mut Run)| {
+            let mut other = run.clone();
+            change(&mut other);
+            RunFolder::open(&folder.0, other).unwrap_err().to_string()
+        };
+        assert!(refused(|run| run.seed = 7).contains("another seed: 1 then, 7 now"));
+        let size = refused(|run| drop(run.settings.insert("size".to_owned(), "2".to_owned())));
+        assert!(size.contains("another setting 'size': 1 then, 2 now"), "{size}");
+        assert!(refused(|run| run.version = "2".to_owned()).contains("another version of wharf"));
+        assert!(refused(|run| run.design.factors.truncate(1)).contains("another design"));
+        let _in_use = RunFolder::open(&folder.0, run.clone()).unwrap();
+        assert!(matches!(RunFolder::open(&folder.0, run.clone()), Err(FolderError::InUse { .. })));
+        assert!(matches!(read_run(&folder.0.join("x")), Err(FolderError::NoRun { .. })));
+    }
+
+    #[test]
+    fn failed_passes_are_kept_with_their_reason_and_servers_start_again_in_the_next_round() {
+        let folder = Folder::new("failing");
+        let mut fake = Fake { failing: vec!["fast"], ..Fake::default() };
+        assert_eq!(done(&mut fake, &settings(2), &folder.0).unwrap(), Ending::Complete);
+        let passes = read_run(&folder.0).unwrap().1;
+        let failed: Vec<&Measurement> = passes.iter().filter(|pass| pass.failure.is_some()).collect();
+        assert_eq!((passes.len(), failed.len()), (16, 4));
+        assert!(
+            failed.iter().all(|pass| pass.failure.as_deref() == Some("the server is gone") && pass.figures.is_empty())
+        );
+        assert_eq!(fake.blocks, [0, 0]);
+    }
+
+    #[test]
+    fn run_whose_passes_all_fail_ends_after_its_first_round() {
+        let folder = Folder::new("all-failing");
+        let mut fake = Fake { failing: vec!["slow", "slow again", "fast"], ..Fake::default() };
+        let error = done(&mut fake, &settings(5), &folder.0).unwrap_err();
+        assert!(matches!(&error, Error::AllFailed { reason } if reason == "the server is gone"), "{error}");
+        assert_eq!(read_run(&folder.0).unwrap().1.len(), 8);
+    }
+
+    #[test]
+    fn disturbed_pass_is_done_again_right_away_and_both_are_kept() {
+        let folder = Folder::new("disturbed");
+        // No disturbance at all is below this bound.
+        let bound = Bound { processors: -1.0, max_repeats: 2 };
+        let settings = Settings { bound, ..settings(1) };
+        done(&mut Fake::default(), &settings, &folder.0).unwrap();
+        let passes = read_run(&folder.0).unwrap().1;
+        assert_eq!(passes.len(), 8 * 3);
+        for tries in passes.chunks(3) {
+            assert_eq!([0, 1, 2].map(|index| tries[index].is_repeated), [true, true, false]);
+            assert!(tries.iter().all(|again| again.place == tries[0].place && again.levels == tries[0].levels));
+        }
+    }
+
+    #[test]
+    fn run_ends_when_every_ratio_is_known_well_enough_and_says_so_when_it_is_not() {
+        let wanted = record::Precision { level: 0.95, half_width: 0.01 };
+        let precision = Some(Precision { min_rounds: 7, wanted });
+        let settings = Settings { precision, ..settings(12) };
+        let (steady, noisy) = (Folder::new("steady"), Folder::new("noisy"));
+        assert_eq!(done(&mut Fake::default(), &settings, &steady.0).unwrap(), Ending::Precise { rounds: 7 });
+        let mut fake = Fake { noise: 1.0, ..Fake::default() };
+        let ending = done(&mut fake, &settings, &noisy.0).unwrap();
+        assert!(matches!(ending, Ending::Imprecise { widest: Some(widest) } if widest > 0.01), "{ending:?}");
+        assert_eq!(read_run(&noisy.0).unwrap().1.len(), 12 * 8);
+    }
+}

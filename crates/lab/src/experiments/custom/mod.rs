@@ -1,0 +1,284 @@
+//! An experiment that a file describes: a user's own factors, servers, and command.
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use measure::record::{Better, Design, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use serde_json::Value;
+
+use self::file::{Custom, SERVER};
+use super::Conditions;
+use crate::contender::{Named, Server};
+use crate::data_file;
+use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::file_load;
+use crate::processors::{self, Processor};
+use crate::servers::Servers;
+use crate::sys;
+
+pub use file::FileError;
+
+/// The variables that a command finds beside those of its factors.
+const VARIABLES: [&str; 9] = ["URL", "HOST", "PORT", "MOUNT_PORT", "EXPORT", "SERVER_PID", "SEED", "WHARF", "PATH"];
+
+/// The file in the export.
+const FILE: &str = "data";
+const AGAIN: &str = ", again (A/A)";
+/// How much of what a command printed is shown when a figure is not in it.
+const SHOWN_BYTES: usize = 300;
+
+/// The figures of `wharf bench`: their names, units and directions.
+const BENCH_FIGURES: [(&str, &str, Better); 5] = [
+    ("operations", "1/s", Better::Higher),
+    ("bandwidth", "MB/s", Better::Higher),
+    ("p50", "µs", Better::Lower),
+    ("p99", "µs", Better::Lower),
+    ("server cost", "µs/operation", Better::Lower),
+];
+
+struct CustomExperiment {
+    name: String,
+    custom: Custom,
+    /// With the control behind the first one, where servers are the contenders.
+    named: Vec<Named>,
+    servers: Servers,
+    program: PathBuf,
+}
+
+/// Whether a name on the command line is that of a file.
+pub fn is_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "toml")
+}
+
+/// Makes the experiment of a file.
+///
+/// # Errors
+/// [`FileError`] when the file is none.
+pub fn read(path: &Path, conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
+    let custom = Custom::read(path)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let mut named = [custom.servers(), conditions.servers.clone()].concat();
+    if custom.contenders == SERVER {
+        named.insert(1, Named { name: format!("{}{AGAIN}", named[0].name), ..named[0].clone() });
+    }
+    let space = (&conditions.memory, space_bytes(&custom));
+    let servers = Servers::new(&conditions.program, space, &name, named.clone());
+    Ok(Box::new(CustomExperiment { name, custom, named, servers, program: conditions.program.clone() }))
+}
+
+fn file_bytes(custom: &Custom) -> u64 {
+    u64::from(custom.file_mib) << 20
+}
+
+fn space_bytes(custom: &Custom) -> u64 {
+    file_bytes(custom) + (16 << 20)
+}
+
+impl CustomExperiment {
+    fn factors(&self) -> Vec<Factor> {
+        let own = self.custom.factors.iter().map(|factor| {
+            let mut levels: Vec<String> = factor.levels.iter().map(file::LevelValue::name).collect();
+            if factor.name == self.custom.contenders {
+                levels.insert(1, format!("{}{AGAIN}", levels[0]));
+            }
+            Factor::new(&factor.name, levels)
+        });
+        let servers = self.named.iter().map(|server| server.name.clone()).collect();
+        let server = Factor::new(SERVER, servers);
+        let mut factors: Vec<Factor> = own.chain([server]).collect();
+        // The last factor varies fastest in tables.
+        factors.sort_by_key(|factor| factor.name == self.custom.contenders);
+        factors
+    }
+
+    fn figures(&self) -> Vec<FigureKind> {
+        let kind = |(name, unit, better): (&str, &str, Better)| FigureKind::new(name, unit, better);
+        if self.custom.bench.is_some() { BENCH_FIGURES.map(kind).to_vec() } else { self.custom.figures() }
+    }
+
+    /// What the shell is told.
+    fn line(&self) -> String {
+        match (&self.custom.command, &self.custom.bench) {
+            (Some(command), _) => command.clone(),
+            (None, bench) => {
+                let pid = "${SERVER_PID:+--server-pid $SERVER_PID}";
+                format!("exec \"$WHARF\" bench \"$URL\" --json {pid} {}", bench.as_deref().unwrap_or_default())
+            }
+        }
+    }
+
+    fn command(&self, server: &Server, levels: &Levels, seed: u64) -> Command {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(self.line());
+        for factor in &self.custom.factors {
+            let name = levels[&factor.name].trim_end_matches(AGAIN);
+            let level = factor.levels.iter().find(|level| level.name() == name);
+            command.env(&factor.name, level.map(file::LevelValue::value).unwrap_or_default());
+        }
+        command.env("WHARF", &self.program).env("SEED", seed.to_string()).env("URL", server.url_text(FILE, None));
+        command.env("SERVER_PID", server.pid().map_or(String::new(), |pid| pid.to_string()));
+        command.envs(server.variables());
+        // An interruption of the terminal is for the experiment, which ends after the pass.
+        command.stdin(Stdio::null()).process_group(0);
+        sys::end_with_parent(&mut command);
+        command
+    }
+}
+
+impl Experiment for CustomExperiment {
+    fn design(&self) -> Design {
+        let (factors, figures) = (self.factors(), self.figures());
+        let contenders = factors.last().map_or(&[][..], |factor| &factor.levels);
+        let table = |figure: &FigureKind| TableKind {
+            title: figure.name.clone(),
+            figure: figure.name.clone(),
+            factor: self.custom.contenders.clone(),
+            baseline: contenders.first().cloned().unwrap_or_default(),
+            only: Levels::new(),
+            document: Vec::new(),
+        };
+        Design {
+            name: self.name.clone(),
+            question: self.custom.question.clone(),
+            source: None,
+            contenders: self.custom.contenders.clone(),
+            control: contenders.get(1).cloned(),
+            tables: figures.iter().filter(|figure| figure.better != Better::Neither).map(table).collect(),
+            factors,
+            figures,
+            curves: Vec::new(),
+            differences: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        let mut settings = BTreeMap::from([
+            ("command".to_owned(), self.line()),
+            ("file".to_owned(), format!("{} MiB", self.custom.file_mib)),
+        ]);
+        let levels = self.custom.factors.iter().flat_map(|factor| {
+            factor.levels.iter().map(|level| (format!("{} '{}'", factor.name, level.name()), level.value()))
+        });
+        settings.extend(levels);
+        settings.extend(self.named.iter().map(|one| (format!("server {}", one.name), one.contender.to_string())));
+        settings
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { pass_seconds: self.custom.pass_seconds, space_bytes: space_bytes(&self.custom), root: None }
+    }
+
+    fn takes_servers(&self) -> bool {
+        true
+    }
+
+    fn describe(&self, machine: &mut Machine) {
+        super::describe_programs(&self.named, machine);
+    }
+
+    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+        let (file, bytes) = (self.servers.export()?.join(FILE), file_bytes(&self.custom));
+        data_file::make(&file, bytes).map_err(|source| Error::File { path: file, source })?;
+        self.servers.restart()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+        for server in self.servers.all().iter().filter(|server| server.pid().is_none()) {
+            let prepared = runtime.block_on(file_load::prepare(&server.url(FILE), bytes));
+            prepared.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+        let mut command = self.command(self.servers.get(&levels[SERVER])?, levels, seed);
+        let output = processors::on(Processor::Last, || command.output())?;
+        let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if !output.status.success() {
+            return Err(PassError(format!("the command ended with {}: {}", output.status, shown(complaint.trim()))));
+        }
+        match self.custom.bench {
+            Some(_) => bench_figures(&text),
+            None => printed_figures(&text, &self.custom.figures()),
+        }
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.servers.pids()
+    }
+}
+
+/// The beginning of what was printed.
+fn shown(text: &str) -> &str {
+    &text[..text.floor_char_boundary(SHOWN_BYTES)]
+}
+
+/// The figures among the words `name=number` of a text; all of them have to be there.
+fn printed_figures(text: &str, wanted: &[FigureKind]) -> Result<Figures, PassError> {
+    let mut figures = Figures::default();
+    for FigureKind { name, .. } in wanted {
+        let value = |word: &str| word.strip_prefix(name.as_str())?.strip_prefix('=')?.parse::<f64>().ok();
+        let found = text.split_whitespace().find_map(value).filter(|value| value.is_finite());
+        let missing = || PassError(format!("the command printed no word '{name}=NUMBER', but: {}", shown(text)));
+        figures.set(name, found.ok_or_else(missing)?);
+    }
+    Ok(figures)
+}
+
+/// The figures of the JSON of `wharf bench`, of all directions together but for percentiles, which are those of the slowest.
+fn bench_figures(text: &str) -> Result<Figures, PassError> {
+    let run: Value = serde_json::from_str(text)?;
+    let job = &run["jobs"][0];
+    let directions = || ["read", "write", "metadata"].into_iter().map(|direction| &job[direction]);
+    let sum = |name: &str| directions().filter_map(|found| found[name].as_f64()).sum::<f64>();
+    let percentile = |name: &str| {
+        let each = directions().filter_map(|found| found["clat_ns"]["percentile"][name].as_f64());
+        each.fold(0.0, f64::max) / 1e3
+    };
+    let (operations, bandwidth) = (sum("iops"), sum("bw_bytes") / 1e6);
+    if operations == 0.0 {
+        return Err(PassError("no operation ended in time".to_owned()));
+    }
+    let mut figures = Figures::default();
+    figures.set("operations", operations);
+    if bandwidth > 0.0 {
+        figures.set("bandwidth", bandwidth);
+    }
+    figures.set("p50", percentile("50.000000"));
+    figures.set("p99", percentile("99.000000"));
+    if let Some(cost) = job["server_cpu"]["cpu_ns_per_op"].as_f64() {
+        figures.set("server cost", cost / 1e3);
+    }
+    Ok(figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Schedule;
+
+    #[test]
+    fn figures_are_the_words_with_their_names_and_all_have_to_be_there() {
+        let kind = |name: &str| FigureKind::new(name, "", Better::Higher);
+        let wanted = [kind("ops/s"), kind("p99")];
+        let found = printed_figures("xops/s=1 ops/s=12.5\nver=3\tp99=7", &wanted).unwrap();
+        assert_eq!((found.values["ops/s"], found.values["p99"]), (12.5, 7.0));
+        for text in ["ops/s=1", "ops/s=1 p99=x", "ops/s=1 p99=nan"] {
+            let error = printed_figures(text, &wanted).unwrap_err().0;
+            assert!(error.contains("'p99=NUMBER'") && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn example_of_the_documentation_is_an_experiment_with_a_control() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/lab.toml");
+        let experiment = read(&path, &super::super::tests::conditions(super::super::Scale::Quick)).unwrap();
+        let design = experiment.design();
+        assert_eq!((design.name.as_str(), design.contenders.as_str()), ("lab", SERVER));
+        assert!(design.control.unwrap().ends_with(AGAIN));
+        assert!(Schedule::new(experiment.as_ref(), 1).unwrap().passes_per_round() > 2);
+    }
+}

@@ -1,0 +1,95 @@
+//! Those who read the file.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use client::{Follow, Mount, Options, Url};
+use fastrand::Rng;
+use tokio::task::LocalSet;
+
+use super::{BLOCK_BYTES, Load};
+
+/// Reads the whole file once, each reader its own part of it over a connection of its own; says how many bytes came and how
+/// long that took.
+pub(super) async fn read_all(
+    url: &Url,
+    (load, seed): (&Load, u64),
+    file_bytes: u64,
+) -> client::Result<(u64, Duration)> {
+    let mut readers = Vec::new();
+    for part in parts((load, seed), file_bytes) {
+        let options = Options { use_privileged_port: false, ..Options::default() };
+        let mount = Mount::connect(url, &options).await?;
+        let file = mount.walk(mount.path_below(), Follow::Links).await?.handle;
+        readers.push((mount, file, part));
+    }
+    let start = Instant::now();
+    let tasks = LocalSet::new();
+    let mut running = Vec::new();
+    for (mount, file, part) in readers {
+        let part = Rc::new(RefCell::new(part.into_iter()));
+        for _ in 0..load.depth {
+            let (mount, file, part, block) = (mount.clone(), file, Rc::clone(&part), BLOCK_BYTES);
+            running.push(tasks.spawn_local(async move {
+                let (mut buffer, mut bytes) = (vec![0; block as usize], 0);
+                loop {
+                    let Some(offset) = part.borrow_mut().next() else { return client::Result::Ok(bytes) };
+                    bytes += mount.read_into(&file, offset, &mut buffer).await?.count as u64;
+                }
+            }));
+        }
+    }
+    tasks.await;
+    let elapsed = start.elapsed();
+    let mut bytes = 0;
+    for reader in running {
+        // A reader that panicked has said so; the others have read what it left.
+        if let Ok(result) = reader.await {
+            bytes += result?;
+        }
+    }
+    Ok((bytes, elapsed))
+}
+
+/// The offsets that each reader reads, in their order: all blocks of the file, of which the last may be shorter.
+fn parts((load, seed): (&Load, u64), file_bytes: u64) -> Vec<Vec<u64>> {
+    let block = u64::from(BLOCK_BYTES);
+    let blocks = file_bytes.div_ceil(block);
+    let first = |reader: u64| reader * blocks / u64::from(load.readers);
+    let of_reader = |reader: u64| {
+        let mut offsets: Vec<u64> = (first(reader)..first(reader + 1)).map(|index| index * block).collect();
+        if load.is_shuffled {
+            let mut random = Rng::with_seed(seed ^ reader);
+            offsets.chunks_mut(load.depth as usize).for_each(|batch| random.shuffle(batch));
+        }
+        offsets
+    };
+    (0..u64::from(load.readers)).map(of_reader).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LOADS;
+    use super::*;
+
+    #[test]
+    fn readers_read_every_block_once() {
+        let block = u64::from(BLOCK_BYTES);
+        for load in &LOADS {
+            for blocks in [1, 2, 255, 256, 257] {
+                let mut all: Vec<u64> = parts((load, 1), blocks * block - 24).concat();
+                all.sort_unstable();
+                assert_eq!(all, (0..blocks).map(|index| index * block).collect::<Vec<_>>(), "{load:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn shuffled_requests_stay_within_their_window() {
+        let block = u64::from(BLOCK_BYTES);
+        let offsets = &parts((&LOADS[3], 1), 160 * block)[0];
+        assert!(offsets.iter().zip(0..).all(|(offset, place)| offset / block / 16 == place / 16));
+        assert!(!offsets.is_sorted());
+    }
+}

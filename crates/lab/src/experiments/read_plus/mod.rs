@@ -1,0 +1,441 @@
+//! The experiment of the fifth source: what READ_PLUS saves readers of files with holes, on four file systems.
+//!
+//! Each file system lies on a loop device and has a server of its own. One program reads a file from its first byte to its last,
+//! within the servers' network and over a wire of 1 Gbit/s. Before each pass the file is brought into the server's memory or taken
+//! out of it, and that is verified.
+
+mod document;
+mod layout;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use client::{Options, Version};
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use tokio::runtime::{Builder, Runtime};
+
+use super::{Conditions, Kind, Scale, named};
+use crate::bench::Order;
+use crate::cache::{self, CacheState};
+use crate::contender::{Contender, Server, Site};
+use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::file_load::{FileLoad, FileLoadFound};
+use crate::processors::{self, Processor};
+use crate::scratch::Scratch;
+use crate::volume::{self, Volume, VolumeKind};
+use crate::wire::{self, Wire};
+use layout::Layout;
+
+pub(super) const KIND: Kind = Kind {
+    name: NAME,
+    summary: "what READ_PLUS saves readers of files with holes, by file system and version (source 004)",
+    make,
+};
+
+const NAME: &str = "read-plus";
+const FILE_SYSTEM: &str = "file system";
+const PATH: &str = "path";
+const FILE: &str = "file";
+const UNIT: &str = "segments in";
+const CACHE: &str = "server cache";
+const VERSION: &str = "version";
+
+/// The directory that servers are given where there are no loop devices.
+const DIRECTORY: &str = "directory";
+const MEMORY: &str = "in memory";
+const WIRE: &str = "1 Gbit/s";
+const KIB: &str = "KiB";
+const PAGES: &str = "pages";
+const UNCACHED: &str = "uncached";
+const CACHED: &str = "cached";
+const SERVER_CACHES: [&str; 2] = [UNCACHED, CACHED];
+const V3: &str = "3";
+const AGAIN: &str = "3, again (A/A)";
+const READ_PLUS_VERSION: &str = "4.2";
+/// The versions of the source, the reference first.
+const VERSIONS: [&str; 4] = [V3, "4.0", "4.1", READ_PLUS_VERSION];
+
+const SECONDS: &str = "time";
+
+/// The bytes of a page of the source's machines.
+const PAGE_BYTES: u64 = 4096;
+/// What one call reads: the most that Linux' server offers, and its client takes.
+const TRANSFER_BYTES: u32 = 1 << 20;
+/// What the program reads at once.
+const BLOCK_BYTES: u32 = 128 << 10;
+const MIB: u64 = 1 << 20;
+/// The port on the wire of the first file system's server; the others' follow.
+const FIRST_PORT: u16 = 20_490;
+
+struct ReadPlus {
+    conditions: Conditions,
+    /// The file systems on loop devices; none where only a directory is read.
+    kinds: Vec<VolumeKind>,
+    has_wire: bool,
+    skipped: Vec<String>,
+    runtime: Runtime,
+    running: Option<Running>,
+}
+
+/// What a run needs, in the order in which it ends.
+struct Running {
+    servers: Vec<Server>,
+    wire: Option<Wire>,
+    volumes: Vec<Volume>,
+    scratch: Scratch,
+}
+
+fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+    let (mut kinds, mut skipped) = (Vec::new(), Vec::new());
+    if volume::is_permitted() {
+        kinds.extend(VolumeKind::ALL.into_iter().filter(|kind| kind.missing().is_none()));
+        skipped.extend(VolumeKind::ALL.into_iter().filter_map(VolumeKind::missing));
+    } else {
+        let text = "all file systems but that of --disk-dir: loop devices need root";
+        skipped.push(text.to_owned());
+    }
+    let has_wire = wire::is_permitted();
+    if !has_wire {
+        skipped
+            .push("the wire of 1 Gbit/s, and with it the source's figures: networks of one's own need root".to_owned());
+    }
+    if conditions.scale == Scale::Quick {
+        skipped.push("versions 4.0 and 4.1, and six of eight mixed files: left out with --quick".to_owned());
+    }
+    Ok(Box::new(ReadPlus { conditions: conditions.clone(), kinds, has_wire, skipped, runtime, running: None }))
+}
+
+fn file_bytes(scale: Scale) -> u64 {
+    match scale {
+        Scale::Quick => 4 * MIB,
+        Scale::Usual => 32 * MIB,
+        Scale::Full => 2048 * MIB,
+    }
+}
+
+fn files(scale: Scale) -> Vec<&'static str> {
+    match scale {
+        Scale::Quick => vec!["data", "hole", "mixed-4d", "mixed-32h"],
+        Scale::Usual | Scale::Full => document::files().collect(),
+    }
+}
+
+/// The versions that are compared with version 3.
+fn versions(scale: Scale) -> &'static [&'static str] {
+    match scale {
+        Scale::Quick => &VERSIONS[3..],
+        Scale::Usual | Scale::Full => &VERSIONS[1..],
+    }
+}
+
+fn layout(file: &str, unit: &str) -> Option<Layout> {
+    Layout::parse(file, if unit == PAGES { PAGE_BYTES } else { 1 << 10 })
+}
+
+/// All layouts, each once.
+fn layouts(scale: Scale) -> Vec<Layout> {
+    let mut all = Vec::new();
+    for layout in files(scale).into_iter().flat_map(|file| [KIB, PAGES].map(|unit| layout(file, unit))).flatten() {
+        if !all.contains(&layout) {
+            all.push(layout);
+        }
+    }
+    all
+}
+
+impl ReadPlus {
+    /// The names of the file systems.
+    fn file_systems(&self) -> Vec<String> {
+        match self.kinds.is_empty() {
+            true => vec![DIRECTORY.to_owned()],
+            false => self.kinds.iter().map(|kind| kind.name().to_owned()).collect(),
+        }
+    }
+
+    /// What all files of one file system take.
+    fn data_bytes(&self) -> u64 {
+        let bytes = file_bytes(self.conditions.scale);
+        layouts(self.conditions.scale).into_iter().map(|layout| layout.data_bytes(bytes)).sum()
+    }
+
+    fn space_bytes(&self) -> u64 {
+        // What a file system keeps itself is less than this.
+        (self.data_bytes() + 64 * MIB) * self.file_systems().len() as u64
+    }
+
+    fn start(&self) -> Result<Running, Error> {
+        let scratch = Scratch::new(&self.conditions.disk, NAME, self.space_bytes())?;
+        let mut running = Running { servers: Vec::new(), wire: None, volumes: Vec::new(), scratch };
+        if !self.kinds.is_empty() {
+            volume::hide_mounts()?;
+        }
+        for kind in &self.kinds {
+            running.volumes.push(Volume::new(*kind, running.scratch.path(), self.data_bytes())?);
+        }
+        for directory in running.exports() {
+            self.make_files(&directory)?;
+        }
+        if self.has_wire {
+            running.wire = Some(Wire::new()?);
+        }
+        Ok(running)
+    }
+
+    fn make_files(&self, directory: &Path) -> Result<(), Error> {
+        std::fs::create_dir_all(directory).map_err(|source| Error::File { path: directory.to_owned(), source })?;
+        layouts(self.conditions.scale).into_iter().try_for_each(|layout| {
+            let path = directory.join(layout.file_name());
+            layout.make(&path, file_bytes(self.conditions.scale)).map_err(|source| Error::File { path, source })
+        })
+    }
+
+    fn load(&self, levels: &Levels, running: &Running) -> Result<(FileLoad, PathBuf), PassError> {
+        let names = self.file_systems();
+        let index = names.iter().position(|name| *name == levels[FILE_SYSTEM]).ok_or(NotBegun)?;
+        let (server, export) = (running.servers.get(index).ok_or(NotBegun)?, &running.exports()[index]);
+        let name = layout(&levels[FILE], &levels[UNIT]).ok_or(NotBegun)?.file_name();
+        let mut url = server.url(&name);
+        url.parameters.version = Some(version(&levels[VERSION]));
+        if levels[PATH] == WIRE {
+            url.host = wire::SERVER.to_string();
+            (url.parameters.nfs_port, url.parameters.mount_port) = (Some(port(index)), Some(port(index)));
+        }
+        let load = FileLoad {
+            url,
+            order: Order::Sequential,
+            is_write: false,
+            block_bytes: BLOCK_BYTES,
+            file_bytes: file_bytes(self.conditions.scale),
+            transfer_bytes: TRANSFER_BYTES,
+            max_pending: Options::default().max_pending,
+            seed: 0,
+            server_pid: server.pid(),
+        };
+        Ok((load, export.join(name)))
+    }
+}
+
+/// The port on the wire of a file system's server.
+fn port(index: usize) -> u16 {
+    FIRST_PORT + index as u16
+}
+
+fn version(level: &str) -> Version {
+    match level {
+        "4.0" => Version::V4_0,
+        "4.1" => Version::V4_1,
+        READ_PLUS_VERSION => Version::V4_2,
+        _ => Version::V3,
+    }
+}
+
+impl Running {
+    /// The directories that are served, in the order of the file systems.
+    fn exports(&self) -> Vec<PathBuf> {
+        match self.volumes.is_empty() {
+            true => vec![self.scratch.path().join("export")],
+            false => self.volumes.iter().map(|volume| volume.directory().join("export")).collect(),
+        }
+    }
+
+    /// Ends the servers and starts them again, each in the network of the wire.
+    fn restart(&mut self, program: &Path, names: &[String]) -> Result<(), Error> {
+        self.servers.clear();
+        for (index, (name, export)) in names.iter().zip(self.exports()).enumerate() {
+            let state = self.scratch.path().join(format!("state-{index}"));
+            let site = Site { program: program.to_owned(), export, state };
+            let arguments = match self.wire {
+                None => Vec::new(),
+                Some(_) => {
+                    let listen = format!("{}:{}", wire::SERVER, port(index));
+                    let both = ["--listen", &listen, "--client", "127.0.0.1", "--client", wire::NETWORK];
+                    both.map(str::to_owned).to_vec()
+                }
+            };
+            let start = || Server::start(&site, name, &Contender::Wharf(arguments));
+            let server = match &self.wire {
+                Some(wire) => wire.at_server(start)?,
+                None => start(),
+            };
+            self.servers.push(server?);
+        }
+        Ok(())
+    }
+
+    /// Does something at that end of the wire that a path begins at.
+    fn at<T>(&self, path: &str, work: impl FnOnce() -> T) -> Result<T, PassError> {
+        Ok(match &self.wire {
+            Some(wire) if path == WIRE => wire.at_client(work)?,
+            Some(wire) => wire.at_server(work)?,
+            None => work(),
+        })
+    }
+}
+
+impl Experiment for ReadPlus {
+    fn design(&self) -> Design {
+        let scale = self.conditions.scale;
+        let paths = if self.has_wire { vec![MEMORY, WIRE] } else { vec![MEMORY] };
+        let strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<String>>();
+        Design {
+            name: NAME.to_owned(),
+            question:
+                "How much faster does READ_PLUS read files with holes, and does it cost files without holes anything?"
+                    .to_owned(),
+            source: Some("Linux NFS client, patches for READ_PLUS, January 2020".to_owned()),
+            factors: vec![
+                Factor::new(FILE_SYSTEM, self.file_systems()),
+                Factor::new(PATH, strings(&paths)),
+                Factor::new(FILE, strings(&files(scale))),
+                Factor::new(UNIT, named([KIB, PAGES])),
+                Factor::new(CACHE, named(SERVER_CACHES)),
+                Factor::new(VERSION, strings(&[&[V3, AGAIN], versions(scale)].concat())),
+            ],
+            contenders: VERSION.to_owned(),
+            control: Some(AGAIN.to_owned()),
+            figures: vec![
+                FigureKind::new(SECONDS, "s", Better::Lower),
+                FigureKind::new("server cost", "s/GB", Better::Lower),
+                FigureKind::new("READ", "calls", Better::Neither),
+                FigureKind::new("READ_PLUS", "calls", Better::Neither),
+            ],
+            tables: self.tables(),
+            curves: Vec::new(),
+            differences: differences(scale),
+            skipped: self.skipped.clone(),
+        }
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            ("file".to_owned(), format!("{} MiB", file_bytes(self.conditions.scale) / MIB)),
+            ("transfer".to_owned(), format!("{} KiB", TRANSFER_BYTES >> 10)),
+            ("read of the program".to_owned(), format!("{} KiB", BLOCK_BYTES >> 10)),
+            ("page".to_owned(), format!("{PAGE_BYTES} bytes")),
+            (
+                "wire".to_owned(),
+                format!("MTU {}, {} bytes of overhead for each frame", wire::MTU, wire::OVERHEAD_BYTES),
+            ),
+        ])
+    }
+
+    fn needs(&self) -> Needs {
+        // Half of the passes go over the wire, most of them with all bytes.
+        let wire_seconds = if self.has_wire { 0.4 * file_bytes(self.conditions.scale) as f64 / 117e6 } else { 0.0 };
+        let pass_seconds = 0.05 + wire_seconds + file_bytes(self.conditions.scale) as f64 / 500e6;
+        let root = Some("loop devices with ext4, xfs, btrfs and ext3, and a wire between two networks");
+        Needs { pass_seconds, space_bytes: self.space_bytes(), root }
+    }
+
+    /// Without segments there is no unit.
+    fn has(&self, levels: &Levels) -> bool {
+        levels[FILE].starts_with("mixed") || levels[UNIT] == KIB
+    }
+
+    fn describe(&self, machine: &mut Machine) {
+        for kind in &self.kinds {
+            let text = "on a loop device with direct I/O, made by mkfs as it is";
+            machine.file_systems.insert(kind.name().to_owned(), text.to_owned());
+        }
+    }
+
+    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+        let running = match self.running.take() {
+            Some(running) => running,
+            None => self.start()?,
+        };
+        let names = self.file_systems();
+        self.running.insert(running).restart(&self.conditions.program, &names)
+    }
+
+    fn pass(&mut self, levels: &Levels, _place: &Place, _seed: u64) -> Result<Figures, PassError> {
+        let running = self.running.as_ref().ok_or(NotBegun)?;
+        let (load, path) = self.load(levels, running)?;
+        cache::bring_to(&path, if levels[CACHE] == CACHED { CacheState::Warm } else { CacheState::Cold })?;
+        let read = || processors::on(Processor::Last, || self.runtime.block_on(load.run()));
+        let figures = figures(&running.at(&levels[PATH], read)??);
+        let is_used = figures.values["READ_PLUS"] > 0.0;
+        if is_used != (levels[VERSION] == READ_PLUS_VERSION) {
+            return Err(WrongCall { version: levels[VERSION].clone() }.into());
+        }
+        Ok(figures)
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.running.iter().flat_map(|running| running.servers.iter().filter_map(Server::pid)).collect()
+    }
+}
+
+impl ReadPlus {
+    /// A table for each file system.
+    fn tables(&self) -> Vec<TableKind> {
+        let kinds = self.kinds.iter().map(|kind| (kind.name(), document::ratios(*kind)));
+        let all: Vec<(&str, Vec<DocumentRatio>)> = match self.kinds.is_empty() {
+            true => vec![(DIRECTORY, Vec::new())],
+            false => kinds.collect(),
+        };
+        let (files, versions) = (files(self.conditions.scale), versions(self.conditions.scale));
+        let is_known = |ratio: &DocumentRatio| {
+            let level = |factor: &str| ratio.levels[factor].as_str();
+            self.has_wire && files.contains(&level(FILE)) && versions.contains(&level(VERSION))
+        };
+        let table = |(name, document): (&str, Vec<DocumentRatio>)| TableKind {
+            title: format!("Time to read a file, {name}"),
+            figure: SECONDS.to_owned(),
+            factor: VERSION.to_owned(),
+            baseline: V3.to_owned(),
+            only: [(FILE_SYSTEM.to_owned(), name.to_owned())].into(),
+            document: document.into_iter().filter(is_known).collect(),
+        };
+        all.into_iter().map(table).collect()
+    }
+}
+
+/// A pass came before its block, or with a level that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("no server was started for it")]
+struct NotBegun;
+
+/// The client has read by another call than the version's.
+#[derive(Debug, thiserror::Error)]
+#[error("version {version} was read by the wrong call: only version 4.2 has READ_PLUS, and reads by nothing else")]
+struct WrongCall {
+    version: String,
+}
+
+fn figures(found: &FileLoadFound) -> Figures {
+    let mut figures = Figures::default();
+    figures.set(SECONDS, found.elapsed.as_secs_f64());
+    // Versions before 4 have procedures, and version 4 has operations.
+    let of_name =
+        |name| found.statistics.operations().find(|(of, _)| *of == name).map_or(0, |(_, counted)| counted.calls);
+    let is_compound = found.statistics.calls("COMPOUND") > 0;
+    let reads = if is_compound { of_name("READ") } else { found.statistics.calls("READ") };
+    figures.set("READ", reads as f64);
+    figures.set("READ_PLUS", of_name("READ_PLUS") as f64);
+    if let Some(cpu) = found.server_cpu {
+        figures.set("server cost", cpu.as_secs_f64() / (found.bytes as f64 / 1e9));
+    }
+    figures
+}
+
+fn differences(scale: Scale) -> Vec<String> {
+    let mut differences = named([
+        "Two networks of one machine with a wire of 1 Gbit/s in software; the source had two machines.",
+        "Both server and client are Wharf's in user space; the source's are Linux' of January 2020.",
+        "The file systems lie on loop devices of one disk, whose speed decides all uncached times.",
+        "The source's segments are named in KiB, and its times fit segments of as many pages: both are read here, and are \
+         compared with the same figures.",
+        "Wharf's server tells 32 holes in a reply at the most, and what is behind them as data: segments of 4 and 8 KiB \
+         save less than half of the bytes of a READ_PLUS of 1 MiB.",
+        "The client reads ahead 4 MiB, and what it reads goes to no page cache.",
+    ]);
+    if scale != Scale::Full {
+        differences.push(format!(
+            "Files of {} MiB, of which times are as much shorter than the source's for 2 GiB; --full has these.",
+            file_bytes(scale) / MIB
+        ));
+    }
+    differences
+}

@@ -1,0 +1,58 @@
+//! The figures of the source: FreeBSD's server before and after its reply buffers were changed, March 2014.
+
+use measure::record::{DocumentRatio, Levels};
+
+use super::way::PATCHED;
+use super::{LOAD, SIZE, WAY};
+
+/// A test of the source: load, size, and bandwidth in KB/s and IOPS, each unpatched and patched.
+type Row = (&'static str, &'static str, [f64; 2], [f64; 2]);
+
+/// One run each. "write 8k" of the source is its write of 128 KiB.
+const FIO: [Row; 8] = [
+    ("read", "4k", [212_304.0, 245_320.0], [53_076.0, 61_330.0]),
+    ("read", "128k", [276_067.0, 315_568.0], [2157.0, 2465.0]),
+    ("randread", "4k", [77_752.0, 93_592.0], [19_438.0, 23_398.0]),
+    ("randread", "128k", [107_683.0, 164_267.0], [841.0, 1283.0]),
+    ("write", "4k", [85_475.0, 88_713.0], [21_368.0, 22_178.0]),
+    ("write", "128k", [663_511.0, 653_636.0], [5184.0, 5107.0]),
+    ("randwrite", "4k", [8993.6, 8876.7], [2248.0, 2219.0]),
+    ("randwrite", "128k", [631_760.0, 629_017.0], [4936.0, 4914.0]),
+];
+
+/// The share of a processor that nfsd took while `dd` read 10 GB in blocks of 128 KiB, in percent.
+const NFSD_CPU_PERCENT: [f64; 2] = [52.25, 41.99];
+
+/// The ratios of bandwidth.
+pub(super) fn bandwidth() -> Vec<DocumentRatio> {
+    FIO.into_iter().map(|(load, size, bandwidth, _)| ratio(load, size, bandwidth)).collect()
+}
+
+/// The ratios of IOPS.
+pub(super) fn iops() -> Vec<DocumentRatio> {
+    FIO.into_iter().map(|(load, size, _, iops)| ratio(load, size, iops)).collect()
+}
+
+/// The ratio of the server's processor time.
+pub(super) fn server_cpu() -> Vec<DocumentRatio> {
+    vec![ratio("read", "128k", NFSD_CPU_PERCENT)]
+}
+
+fn ratio(load: &str, size: &str, [unpatched, patched]: [f64; 2]) -> DocumentRatio {
+    let levels = [(WAY, PATCHED), (LOAD, load), (SIZE, size)];
+    let levels: Levels = levels.map(|(factor, level)| (factor.to_owned(), level.to_owned())).into();
+    DocumentRatio { levels, ratio: patched / unpatched, figures: Some([patched, unpatched]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_the_percentages_of_the_source() {
+        let percent: Vec<f64> = bandwidth().iter().map(|row| ((row.ratio - 1.0) * 1000.0).round() / 10.0).collect();
+        assert_eq!(percent, [15.6, 14.3, 20.4, 52.5, 3.8, -1.5, -1.3, -0.4]);
+        let of_iops = iops();
+        assert!(bandwidth().iter().zip(of_iops).all(|(one, other)| (one.ratio - other.ratio).abs() < 0.002));
+    }
+}

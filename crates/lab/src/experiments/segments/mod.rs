@@ -1,0 +1,247 @@
+//! The experiment of the third source: what rules for cutting a TCP stream into sends do to packets, speed and cost.
+//!
+//! The same sender runs in virtual time, limited in three ways, and over a TAP device to this machine's kernel.
+
+mod document;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
+use segments::Rule;
+use segments::model::{self, DOCUMENT_BUFFERS, Limit, Situation};
+use segments::sender::Config;
+use segments::trace::Tally;
+use segments::user::{self, Control};
+
+use super::{Conditions, Kind, Scale, named};
+use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
+use crate::wire;
+
+pub(super) const KIND: Kind =
+    Kind { name: NAME, summary: "what rules for cutting a TCP stream do to its packets (source 002)", make };
+
+const NAME: &str = "segments";
+const PATH: &str = "path";
+const BUFFERS: &str = "send buffer";
+const RULE: &str = "rule";
+
+const BEFORE: &str = "before";
+const AGAIN: &str = "before, again (A/A)";
+const AFTER: &str = "after";
+const TODAY: &str = "today";
+
+const TAP: &str = "TAP device";
+/// What limits the model's speed, by the level's name.
+const LIMITS: [(&str, Limit); 3] =
+    [("model: sender", Limit::Sender), ("model: window", Limit::Window), ("model: reader", Limit::Receiver)];
+
+const SPEED: &str = "speed";
+const SENDER_COST: &str = "sender cost";
+const RECEIVER_COST: &str = "receiver cost";
+const PACKETS: &str = "data packets";
+
+/// Most bytes of an IP packet on Ethernet.
+const MTU: u16 = 1500;
+const READ_BYTES: usize = 64 << 10;
+const TUN: &str = "/dev/net/tun";
+
+struct Segments {
+    scale: Scale,
+    has_tap: bool,
+}
+
+fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
+    let has_tap = Path::new(TUN).exists() && wire::is_permitted();
+    Ok(Box::new(Segments { scale: conditions.scale, has_tap }))
+}
+
+fn total_bytes(scale: Scale) -> u64 {
+    match scale {
+        Scale::Quick => 8 << 20,
+        Scale::Usual => 32 << 20,
+        Scale::Full => 100 << 20,
+    }
+}
+
+/// The send and receive buffers that take part, in bytes.
+fn buffers(scale: Scale) -> impl Iterator<Item = (usize, u64)> {
+    let step = if scale == Scale::Quick { 3 } else { 1 };
+    // From the largest but two, so that the pair of the trace is always there.
+    DOCUMENT_BUFFERS.into_iter().skip(2 % step).step_by(step)
+}
+
+fn buffer_name(send_bytes: usize) -> String {
+    format!("{}K", send_bytes >> 10)
+}
+
+fn rule(name: &str) -> Rule {
+    match name {
+        AFTER => Rule::After,
+        TODAY => Rule::Today,
+        _ => Rule::Before,
+    }
+}
+
+impl Segments {
+    fn paths(&self) -> Vec<String> {
+        let models = LIMITS.iter().map(|(name, _)| *name);
+        models.chain(self.has_tap.then_some(TAP)).map(str::to_owned).collect()
+    }
+
+    fn tables(&self) -> Vec<TableKind> {
+        let pairs: Vec<String> = buffers(self.scale).map(|(send, _)| buffer_name(send)).collect();
+        let table = |title: &str, figure: &str, only, document: Vec<DocumentRatio>| TableKind {
+            title: title.to_owned(),
+            figure: figure.to_owned(),
+            factor: RULE.to_owned(),
+            baseline: BEFORE.to_owned(),
+            only,
+            document: document.into_iter().filter(|ratio| pairs.contains(&ratio.levels[BUFFERS])).collect(),
+        };
+        let tap = || Levels::from([(PATH.to_owned(), TAP.to_owned())]);
+        let mut tables = vec![
+            table("Speed", SPEED, Levels::new(), document::speed()),
+            table("Processor time of the sender", SENDER_COST, Levels::new(), document::sender_cost()),
+            table("Data packets as the sender hands them over", PACKETS, Levels::new(), document::packets()),
+        ];
+        if self.has_tap {
+            tables.push(table("Processor time of the receiver", RECEIVER_COST, tap(), document::receiver_cost()));
+        }
+        tables
+    }
+
+    fn model(&self, limit: Limit, rule: Rule, (send, receive): (usize, u64), seed: u64) -> Result<Figures, PassError> {
+        let situation = Situation { total_bytes: total_bytes(self.scale), ..Situation::document(limit, rule, seed) };
+        let outcome = model::run(&situation.with_buffers(send, receive));
+        if let Some(failure) = &outcome.failure {
+            return Err(PassError(format!("the model's connection ended early: {failure}")));
+        }
+        let mut figures = counts(&outcome.tally);
+        figures.set(SPEED, outcome.bytes_per_second() * 8e-6);
+        figures.set(SENDER_COST, outcome.service_demand_us());
+        Ok(figures)
+    }
+
+    fn tap(&self, rule: Rule, (send, receive): (usize, u64), seed: u64) -> Result<Figures, PassError> {
+        let options = user::Options {
+            sender: Config { rule, send_buffer_bytes: send, ..Config::default() },
+            mtu: MTU,
+            receive_buffer_bytes: Some(usize::try_from(receive)?),
+            read_bytes_per_second: None,
+            read_bytes: READ_BYTES,
+            total_bytes: total_bytes(self.scale),
+            duration: None,
+            wire_bits_per_second: None,
+            capture: None,
+            faults: segments::Faults::default(),
+            seed,
+        };
+        let outcome = user::run(&options, &Control::default())?;
+        if outcome.wrong_bytes > 0 {
+            return Err(PassError(format!("{} received bytes were wrong", outcome.wrong_bytes)));
+        }
+        let kib = outcome.received_bytes as f64 / 1024.0;
+        let mut figures = counts(&outcome.tally);
+        figures.set(SPEED, outcome.received_bytes as f64 * 8e-6 / outcome.elapsed.as_secs_f64());
+        figures.set(SENDER_COST, outcome.sender_time.as_secs_f64() * 1e6 / kib);
+        figures.set(RECEIVER_COST, outcome.receiver_time.as_secs_f64() * 1e6 / kib);
+        Ok(figures)
+    }
+}
+
+fn counts(tally: &Tally) -> Figures {
+    let percent = |count| tally.share(count).unwrap_or_default() * 100.0;
+    let mut figures = Figures::default();
+    figures.set(PACKETS, tally.packets() as f64);
+    figures.set("packets on the wire", tally.wire_packets as f64);
+    figures.set("single-MSS", percent(tally.single));
+    figures.set("fractional", percent(tally.partial()));
+    figures
+}
+
+impl Experiment for Segments {
+    fn design(&self) -> Design {
+        let pairs = buffers(self.scale).map(|(send, _)| buffer_name(send)).collect();
+        let no_tap = format!("The TAP device: it needs root and {TUN}.");
+        Design {
+            name: NAME.to_owned(),
+            question: "What does the rule by which a TCP sender cuts its data do to packets, speed and cost?"
+                .to_owned(),
+            source: Some("FreeBSD, change of tcp_output's trimming for segmentation offload, April 2016".to_owned()),
+            factors: vec![
+                Factor::new(PATH, self.paths()),
+                Factor::new(BUFFERS, pairs),
+                Factor::new(RULE, named([BEFORE, AGAIN, AFTER, TODAY])),
+            ],
+            contenders: RULE.to_owned(),
+            control: Some(AGAIN.to_owned()),
+            figures: vec![
+                FigureKind::new(SPEED, "Mbit/s", Better::Higher),
+                FigureKind::new(SENDER_COST, "µs/KiB", Better::Lower),
+                FigureKind::new(RECEIVER_COST, "µs/KiB", Better::Lower),
+                FigureKind::new(PACKETS, "", Better::Lower),
+                FigureKind::new("packets on the wire", "", Better::Lower),
+                FigureKind::new("single-MSS", "%", Better::Lower),
+                FigureKind::new("fractional", "%", Better::Neither),
+            ],
+            tables: self.tables(),
+            curves: Vec::new(),
+            differences: named([
+                "Before and after run in the same direction; the source's ran in opposite ones, so that its differences hold \
+                 those of its hosts.",
+                "The TAP device has no wire of 10 Gbit/s behind it: the receiver is this machine's kernel.",
+                "The model's processor times are chosen; only its differences between rules mean anything.",
+                "76.3 % of single-MSS packets before the change are not reached: that depends on the receiver's reads and \
+                 card, of which the source says nothing.",
+            ]),
+            skipped: if self.has_tap { Vec::new() } else { vec![no_tap] },
+        }
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            ("bytes of a stream".to_owned(), format!("{} MiB", total_bytes(self.scale) >> 20)),
+            ("receive buffer".to_owned(), "twice the send buffer".to_owned()),
+            ("MTU".to_owned(), MTU.to_string()),
+        ])
+    }
+
+    fn needs(&self) -> Needs {
+        let mib = (total_bytes(self.scale) >> 20) as f64;
+        Needs { pass_seconds: 0.1 + mib * 0.008, space_bytes: 0, root: Some("the TAP device") }
+    }
+
+    fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
+        let pair = buffers(self.scale).find(|(send, _)| buffer_name(*send) == levels[BUFFERS]);
+        let pair = pair.ok_or_else(|| PassError(format!("there is no send buffer of {}", levels[BUFFERS])))?;
+        let rule = rule(&levels[RULE]);
+        match LIMITS.iter().find(|(name, _)| *name == levels[PATH]) {
+            Some((_, limit)) => self.model(*limit, rule, pair, seed),
+            None => self.tap(rule, pair, seed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pair_of_the_trace_takes_part_at_every_scale() {
+        for scale in [Scale::Quick, Scale::Usual, Scale::Full] {
+            assert!(buffers(scale).any(|pair| pair == (1 << 20, 2 << 20)), "{scale:?}");
+        }
+    }
+
+    #[test]
+    fn model_makes_more_packets_before_the_change_where_the_reader_is_the_limit() {
+        let experiment = Segments { scale: Scale::Quick, has_tap: false };
+        let packets = |rule| experiment.model(Limit::Receiver, rule, (1 << 20, 2 << 20), 1).unwrap().values[PACKETS];
+        assert!(packets(Rule::Before) > packets(Rule::After));
+    }
+}

@@ -1,0 +1,120 @@
+//! The servers of an experiment, and the directory that all of them serve.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use client::{Mount, Options, Url};
+use tokio::runtime::Builder;
+
+use crate::contender::{Named, Server, Site};
+use crate::engine::Error;
+use crate::scratch::{Parent, Scratch};
+
+/// Servers that are restarted together. The directory they serve is made by the first start and removed with this.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    program: PathBuf,
+    parent: Parent,
+    experiment: String,
+    space_bytes: u64,
+    contenders: Vec<Named>,
+    // Before the scratch directory, so that they end before it is removed.
+    running: Vec<Server>,
+    scratch: Option<Scratch>,
+}
+
+impl Servers {
+    /// Servers that do not run yet; their files take so many bytes.
+    pub(crate) fn new(
+        program: &Path,
+        (parent, space_bytes): (&Parent, u64),
+        experiment: &str,
+        contenders: Vec<Named>,
+    ) -> Servers {
+        let (program, parent, experiment) = (program.to_owned(), parent.clone(), experiment.to_owned());
+        Servers { program, parent, experiment, space_bytes, contenders, running: Vec::new(), scratch: None }
+    }
+
+    /// The directory that the servers on this machine serve.
+    pub(crate) fn export(&mut self) -> Result<PathBuf, Error> {
+        let scratch = match self.scratch.take() {
+            Some(scratch) => scratch,
+            None => Scratch::new(&self.parent, &self.experiment, self.space_bytes)?,
+        };
+        let export = self.scratch.insert(scratch).path().join("export");
+        fs::create_dir_all(&export).map_err(|source| Error::File { path: export.clone(), source })?;
+        Ok(export)
+    }
+
+    /// Ends those that run and starts all of them.
+    pub(crate) fn restart(&mut self) -> Result<(), Error> {
+        self.running.clear();
+        let export = self.export()?;
+        let state = export.with_file_name("state");
+        // What an earlier process knew of handles and clients is not this one's.
+        if let Err(source) = fs::remove_dir_all(&state)
+            && source.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(Error::File { path: state, source });
+        }
+        let site = Site { program: self.program.clone(), export, state };
+        for Named { name, contender } in &self.contenders {
+            self.running.push(Server::start(&site, name, contender)?);
+        }
+        Ok(())
+    }
+
+    /// Makes a directory with so many empty files, unless it is there: in the common directory, and on each server that ran already
+    /// through NFS.
+    pub(crate) fn make_directory(&mut self, name: &str, files: u32) -> Result<(), Error> {
+        let path = self.export()?.join(name);
+        let failed = |source| Error::File { path: path.clone(), source };
+        if !path.exists() {
+            fs::create_dir(&path).map_err(failed)?;
+            (0..files).try_for_each(|number| File::create(path.join(file_name(number))).map(drop)).map_err(failed)?;
+        }
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+        for server in self.running.iter().filter(|server| server.pid().is_none()) {
+            let made = runtime.block_on(make_directory_at(&server.url(""), name, files));
+            made.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
+        }
+        Ok(())
+    }
+
+    /// The server of this name.
+    pub(crate) fn get(&self, name: &str) -> Result<&Server, NoServer> {
+        self.running.iter().find(|server| server.name() == name).ok_or_else(|| NoServer(name.to_owned()))
+    }
+
+    /// All that run.
+    pub(crate) fn all(&self) -> &[Server] {
+        &self.running
+    }
+
+    /// The processes of those that were started here.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.running.iter().filter_map(Server::pid).collect()
+    }
+}
+
+fn file_name(number: u32) -> String {
+    format!("name{number:05}")
+}
+
+async fn make_directory_at(url: &Url, name: &str, files: u32) -> client::Result<()> {
+    let options = Options { use_privileged_port: false, ..Options::default() };
+    let mount = Mount::connect(url, &options).await?;
+    let export = mount.open_dir(mount.path_below()).await?;
+    if !export.try_exists(name).await? {
+        let directory = export.create_dir(name, 0o755).await?;
+        for number in 0..files {
+            directory.write(file_name(number), b"").await?;
+        }
+    }
+    mount.unmount().await
+}
+
+/// No server of this name runs.
+#[derive(Debug, thiserror::Error)]
+#[error("no server '{0}' runs")]
+pub(crate) struct NoServer(String);

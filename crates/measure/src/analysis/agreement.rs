@@ -1,0 +1,42 @@
+use crate::{Comparison, Margin, Verdict};
+
+/// How a ratio compares with that of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// The document's value is inside of our interval, and the verdict says the same of both.
+    Value,
+    /// Both differ in the same direction, by different amounts.
+    Direction,
+    /// Both are equal within the margin.
+    Equal,
+    /// One of them is equal within the margin, and the other one differs.
+    Different,
+    /// They differ in opposite directions.
+    Opposite,
+    /// Ours is not known well enough to say.
+    Undecided,
+}
+
+impl Agreement {
+    /// Compares our verdict with a document's ratio.
+    pub(super) fn of(comparison: &Comparison, verdict: Verdict, document: f64, margin: Margin) -> Agreement {
+        let theirs = direction(document, margin);
+        match (verdict, theirs) {
+            (Verdict::Undecided, _) => Agreement::Undecided,
+            (Verdict::Equal, Verdict::Equal) => Agreement::Equal,
+            (ours, theirs) if ours == theirs && comparison.ratio.interval.contains(document) => Agreement::Value,
+            (ours, theirs) if ours == theirs => Agreement::Direction,
+            (Verdict::Equal, _) | (_, Verdict::Equal) => Agreement::Different,
+            _ => Agreement::Opposite,
+        }
+    }
+}
+
+/// What a ratio that is known exactly says.
+fn direction(ratio: f64, margin: Margin) -> Verdict {
+    match ratio.ln() {
+        distance if distance.abs() <= margin.get().ln_1p() => Verdict::Equal,
+        distance if distance > 0.0 => Verdict::Higher,
+        _ => Verdict::Lower,
+    }
+}

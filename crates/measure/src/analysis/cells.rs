@@ -1,0 +1,44 @@
+use super::passes::{Passes, counted};
+use crate::record::{Design, Levels, Measurement};
+use crate::{Error, Samples};
+
+/// One figure at one combination of levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The levels.
+    pub levels: Levels,
+    /// The figure's name.
+    pub figure: String,
+    /// The figures in the order of the run, or why there are none.
+    pub samples: Result<Samples, Error>,
+    /// The position in the run of each of them.
+    pub positions: Vec<u32>,
+    /// How many passes failed.
+    pub failures: usize,
+    /// How many passes were disturbed and made again.
+    pub repeated: usize,
+}
+
+/// All figures that any pass of a combination has.
+pub(super) fn all(design: &Design, passes: &Passes<'_>) -> Vec<Cell> {
+    let cells = passes.groups().flat_map(|(levels, group)| {
+        let figures = design.figures.iter().filter(|figure| {
+            group.iter().any(|pass| pass.failure.is_some() || pass.figures.contains_key(&figure.name))
+        });
+        figures.map(|figure| cell(levels, &figure.name, group)).collect::<Vec<Cell>>()
+    });
+    cells.collect()
+}
+
+fn cell(levels: &Levels, figure: &str, group: &[&Measurement]) -> Cell {
+    let found = group.iter().filter_map(|pass| Some((pass.place.position, counted(pass, figure)?)));
+    let (positions, values): (Vec<u32>, Vec<f64>) = found.unzip();
+    Cell {
+        levels: levels.clone(),
+        figure: figure.to_owned(),
+        samples: Samples::new(values),
+        positions,
+        failures: group.iter().filter(|pass| pass.failure.is_some() && !pass.is_repeated).count(),
+        repeated: group.iter().filter(|pass| pass.is_repeated).count(),
+    }
+}

@@ -1,0 +1,60 @@
+use std::collections::BTreeMap;
+
+use super::passes::Passes;
+use crate::record::{Levels, Measurement, Percentile};
+use crate::{Samples, dip};
+
+/// From which dip on latencies have more than one peak: at least about a tenth of them are apart from the others. It is
+/// no probability: of hundreds of thousands of latencies every small bump is significant.
+const LEAST_DIP: f64 = 0.05;
+
+/// The latency of operations at one combination of levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatencyCurve {
+    /// The levels.
+    pub levels: Levels,
+    /// How many passes it is of.
+    pub passes: usize,
+    /// The median over the passes at each percentage.
+    pub percentiles: Vec<Percentile>,
+    /// Whether these latencies have more than one peak.
+    pub has_peaks: bool,
+}
+
+pub(super) fn all(passes: &Passes<'_>) -> Vec<LatencyCurve> {
+    passes.groups().filter_map(|(levels, group)| curve(levels, group)).collect()
+}
+
+fn curve(levels: &Levels, group: &[&Measurement]) -> Option<LatencyCurve> {
+    let is_counted = |pass: &&&Measurement| !pass.is_repeated && pass.failure.is_none() && !pass.latency.is_empty();
+    let counted: Vec<&&Measurement> = group.iter().filter(is_counted).collect();
+    let mut at: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for percentile in counted.iter().flat_map(|pass| &pass.latency) {
+        // Numbers above 0 are in the order of their bits.
+        at.entry(percentile.percent.max(0.0).to_bits()).or_default().push(percentile.us);
+    }
+    let median = |(bits, values): (u64, Vec<f64>)| {
+        Samples::new(values).ok().map(|samples| Percentile { percent: f64::from_bits(bits), us: samples.median() })
+    };
+    let percentiles: Vec<Percentile> = at.into_iter().filter_map(median).collect();
+    (!percentiles.is_empty()).then(|| LatencyCurve {
+        levels: levels.clone(),
+        passes: counted.len(),
+        has_peaks: has_peaks(&percentiles),
+        percentiles,
+    })
+}
+
+/// Whether latencies lie around more than one value, on a logarithmic scale.
+fn has_peaks(latency: &[Percentile]) -> bool {
+    let evenly: Option<Vec<f64>> = (1..100).map(|percent| Some(at(latency, f64::from(percent))?.ln())).collect();
+    evenly.and_then(|latencies| Samples::new(latencies).ok()).is_some_and(|samples| dip(&samples) >= LEAST_DIP)
+}
+
+/// The latency at a percentage between two that are known.
+fn at(latency: &[Percentile], percent: f64) -> Option<f64> {
+    let known = latency.windows(2).find(|pair| (pair[0].percent..=pair[1].percent).contains(&percent))?;
+    let share = (percent - known[0].percent) / (known[1].percent - known[0].percent);
+    let is_usable = known[0].us > 0.0 && share.is_finite();
+    is_usable.then(|| known[0].us * (known[1].us / known[0].us).powf(share))
+}

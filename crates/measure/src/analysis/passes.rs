@@ -1,0 +1,53 @@
+use std::collections::BTreeMap;
+
+use crate::record::{Design, Levels, Measurement};
+
+/// The passes of a run by their levels, in the order of the design.
+pub(super) struct Passes<'a> {
+    groups: Vec<(&'a Levels, Vec<&'a Measurement>)>,
+}
+
+impl<'a> Passes<'a> {
+    pub(super) fn new(design: &Design, measurements: &'a [Measurement]) -> Passes<'a> {
+        let mut by_levels: BTreeMap<&Levels, Vec<&Measurement>> = BTreeMap::new();
+        for pass in measurements {
+            by_levels.entry(&pass.levels).or_default().push(pass);
+        }
+        let mut groups: Vec<_> = by_levels.into_iter().collect();
+        groups.iter_mut().for_each(|(_, passes)| passes.sort_by_key(|pass| pass.place.position));
+        groups.sort_by_cached_key(|(levels, _)| place_in(design, levels));
+        Passes { groups }
+    }
+
+    /// Each combination of levels with all its passes.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&'a Levels, &[&'a Measurement])> {
+        self.groups.iter().map(|(levels, passes)| (*levels, passes.as_slice()))
+    }
+
+    /// The figures of a combination, by round and pair.
+    pub(super) fn figures(&self, levels: &Levels, figure: &str) -> BTreeMap<u32, BTreeMap<&'a str, f64>> {
+        let mut rounds: BTreeMap<u32, BTreeMap<&str, f64>> = BTreeMap::new();
+        let group = self.groups.iter().find(|(of, _)| *of == levels);
+        for pass in group.into_iter().flat_map(|(_, passes)| passes) {
+            if let Some(value) = counted(pass, figure) {
+                rounds.entry(pass.place.round).or_default().insert(&pass.place.pair, value);
+            }
+        }
+        rounds
+    }
+}
+
+/// A figure of a pass, if the pass succeeded and was not made again.
+pub(super) fn counted(pass: &Measurement, figure: &str) -> Option<f64> {
+    let is_counted = !pass.is_repeated && pass.failure.is_none();
+    is_counted.then(|| pass.figures.get(figure).copied()).flatten()
+}
+
+/// The combination's place in tables: the last factor varies fastest.
+fn place_in(design: &Design, levels: &Levels) -> Vec<usize> {
+    let place = |factor: &crate::record::Factor| {
+        let level = levels.get(&factor.name);
+        factor.levels.iter().position(|one| Some(one) == level).unwrap_or(usize::MAX)
+    };
+    design.factors.iter().map(place).collect()
+}

@@ -1,0 +1,45 @@
+use super::{Results, Row};
+use crate::record::Levels;
+
+/// Four combinations of the levels of two factors: the ratios of their figures around the ring have the product 1 where all four are
+/// of the same passes. Rounds with a pass missing break that. So does a factor whose levels run in pairs: each ratio with the
+/// reference is of another pass of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ring {
+    /// The levels farthest from both baselines.
+    pub levels: Levels,
+    /// The two factors.
+    pub factors: [String; 2],
+    /// The product of the ratios, less 1.
+    pub deviation: f64,
+}
+
+/// All rings between tables that compare levels of different factors by the same figure. Where ratios have no interval yet, they are
+/// those of medians.
+pub fn rings(results: &Results) -> Vec<Ring> {
+    let tables = &results.tables;
+    let pairs =
+        tables.iter().enumerate().flat_map(|(index, one)| tables[index + 1..].iter().map(move |two| (one, two)));
+    pairs.flat_map(|(one, two)| one.iter().filter_map(|row| ring(row, one, two))).collect()
+}
+
+/// The ring from a row of one table by one of another back to it.
+fn ring(row: &Row, one: &[Row], two: &[Row]) -> Option<Ring> {
+    let first = two.first().filter(|other| other.factor != row.factor && other.figure == row.figure)?;
+    let at_baseline = |levels: &Levels, factor: &str, level: &str| {
+        let mut changed = levels.clone();
+        changed.insert(factor.to_owned(), level.to_owned());
+        changed
+    };
+    let across = two.iter().find(|other| other.levels == row.levels)?;
+    let back = one.iter().find(|other| other.levels == at_baseline(&row.levels, &first.factor, &first.baseline))?;
+    let home = two.iter().find(|other| other.levels == at_baseline(&row.levels, &row.factor, &row.baseline))?;
+    let product = ratio(home)? * ratio(row)? / (ratio(across)? * ratio(back)?);
+    let factors = [row.factor.clone(), first.factor.clone()];
+    Some(Ring { levels: row.levels.clone(), factors, deviation: product - 1.0 })
+}
+
+fn ratio(row: &Row) -> Option<f64> {
+    let of_medians = || row.medians.map(|[baseline, candidate]| candidate / baseline);
+    row.comparison.ok().map(|found| found.ratio.value).or_else(of_medians)
+}

@@ -1,0 +1,168 @@
+use std::collections::BTreeMap;
+
+use super::Agreement;
+use super::passes::Passes;
+use crate::record::{Design, DocumentRatio, Factor, Levels, Run, TableKind};
+use crate::{Comparison, Correlation, Error, Estimate, Level, Margin, Samples, Verdict};
+use crate::{autocorrelation, judge, mann_whitney, ratio_of_means};
+
+/// One ratio: a level of a factor against another one, with all other levels the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The levels, that of the candidate among them.
+    pub levels: Levels,
+    /// The figure's name.
+    pub figure: String,
+    /// The factor whose levels are compared.
+    pub factor: String,
+    /// The level that the candidate's is divided by.
+    pub baseline: String,
+    /// The ratio, its interval and the number of pairs, or why there is none.
+    pub comparison: Result<Comparison, Error>,
+    /// What may be claimed beside all other rows.
+    pub verdict: Verdict,
+    /// The medians of the baseline and of the candidate.
+    pub medians: Option<[f64; 2]>,
+    /// The ratio of the means, with its bootstrap interval.
+    pub means: Option<Estimate>,
+    /// The probability that ranks differ as much without a difference, pairs left out of account.
+    pub rank_chance: Option<f64>,
+    /// How each pair's ratio resembles that of the round before.
+    pub resemblance: Option<Correlation>,
+    /// What the source has.
+    pub document: Option<DocumentRatio>,
+    /// Whether ours agrees with it.
+    pub agreement: Option<Agreement>,
+}
+
+/// The rows of all tables, judged together.
+pub(super) fn tables(run: &Run, passes: &Passes<'_>, margin: Margin, level: Level) -> Vec<Vec<Row>> {
+    let rows =
+        |table: &TableKind| rows_of(run, passes, table, level, |candidate| is_claim(&run.design, table, candidate));
+    let mut tables: Vec<Vec<Row>> = run.design.tables.iter().map(rows).collect();
+    settle(tables.iter_mut().flatten(), margin, level);
+    tables
+}
+
+/// The control against the first contender, for each figure of a table.
+pub(super) fn controls(run: &Run, passes: &Passes<'_>, margin: Margin, level: Level) -> Vec<Row> {
+    let design = &run.design;
+    let factor = design.factors.iter().find(|factor| factor.name == design.contenders);
+    let (Some(control), Some(first)) = (&design.control, factor.and_then(|factor| factor.levels.first())) else {
+        return Vec::new();
+    };
+    let mut figures: Vec<&str> = Vec::new();
+    for table in &design.tables {
+        if !figures.contains(&table.figure.as_str()) {
+            figures.push(&table.figure);
+        }
+    }
+    let table = |figure: &str| TableKind {
+        title: String::new(),
+        figure: figure.to_owned(),
+        factor: design.contenders.clone(),
+        baseline: first.clone(),
+        only: Levels::new(),
+        document: Vec::new(),
+    };
+    let rows =
+        |figure| rows_of(run, passes, &table(figure), level, |levels| levels.get(&design.contenders) == Some(control));
+    let mut controls: Vec<Row> = figures.into_iter().flat_map(rows).collect();
+    settle(controls.iter_mut(), margin, level);
+    controls
+}
+
+/// Whether a combination is a row of the table: neither the baseline itself nor the control.
+fn is_claim(design: &Design, table: &TableKind, levels: &Levels) -> bool {
+    let is_in = table.only.iter().all(|(factor, level)| levels.get(factor) == Some(level));
+    let is_control = design.control.is_some() && levels.get(&design.contenders) == design.control.as_ref();
+    is_in && !is_control && levels.get(&table.factor).is_some_and(|level| *level != table.baseline)
+}
+
+fn rows_of(
+    run: &Run,
+    passes: &Passes<'_>,
+    table: &TableKind,
+    level: Level,
+    is_row: impl Fn(&Levels) -> bool,
+) -> Vec<Row> {
+    let candidates = passes.groups().map(|(levels, _)| levels).filter(|levels| is_row(levels));
+    candidates.map(|levels| row(run, passes, table, level, levels)).collect()
+}
+
+fn row(run: &Run, passes: &Passes<'_>, table: &TableKind, level: Level, levels: &Levels) -> Row {
+    let mut base_levels = levels.clone();
+    base_levels.insert(table.factor.clone(), table.baseline.clone());
+    let (baseline, candidate) =
+        pairs(&passes.figures(&base_levels, &table.figure), &passes.figures(levels, &table.figure));
+    let comparison = Comparison::paired(&baseline, &candidate, level);
+    let median = |values: &[f64]| Samples::new(values.to_vec()).ok().map(|samples| samples.median());
+    let logarithms: Vec<f64> = baseline.iter().zip(&candidate).map(|(base, value)| (value / base).ln()).collect();
+    let is_known = |known: &DocumentRatio| known.levels.iter().all(|(factor, level)| levels.get(factor) == Some(level));
+    Row {
+        levels: levels.clone(),
+        figure: table.figure.clone(),
+        factor: table.factor.clone(),
+        baseline: table.baseline.clone(),
+        comparison,
+        verdict: Verdict::Undecided,
+        medians: median(&baseline).zip(median(&candidate)).map(|(base, value)| [base, value]),
+        means: ratio_of_means(&baseline, &candidate, level, run.seed).ok(),
+        rank_chance: mann_whitney(&baseline, &candidate),
+        resemblance: comparison.ok().and_then(|_| autocorrelation(&logarithms)),
+        document: table.document.iter().find(|known| is_known(known)).cloned(),
+        agreement: None,
+    }
+}
+
+/// The figures of the rounds that have both. Where both ran in the same pair, that pair's are taken, and those of several pairs of a
+/// round are one (their geometric mean), since what disturbs a round disturbs all of it.
+fn pairs(
+    baseline: &BTreeMap<u32, BTreeMap<&str, f64>>,
+    candidate: &BTreeMap<u32, BTreeMap<&str, f64>>,
+) -> (Vec<f64>, Vec<f64>) {
+    let both = baseline.iter().filter_map(|(round, base)| {
+        let found = candidate.get(round)?;
+        let shared = |of: &BTreeMap<&str, f64>| {
+            let has_shared = base.keys().any(|pair| found.contains_key(pair));
+            let is_taken = |pair: &str| !has_shared || base.contains_key(pair) && found.contains_key(pair);
+            let taken: Vec<f64> = of.iter().filter(|(pair, _)| is_taken(pair)).map(|(_, value)| *value).collect();
+            geometric_mean(&taken)
+        };
+        Some((shared(base), shared(found)))
+    });
+    both.unzip()
+}
+
+fn geometric_mean(values: &[f64]) -> f64 {
+    match values {
+        [one] => *one,
+        several => (several.iter().map(|value| value.ln()).sum::<f64>() / several.len() as f64).exp(),
+    }
+}
+
+/// Judges rows together, and compares them with their documents.
+fn settle<'a>(rows: impl Iterator<Item = &'a mut Row>, margin: Margin, level: Level) {
+    let mut rows: Vec<&mut Row> = rows.collect();
+    let family: Vec<Result<Comparison, Error>> = rows.iter().map(|row| row.comparison).collect();
+    for (row, verdict) in rows.iter_mut().zip(judge(&family, margin, level)) {
+        row.verdict = verdict;
+        let Some(document) = &row.document else { continue };
+        let agreement = |found: &Comparison| Agreement::of(found, verdict, document.ratio, margin);
+        row.agreement = Some(row.comparison.as_ref().map_or(Agreement::Undecided, agreement));
+    }
+}
+
+/// The levels that a factor's are compared with, for reports: all factors but that one.
+impl Row {
+    /// The candidate's level of the factor that is compared.
+    pub fn candidate(&self) -> &str {
+        self.levels.get(&self.factor).map_or("", String::as_str)
+    }
+
+    /// The levels of the other factors in the order of the design.
+    pub fn others<'a>(&'a self, factors: &'a [Factor]) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let others = factors.iter().filter(|factor| factor.name != self.factor);
+        others.filter_map(|factor| Some((factor.name.as_str(), self.levels.get(&factor.name)?.as_str())))
+    }
+}

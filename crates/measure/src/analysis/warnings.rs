@@ -1,0 +1,170 @@
+use std::collections::BTreeMap;
+
+use super::{Cell, Results, Row};
+use crate::dip::chance_of_dip;
+use crate::family::holm;
+use crate::record::{Levels, Precision, Run};
+use crate::{Correlation, Samples, Verdict, dip, rank_correlation};
+
+/// The fewest passes whose course and peaks can be judged.
+const MIN_PASSES: usize = 6;
+
+/// What speaks against believing a run's figures. Of those that are found by tests, all of one kind are corrected for their number
+/// together: in a run without any fault each kind appears with the probability that the level leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// The control differs from what it copies.
+    Control {
+        /// Which of [`Results::controls`].
+        index: usize,
+    },
+    /// The ratios were to be known better.
+    Imprecise {
+        /// How well.
+        wanted: Precision,
+        /// How well the worst of them is known, if at all.
+        widest: Option<f64>,
+    },
+    /// A figure rises or falls in the course of the run.
+    Drift {
+        /// The figure.
+        figure: String,
+        /// At which levels; all together where there are none.
+        levels: Option<Levels>,
+        /// Its rank correlation with the position.
+        correlation: Correlation,
+    },
+    /// The ratios of a row resemble those of the round before, so that their interval is too narrow.
+    Resemblance {
+        /// The levels of the row.
+        levels: Levels,
+        /// The figure.
+        figure: String,
+        /// The autocorrelation at lag 1.
+        correlation: Correlation,
+    },
+    /// A figure has more than one peak: what runs is one of several things, and the mean is none of them.
+    Peaks {
+        /// The levels.
+        levels: Levels,
+        /// The figure; the latency of single operations where there is none.
+        figure: Option<String>,
+    },
+    /// Passes failed.
+    Failed {
+        /// How many.
+        passes: usize,
+    },
+    /// Passes were disturbed and made again.
+    Repeated {
+        /// How many.
+        passes: usize,
+    },
+}
+
+/// All warnings of a run, the weightiest first.
+/// Figures that differ by a smaller part than this are the same ones, rounded in different ways.
+const ROUNDING: f64 = 1e-9;
+
+pub(super) fn all(run: &Run, results: &Results) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let of_control = results.controls.iter().enumerate();
+    warnings.extend(of_control.filter(|(_, row)| differs(row.verdict)).map(|(index, _)| Warning::Control { index }));
+    if let Some(wanted) = run.precision {
+        let widest = results.widest();
+        if widest.is_none_or(|widest| widest > wanted.half_width) {
+            warnings.push(Warning::Imprecise { wanted, widest });
+        }
+    }
+    let judged = judged_figures(run);
+    let cells: Vec<&Cell> = results.cells.iter().filter(|cell| judged.contains(&cell.figure.as_str())).collect();
+    warnings.extend(counts(results));
+    warnings.extend(drifts(results, &cells, &judged));
+    warnings.extend(resemblances(results));
+    warnings.extend(peaks(results, &cells));
+    warnings
+}
+
+fn differs(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Higher | Verdict::Lower)
+}
+
+/// The figures of tables, which claims are made of.
+fn judged_figures(run: &Run) -> Vec<&str> {
+    let is_judged = |name: &str| run.design.tables.iter().any(|table| table.figure == name);
+    run.design.figures.iter().map(|figure| figure.name.as_str()).filter(|name| is_judged(name)).collect()
+}
+
+/// Failed passes and passes made again. Each combination has as many of them whatever the figure.
+fn counts(results: &Results) -> Vec<Warning> {
+    let by_levels: BTreeMap<&Levels, &Cell> = results.cells.iter().map(|cell| (&cell.levels, cell)).collect();
+    let failed = by_levels.values().map(|cell| cell.failures).sum();
+    let repeated = by_levels.values().map(|cell| cell.repeated).sum();
+    let failed = (failed > 0).then_some(Warning::Failed { passes: failed });
+    failed.into_iter().chain((repeated > 0).then_some(Warning::Repeated { passes: repeated })).collect()
+}
+
+fn drifts(results: &Results, cells: &[&Cell], figures: &[&str]) -> Vec<Warning> {
+    let whole = figures.iter().filter_map(|figure| {
+        let parts = cells.iter().filter(|cell| cell.figure == *figure);
+        let points: Vec<(f64, f64)> = parts.flat_map(|cell| course(cell)).collect();
+        Some(((*figure).to_owned(), None, trend(&points)?))
+    });
+    let parts = cells.iter().filter_map(|cell| {
+        Some((cell.figure.clone(), Some(cell.levels.clone()), trend(&course(cell).collect::<Vec<_>>())?))
+    });
+    let found: Vec<(String, Option<Levels>, Correlation)> = whole.chain(parts).collect();
+    let is_sure = significant(results, found.iter().map(|(_, _, correlation)| correlation.chance).collect());
+    let sure: Vec<_> = found.into_iter().zip(is_sure).filter(|(_, is_sure)| *is_sure).map(|(found, _)| found).collect();
+    // A drift of the whole run is one warning, not one for each of its parts.
+    let is_whole = |name: &str| sure.iter().any(|(figure, levels, _)| figure == name && levels.is_none());
+    let told = sure.iter().filter(|(figure, levels, _)| levels.is_none() || !is_whole(figure)).cloned();
+    told.map(|(figure, levels, correlation)| Warning::Drift { figure, levels, correlation }).collect()
+}
+
+/// The position and the figure of each pass, as distances from the cell's mean in deviations, so that cells can be laid together.
+fn course(cell: &Cell) -> impl Iterator<Item = (f64, f64)> {
+    let samples = cell.samples.as_ref().ok().filter(|samples| samples.stdev() > ROUNDING * samples.mean().abs());
+    samples.into_iter().flat_map(|samples| {
+        let (mean, deviation) = (samples.mean(), samples.stdev());
+        let figures = samples.measured().iter().map(move |figure| (figure - mean) / deviation);
+        cell.positions.iter().map(|position| f64::from(*position)).zip(figures)
+    })
+}
+
+fn trend(points: &[(f64, f64)]) -> Option<Correlation> {
+    let (positions, figures): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
+    (points.len() >= MIN_PASSES).then(|| rank_correlation(&positions, &figures)).flatten()
+}
+
+fn resemblances(results: &Results) -> Vec<Warning> {
+    let varies = |row: &&Row| row.comparison.as_ref().is_ok_and(|found| found.half_width() > ROUNDING);
+    let rows = || results.tables.iter().flatten().filter(varies).filter_map(|row| Some((row, row.resemblance?)));
+    let is_sure = significant(results, rows().map(|(_, correlation)| correlation.chance).collect());
+    let sure = rows().zip(is_sure).filter(|(_, is_sure)| *is_sure);
+    sure.map(|((row, correlation), _)| Warning::Resemblance {
+        levels: row.levels.clone(),
+        figure: row.figure.clone(),
+        correlation,
+    })
+    .collect()
+}
+
+fn peaks(results: &Results, cells: &[&Cell]) -> Vec<Warning> {
+    let chance = |samples: &Samples| chance_of_dip(dip(samples), samples.count());
+    let enough = |cell: &&&Cell| cell.samples.as_ref().is_ok_and(|samples| samples.count() >= MIN_PASSES);
+    let judged: Vec<&&Cell> = cells.iter().filter(enough).collect();
+    let found = judged.iter().filter_map(|cell| cell.samples.as_ref().ok()).map(chance).collect();
+    let sure = judged.iter().zip(significant(results, found)).filter(|(_, is_sure)| *is_sure);
+    let of_passes =
+        sure.map(|(cell, _)| Warning::Peaks { levels: cell.levels.clone(), figure: Some(cell.figure.clone()) });
+    let with_peaks = results.latencies.iter().filter(|curve| curve.has_peaks);
+    let of_latencies = with_peaks.map(|curve| Warning::Peaks { levels: curve.levels.clone(), figure: None });
+    of_passes.chain(of_latencies).collect()
+}
+
+/// Which probabilities are small enough beside the others.
+fn significant(results: &Results, chances: Vec<f64>) -> impl Iterator<Item = bool> {
+    let miss = results.level.miss();
+    holm(&chances).into_iter().map(move |chance| chance <= miss)
+}

@@ -1,0 +1,175 @@
+//! What the order of figures says, however they are spread.
+
+use statrs::statistics::{Data, OrderStatistics, RankTieBreaker};
+use statrs::stats_tests::Alternative;
+use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
+
+use crate::student::upper_tail;
+
+/// Up to how many figures of both series together the exact distribution is counted out.
+const MAX_EXACT: usize = 100;
+
+/// The fewest pairs whose correlation can be judged.
+const MIN_CORRELATED: usize = 3;
+
+/// How one series follows another one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Correlation {
+    /// From -1 to 1.
+    pub value: f64,
+    /// The probability of one as far from 0 between series that have nothing to do with each other (two-sided).
+    pub chance: f64,
+}
+
+/// The probability that two series of the same spread differ as much in their ranks (Mann and Whitney, two-sided); none when one
+/// of them is empty or has a figure that is no number.
+pub fn mann_whitney(one: &[f64], other: &[f64]) -> Option<f64> {
+    if one.is_empty() || other.is_empty() || one.iter().chain(other).any(|value| value.is_nan()) {
+        return None;
+    }
+    let mut sorted: Vec<f64> = one.iter().chain(other).copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    let has_ties = sorted.windows(2).any(|pair| pair[0] == pair[1]);
+    if sorted[0] == sorted[sorted.len() - 1] {
+        return Some(1.0);
+    }
+    if has_ties || sorted.len() > MAX_EXACT {
+        let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
+        return mannwhitneyu(one, other, method, Alternative::TwoSided).ok().map(|(_, chance)| chance);
+    }
+    let wins = one.iter().map(|value| other.iter().filter(|than| value > *than).count()).sum();
+    Some(exact_chance(wins, one.len(), other.len()))
+}
+
+/// The share of all orders of `one` and `other` figures in which the number of wins is as far from its middle. The exact method of
+/// `statrs` walks over all orders, which takes hours for a few dozen.
+fn exact_chance(wins: usize, one: usize, other: usize) -> f64 {
+    let most = one * other;
+    // shares[n][w]: the share of orders of n figures of one series, and those of the other one that came so far, with w wins.
+    let mut shares = vec![vec![0.0; most + 1]; one + 1];
+    shares.iter_mut().for_each(|of| of[0] = 1.0);
+    for losers in 1..=other {
+        for winners in 1..=one {
+            let last_wins = winners as f64 / (winners + losers) as f64;
+            for count in (0..=most).rev() {
+                let with = count.checked_sub(losers).map_or(0.0, |before| shares[winners - 1][before]);
+                shares[winners][count] = last_wins * with + (1.0 - last_wins) * shares[winners][count];
+            }
+        }
+    }
+    let extreme = wins.min(most - wins);
+    (2.0 * shares[one][..=extreme].iter().sum::<f64>()).min(1.0)
+}
+
+/// The correlation of the ranks of two series (Spearman); none below three pairs, or when one of them is all the same.
+pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<Correlation> {
+    if one.len() != other.len() || one.len() < MIN_CORRELATED || one.iter().chain(other).any(|value| value.is_nan()) {
+        return None;
+    }
+    let ranks = |of: &[f64]| Data::new(of.to_vec()).ranks(RankTieBreaker::Average);
+    let value = correlation(&ranks(one), &ranks(other))?;
+    let degrees = one.len() - 2;
+    let t = value.abs() * (degrees as f64 / ((1.0 - value) * (1.0 + value)).max(0.0)).sqrt();
+    let chance = if t.is_finite() { 2.0 * upper_tail(t, degrees) } else { 0.0 };
+    Some(Correlation { value, chance })
+}
+
+fn correlation(one: &[f64], other: &[f64]) -> Option<f64> {
+    let centred = |of: &[f64]| {
+        let mean = of.iter().sum::<f64>() / of.len() as f64;
+        of.iter().map(|value| value - mean).collect::<Vec<f64>>()
+    };
+    let (one, other) = (centred(one), centred(other));
+    let product = |left: &[f64], right: &[f64]| left.iter().zip(right).map(|(left, right)| left * right).sum::<f64>();
+    let scale = (product(&one, &one) * product(&other, &other)).sqrt();
+    (scale > 0.0).then(|| (product(&one, &other) / scale).clamp(-1.0, 1.0))
+}
+
+/// How much each figure resembles the one before it (the autocorrelation at lag 1), with the probability of as much or more in a
+/// series without order (one-sided: only resemblance makes intervals too narrow; Moran 1948). None below three figures, or when all
+/// are the same.
+pub fn autocorrelation(series: &[f64]) -> Option<Correlation> {
+    let count = series.len() as f64;
+    if series.len() < MIN_CORRELATED {
+        return None;
+    }
+    let mean = series.iter().sum::<f64>() / count;
+    let squares: f64 = series.iter().map(|value| (value - mean).powi(2)).sum();
+    let products: f64 = series.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    if squares <= 0.0 || !squares.is_finite() {
+        return None;
+    }
+    let value = products / squares;
+    let deviation = (count - 2.0) / (count * (count - 1.0).sqrt());
+    Some(Correlation { value, chance: crate::normal::upper_tail((value + 1.0 / count) / deviation) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: [f64; 7] = [3.1, 4.5, 2.2, 8.0, 6.1, 7.7, 5.0];
+    const OTHER: [f64; 6] = [1.0, 2.0, 3.0, 2.5, 4.0, 0.5];
+
+    fn is(got: f64, expected: f64) {
+        near(got, expected, 1e-12);
+    }
+
+    fn near(got: f64, expected: f64, within: f64) {
+        assert!((got - expected).abs() <= within * expected.abs().max(1e-3), "{got:e} is not {expected:e}");
+    }
+
+    #[test]
+    fn rank_test_is_scipys() {
+        // scipy.stats.mannwhitneyu(one, other, method="exact").pvalue
+        is(mann_whitney(&ONE, &OTHER).unwrap(), 0.013_986_013_986_013_986);
+        is(mann_whitney(&OTHER, &ONE).unwrap(), 0.013_986_013_986_013_986);
+        let low: Vec<f64> = (0..10).map(f64::from).collect();
+        let high: Vec<f64> = (20..30).map(f64::from).collect();
+        is(mann_whitney(&low, &high).unwrap(), 1.082508822446903e-05);
+        // The normal approximation is that of statrs, whose distribution function has ten digits.
+        // scipy.stats.mannwhitneyu([1, 2, 2, 3, 5], [2, 4, 6, 7], method="asymptotic").pvalue
+        near(mann_whitney(&[1.0, 2.0, 2.0, 3.0, 5.0], &[2.0, 4.0, 6.0, 7.0]).unwrap(), 0.170_608_744_850_831_55, 1e-10);
+        // scipy.stats.mannwhitneyu(range(60), numpy.arange(60) + 10.5, method="asymptotic").pvalue
+        let many: Vec<f64> = (0..60).map(f64::from).collect();
+        let shifted: Vec<f64> = many.iter().map(|value| value + 10.5).collect();
+        near(mann_whitney(&many, &shifted).unwrap(), 0.002_566_887_943_524_175_4, 1e-8);
+    }
+
+    #[test]
+    fn rank_test_of_nothing_or_of_equals_says_so() {
+        assert_eq!(mann_whitney(&[], &ONE), None);
+        assert_eq!(mann_whitney(&ONE, &[f64::NAN]), None);
+        assert_eq!(mann_whitney(&[2.0; 4], &[2.0; 5]), Some(1.0));
+    }
+
+    #[test]
+    fn rank_correlation_is_scipys() {
+        let places: Vec<f64> = (0..7).map(f64::from).collect();
+        // scipy.stats.spearmanr(range(7), one)
+        let found = rank_correlation(&places, &ONE).unwrap();
+        is(found.value, 0.571_428_571_428_571_5);
+        is(found.chance, 0.180_201_988_911_527_67);
+        // scipy.stats.spearmanr([1, 2, 2, 3, 5], [2, 4, 6, 7, 7])
+        let found = rank_correlation(&[1.0, 2.0, 2.0, 3.0, 5.0], &[2.0, 4.0, 6.0, 7.0, 7.0]).unwrap();
+        is(found.value, 0.947_368_421_052_631_7);
+        is(found.chance, 0.014_379_533_619_930_497);
+        assert_eq!(rank_correlation(&places, &places).unwrap(), Correlation { value: 1.0, chance: 0.0 });
+        assert_eq!(rank_correlation(&places, &[1.0; 7]), None);
+        assert_eq!(rank_correlation(&places[..2], &ONE[..2]), None);
+        assert_eq!(rank_correlation(&places, &ONE[..6]), None);
+    }
+
+    #[test]
+    fn autocorrelation_is_that_of_statsmodels_and_judged_as_published() {
+        let found = autocorrelation(&ONE).unwrap();
+        // c = one - one.mean(); (c[:-1] * c[1:]).sum() / (c * c).sum()
+        is(found.value, -0.021_926_844_459_543_633);
+        // scipy.stats.norm.sf((r + 1 / 7) / (5 / (7 * 6 ** 0.5)))
+        is(found.chance, 0.339_179_105_784_942_37);
+        assert_eq!(autocorrelation(&[1.0; 9]), None);
+        assert_eq!(autocorrelation(&ONE[..2]), None);
+        let rising: Vec<f64> = (0..20).map(f64::from).collect();
+        assert!(autocorrelation(&rising).unwrap().chance < 1e-3);
+    }
+}

@@ -1,0 +1,275 @@
+//! What the analysis says of runs whose truth is known.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod synthetic;
+
+use measure::analysis::{Agreement, Results, Row, Warning, analyse, changes, rings};
+use measure::record::{Measurement, Precision, Run};
+use measure::{Error, Level, Margin, Verdict};
+use synthetic::{Server, levels, passes, run};
+
+/// How many seeds the rates of error are counted over.
+const SEEDS: u64 = 200;
+
+fn results(run: &Run, passes: &[Measurement]) -> Results {
+    analyse(run, passes, Margin::TWO_PERCENT)
+}
+
+fn of(seed: u64, rounds: u32, server: &Server) -> Results {
+    let run = run(seed, rounds);
+    results(&run, &passes(&run, server))
+}
+
+fn row<'a>(results: &'a Results, load: &str, block: &str, reply: &str) -> &'a Row {
+    let wanted = levels(&[("load", load), ("block", block), ("reply", reply)]);
+    results.tables[0].iter().find(|row| row.levels == wanted).unwrap()
+}
+
+fn claims(rows: &[Row]) -> usize {
+    rows.iter().filter(|row| matches!(row.verdict, Verdict::Higher | Verdict::Lower)).count()
+}
+
+/// In how many of [`SEEDS`] runs something is so.
+fn count(rounds: u32, server: &Server, is_so: impl Fn(&Results) -> bool) -> u64 {
+    (0..SEEDS).filter(|seed| is_so(&of(*seed, rounds, server))).count() as u64
+}
+
+/// The greatest count that 5 % of the runs reach with a probability of 99 %: scipy.stats.binom.ppf(0.99, 200, 0.05).
+const MOST_FALSE: u64 = 18;
+
+#[test]
+fn tables_have_a_row_for_each_level_but_the_baseline_and_the_control() {
+    let results = of(1, 10, &Server { ratios: [1.0, 1.15, 1.3, 1.0], ..Server::default() });
+    let shown = |row: &Row| {
+        (
+            row.candidate().to_owned(),
+            row.others(&run(1, 1).design.factors).map(|(_, level)| level.to_owned()).collect::<Vec<_>>().join(" "),
+        )
+    };
+    let rows: Vec<(String, String)> = results.tables[0].iter().map(shown).collect();
+    let others = ["read 4k", "read 128k", "write 4k", "write 128k"];
+    let expected: Vec<(String, String)> = others
+        .iter()
+        .flat_map(|other| ["gather", "zero-copy"].map(|reply| (reply.to_owned(), (*other).to_owned())))
+        .collect();
+    assert_eq!(rows, expected);
+    // Two loads and three contenders, the control left out.
+    assert_eq!(results.tables[1].len(), 6);
+    assert_eq!(results.controls.len(), 4);
+    assert!(results.controls.iter().all(|row| row.candidate() == "copy again" && row.comparison.is_ok()));
+    // Four loads, four contenders, three figures.
+    assert_eq!(results.cells.len(), 48);
+    assert_eq!(results.cells[0].samples.as_ref().unwrap().count(), 30);
+    assert_eq!(results.cells[3].samples.as_ref().unwrap().count(), 10);
+    assert_eq!(results.latencies.len(), 16);
+}
+
+#[test]
+fn row_compares_the_passes_of_its_pair_and_says_what_the_document_says() {
+    let results =
+        of(1, 10, &Server { ratios: [1.0, 1.15, 1.3, 1.0], noise: 0.002, round_noise: 0.3, ..Server::default() });
+    let gather = row(&results, "read", "4k", "gather");
+    let comparison = gather.comparison.unwrap();
+    assert_eq!((comparison.pairs, gather.verdict), (10, Verdict::Higher));
+    assert!(comparison.ratio.interval.contains(1.15) && comparison.half_width() < 0.005, "{comparison:?}");
+    assert!((gather.means.unwrap().value - 1.15).abs() < 0.01 && gather.means.unwrap().interval.contains(1.15));
+    let [base, value] = gather.medians.unwrap();
+    assert!((value / base - 1.15).abs() < 0.05);
+    // The noise of rounds hides the difference from ranks, but not from pairs.
+    assert!(gather.rank_chance.unwrap() > 0.05, "{gather:?}");
+    assert_eq!(gather.agreement, Some(Agreement::Value));
+    assert_eq!(row(&results, "read", "4k", "zero-copy").agreement, Some(Agreement::Different));
+    assert_eq!(row(&results, "write", "4k", "zero-copy").agreement, Some(Agreement::Opposite));
+    assert_eq!(
+        (row(&results, "write", "4k", "gather").agreement, &row(&results, "write", "4k", "gather").document),
+        (None, &None)
+    );
+}
+
+#[test]
+fn agreement_tells_amount_direction_equality_and_ignorance_apart() {
+    let exact = |ratios: [f64; 4], noise| of(3, 10, &Server { ratios, noise, ..Server::default() });
+    let agreement = |results: &Results, load, reply| row(results, load, "4k", reply).agreement;
+    let results = exact([1.0, 1.4, 1.0, 1.0], 0.002);
+    assert_eq!(agreement(&results, "read", "gather"), Some(Agreement::Direction));
+    assert_eq!(agreement(&results, "read", "zero-copy"), Some(Agreement::Equal));
+    assert_eq!(agreement(&results, "write", "zero-copy"), Some(Agreement::Different));
+    assert_eq!(agreement(&exact([1.0; 4], 0.3), "read", "gather"), Some(Agreement::Undecided));
+}
+
+#[test]
+fn factor_that_is_not_the_contenders_is_compared_by_rounds() {
+    let results = of(5, 10, &Server::default());
+    let row = &results.tables[1][0];
+    assert_eq!((row.candidate(), row.comparison.unwrap().pairs), ("128k", 10));
+    assert!((row.comparison.unwrap().ratio.value - 5.0).abs() < 0.2);
+}
+
+#[test]
+fn failed_and_repeated_passes_are_counted_and_left_out_with_their_pairs() {
+    let run = run(2, 10);
+    let mut all = passes(&run, &Server::default());
+    let is_gather =
+        |pass: &&mut Measurement| pass.levels == levels(&[("load", "read"), ("block", "4k"), ("reply", "gather")]);
+    let mut gather: Vec<&mut Measurement> = all.iter_mut().filter(is_gather).collect();
+    gather[0].failure = Some("the server went away".to_owned());
+    gather[0].figures.clear();
+    gather[1].is_repeated = true;
+    gather[1].figures.insert("throughput".to_owned(), 1e9);
+    let results = results(&run, &all);
+    assert_eq!(row(&results, "read", "4k", "gather").comparison.unwrap().pairs, 8);
+    let cell = results.cells.iter().find(|cell| cell.failures > 0).unwrap();
+    assert_eq!((cell.failures, cell.repeated, cell.samples.as_ref().unwrap().count()), (1, 1, 8));
+    assert_eq!(cell.positions.len(), 8);
+    assert!(results.warnings.contains(&Warning::Failed { passes: 1 }), "{:?}", results.warnings);
+    assert!(results.warnings.contains(&Warning::Repeated { passes: 1 }));
+}
+
+#[test]
+fn run_with_too_few_rounds_claims_nothing_and_says_why() {
+    let results = of(2, 5, &Server { ratios: [1.0, 2.0, 3.0, 1.0], ..Server::default() });
+    assert_eq!(claims(&results.tables[0]), 0);
+    assert_eq!(results.tables[0][0].comparison, Err(Error::TooFew { got: 5, needed: 6 }));
+    assert_eq!(results.widest(), None);
+    let empty = self::results(&run(1, 10), &[]);
+    assert!(empty.cells.is_empty() && empty.warnings.is_empty() && empty.widest().is_none());
+}
+
+#[test]
+fn run_that_is_less_precise_than_wanted_warns() {
+    let mut run = run(4, 10);
+    let all = passes(&run, &Server { noise: 0.01, ..Server::default() });
+    let wanted = |half_width| Some(Precision { level: 0.99, half_width });
+    let is_imprecise =
+        |run: &Run| results(run, &all).warnings.iter().any(|warning| matches!(warning, Warning::Imprecise { .. }));
+    run.precision = wanted(0.5);
+    assert!(!is_imprecise(&run));
+    assert_eq!(results(&run, &all).level, Level::P99);
+    run.precision = wanted(0.001);
+    assert!(is_imprecise(&run));
+    assert!(results(&run, &all).widest().unwrap() > 0.01);
+}
+
+#[test]
+fn runs_without_a_difference_claim_one_in_at_most_five_of_a_hundred() {
+    let server = Server::default();
+    let falsely = count(10, &server, |results| claims(&results.tables[0]) > 0);
+    assert!(falsely <= MOST_FALSE, "{falsely} of {SEEDS}");
+    let control = count(10, &server, |results| claims(&results.controls) > 0);
+    assert!(control <= MOST_FALSE, "{control} of {SEEDS}");
+}
+
+#[test]
+fn runs_without_a_fault_warn_in_at_most_five_of_a_hundred_for_each_kind() {
+    let kinds: [fn(&Warning) -> bool; 3] = [
+        |warning| matches!(warning, Warning::Drift { .. }),
+        |warning| matches!(warning, Warning::Resemblance { .. }),
+        |warning| matches!(warning, Warning::Peaks { .. }),
+    ];
+    // Noise that a round's passes share makes positions near one another alike; it is no fault, but no drift test allows for it.
+    let server = Server { round_noise: 0.0, ..Server::default() };
+    let all: Vec<Vec<Warning>> = (0..SEEDS / 2).map(|seed| of(seed, 10, &server).warnings).collect();
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let falsely = all.iter().filter(|warnings| warnings.iter().any(kind)).count();
+        // scipy.stats.binom.ppf(0.99, 100, 0.05)
+        assert!(falsely <= 11, "{index}: {falsely} of 100");
+    }
+}
+
+#[test]
+fn change_of_three_percent_is_found_as_often_as_the_theory_says() {
+    // Of 14 rows, two contenders' are 3 % faster at each of four loads. One row alone: the deviation of a ratio is 2 % times the
+    // square root of 2. scipy: 1 - nct.cdf(t.ppf(1 - 0.05 / 2 / 14, n - 1), n - 1, log(1.03) * sqrt(n) / (0.02 * sqrt(2)))
+    for (rounds, power) in [(10, 0.361), (20, 0.89)] {
+        let server = Server { ratios: [1.0, 1.03, 1.0, 1.0], ..Server::default() };
+        let found = count(rounds, &server, |results| row(results, "read", "4k", "gather").verdict == Verdict::Higher);
+        let share = found as f64 / SEEDS as f64;
+        assert!(share >= power - 0.06, "{rounds} rounds: {share}, not {power}");
+    }
+}
+
+#[test]
+fn drift_is_flagged_and_makes_no_false_claim() {
+    let server = Server { drift: 0.1, round_noise: 0.0, ..Server::default() };
+    let is_flagged = |results: &Results| {
+        results.warnings.iter().any(
+            |warning| matches!(warning, Warning::Drift { levels: None, correlation, .. } if correlation.value > 0.0),
+        )
+    };
+    for seed in 0..30 {
+        let results = of(seed, 10, &server);
+        assert!(is_flagged(&results), "{seed}: {:?}", results.warnings);
+    }
+    let falsely = count(10, &server, |results| claims(&results.tables[0]) > 0);
+    assert!(falsely <= MOST_FALSE, "{falsely} of {SEEDS}");
+}
+
+#[test]
+fn ratio_that_changes_in_the_course_of_a_run_is_flagged() {
+    let run = run(1, 20);
+    let mut all = passes(&run, &Server { noise: 0.005, ..Server::default() });
+    for pass in all.iter_mut().filter(|pass| pass.levels["reply"] == "gather" && pass.place.round > 10) {
+        *pass.figures.get_mut("throughput").unwrap() *= 1.2;
+    }
+    let warnings = results(&run, &all).warnings;
+    assert!(warnings.iter().any(|warning| matches!(warning, Warning::Resemblance { .. })), "{warnings:?}");
+}
+
+#[test]
+fn passes_in_two_states_and_operations_of_two_kinds_are_flagged() {
+    let flagged = |server: &Server, is_of_passes: bool| {
+        let is_so =
+            |warning: &Warning| matches!(warning, Warning::Peaks { figure, .. } if figure.is_some() == is_of_passes);
+        of(1, 20, server).warnings.iter().filter(|warning| is_so(warning)).count()
+    };
+    let server = Server { round_noise: 0.0, ..Server::default() };
+    assert!(flagged(&Server { states: 0.5, ..server.clone() }, true) > 0);
+    assert_eq!(flagged(&Server { slow: 0.3, ..server.clone() }, false), 16);
+    assert_eq!(flagged(&server, false), 0);
+}
+
+#[test]
+fn control_that_differs_is_the_first_warning() {
+    let results = of(1, 10, &Server { ratios: [1.0, 1.0, 1.0, 1.1], drift: 0.3, ..Server::default() });
+    assert!(matches!(results.warnings[0], Warning::Control { index: 0 }), "{:?}", results.warnings);
+}
+
+#[test]
+fn two_runs_of_the_same_server_show_no_change_and_two_servers_do() {
+    let server = Server { round_noise: 0.0, ..Server::default() };
+    let compared = |seed, ratios| {
+        let (old, new) = (run(seed, 10), run(seed + 1000, 10));
+        let before = passes(&old, &server);
+        changes((&old, &before), (&new, &passes(&new, &Server { ratios, ..server.clone() })), Level::P95)
+    };
+    let falsely = (0..100).filter(|seed| compared(*seed, [1.0; 4]).iter().any(|change| change.is_sure)).count();
+    // scipy.stats.binom.ppf(0.99, 100, 0.05)
+    assert!(falsely <= 11, "{falsely} of 100");
+    let found = compared(1, [1.0, 1.2, 1.0, 1.0]);
+    for change in &found {
+        assert_eq!(change.is_sure, change.levels["reply"] == "gather", "{change:?}");
+    }
+    assert!(found.iter().any(|change| change.figure == "throughput" && (change.ratio().unwrap() - 1.2).abs() < 0.05));
+}
+
+#[test]
+fn ratios_of_two_factors_close_their_rings_until_a_pass_of_one_pair_is_another() {
+    let server = Server { ratios: [1.0, 1.15, 1.3, 1.0], noise: 0.0, ..Server::default() };
+    let run = run(1, 8);
+    let mut passes = passes(&run, &server);
+    let widest = |passes: &[Measurement]| {
+        let rings = rings(&results(&run, passes));
+        // Two loads, two contenders that are compared, and one block size.
+        assert_eq!(rings.len(), 4);
+        assert!(rings.iter().all(|ring| ring.factors == ["reply", "block"] && ring.levels["block"] == "128k"));
+        rings.iter().map(|ring| ring.deviation.abs()).fold(0.0, f64::max)
+    };
+    assert!(widest(&passes) < 1e-9);
+    let is_meant = |pass: &&mut Measurement| {
+        pass.levels == levels(&[("load", "read"), ("block", "128k"), ("reply", "copy")]) && pass.place.pair == "gather"
+    };
+    for pass in passes.iter_mut().filter(is_meant) {
+        *pass.figures.get_mut("throughput").unwrap() *= 2.0;
+    }
+    assert!(widest(&passes) > 0.1);
+}

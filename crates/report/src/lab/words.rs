@@ -1,0 +1,221 @@
+//! Figures, levels, verdicts and warnings in words.
+
+use std::fmt::Write;
+
+use measure::analysis::{Agreement, Results, Row, Warning};
+use measure::record::{Design, FigureKind, Levels, Run};
+use measure::{Correlation, Estimate, Interval, Margin, Verdict};
+
+/// What stands in a cell that has no value.
+pub(super) const NONE: &str = "–";
+
+/// A figure with four digits, as long as it has no more before its point.
+pub(super) fn figure(value: f64) -> String {
+    let decimals = match value.abs() {
+        0.0 => 0,
+        ..0.001 => return format!("{value:.3e}"),
+        ..10.0 => 3,
+        ..100.0 => 2,
+        ..1000.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A figure beside an axis: without needless decimals.
+pub(super) fn figure_short(value: f64) -> String {
+    if value.abs() >= 10_000.0 { crate::units::count(value) } else { shortest(value) }
+}
+
+/// A ratio as a difference in percent, with its sign.
+pub(super) fn percent(ratio: f64) -> String {
+    let shown = format!("{:+.1}", (ratio - 1.0) * 100.0);
+    if shown == "-0.0" { "+0.0".to_owned() } else { shown }
+}
+
+/// The ends of an interval of ratios in percent.
+pub(super) fn percent_interval(interval: Interval) -> String {
+    format!("{} … {}", percent(interval.low), percent(interval.high))
+}
+
+/// A ratio and its interval in percent.
+pub(super) fn percent_estimate(estimate: Estimate) -> String {
+    format!("{} [{}]", percent(estimate.value), percent_interval(estimate.interval))
+}
+
+/// A probability with three decimals.
+pub(super) fn chance(chance: f64) -> String {
+    if chance < 0.0005 { "< 0.001".to_owned() } else { format!("{chance:.3}") }
+}
+
+/// The levels of all factors but one, in the order of the design.
+pub(super) fn levels(design: &Design, levels: &Levels, but: &str) -> String {
+    let wanted = design.factors.iter().filter(|factor| factor.name != but);
+    let shown: Vec<&str> = wanted.filter_map(|factor| levels.get(&factor.name).map(String::as_str)).collect();
+    if shown.is_empty() { "all".to_owned() } else { shown.join(" · ") }
+}
+
+/// A figure's name with its unit.
+pub(super) fn with_unit(design: &Design, name: &str) -> String {
+    match kind(design, name).map(|kind| kind.unit.as_str()) {
+        None | Some("") => name.to_owned(),
+        Some(unit) => format!("{name}, {unit}"),
+    }
+}
+
+pub(super) fn kind<'a>(design: &'a Design, name: &str) -> Option<&'a FigureKind> {
+    design.figures.iter().find(|figure| figure.name == name)
+}
+
+/// What may be claimed of a row, or why there is no ratio.
+pub(super) fn verdict(row: &Row, margin: Margin) -> String {
+    match (&row.comparison, row.verdict) {
+        (Err(error), _) => format!("no ratio: {error}"),
+        (Ok(_), Verdict::Equal) => format!("equal within ±{} %", shortest(margin.get() * 100.0)),
+        (Ok(_), verdict) => verdict.to_string(),
+    }
+}
+
+/// Whether ours agrees with the document.
+pub(super) fn agreement(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Value => "yes, same value",
+        Agreement::Direction => "yes, same direction",
+        Agreement::Equal => "yes, both equal",
+        Agreement::Different => "no, only one differs",
+        Agreement::Opposite => "no, opposite",
+        Agreement::Undecided => "undecided",
+    }
+}
+
+/// A number without needless decimals: 2 % and 2.5 %.
+pub(super) fn shortest(value: f64) -> String {
+    format!("{:.3}", value).trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A moment as date and time (UTC).
+pub(super) fn moment(ms: u64) -> String {
+    let (days, seconds) = (ms / 86_400_000, ms / 1000 % 86_400);
+    let (year, month, day) = date(days);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60)
+}
+
+/// The date that is so many days after 1970-01-01. Years begin in March here, so that the leap day is their last one.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+/// A warning as a sentence.
+pub(super) fn warning(run: &Run, results: &Results, warning: &Warning) -> String {
+    let at = |place: &Levels| levels(&run.design, place, "");
+    match warning {
+        Warning::Control { index } => control(run, &results.controls[*index]),
+        Warning::Imprecise { wanted, widest } => {
+            let half_width = shortest(wanted.half_width * 100.0);
+            let found = widest.map_or("one has no interval".to_owned(), |widest| {
+                format!("the widest interval is ±{} %", shortest(widest * 100.0))
+            });
+            format!("The precision of ±{half_width} % was not reached: {found}. Make more rounds.")
+        }
+        Warning::Drift { figure, levels, correlation } => {
+            let place = levels.as_ref().map_or("the whole run".to_owned(), at);
+            let way = if correlation.value > 0.0 { "rises" } else { "falls" };
+            format!("Drift: {figure} {way} in the course of {place} ({}).", correlated(*correlation))
+        }
+        Warning::Resemblance { levels, figure, correlation } => format!(
+            "Autocorrelation: the ratio of {figure} at {} resembles that of the round before ({}), so its interval is too \
+             narrow.",
+            at(levels),
+            correlated(*correlation)
+        ),
+        Warning::Peaks { levels, figure } => match figure {
+            Some(figure) => format!("Several peaks: passes at {} fall into groups of {figure}.", at(levels)),
+            None => format!("Several peaks: operations at {} fall into groups of latency.", at(levels)),
+        },
+        Warning::Failed { passes } => {
+            format!("{} failed and {} left out.", count(*passes, "pass", "passes"), was(*passes))
+        }
+        Warning::Repeated { passes } => format!(
+            "{} {} disturbed by other programs and made again; the disturbed ones are in the samples, not in the figures.",
+            count(*passes, "pass", "passes"),
+            was(*passes)
+        ),
+    }
+}
+
+fn control(run: &Run, row: &Row) -> String {
+    let mut text = format!(
+        "The control differs: “{}” is “{}” once more, but its {} at {} is {}",
+        row.candidate(),
+        row.baseline,
+        row.figure,
+        levels(&run.design, &row.levels, &row.factor),
+        row.verdict,
+    );
+    if let Ok(found) = &row.comparison {
+        // Writing into a string does not fail.
+        let _ = write!(text, " by {} %", percent_estimate(found.ratio));
+    }
+    text + ". Differences of this size are errors of the experiment."
+}
+
+fn correlated(correlation: Correlation) -> String {
+    format!("correlation {:+.2}, p {}", correlation.value, chance(correlation.chance))
+}
+
+/// A number of things: `1 pass`, `2 passes`.
+pub(super) fn count(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+fn was(count: usize) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_four_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.000_12, "1.200e-4"),
+            (1.23456, "1.235"),
+            (45.678, "45.68"),
+            (-456.78, "-456.8"),
+            (212_304.4, "212304"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(figure(value), expected);
+        }
+    }
+
+    #[test]
+    fn ratios_are_differences_in_percent() {
+        assert_eq!([1.156, 1.0, 0.99999, 0.9, 2.45].map(percent), ["+15.6", "+0.0", "+0.0", "-10.0", "+145.0"]);
+        assert_eq!([2.0, 2.5, 100.0].map(shortest), ["2", "2.5", "100"]);
+        assert_eq!((chance(0.000_1), chance(0.04)), ("< 0.001".to_owned(), "0.040".to_owned()));
+    }
+
+    #[test]
+    fn moments_are_dates_in_leap_years_too() {
+        let cases = [
+            (0, "1970-01-01 00:00 UTC"),
+            (951_782_400_000, "2000-02-29 00:00 UTC"),
+            (1_395_747_104_000, "2014-03-25 11:31 UTC"),
+            (4_107_542_399_000, "2100-02-28 23:59 UTC"),
+            (4_107_542_400_000, "2100-03-01 00:00 UTC"),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(moment(ms), expected);
+        }
+    }
+}

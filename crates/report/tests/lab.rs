@@ -1,0 +1,166 @@
+//! Reports of runs whose truth is known, as texts and in a browser.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../measure/tests/synthetic/mod.rs"]
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use measure::Margin;
+use measure::analysis::analyse;
+use measure::record::{Measurement, Run};
+use report::lab::{Report, compare, results_csv, results_json};
+use synthetic::{Server, passes, run};
+
+fn example() -> (Run, Vec<Measurement>) {
+    let mut run = run(7, 10);
+    run.design.question = "Does <b>copying</b> cost & how much?".to_owned();
+    let server = Server { ratios: [1.0, 1.15, 1.3, 1.0], noise: 0.01, slow: 0.02, drift: 0.1, ..Server::default() };
+    let passes = passes(&run, &server);
+    (run, passes)
+}
+
+fn report() -> Report {
+    let (run, passes) = example();
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    Report::new(&run, &passes, &results).unwrap()
+}
+
+#[test]
+fn terminal_shows_verdicts_beside_the_document_and_warnings() {
+    let text = report().to_text();
+    for wanted in
+        ["document %", "yes, same value", "no, opposite", "! Drift: throughput rises", "Control (A/A)", "Skipped"]
+    {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    let row = text.lines().find(|line| line.starts_with("read   4k     gather")).unwrap();
+    assert!(row.contains("+15.0") && row.contains("higher"), "{row}");
+}
+
+#[test]
+fn markdown_links_every_chart_and_shows_no_markup_of_names() {
+    let report = report();
+    let text = report.to_markdown();
+    for chart in report.charts() {
+        assert!(text.contains(&format!("]({})", chart.file_name())), "{}", chart.id);
+    }
+    assert!(text.contains("\\<b\\>copying"), "{text}");
+}
+
+#[test]
+fn charts_are_files_with_a_title_a_description_and_both_schemes() {
+    let report = report();
+    let charts = report.charts();
+    let ids: std::collections::BTreeSet<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+    assert_eq!(ids.len(), charts.len());
+    for kind in ["ratios-1", "ratios-2", "latency-1", "curve-1-1", "course-1"] {
+        assert!(ids.contains(kind), "{kind}: {ids:?}");
+    }
+    for chart in charts {
+        let svg = chart.to_svg();
+        assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        for part in ["<title id=", "<desc id=", "prefers-color-scheme:dark"] {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
+    }
+}
+
+#[test]
+fn csv_and_json_have_every_ratio() {
+    let (run, passes) = example();
+    let results = analyse(&run, &passes, Margin::TWO_PERCENT);
+    // A head, 8 and 6 rows of tables, 4 controls.
+    assert_eq!(results_csv(&run, &results).lines().count(), 19);
+    let json: serde_json::Value = serde_json::from_str(&results_json(&run, &results).unwrap()).unwrap();
+    let row = &json["tables"][0]["rows"][0];
+    assert_eq!((row["verdict"].as_str(), row["agreement"].as_str()), (Some("higher"), Some("value")));
+    let ratio = results.tables[0][0].comparison.unwrap().ratio.value;
+    assert!((row["ratio"]["value"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-12);
+    assert_eq!(json["cells"].as_array().unwrap().len(), 48);
+}
+
+#[test]
+fn run_without_a_single_pass_has_a_report() {
+    let run = run(1, 10);
+    let results = analyse(&run, &[], Margin::TWO_PERCENT);
+    let report = Report::new(&run, &[], &results).unwrap();
+    assert!(report.charts().is_empty() && report.to_html().contains("synthetic"));
+}
+
+#[test]
+fn comparison_of_runs_shows_sure_changes_and_what_else_differs() {
+    let steady = Server { round_noise: 0.0, ..Server::default() };
+    let (old, mut new) = (run(1, 10), run(2, 10));
+    new.settings.insert("duration".to_owned(), "2 s".to_owned());
+    let old_passes = passes(&old, &steady);
+    let new_passes = passes(&new, &Server { ratios: [1.0, 1.2, 1.0, 1.0], ..steady });
+    let text = compare(&[(old, old_passes), (new, new_passes)]).to_text();
+    assert!(text.contains("! setting duration differs: 1 s → 2 s"), "{text}");
+    for line in text.lines().filter(|line| line.contains("throughput")) {
+        assert_eq!(line.contains(" ~ "), !line.contains("gather"), "{line}");
+    }
+}
+
+/// What the page finds out about itself in a browser; its findings are its title.
+const PROBE: &str = r##"<script>
+const found = [];
+const root = document.documentElement;
+document.querySelectorAll("details").forEach((details) => { details.open = true; });
+if (root.scrollWidth > root.clientWidth) found.push("overflow " + root.scrollWidth + " over " + root.clientWidth);
+const table = document.querySelector("#table-1 table");
+const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === "ours %");
+const values = () => [...table.tBodies[0].rows].map((row) => parseFloat(row.cells[column].textContent));
+const isSorted = (list) => list.every((value, index) => index === 0 || list[index - 1] <= value);
+const button = table.tHead.rows[0].cells[column].querySelector("button");
+if (isSorted(values())) found.push("sorted before");
+button.click();
+if (!isSorted(values())) found.push("not sorted " + values());
+button.click();
+if (!isSorted(values().reverse())) found.push("not sorted downwards " + values());
+for (const link of document.querySelectorAll("a.anchor")) {
+  if (!document.getElementById(link.getAttribute("href").slice(1))) found.push("no target of " + link);
+}
+if (performance.getEntriesByType("resource").some((entry) => !entry.name.startsWith("data:"))) found.push("loads");
+document.title = "PROBED " + (found.join("; ") || "fine");
+</script>"##;
+
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|file| file.is_file())
+}
+
+#[test]
+fn page_works_in_a_browser_on_a_telephone_and_on_a_desk() {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: there is no chromium on this machine");
+        return;
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let html = report().to_html();
+    std::fs::write(folder.join("report.html"), &html).unwrap();
+    let probed = html.replace("</body>", &format!("{PROBE}</body>"));
+    for width in [390, 1280] {
+        // A window has a least width that a frame has not.
+        let escaped = probed.replace('&', "&amp;").replace('"', "&quot;");
+        let outer = format!(
+            "<!DOCTYPE html><iframe id=\"page\" style=\"width:{width}px;height:800px\"></iframe><script>\
+             page.onload = () => {{ document.title = page.contentDocument.title; }};</script>"
+        );
+        let outer = outer.replacen("></iframe>", &format!(" srcdoc=\"{escaped}\"></iframe>"), 1);
+        let file = folder.join(format!("probe-{width}.html"));
+        std::fs::write(&file, outer).unwrap();
+        let output = Command::new(&browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", folder.join(format!("chromium-{width}")).display()))
+            .arg(format!("file://{}", file.display()))
+            .output()
+            .unwrap();
+        let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let title = dom.split_once("<title>PROBED ").and_then(|(_, rest)| rest.split('<').next()).unwrap_or("nothing");
+        let errors: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+        assert_eq!((title, errors), ("fine", Vec::new()), "at {width} pixels: {log}");
+    }
+}
