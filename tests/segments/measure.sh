@@ -1,5 +1,5 @@
 #!/bin/sh
-# All figures of docs/segments.md that depend on the machine, in about seven minutes; run it on a quiet one, as root.
+# All figures of docs/segments.md that depend on the machine, in about four minutes; run it on a quiet one, as root.
 #
 #   tests/segments/measure.sh WHARF FOLDER
 #

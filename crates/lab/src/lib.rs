@@ -24,7 +24,6 @@ mod servers;
 mod sys;
 mod tool;
 mod volume;
-mod wire;
 
 pub use scratch::{Parent, ScratchError};
 pub use tool::ToolError;

@@ -1,5 +1,6 @@
 //! What a process spent and how much memory it has, from `/proc` (proc(5)).
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
@@ -138,6 +139,25 @@ impl Process {
     }
 }
 
+/// What the kernel's own threads have spent since the machine started, in ticks: file systems and block devices have them
+/// work for processes. Zero where they cannot be seen, as in most containers.
+pub(crate) fn kernel_threads() -> Duration {
+    let Ok(processes) = fs::read_dir("/proc") else { return Duration::ZERO };
+    let is_process = |name: &OsStr| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
+    let folders = processes.flatten().filter(|entry| is_process(&entry.file_name()));
+    let texts = folders.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    ticks(texts.filter_map(|stat| kernel_thread_ticks(&stat)).sum())
+}
+
+/// User and system time of a kernel thread, from its `/proc/PID/stat`; `None` for a process.
+fn kernel_thread_ticks(stat: &str) -> Option<u64> {
+    /// `PF_KTHREAD` of the kernel's `sched.h`.
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let is_kernels = numbered(after_name, 9)? & KERNEL_THREAD != 0;
+    is_kernels.then_some(numbered(after_name, 14)? + numbered(after_name, 15)?)
+}
+
 fn duration(time: TimeVal) -> Duration {
     Duration::new(time.tv_sec().unsigned_abs(), time.tv_usec().unsigned_abs() as u32 * 1000)
 }
@@ -209,5 +229,12 @@ mod tests {
         let text = "7 (a) b) S 1 2 3 4 -1 5 600 7 800 9 1400 1500 0";
         let after_name = text.rsplit_once(')').unwrap().1;
         assert_eq!([10, 12, 14, 15].map(|number| numbered(after_name, number)), [600, 800, 1400, 1500].map(Some));
+    }
+
+    #[test]
+    fn time_of_a_kernel_thread_is_told_from_that_of_a_process() {
+        let stat = |flags: u64| format!("7 (kworker/u8:4-ext4) I 2 0 0 0 -1 {flags} 0 0 0 0 1400 1500 0");
+        assert_eq!(kernel_thread_ticks(&stat(69_238_880)), Some(2900));
+        assert_eq!(kernel_thread_ticks(&stat(4_194_560)), None);
     }
 }

@@ -10,7 +10,7 @@
 //! - [`Outlier`]s are found so that they can be shown; nothing drops them.
 //! - [`shuffled`] and [`paired`] say in which order those that are compared take turns.
 //! - [`record`] has the types that a run of an experiment is kept in, and [`analysis`] says what such a run found.
-//! - [`Work`] and [`CpuUse`] turn counts into rates and costs.
+//! - [`Work`] and [`CpuUse`] turn counts into rates and costs; [`ProcessorTicks`] reads what a machine did.
 #![forbid(unsafe_code)]
 
 pub mod analysis;
@@ -25,6 +25,7 @@ mod interval;
 mod normal;
 mod order;
 mod outlier;
+mod processors;
 mod rank;
 pub mod record;
 mod samples;
@@ -42,6 +43,7 @@ pub use histogram::Histogram;
 pub use interval::{Interval, Level, MedianInterval};
 pub use order::{Turn, paired, shuffled};
 pub use outlier::{Outlier, Severity};
+pub use processors::ProcessorTicks;
 pub use rank::{Correlation, autocorrelation, mann_whitney, rank_correlation};
 pub use samples::Samples;
 pub use spread::Spread;

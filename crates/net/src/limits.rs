@@ -40,10 +40,10 @@ pub struct Limits {
     /// flight is not silent; one that does not take its answers is. Default 15 minutes.
     pub idle_timeout: Option<Duration>,
     /// How many threads answer calls that have to wait, over all loops; at least 1. They start when they are first
-    /// needed. Default 16.
+    /// needed. Default 64.
     pub blocking_threads: usize,
     /// How many of these are kept for calls that wait for what no other thread is busy with, such as another export; fewer than
-    /// there are. Default 4.
+    /// there are. Default 16.
     pub spare_blocking_threads: usize,
     /// How many datagrams wait for blocking threads or run there, per loop, before the loop reads no more; one batch
     /// may go beyond it. Default 256.
@@ -64,8 +64,8 @@ impl Default for Limits {
             max_unsent_bytes: 4 << 20,
             max_message_bytes: 2 << 20,
             idle_timeout: Some(Duration::from_secs(15 * 60)),
-            blocking_threads: 16,
-            spare_blocking_threads: 4,
+            blocking_threads: 64,
+            spare_blocking_threads: 16,
             max_datagrams_in_flight: 256,
         }
     }

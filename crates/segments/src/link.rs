@@ -14,19 +14,21 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::kernel::{self, Control, Listener, Outcome, Test};
 
-/// Addresses of the two ends; the networks have nobody else.
+/// The address of this end; the networks have nobody but the two ends.
 pub(crate) const HERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-pub(crate) const THERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+/// The address of the other end.
+pub const THERE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Bits of both addresses that are the same.
-pub(crate) const PREFIX: u8 = 30;
+pub const PREFIX: u8 = 30;
 /// The other end's Ethernet address, of the range that is not given to makers.
 pub(crate) const THERE_MAC: [u8; 6] = [2, 0, 0, 77, 0, 1];
 /// The device of the wire at this end, and the bridge that joins it with a TAP device.
 const DEVICE: &str = "wire0";
 const BRIDGE: &str = "bridge0";
-/// Bytes of a frame's Ethernet header and of what surrounds it on a wire.
+/// Bytes of a frame's Ethernet header.
 const ETHERNET_BYTES: u16 = 14;
-const WIRE_BYTES: u16 = 24;
+/// Bytes of preamble, checksum and gap that surround a frame on a wire.
+pub const WIRE_BYTES: u16 = 24;
 /// How much may leave at once when the bucket's timer was late.
 const BURST: &str = "64kb";
 /// Far more than any wire here has: the second bucket only keeps super-segments from being counted as one frame.
@@ -121,12 +123,8 @@ impl Link {
     }
 
     /// Does something in the network of the other end. Threads that it starts stay there.
-    pub fn there<T>(&self, run: impl FnOnce() -> T) -> Result<T, LinkError> {
-        let enter = |network: &File| setns(network, CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()));
-        enter(&self.there)?;
-        let result = run();
-        enter(&self.here)?;
-        Ok(result)
+    pub fn there<T>(&self, work: impl FnOnce() -> T) -> Result<T, LinkError> {
+        within(&self.there, &self.here, work)
     }
 
     /// How many frames this end has sent.
@@ -134,6 +132,52 @@ impl Link {
         let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
         sent_packets(&text, DEVICE).unwrap_or_default()
     }
+}
+
+/// A wire between two networks that the thread which makes it is in neither of. They end with this and the processes in
+/// them.
+#[derive(Debug)]
+pub struct Wire {
+    home: File,
+    link: Link,
+}
+
+impl Wire {
+    /// Makes the networks and the wire.
+    ///
+    /// # Errors
+    /// When the system has no such networks for this process, or a program that makes them fails.
+    pub fn new(options: LinkOptions) -> Result<Wire, LinkError> {
+        let home = network()?;
+        let made = Link::new(options).and_then(|link| {
+            link.address(true)?;
+            link.there(|| ip(&["link", "set", "lo", "up"]))??;
+            Ok(link)
+        });
+        enter(&home)?;
+        Ok(Wire { home, link: made? })
+    }
+
+    /// Does something in the network of one end.
+    ///
+    /// # Errors
+    /// When the network cannot be entered or left.
+    pub fn here<T>(&self, work: impl FnOnce() -> T) -> Result<T, LinkError> {
+        within(&self.link.here, &self.home, work)
+    }
+
+    /// Does something in the network of the other end, which has the address [`THERE`]. Processes that it starts stay there.
+    ///
+    /// # Errors
+    /// As of [`Wire::here`].
+    pub fn there<T>(&self, work: impl FnOnce() -> T) -> Result<T, LinkError> {
+        within(&self.link.there, &self.home, work)
+    }
+}
+
+/// Whether this program may make networks: tried by a thread that ends with what it made.
+pub fn is_permitted() -> bool {
+    thread::spawn(|| own_network().is_ok()).join().unwrap_or(false)
 }
 
 /// A test between two kernels over a wire, and how many frames this end has sent.
@@ -184,6 +228,18 @@ fn network() -> Result<File, LinkError> {
     File::open("/proc/thread-self/ns/net").map_err(failed)
 }
 
+fn enter(network: &File) -> Result<(), LinkError> {
+    setns(network, CloneFlags::CLONE_NEWNET).map_err(|errno| failed(errno.into()))
+}
+
+/// Does something in a network, and has this thread in another one afterwards.
+fn within<T>(network: &File, afterwards: &File, work: impl FnOnce() -> T) -> Result<T, LinkError> {
+    enter(network)?;
+    let result = work();
+    enter(afterwards)?;
+    Ok(result)
+}
+
 fn shape(device: &str, options: LinkOptions) -> Result<(), LinkError> {
     let rate = format!("{}bit", options.bits_per_second);
     let (overhead, mtu) = (WIRE_BYTES.to_string(), options.mtu.saturating_add(ETHERNET_BYTES + WIRE_BYTES).to_string());
@@ -222,6 +278,8 @@ fn sent_packets(text: &str, device: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
 
     #[test]
@@ -229,5 +287,22 @@ mod tests {
         let text = "Inter-|   Receive\n face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10\n wire0: 1 2 3 4 5 6 7 8 9 42 0\n";
         assert_eq!(sent_packets(text, "wire0"), Some(42));
         assert_eq!(sent_packets(text, "wire"), None);
+    }
+
+    #[test]
+    fn ends_of_a_wire_reach_each_other_and_this_thread_is_where_it_was() {
+        if !is_permitted() {
+            println!("skipped: networks of one's own need root");
+            return;
+        }
+        let inode = || fs::read_link("/proc/thread-self/ns/net").unwrap();
+        let before = inode();
+        let wire = Wire::new(LinkOptions { bits_per_second: 1_000_000_000, mtu: 1500 }).unwrap();
+        let listener = wire.there(|| TcpListener::bind((THERE, 0)).unwrap()).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let caller = wire.here(|| TcpStream::connect((THERE, port)).unwrap()).unwrap();
+        let (_, from) = listener.accept().unwrap();
+        assert_eq!((from, from.ip()), (caller.local_addr().unwrap(), HERE.into()));
+        assert_eq!(inode(), before);
     }
 }

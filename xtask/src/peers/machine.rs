@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
+use measure::ProcessorTicks;
 use serde_json::{Value, json};
 
 use super::options::Options;
@@ -57,7 +58,7 @@ impl Sub for BusyTime {
 
 /// What the processors did so far, but for the server's process.
 pub fn busy_time(server: u32) -> BusyTime {
-    let all = busy_ticks(&read("/proc/stat"));
+    let all = ProcessorTicks::parse(&read("/proc/stat")).map_or(0.0, |ticks| (ticks.busy + ticks.stolen) as f64);
     let server = process_ticks(&read(&format!("/proc/{server}/stat")), 14..=15);
     let waited_for = process_ticks(&read("/proc/self/stat"), 14..=17);
     BusyTime { foreign_s: (all - server - waited_for) / TICKS_PER_SECOND }
@@ -91,13 +92,6 @@ pub fn forget_peak(process: u32) {
     let _ = fs::write(format!("/proc/{process}/clear_refs"), "5");
 }
 
-/// All but idle, iowait, and the guest times that are counted elsewhere already (proc(5)).
-fn busy_ticks(stat: &str) -> f64 {
-    let first = stat.lines().next().unwrap_or_default();
-    let ticks: Vec<f64> = first.split_whitespace().skip(1).take(8).filter_map(|field| field.parse().ok()).collect();
-    ticks.iter().sum::<f64>() - ticks.get(3).unwrap_or(&0.0) - ticks.get(4).unwrap_or(&0.0)
-}
-
 /// The sum of fields that proc(5) gives these numbers.
 fn process_ticks(stat: &str, fields: std::ops::RangeInclusive<usize>) -> f64 {
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -124,11 +118,6 @@ fn first_line(program: &str, folder: &Path, arguments: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn idle_time_is_not_busy_and_guests_are_not_counted_twice() {
-        assert_eq!(busy_ticks("cpu  10 1 20 1000 500 2 3 4 10 0\ncpu0 …"), 40.0);
-    }
 
     #[test]
     fn fields_of_a_process_are_counted_from_behind_its_name() {

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use super::choice::Choice;
+
 /// A batch of one file has nothing to choose.
 const MIN_FILES: usize = 2;
 
 /// Batches are told apart by the power of two of how many files they have; the last one is for all that are larger.
 const SIZES: usize = 8;
-
-/// How many batches of a size take the cheaper way before the other one is tried again.
-const RETRY: u32 = 64;
 
 /// A measurement changes an average by this part of the difference.
 const WEIGHT: f64 = 0.125;
@@ -24,17 +23,15 @@ pub(super) enum Way {
 }
 
 /// Moving averages of what batches took, each size and each way for itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Costs {
-    sizes: [Size; SIZES],
+    sizes: [Choice; SIZES],
 }
 
-#[derive(Debug, Default)]
-struct Size {
-    each: Option<f64>,
-    all: Option<f64>,
-    /// Batches since both ways were last tried.
-    chosen: u32,
+impl Default for Costs {
+    fn default() -> Costs {
+        Costs { sizes: [const { Choice::new(WEIGHT) }; SIZES] }
+    }
 }
 
 impl Costs {
@@ -44,42 +41,24 @@ impl Costs {
         if files < MIN_FILES {
             return Way::Each;
         }
-        match self.size(files).wanted() {
-            Way::All if !is_all_cheap() => Way::Each,
-            way => way,
-        }
+        let is_all = self.size(files).next() == Way::All as usize;
+        if is_all && is_all_cheap() { Way::All } else { Way::Each }
     }
 
     /// Notes what a batch took.
     pub(super) fn note(&mut self, way: Way, files: usize, took: Duration) {
-        let size = self.size(files);
-        let average = match way {
-            Way::Each => &mut size.each,
-            Way::All => &mut size.all,
-        };
-        let seconds = took.as_secs_f64();
-        *average = Some(average.map_or(seconds, |average| average + (seconds - average) * WEIGHT));
+        self.size(files).note(way as usize, took);
     }
 
-    fn size(&mut self, files: usize) -> &mut Size {
+    fn size(&mut self, files: usize) -> &mut Choice {
         let size = files.max(1).ilog2() as usize;
         &mut self.sizes[size.min(SIZES - 1)]
     }
 }
 
-impl Size {
-    fn wanted(&mut self) -> Way {
-        let (Some(each), Some(all)) = (self.each, self.all) else {
-            return if self.each.is_none() { Way::Each } else { Way::All };
-        };
-        let (cheaper, other) = if all < each { (Way::All, Way::Each) } else { (Way::Each, Way::All) };
-        self.chosen = (self.chosen + 1) % RETRY;
-        if self.chosen == 0 { other } else { cheaper }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::choice::RETRY;
     use super::*;
 
     const SLOW: Duration = Duration::from_millis(10);

@@ -6,14 +6,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::choice::Choice;
+
 /// How many calls an epoch measures.
 const EPOCH_CALLS: u32 = 64;
 
 /// How many calls go by before an epoch measures: some of them have met callers of the epoch before.
 const SETTLING_CALLS: u32 = 32;
-
-/// How many epochs take the quicker way before the other one is tried again.
-const RETRY_EPOCHS: u32 = 64;
 
 /// An epoch changes its way's average by this part of the difference.
 const WEIGHT: f64 = 0.5;
@@ -48,10 +47,8 @@ struct State {
     begun: u32,
     measured: u32,
     total: Duration,
-    /// Seconds that a call took, together and apart.
-    averages: [Option<f64>; 2],
-    /// Epochs since both manners were last tried.
-    stayed: u32,
+    /// What a call took in each manner.
+    manners: Choice,
 }
 
 impl Default for State {
@@ -63,17 +60,7 @@ impl Default for State {
             begun: 0,
             measured: 0,
             total: Duration::ZERO,
-            averages: [None; 2],
-            stayed: 0,
-        }
-    }
-}
-
-impl Manner {
-    fn other(self) -> Manner {
-        match self {
-            Manner::Together => Manner::Apart,
-            Manner::Apart => Manner::Together,
+            manners: Choice::new(WEIGHT),
         }
     }
 }
@@ -126,19 +113,10 @@ impl State {
     }
 
     fn end_epoch(&mut self) {
-        let seconds = self.total.as_secs_f64() / f64::from(self.measured);
-        let average = &mut self.averages[self.manner as usize];
-        *average = Some(average.map_or(seconds, |average| average + (seconds - average) * WEIGHT));
-        self.manner = self.next_manner();
+        self.manners.note(self.manner as usize, self.total / self.measured);
+        self.manner = if self.manners.next() == Manner::Apart as usize { Manner::Apart } else { Manner::Together };
         self.epoch += 1;
         (self.begun, self.measured, self.total) = (0, 0, Duration::ZERO);
-    }
-
-    fn next_manner(&mut self) -> Manner {
-        let [Some(together), Some(apart)] = self.averages else { return self.manner.other() };
-        let quicker = if apart < together { Manner::Apart } else { Manner::Together };
-        self.stayed = (self.stayed + 1) % RETRY_EPOCHS;
-        if self.stayed == 0 { quicker.other() } else { quicker }
     }
 }
 
@@ -173,7 +151,7 @@ mod tests {
         for _ in 0..10 * (EPOCH_CALLS + SETTLING_CALLS) {
             assert_eq!(crowd.enter().manner, Manner::Together);
         }
-        assert_eq!(crowd.lock().averages, [None; 2]);
+        assert_eq!((crowd.lock().epoch, crowd.lock().measured), (0, 0));
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! Where callers are quicker apart, they do not stand in line: `crowd` finds out.
 
 mod batch;
+mod choice;
 mod costs;
 mod counters;
 mod crowd;

@@ -227,7 +227,7 @@ fn command(site: &Site, contender: &Contender, ports: Ports) -> io::Result<Comma
             // The shell becomes the server, so that the number of the process is the server's.
             command.args(["-c", &format!("exec {text}")]);
             command.env("EXPORT", &site.export).env("STATE", &site.state);
-            command.env("PORT", nfs.to_string()).env("MOUNT_PORT", mount.to_string());
+            command.env("PORT", nfs.to_string()).env("MOUNT_PORT", mount.to_string()).env("WHARF", &site.program);
             command
         }
     })

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use measure::ProcessorTicks;
 use measure::record::Disturbance;
 
 use super::Bound;
-use crate::process::Process;
+use crate::process::{Process, kernel_threads};
 
 /// Reads what the processors do from now on.
 pub(super) struct Watch {
@@ -21,11 +22,12 @@ pub(super) struct Watch {
 struct Reading {
     busy: f64,
     stolen: f64,
+    /// Of what is measured: this process, the servers, and the kernel's threads, which write files and journals for them.
     own: f64,
 }
 
 impl Watch {
-    /// Begins now. What this process and those of the servers do is no disturbance.
+    /// Begins now. What this process, those of the servers and the kernel's threads do is no disturbance.
     pub(super) fn start(servers: &[u32]) -> Watch {
         let processes: Vec<Process> =
             servers.iter().map(|&pid| Process::Id(pid)).chain([Process::This, Process::Children]).collect();
@@ -56,21 +58,16 @@ impl Bound {
 
 impl Reading {
     fn take(processes: &[Process]) -> Reading {
-        let (busy, stolen) = processor_seconds(&fs::read_to_string("/proc/stat").unwrap_or_default());
+        let all = ProcessorTicks::parse(&fs::read_to_string("/proc/stat").unwrap_or_default());
+        let seconds = |ticks: u64| ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
         // A server that has ended meanwhile counts for nothing; its pass fails by itself.
         let own = processes.iter().filter_map(|process| process.time().ok()).sum::<Duration>().as_secs_f64();
-        Reading { busy, stolen, own }
+        Reading {
+            busy: all.map_or(0.0, |all| seconds(all.busy)),
+            stolen: all.map_or(0.0, |all| seconds(all.stolen)),
+            own: own + kernel_threads().as_secs_f64(),
+        }
     }
-}
-
-/// How long all processors were busy here, and how long the hypervisor had them, from the first line of `/proc/stat`. Guests'
-/// times are part of others (proc(5)).
-fn processor_seconds(stat: &str) -> (f64, f64) {
-    let first = stat.lines().next().unwrap_or_default();
-    let ticks: Vec<f64> = first.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
-    let seconds = |index: usize| ticks.get(index).unwrap_or(&0.0) / rustix::param::clock_ticks_per_second() as f64;
-    // user, nice and system, and the two kinds of interrupts; idle and iowait are the fields in between.
-    ([0, 1, 2, 5, 6].into_iter().map(seconds).sum(), seconds(7))
 }
 
 fn frequency_mhz() -> Option<f64> {
@@ -95,14 +92,6 @@ fn numbers(folder: &str, prefix: &str, file: &str) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn idle_time_is_not_busy_and_stolen_time_is_told_apart() {
-        let ticks = rustix::param::clock_ticks_per_second() as f64;
-        let (busy, stolen) = processor_seconds("cpu  10 1 20 1000 500 2 3 4 10 0\ncpu0 …");
-        assert_eq!((busy * ticks, stolen * ticks), (36.0, 4.0));
-        assert_eq!(processor_seconds(""), (0.0, 0.0));
-    }
 
     #[test]
     fn bound_is_exceeded_by_both_kinds_together() {

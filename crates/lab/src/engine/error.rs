@@ -22,9 +22,12 @@ pub enum Error {
     /// The directory for files and servers cannot be made.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// A loop device or a network cannot be made.
+    /// A loop device cannot be made.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// A wire cannot be made.
+    #[error(transparent)]
+    Link(#[from] segments::link::LinkError),
     /// A file's pages are not in memory, or not out of it, as they must be.
     #[error(transparent)]
     Cache(#[from] CacheError),

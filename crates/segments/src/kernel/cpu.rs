@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use measure::ProcessorTicks;
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -12,51 +13,18 @@ pub(crate) fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What the machine's processors have done since it started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Machine {
-    /// Time that was not idle; `None` where the kernel does not tell.
-    pub busy: Option<Duration>,
-    pub processors: usize,
+/// What the machine's processors have done since it started; `None` where the kernel does not tell.
+pub(crate) fn machine_ticks() -> Option<ProcessorTicks> {
+    ProcessorTicks::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-impl Machine {
-    pub fn now() -> Machine {
-        fs::read_to_string("/proc/stat").map_or(Machine::default(), |text| parse(&text))
-    }
-
-    pub fn busy_since(&self, earlier: &Machine) -> Option<Duration> {
-        Some(self.busy?.saturating_sub(earlier.busy?))
-    }
-}
-
-/// Reads /proc/stat: user, nice, system, idle, iowait, irq and softirq of all processors, then a line for each.
-fn parse(text: &str) -> Machine {
-    let mut lines = text.lines().map_while(|line| line.strip_prefix("cpu"));
-    let ticks: Option<Vec<u64>> =
-        lines.next().and_then(|all| all.split_whitespace().take(7).map(|field| field.parse().ok()).collect());
-    let busy = ticks.filter(|ticks| ticks.len() == 7).map(|ticks| {
-        let busy = [0, 1, 2, 5, 6].into_iter().map(|place: usize| ticks[place]).sum::<u64>();
-        Duration::from_secs_f64(busy as f64 / clock_ticks_per_second() as f64)
-    });
-    Machine { busy, processors: lines.count() }
+/// The time that the machine's processors were not idle between two such readings.
+pub(crate) fn busy_between(earlier: Option<ProcessorTicks>, later: Option<ProcessorTicks>) -> Option<Duration> {
+    let ticks = later?.busy.saturating_sub(earlier?.busy);
+    Some(Duration::from_secs_f64(ticks as f64 / clock_ticks_per_second() as f64))
 }
 
 /// What tells this start of this machine's kernel from any other; empty where the kernel does not tell.
 pub(super) fn machine_identity() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or(String::new(), |text| text.trim().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn idle_and_stolen_time_is_no_work_of_the_machine() {
-        let text = "cpu  100 20 300 9000 800 40 40 7000 0 0\ncpu0 1 2 3 4 5 6 7\ncpu1 1 2 3 4 5 6 7\nintr 5\n";
-        let busy = Duration::from_secs_f64(500.0 / clock_ticks_per_second() as f64);
-        assert_eq!(parse(text), Machine { busy: Some(busy), processors: 2 });
-        assert_eq!(parse("cpu 1 2 three"), Machine::default());
-        assert_eq!(parse(""), Machine::default());
-    }
 }

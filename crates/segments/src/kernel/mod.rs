@@ -20,7 +20,7 @@ use std::time::Duration;
 use measure::Histogram;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use cpu::{Machine, thread_time};
+pub(crate) use cpu::{busy_between, machine_ticks, thread_time};
 pub use listener::{Listener, Served};
 pub use session::run;
 

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use measure::Histogram;
+use measure::{Histogram, ProcessorTicks};
 
-use super::cpu::{Machine, thread_time};
+use super::cpu::{busy_between, machine_ticks, thread_time};
 use super::{End, Kind, MAX_DURATION, Test, socket};
 
 /// How often a thread looks whether it is to stop.
@@ -40,8 +40,8 @@ struct Done {
     time: Duration,
     retransmissions: u64,
     latencies: Histogram,
-    /// The machine's time when this connection was over.
-    machine: Machine,
+    /// What the machine had done when this connection was over.
+    machine: Option<ProcessorTicks>,
 }
 
 impl<'a> Shared<'a> {
@@ -57,8 +57,8 @@ impl<'a> Shared<'a> {
 }
 
 /// Adds up what the connections of an end did. `began` is the machine's time when they started.
-fn sum(all: &[Done], began: &Machine) -> (End, Histogram) {
-    let machine = all.iter().max_by_key(|done| done.elapsed).map(|done| done.machine).unwrap_or_default();
+fn sum(all: &[Done], began: Option<ProcessorTicks>) -> (End, Histogram) {
+    let machine = all.iter().max_by_key(|done| done.elapsed).and_then(|done| done.machine);
     let mut latencies = Histogram::new();
     all.iter().for_each(|done| latencies.merge(&done.latencies));
     let end = End {
@@ -67,8 +67,8 @@ fn sum(all: &[Done], began: &Machine) -> (End, Histogram) {
         elapsed: all.iter().map(|done| done.elapsed).max().unwrap_or_default(),
         transactions: all.iter().map(|done| done.transactions).sum(),
         process_time: all.iter().map(|done| done.time).sum(),
-        machine_time: machine.busy_since(began),
-        processors: machine.processors,
+        machine_time: busy_between(began, machine),
+        processors: machine.map_or(0, |ticks| ticks.processors),
         retransmissions: all.iter().map(|done| done.retransmissions).sum(),
     };
     (end, latencies)
@@ -82,7 +82,7 @@ pub(super) fn run_all(
     shared: &Shared<'_>,
     mut meanwhile: impl FnMut(),
 ) -> io::Result<(End, Histogram)> {
-    let began = Machine::now();
+    let began = machine_ticks();
     let ended = thread::scope(|scope| {
         let start = |(place, stream)| {
             let is_sender = test.goes_out(place) == is_starter;
@@ -106,7 +106,7 @@ pub(super) fn run_all(
         let cause = failed.into_iter().filter_map(Result::err).max_by_key(|error| error.raw_os_error().is_some());
         cause.map_or_else(|| done.into_iter().collect::<io::Result<Vec<_>>>(), Err)
     });
-    Ok(sum(&ended?, &began))
+    Ok(sum(&ended?, began))
 }
 
 /// One connection of a test.
@@ -140,7 +140,7 @@ impl Connection<'_> {
         done.elapsed = self.shared.began.elapsed();
         done.retransmissions = net::retransmissions(self.stream.as_fd())?.into();
         done.time = thread_time();
-        done.machine = Machine::now();
+        done.machine = machine_ticks();
         Ok(done)
     }
 

@@ -19,8 +19,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use measure::ProcessorTicks;
+
 use crate::Faults;
-use crate::kernel::{Machine, thread_time};
+use crate::kernel::{busy_between, machine_ticks, thread_time};
 use crate::link::{HERE, Link, LinkError, LinkOptions, PREFIX, THERE, THERE_MAC, own_network};
 use crate::sender::{Config, Failure, Sender, State, Statistics, Transmit};
 use crate::stream;
@@ -94,6 +96,27 @@ pub struct Outcome {
     pub machine_time: Option<Duration>,
     /// Frames that the sending end put on the wire, if there is one.
     pub frames: Option<u64>,
+}
+
+impl Outcome {
+    /// Speed of the data that was received.
+    pub fn bits_per_second(&self) -> f64 {
+        self.received_bytes as f64 * 8.0 / self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// Processor time of the sender in µs for each KiB that was received.
+    pub fn sender_us_per_kib(&self) -> f64 {
+        self.us_per_kib(self.sender_time)
+    }
+
+    /// Processor time of the receiver in µs for each KiB that was received.
+    pub fn receiver_us_per_kib(&self) -> f64 {
+        self.us_per_kib(self.receiver_time)
+    }
+
+    fn us_per_kib(&self, time: Duration) -> f64 {
+        time.as_secs_f64() * 1e6 / (self.received_bytes as f64 / 1024.0).max(f64::MIN_POSITIVE)
+    }
 }
 
 /// What a run tells while it goes on, and how it is stopped.
@@ -174,7 +197,7 @@ struct Run<'a> {
     ends: Ends,
     sender: Sender,
     began: Instant,
-    machine: Machine,
+    machine: Option<ProcessorTicks>,
     /// Processor time of this thread before the first packet.
     prepared: Duration,
     random: fastrand::Rng,
@@ -236,7 +259,7 @@ impl<'a> Run<'a> {
             ends,
             sender: Sender::new(config, random.u32(..)),
             began: Instant::now(),
-            machine: Machine::now(),
+            machine: machine_ticks(),
             prepared: thread_time(),
             random,
             written: 0,
@@ -266,7 +289,7 @@ impl<'a> Run<'a> {
 
     fn outcome(self) -> Result<Outcome, Error> {
         let elapsed = self.began.elapsed();
-        let machine_time = Machine::now().busy_since(&self.machine);
+        let machine_time = busy_between(self.machine, machine_ticks());
         let read = self.receiver.finish()?;
         self.capture.map_or(Ok(()), Capture::finish)?;
         Ok(Outcome {

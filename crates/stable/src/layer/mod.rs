@@ -131,7 +131,7 @@ impl Export {
         if !cx.may_block && bytes > MAX_BYTES_ON_LOOP {
             return self.check_storage().and(Err(Error::WouldBlock));
         }
-        self.hold_by(cx, |order, may_wait| order.hold(file, may_wait))
+        self.hold_file(cx, file)
     }
 
     /// Holds a file for a change of its attributes.

@@ -23,9 +23,9 @@ pub struct Case {
 
 /// Bits per second, and processor time in µs per KiB at the sender and at the receiver.
 pub const FIGURES: [Figure<Outcome>; 3] = [
-    |outcome| outcome.received_bytes as f64 * 8.0 / outcome.elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
-    |outcome| outcome.sender_time.as_secs_f64() * 1e6 / kib(outcome),
-    |outcome| outcome.receiver_time.as_secs_f64() * 1e6 / kib(outcome),
+    Outcome::bits_per_second,
+    Outcome::sender_us_per_kib,
+    Outcome::receiver_us_per_kib,
 ];
 
 /// Sends the streams one after the other.
@@ -80,11 +80,6 @@ pub fn tally(series: &Series) -> Tally {
         sum += outcome.tally;
         sum
     })
-}
-
-/// What was received, as a divisor.
-fn kib(outcome: &Outcome) -> f64 {
-    (outcome.received_bytes as f64 / 1024.0).max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]

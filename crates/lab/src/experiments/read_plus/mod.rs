@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use client::{Options, Version};
 use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Machine, Place, TableKind};
+use segments::link::{self, LinkOptions, Wire};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Conditions, Kind, Scale, named};
@@ -23,7 +24,6 @@ use crate::file_load::{FileLoad, FileLoadFound};
 use crate::processors::{self, Processor};
 use crate::scratch::Scratch;
 use crate::volume::{self, Volume, VolumeKind};
-use crate::wire::{self, Wire};
 use layout::Layout;
 
 pub(super) const KIND: Kind = Kind {
@@ -64,6 +64,7 @@ const TRANSFER_BYTES: u32 = 1 << 20;
 /// What the program reads at once.
 const BLOCK_BYTES: u32 = 128 << 10;
 const MIB: u64 = 1 << 20;
+const LINK: LinkOptions = LinkOptions { bits_per_second: 1_000_000_000, mtu: 1500 };
 /// The port on the wire of the first file system's server; the others' follow.
 const FIRST_PORT: u16 = 20_490;
 
@@ -95,7 +96,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
         let text = "all file systems but that of --disk-dir: loop devices need root";
         skipped.push(text.to_owned());
     }
-    let has_wire = wire::is_permitted();
+    let has_wire = link::is_permitted();
     if !has_wire {
         skipped
             .push("the wire of 1 Gbit/s, and with it the source's figures: networks of one's own need root".to_owned());
@@ -177,7 +178,7 @@ impl ReadPlus {
             self.make_files(&directory)?;
         }
         if self.has_wire {
-            running.wire = Some(Wire::new()?);
+            running.wire = Some(Wire::new(LINK)?);
         }
         Ok(running)
     }
@@ -198,7 +199,7 @@ impl ReadPlus {
         let mut url = server.url(&name);
         url.parameters.version = Some(version(&levels[VERSION]));
         if levels[PATH] == WIRE {
-            url.host = wire::SERVER.to_string();
+            url.host = link::THERE.to_string();
             (url.parameters.nfs_port, url.parameters.mount_port) = (Some(port(index)), Some(port(index)));
         }
         let load = FileLoad {
@@ -248,14 +249,15 @@ impl Running {
             let arguments = match self.wire {
                 None => Vec::new(),
                 Some(_) => {
-                    let listen = format!("{}:{}", wire::SERVER, port(index));
-                    let both = ["--listen", &listen, "--client", "127.0.0.1", "--client", wire::NETWORK];
+                    let listen = format!("{}:{}", link::THERE, port(index));
+                    let network = format!("{}/{}", link::THERE, link::PREFIX);
+                    let both = ["--listen", &listen, "--client", "127.0.0.1", "--client", &network];
                     both.map(str::to_owned).to_vec()
                 }
             };
             let start = || Server::start(&site, name, &Contender::Wharf(arguments));
             let server = match &self.wire {
-                Some(wire) => wire.at_server(start)?,
+                Some(wire) => wire.there(start)?,
                 None => start(),
             };
             self.servers.push(server?);
@@ -266,8 +268,8 @@ impl Running {
     /// Does something at that end of the wire that a path begins at.
     fn at<T>(&self, path: &str, work: impl FnOnce() -> T) -> Result<T, PassError> {
         Ok(match &self.wire {
-            Some(wire) if path == WIRE => wire.at_client(work)?,
-            Some(wire) => wire.at_server(work)?,
+            Some(wire) if path == WIRE => wire.here(work)?,
+            Some(wire) => wire.there(work)?,
             None => work(),
         })
     }
@@ -315,7 +317,7 @@ impl Experiment for ReadPlus {
             ("page".to_owned(), format!("{PAGE_BYTES} bytes")),
             (
                 "wire".to_owned(),
-                format!("MTU {}, {} bytes of overhead for each frame", wire::MTU, wire::OVERHEAD_BYTES),
+                format!("MTU {}, {} bytes of overhead for each frame", LINK.mtu, link::WIRE_BYTES),
             ),
         ])
     }

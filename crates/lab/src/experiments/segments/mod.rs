@@ -9,6 +9,7 @@ use std::path::Path;
 
 use measure::record::{Better, Design, DocumentRatio, Factor, FigureKind, Levels, Place, TableKind};
 use segments::Rule;
+use segments::link;
 use segments::model::{self, DOCUMENT_BUFFERS, Limit, Situation};
 use segments::sender::Config;
 use segments::trace::Tally;
@@ -16,7 +17,6 @@ use segments::user::{self, Control};
 
 use super::{Conditions, Kind, Scale, named};
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
-use crate::wire;
 
 pub(super) const KIND: Kind =
     Kind { name: NAME, summary: "what rules for cutting a TCP stream do to its packets (source 002)", make };
@@ -52,7 +52,7 @@ struct Segments {
 }
 
 fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
-    let has_tap = Path::new(TUN).exists() && wire::is_permitted();
+    let has_tap = Path::new(TUN).exists() && link::is_permitted();
     Ok(Box::new(Segments { scale: conditions.scale, has_tap }))
 }
 
@@ -141,11 +141,10 @@ impl Segments {
         if outcome.wrong_bytes > 0 {
             return Err(PassError(format!("{} received bytes were wrong", outcome.wrong_bytes)));
         }
-        let kib = outcome.received_bytes as f64 / 1024.0;
         let mut figures = counts(&outcome.tally);
-        figures.set(SPEED, outcome.received_bytes as f64 * 8e-6 / outcome.elapsed.as_secs_f64());
-        figures.set(SENDER_COST, outcome.sender_time.as_secs_f64() * 1e6 / kib);
-        figures.set(RECEIVER_COST, outcome.receiver_time.as_secs_f64() * 1e6 / kib);
+        figures.set(SPEED, outcome.bits_per_second() / 1e6);
+        figures.set(SENDER_COST, outcome.sender_us_per_kib());
+        figures.set(RECEIVER_COST, outcome.receiver_us_per_kib());
         Ok(figures)
     }
 }
