@@ -6,7 +6,7 @@ use std::{process, thread};
 
 use clap::Args;
 use client::{Follow, Status, Url};
-use lab::bench::{End, Job, Observer, Order, Outcome, Rate, Stop, Workload};
+use lab::bench::{End, Files, Job, Observer, Order, Outcome, Rate, Stop, Workload};
 use report::Run;
 use tokio::sync::oneshot;
 use vfs::FileKind;
@@ -65,6 +65,9 @@ pub struct Flags {
     /// Let each connection use a file of its own, whose name has .0, .1 and so on behind it.
     #[arg(long, conflicts_with = "verify")]
     own_files: bool,
+    /// Spread reads and questions over COUNT files, whose names have .0, .1 and so on behind them.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["own_files", "verify"])]
+    files: Option<u32>,
     /// Ask for every write to be on stable storage before it is answered.
     #[arg(long)]
     sync: bool,
@@ -210,7 +213,11 @@ impl Flags {
             warm_up: self.ramp_time,
             stable_writes: self.sync,
             verify: self.verify,
-            own_files: self.own_files,
+            files: match self.files {
+                Some(count) => Files::Spread(count),
+                None if self.own_files => Files::OnePerConnection,
+                None => Files::One,
+            },
             seed: self.seed,
             observer: self.own.is_wanted().then(|| {
                 let own = Arc::clone(own);

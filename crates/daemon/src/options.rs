@@ -123,8 +123,8 @@ impl Options {
     /// The port of NFS (RFC 1813 §1.6).
     pub const NFS_PORT: u16 = 2049;
 
-    /// How many threads call the file systems: their [`vfs::Context::worker`] is below this.
+    /// How many workers call the file systems: their [`vfs::Context::worker`] is below this.
     pub fn workers(&self) -> usize {
-        self.loops.max(1) + self.limits.blocking_threads.max(1) + Copiers::THREADS
+        self.loops.max(1) + self.limits.blocking_workers() + Copiers::THREADS
     }
 }

@@ -31,9 +31,8 @@ const OWNER_READS_AND_WRITES: u32 = 0o600;
 
 impl HostFs {
     pub(crate) fn open_regular(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
-        let node = self.node(cx, handle)?;
+        let (node, _) = self.living(cx, handle)?;
         check_regular(node.kind())?;
-        self.stat_living(handle, &node)?;
         self.identity.own()?;
         let fd = self.with_room(cx, || self.open_bytes(&node, mode))?;
         if mode == OpenMode::Write {

@@ -16,33 +16,44 @@ use crate::node::Node;
 impl HostFs {
     /// The attributes of a file that still has a name.
     pub(crate) fn attributes_of(&self, cx: &Context<'_>, handle: &Handle) -> Result<Attributes> {
-        let node = self.node(cx, handle)?;
-        Ok(from_statx(&self.stat_living(handle, &node)?, self.volume.device))
+        let (_, stat) = self.living(cx, handle)?;
+        Ok(from_statx(&stat, self.volume.device))
+    }
+
+    /// The file that a handle names, and its state now; stale when it has no name any more.
+    pub(crate) fn living(&self, cx: &Context<'_>, handle: &Handle) -> Result<(Arc<Node>, Statx)> {
+        if let Some(node) = self.nodes.get(cx.worker, handle) {
+            let stat = self.stat_living(handle, &node)?;
+            return Ok((node, stat));
+        }
+        self.opened(cx, handle, 0).map_err(elsewhere_is_stale)
     }
 
     /// The file that a handle names, from the worker's shelf or opened anew.
     pub(crate) fn node(&self, cx: &Context<'_>, handle: &Handle) -> Result<Arc<Node>> {
-        // A handle from before another export began there: whoever looks its name up again gets that export's.
-        self.node_at(cx, handle, 0).map_err(|error| match error {
-            Error::Elsewhere(_) => Error::Stale,
-            error => error,
-        })
+        self.node_at(cx, handle, 0).map_err(elsewhere_is_stale)
     }
 
     /// The same, on the way to a file that is `depth` levels below.
     pub(crate) fn node_at(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<Arc<Node>> {
-        if let Some(node) = self.nodes.get(cx.worker, handle) {
-            return Ok(node);
+        match self.nodes.get(cx.worker, handle) {
+            Some(node) => Ok(node),
+            None => self.opened(cx, handle, depth).map(|(node, _)| node),
         }
+    }
+
+    /// A file that is not at hand, opened anew, and its state.
+    fn opened(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Arc<Node>, Statx)> {
         self.identity.own()?;
         let changes = self.volume.borders.changes();
-        let node = Arc::new(self.with_room(cx, || self.open_node(cx, handle, depth))?);
+        let (node, stat) = self.with_room(cx, || self.open_node(cx, handle, depth))?;
+        let node = Arc::new(node);
         self.nodes.put(cx.worker, *handle, Arc::clone(&node));
         if self.volume.borders.changes() != changes {
             // It was judged by borders that may no longer be in force.
             self.nodes.forget(handle);
         }
-        Ok(node)
+        Ok((node, stat))
     }
 
     /// The directory that a handle names.
@@ -110,7 +121,7 @@ impl HostFs {
         }
     }
 
-    fn open_node(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<Node> {
+    fn open_node(&self, cx: &Context<'_>, handle: &Handle, depth: usize) -> Result<(Node, Statx)> {
         let root = self.volume.root();
         let fd = match (decode(handle)?, &self.handles) {
             (Named::Root, _) => self.open_root()?,
@@ -130,11 +141,19 @@ impl HostFs {
         if !self.volume.borders.is_empty() && kind(&stat) == FileKind::Directory {
             self.check_inside(fd.as_fd(), &stat)?;
         }
-        Ok(Node::new(fd, kind(&stat)))
+        Ok((Node::new(fd, kind(&stat)), stat))
     }
 
     pub(crate) fn open_root(&self) -> Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(self.volume.root(), c".", flags, Mode::empty()).map_err(failed)
+    }
+}
+
+/// A handle from before another export began there: whoever looks its name up again gets that export's.
+fn elsewhere_is_stale(error: Error) -> Error {
+    match error {
+        Error::Elsewhere(_) => Error::Stale,
+        error => error,
     }
 }

@@ -23,8 +23,7 @@ const BLOCK_BYTES: u64 = 512;
 impl HostFs {
     pub(crate) fn set(&self, cx: &Context<'_>, handle: &Handle, set: &SetAttributes) -> Result<Attributes> {
         self.check_may_change(cx)?;
-        let node = self.node(cx, handle)?;
-        let before = self.stat_living(handle, &node)?;
+        let (node, before) = self.living(cx, handle)?;
         if set.is_empty() {
             return Ok(from_statx(&before, self.volume.device));
         }

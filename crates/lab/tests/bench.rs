@@ -7,7 +7,7 @@ use std::time::Duration;
 use client::{Options, Url};
 use daemon::{Daemon, export_to_this_machine};
 use fs_mem::{MemFs, MemOptions};
-use lab::bench::{End, Error, Job, Observer, Outcome, run};
+use lab::bench::{End, Error, Files, Job, Observer, Outcome, run};
 use report::{Direction, DirectionSummary};
 
 const MIB: u64 = 1 << 20;
@@ -247,14 +247,35 @@ fn metadata_is_asked_for_without_filling_a_file_and_nothing_is_left_behind() {
 #[test]
 fn connections_with_files_of_their_own_share_none_and_leave_those_that_were_asked_for() {
     let export = Export::start();
-    let job = Job { own_files: true, connections: 3, ..export.job("read", "/own?version=3") };
+    let job = Job { files: Files::OnePerConnection, connections: 3, ..export.job("read", "/own?version=3") };
     assert_eq!(run(&job).unwrap().summary.errors(), 0);
     assert_eq!(names(&export), ["own.0", "own.1", "own.2"]);
     // In a directory they are made for the job alone.
-    let job = Job { own_files: true, connections: 3, ..export.job("write", "/?version=4.1") };
+    let job = Job { files: Files::OnePerConnection, connections: 3, ..export.job("write", "/?version=4.1") };
     let outcome = run(&job).unwrap();
     assert_eq!((outcome.summary.total().bytes, outcome.summary.errors()), (2 * MIB, 0));
     assert_eq!(names(&export).len(), 3);
-    let verified = Job { own_files: true, verify: true, ..export.job("write", "/own?version=3") };
+    let verified = Job { files: Files::OnePerConnection, verify: true, ..export.job("write", "/own?version=3") };
     assert!(matches!(run(&verified), Err(Error::Verify(_))));
+}
+
+#[test]
+fn reads_and_questions_are_spread_over_many_files_and_changes_are_not() {
+    let export = Export::start();
+    let job = |workload: &str| Job {
+        files: Files::Spread(20),
+        block_bytes: 4096,
+        file_bytes: 8192,
+        end: End::Bytes(40 * 4096),
+        ..export.job(workload, "/many?version=3")
+    };
+    for workload in ["randread", "read", "getattr", "access", "lookup"] {
+        let outcome = run(&job(workload)).unwrap();
+        let asked = outcome.summary.total().operations;
+        assert_eq!((asked, outcome.summary.errors()), (40, 0), "{workload} {:?}", outcome.first_error);
+    }
+    assert_eq!(names(&export).len(), 20);
+    for workload in ["write", "randrw", "mix", "open", "createremove"] {
+        assert!(matches!(run(&job(workload)), Err(Error::Spread(_))), "{workload}");
+    }
 }

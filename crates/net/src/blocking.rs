@@ -186,7 +186,7 @@ fn try_to_start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usi
 
 fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> io::Result<()> {
     let engine = Arc::clone(engine);
-    let worker = engine.hub.loops.len() + number;
+    let worker = engine.hub.loops.len() + number % engine.hub.limits.blocking_workers();
     thread::Builder::new().name(format!("blocking-{number}")).spawn(move || {
         let mut finished = None;
         while let Some((job, one_more)) = engine.hub.jobs.take(finished) {

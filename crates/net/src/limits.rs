@@ -74,6 +74,9 @@ impl Default for Limits {
 /// Which part of all connections, and of all memory, one client may have.
 const CLIENT_PART: usize = 4;
 
+/// The most numbers that blocking threads have as workers.
+const MAX_BLOCKING_WORKERS: usize = 16;
+
 /// The least memory that a server can work with.
 const MIN_MEMORY_BYTES: usize = 4 << 20;
 
@@ -90,6 +93,12 @@ impl Limits {
     /// How many bytes of memory one address may take.
     pub fn client_memory_bytes(&self) -> usize {
         self.client_memory_bytes.unwrap_or(self.memory_bytes / CLIENT_PART)
+    }
+
+    /// How many numbers blocking threads have as workers ([`crate::Call::worker`]): where there are more threads than that,
+    /// some share one, so that what is kept for each worker does not grow with them.
+    pub fn blocking_workers(&self) -> usize {
+        self.blocking_threads.clamp(1, MAX_BLOCKING_WORKERS)
     }
 
     /// The same limits, with what must be at least 1 raised to it.

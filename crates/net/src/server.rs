@@ -120,9 +120,9 @@ impl Server {
         self
     }
 
-    /// How many threads call the service at most: [`Call::worker`](crate::Call::worker) is below this.
+    /// How many workers call the service at most: [`Call::worker`](crate::Call::worker) is below this.
     pub fn workers(&self) -> usize {
-        self.loops + self.limits.blocking_threads
+        self.loops + self.limits.blocking_workers()
     }
 
     /// Listens on `address` over TCP and UDP, on one port for both. Returns the address with this port.

@@ -54,7 +54,8 @@ pub struct Call<'a> {
     pub message: &'a [u8],
     /// Who sent it.
     pub peer: Peer,
-    /// Which thread asks: loops first, then blocking threads, numbered from 0 without gaps.
+    /// Which worker asks: loops first, then blocking threads, numbered from 0 without gaps. Blocking threads may share a
+    /// number.
     pub worker: usize,
     /// Whether this thread may wait.
     pub may_block: bool,

@@ -121,7 +121,7 @@ fn inherited_sockets_are_served() {
     let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
     let (tcp, udp) = (listener.local_addr().unwrap(), datagrams.local_addr().unwrap());
     let mut server = Server::new(Limits::default()).loops(1).pinned(true);
-    assert_eq!(server.workers(), 1 + Limits::default().blocking_threads);
+    assert_eq!(server.workers(), 1 + Limits::default().blocking_workers());
     assert_eq!(server.inherit(listener.into()).unwrap().transport, Transport::Tcp);
     assert_eq!(server.inherit(datagrams.into()).unwrap().address, udp);
     let service: Arc<dyn net::Service> = Arc::new(Echo::default());

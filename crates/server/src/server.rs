@@ -43,7 +43,7 @@ pub enum ReadPlusMode {
 /// Sizes and limits of a [`Server`].
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many threads call [`Server::answer`], loops and blocking threads together.
+    /// How many workers call [`Server::answer`], loops and blocking threads together.
     pub workers: usize,
     /// The most bytes of a READ or a WRITE over TCP, up to 1 MiB.
     pub max_transfer_bytes: u32,

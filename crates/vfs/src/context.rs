@@ -29,8 +29,8 @@ impl Caller<'_> {
 pub struct Context<'a> {
     /// Who asks.
     pub caller: Caller<'a>,
-    /// Which thread asks: event loops and blocking threads are numbered from 0 without gaps, so that a file system can
-    /// keep one cache for each and share none of them on a hit.
+    /// Which worker asks: event loops and blocking threads are numbered from 0 without gaps, so that a file system can
+    /// keep one cache for each. No other thread has the number of an event loop; a few blocking threads may share one.
     pub worker: usize,
     /// Whether this thread may wait. When it may not, a call that would wait answers
     /// [`Error::WouldBlock`](crate::Error::WouldBlock) and has changed nothing.

@@ -137,7 +137,8 @@ struct ServerFlags {
     /// enough for the first reply of a send. [default: 24K]
     #[arg(long, value_name = "SIZE", value_parser = parse_sendfile)]
     sendfile: Option<Sendfile>,
-    /// How many open files each thread keeps; 0 opens and closes the file for each READ and WRITE. [default: 1024]
+    /// How many open files each thread keeps; 0 opens and closes the file for each READ and WRITE. [default: as many as
+    /// descriptors and memory allow]
     #[arg(long, value_name = "COUNT")]
     open_files: Option<usize>,
     /// How long an open file is kept that nobody uses, to twice that. [default: 10s]

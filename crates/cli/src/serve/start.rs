@@ -43,7 +43,8 @@ pub fn options(settings: &ServerSettings, privilege: &Privilege) -> Result<Optio
         send_path: reply_flags::send_path(&settings.reply),
         sendfile_bytes: sendfile_bytes(settings, defaults.sendfile_bytes),
         gather_writes: settings.storage.gather_writes.unwrap_or(defaults.gather_writes),
-        open_files_per_worker: settings.open_files.unwrap_or(defaults.open_files_per_worker),
+        // Descriptors and memory limit all of them together (`descriptors.rs`).
+        open_files_per_worker: settings.open_files.unwrap_or(usize::MAX),
         open_file_idle: settings.open_file_idle.unwrap_or(defaults.open_file_idle),
         remote_files: settings.copy_from.clone().map(|sources| Box::new(RemoteServers::new(sources)) as _),
         state_dir: settings.state_dir.clone().or_else(|| daemon::default_state_dir(privilege.is_superuser())),

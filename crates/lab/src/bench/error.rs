@@ -30,6 +30,9 @@ pub enum Error {
     /// The workload has no bytes that could be checked.
     #[error("the workload {0} cannot be verified: reading and writing can")]
     Verify(String),
+    /// The workload cannot use many files.
+    #[error("the workload {0} cannot be spread over many files: read, randread, getattr, access and lookup can")]
+    Spread(String),
     /// The file is there and has something in it, and would have to be made of holes.
     #[error("{0} is not empty: name a directory, or a file that is not there, for a workload with holes")]
     NotEmpty(String),

@@ -37,9 +37,8 @@ pub struct Job {
     /// Whether to check every byte: the file is filled with a pattern first, what is read is compared with it, and what
     /// was written is read back at the end. This costs the client much time.
     pub verify: bool,
-    /// Whether each connection uses a file of its own, whose name has the number of the connection behind it, `.0` and on.
-    /// Nothing can be verified then.
-    pub own_files: bool,
+    /// Which files there are.
+    pub files: Files,
     /// What random orders and patterns follow from.
     pub seed: u64,
     /// Who is told of every mount that is made for the job.
@@ -50,6 +49,28 @@ pub struct Job {
     pub stop: Stop,
     /// The server's process, if it runs on this machine and its cost is wanted.
     pub server_pid: Option<u32>,
+}
+
+/// Which files a job uses. With more than one, their names have numbers behind them, `.0` and on, and nothing can be verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// One for all connections.
+    One,
+    /// One for each connection.
+    OnePerConnection,
+    /// So many for all connections, 1 to [`Job::MAX_FILES`]. Each operation uses one of them; only operations that change nothing
+    /// and need no open file do.
+    Spread(u32),
+}
+
+impl Files {
+    /// How many of them an operation chooses from.
+    pub(super) fn choice(self) -> u32 {
+        match self {
+            Files::One | Files::OnePerConnection => 1,
+            Files::Spread(count) => count,
+        }
+    }
 }
 
 /// When a job is over.
@@ -66,6 +87,8 @@ impl Job {
     pub const MAX_DEPTH: u32 = 4096;
     /// The most connections.
     pub const MAX_CONNECTIONS: u32 = 10_000;
+    /// The most files.
+    pub const MAX_FILES: u32 = 1_000_000;
 
     /// Sequential reads of 1 MiB for five seconds, one at a time on one connection, of a file of 256 MiB.
     pub fn new(url: Url) -> Job {
@@ -83,7 +106,7 @@ impl Job {
             warm_up: Duration::ZERO,
             stable_writes: false,
             verify: false,
-            own_files: false,
+            files: Files::One,
             seed: 1,
             observer: None,
             watcher: None,
@@ -125,7 +148,11 @@ impl Job {
         if self.workload.reads() && self.workload.writes() {
             options.push(("rwmixread", self.workload.read_percent.to_string()));
         }
-        let flags = [("sync", self.stable_writes), ("verify", self.verify), ("own_files", self.own_files)];
+        if let Files::Spread(count) = self.files {
+            options.push(("nrfiles", count.to_string()));
+        }
+        let has_own_files = self.files == Files::OnePerConnection;
+        let flags = [("sync", self.stable_writes), ("verify", self.verify), ("own_files", has_own_files)];
         options.extend(flags.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, "1".to_owned())));
         options
     }
@@ -143,8 +170,12 @@ impl Job {
         if self.block_bytes == 0 || !self.block_bytes.is_multiple_of(8) {
             return Err(Error::BlockSize(self.block_bytes));
         }
-        if self.verify && (self.workload.operation != Operation::Transfer || self.own_files) {
+        if self.verify && (self.workload.operation != Operation::Transfer || self.files != Files::One) {
             return Err(Error::Verify(self.workload.to_string()));
+        }
+        within("number of files", self.files.choice().into(), 1, Self::MAX_FILES.into())?;
+        if matches!(self.files, Files::Spread(_)) && !self.workload.can_be_spread() {
+            return Err(Error::Spread(self.workload.to_string()));
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use super::tally::{Done, Tally, Times};
 use super::target::{Mismatches, Target, write_all};
 use super::unstable::Unstable;
 use super::watch::Meter;
-use super::{End, Error, Job, Operation, OperationError, Stop};
+use super::{End, Error, Files, Job, Operation, OperationError, Stop};
 
 /// How many failures one connection counts before it gives up: a server that is gone would be asked for ever.
 const MAX_ERRORS: u64 = 100;
@@ -111,9 +111,9 @@ impl Found {
 /// A connection with its plan.
 pub(super) struct Lane {
     mount: Mount,
-    file: Handle,
-    /// The directory that it is in, and its name there.
-    place: (Handle, Vec<u8>),
+    /// The files of the job, and the first that this connection uses.
+    targets: Arc<[Target]>,
+    first_target: usize,
     operation: Operation,
     /// When operations are due, in an open loop.
     arrivals: Option<Mutex<Arrivals>>,
@@ -141,16 +141,17 @@ impl Lane {
         job: &Job,
         (number, meter): (u32, &Arc<Meter>),
         mount: Mount,
-        target: &Target,
+        targets: &Arc<[Target]>,
     ) -> Result<Lane, Error> {
+        let first_target = if job.files == Files::OnePerConnection { number as usize } else { 0 };
         let arrivals = |rate| Arrivals::new(rate, (number, job.connections), job.seed).map(Mutex::new);
         let payload = Pattern::new(job.seed).block(0, job.block_bytes);
         Ok(Lane {
             arrivals: job.rate.map(arrivals).transpose().map_err(Error::Timer)?,
-            metadata: Metadata::new(number, mount.clone(), target, payload.clone()),
+            metadata: Metadata::new(number, mount.clone(), &targets[first_target], payload.clone()),
             mount,
-            file: target.handle,
-            place: (target.dir, target.name.clone()),
+            targets: Arc::clone(targets),
+            first_target,
             operation: job.workload.operation,
             block_bytes: job.block_bytes,
             stability: if job.stable_writes { Stability::File } else { Stability::Unstable },
@@ -221,7 +222,7 @@ impl Lane {
             Operation::LockUnlock => OpenOptions::both(),
             _ => return Some(None),
         };
-        let (dir, name) = &self.place;
+        let Target { dir, name, .. } = self.target(0);
         match self.mount.open(dir, name, &options).await {
             Ok(file) => Some(Some(file)),
             Err(error) => {
@@ -238,14 +239,21 @@ impl Lane {
         if state.found.errors() < MAX_ERRORS { state.plan.next() } else { None }
     }
 
+    /// The file with this number among those that an operation chooses from.
+    fn target(&self, number: usize) -> &Target {
+        &self.targets[self.first_target + number]
+    }
+
     async fn carry_out(&self, step: Step, open: Option<&File>) -> client::Result<Done> {
         match (step.operation, open) {
             (Operation::ReadPlus(_), Some(file)) => self.read_plus(file, step.offset).await,
             (Operation::LockUnlock, Some(file)) => self.lock_and_unlock(file, step.offset).await,
             (Operation::OpenClose, _) => self.open_and_close().await,
-            (operation, _) if !operation.moves_bytes() => self.metadata.carry_out(operation).await,
+            (operation, _) if !operation.moves_bytes() => {
+                self.metadata.carry_out(operation, self.target(step.file)).await
+            }
             _ if step.is_write => self.write(step.offset).await,
-            _ => self.read(step.offset).await,
+            _ => self.read(&self.target(step.file).handle, step.offset).await,
         }
     }
 
@@ -261,7 +269,7 @@ impl Lane {
     }
 
     async fn open_and_close(&self) -> client::Result<Done> {
-        let (dir, name) = &self.place;
+        let Target { dir, name, .. } = self.target(0);
         self.mount.open(dir, name, &OpenOptions::read()).await?.close().await?;
         Ok(Done { moved_bytes: 0, is_short: false })
     }
@@ -274,8 +282,8 @@ impl Lane {
         Ok(Done { moved_bytes: 0, is_short: false })
     }
 
-    async fn read(&self, offset: u64) -> client::Result<Done> {
-        let data = self.mount.read(&self.file, offset, self.block_bytes).await?;
+    async fn read(&self, file: &Handle, offset: u64) -> client::Result<Done> {
+        let data = self.mount.read(file, offset, self.block_bytes).await?;
         if let Some(pattern) = self.pattern {
             let is_right = match self.workload_writes {
                 true => pattern.is_at_or_next(offset, &data.bytes),
@@ -293,7 +301,7 @@ impl Lane {
             Some(pattern) => pattern.next().block(offset, self.block_bytes),
             None => self.payload.clone(),
         };
-        let (is_short, unstable) = write_all(&self.mount, self.file, offset, data, self.stability).await?;
+        let (is_short, unstable) = write_all(&self.mount, self.target(0).handle, offset, data, self.stability).await?;
         let mut state = self.state.borrow_mut();
         state.unstable.merge(unstable);
         if let Some(is_written) = state.found.is_written.get_mut((offset / u64::from(self.block_bytes)) as usize) {
@@ -330,7 +338,7 @@ impl Lane {
             return;
         }
         let began = Instant::now();
-        let (result, submitted) = submit(self.mount.commit(&self.file, 0, 0)).await;
+        let (result, submitted) = submit(self.mount.commit(&self.target(0).handle, 0, 0)).await;
         let result = result.map_err(OperationError::Client).and_then(|verifier| match unstable.lost_after(verifier) {
             0 => Ok(()),
             writes => Err(OperationError::Lost { writes }),

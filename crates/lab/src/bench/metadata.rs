@@ -14,9 +14,7 @@ use super::target::Target;
 /// What one connection asks of the file and of the directory that it is in.
 pub(super) struct Metadata {
     mount: Mount,
-    file: Handle,
     dir: Handle,
-    name: Vec<u8>,
     /// What the names begin with that this connection makes.
     prefix: String,
     made: Cell<u64>,
@@ -31,16 +29,15 @@ impl Metadata {
     /// Those of the connection with this number, from 0. New files get `block`.
     pub(super) fn new(number: u32, mount: Mount, target: &Target, block: Bytes) -> Metadata {
         let prefix = format!("wharf-bench.{}.{number}", std::process::id());
-        let (dir, name) = (target.dir, target.name.clone());
-        Metadata { mount, file: target.handle, dir, name, prefix, made: Cell::new(0), block }
+        Metadata { mount, dir: target.dir, prefix, made: Cell::new(0), block }
     }
 
-    /// Does one of them; none for the operations that are done elsewhere.
-    pub(super) async fn carry_out(&self, operation: Operation) -> client::Result<Done> {
+    /// Does one of them, with this file; none for the operations that are done elsewhere.
+    pub(super) async fn carry_out(&self, operation: Operation, target: &Target) -> client::Result<Done> {
         match operation {
-            Operation::GetAttr => self.mount.getattr(&self.file).await.map(drop)?,
-            Operation::Access => self.mount.access(&self.file, Rights::ALL).await.map(drop)?,
-            Operation::Lookup => self.mount.lookup(&self.dir, &self.name).await.map(drop)?,
+            Operation::GetAttr => self.mount.getattr(&target.handle).await.map(drop)?,
+            Operation::Access => self.mount.access(&target.handle, Rights::ALL).await.map(drop)?,
+            Operation::Lookup => self.mount.lookup(&target.dir, &target.name).await.map(drop)?,
             Operation::CreateRemove => self.create_and_remove().await?,
             Operation::NewFile => self.make_file().await?,
             Operation::List => self.list().await?,

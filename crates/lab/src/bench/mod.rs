@@ -36,7 +36,7 @@ mod workload;
 
 pub use arrivals::{Rate, RateError, Spacing};
 pub use error::{Error, OperationError};
-pub use job::{End, Job};
+pub use job::{End, Files, Job};
 pub use run::{Outcome, run};
 pub use watch::{Observer, Progress, Stop};
 pub use workload::{Contents, Operation, Order, Workload, WorkloadError};

@@ -3,12 +3,14 @@
 use fastrand::Rng;
 
 use super::permutation::permuted;
-use super::{End, Job, Operation, Order, Workload, mix};
+use super::{End, Files, Job, Operation, Order, Workload, mix};
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) operation: Operation,
+    /// Which of the files that there is a choice from.
+    pub(super) file: usize,
     pub(super) offset: u64,
     pub(super) is_write: bool,
 }
@@ -18,6 +20,8 @@ pub(super) struct Step {
 pub(super) struct Plan {
     workload: Workload,
     block_bytes: u64,
+    /// The blocks of each file, and of all that there is a choice from.
+    file_blocks: u64,
     block_count: u64,
     /// Where a sequential connection begins, in blocks.
     first: u64,
@@ -34,7 +38,8 @@ pub(super) struct Plan {
 impl Plan {
     /// The plan of the connection with this number, from 0.
     pub(super) fn new(job: &Job, connection: u32) -> Plan {
-        let block_count = job.block_count();
+        let file_blocks = job.block_count();
+        let block_count = file_blocks * u64::from(job.files.choice());
         let share = |total: u64| {
             let (all, number) = (u64::from(job.connections), u64::from(connection));
             total / all + u64::from(number < total % all)
@@ -42,10 +47,14 @@ impl Plan {
         Plan {
             workload: job.workload,
             block_bytes: job.block_bytes.into(),
+            file_blocks,
             block_count,
             first: (u128::from(block_count) * u128::from(connection) / u128::from(job.connections)) as u64,
             planned: 0,
-            sharers: if job.own_files { (1, 0) } else { (job.connections.into(), connection.into()) },
+            sharers: match job.files {
+                Files::OnePerConnection => (1, 0),
+                Files::One | Files::Spread(_) => (job.connections.into(), connection.into()),
+            },
             seed: job.seed,
             random: Rng::with_seed(job.seed ^ u64::from(connection) << u32::BITS),
             left: match job.end {
@@ -77,7 +86,8 @@ impl Iterator for Plan {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(1)?;
         }
-        let offset = self.next_block() * self.block_bytes;
+        let block = self.next_block();
+        let (file, offset) = ((block / self.file_blocks) as usize, block % self.file_blocks * self.block_bytes);
         let (operation, read_percent) = match self.workload.operation {
             Operation::Mix => mix::draw(&mut self.random),
             operation => (operation, self.workload.read_percent),
@@ -87,7 +97,7 @@ impl Iterator for Plan {
             100 => false,
             percent => self.random.u8(..100) >= percent,
         };
-        Some(Step { operation, offset, is_write })
+        Some(Step { operation, file, offset, is_write })
     }
 }
 
@@ -132,9 +142,17 @@ mod tests {
 
     #[test]
     fn connection_with_a_file_of_its_own_takes_each_of_its_blocks_once() {
-        let job = Job { own_files: true, ..job("randread") };
+        let job = Job { files: Files::OnePerConnection, ..job("randread") };
         let blocks: HashSet<u64> = Plan::new(&job, 1).take(10).map(|step| step.offset).collect();
         assert_eq!(blocks, (0..10).map(|block| block * 4096).collect());
+    }
+
+    #[test]
+    fn blocks_of_many_files_come_once_a_pass_each() {
+        let job = Job { files: Files::Spread(3), ..job("randread") };
+        let steps = |connection| Plan::new(&job, connection).take(15).map(|step| (step.file, step.offset / 4096));
+        let all: HashSet<(usize, u64)> = steps(0).chain(steps(1)).collect();
+        assert_eq!(all, (0..3).flat_map(|file| (0..10).map(move |block| (file, block))).collect());
     }
 
     #[test]

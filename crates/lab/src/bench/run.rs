@@ -42,7 +42,7 @@ pub fn run(job: &Job) -> Result<Outcome, Error> {
         let mount = connect(job).await?;
         let targets = Target::prepare_all(&mount, job).await;
         leave(&mount).await;
-        targets
+        targets.map(Arc::from)
     })?;
     let measured = measure(job, &targets);
     let finished = on_own_thread(|| finish(job, &targets, &measured));
@@ -61,9 +61,7 @@ async fn finish(job: &Job, targets: &[Target], measured: &Result<Measured, Error
         }
         _ => Ok(()),
     };
-    for target in targets {
-        target.remove(&mount).await?;
-    }
+    target::remove_all(targets, &mount).await?;
     leave(&mount).await;
     checked
 }
@@ -127,7 +125,7 @@ enum Event {
 }
 
 /// Runs all connections on as many threads as there are processors for them.
-fn measure(job: &Job, targets: &[Target]) -> Result<Measured, Error> {
+fn measure(job: &Job, targets: &Arc<[Target]>) -> Result<Measured, Error> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get() as u32).min(job.connections);
     thread::scope(|scope| {
         let (events_in, events) = channel();
@@ -216,8 +214,7 @@ struct Member {
 /// What one thread does.
 struct Part<'a> {
     job: &'a Job,
-    /// One for all connections, or one for each.
-    targets: &'a [Target],
+    targets: &'a Arc<[Target]>,
     /// The numbers of its connections.
     lanes: Range<u32>,
     events: Sender<Event>,
@@ -254,8 +251,7 @@ impl Part<'_> {
     async fn connect_all(&self) -> Result<Vec<Lane>, Error> {
         let mut lanes = Vec::new();
         for number in self.lanes.clone() {
-            let target = &self.targets[number as usize % self.targets.len()];
-            lanes.push(Lane::new(self.job, (number, &self.meter), connect(self.job).await?, target)?);
+            lanes.push(Lane::new(self.job, (number, &self.meter), connect(self.job).await?, self.targets)?);
         }
         Ok(lanes)
     }

@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use client::{Entry, Follow, Handle, Mount, Status};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use tokio::task::JoinSet;
 use vfs::{CreateMode, FileKind, SetAttributes, Stability};
 
 use super::pattern::Pattern;
 use super::unstable::Unstable;
-use super::{Contents, Error, Job, OperationError, Stop};
+use super::{Contents, Error, Files, Job, OperationError, Stop};
 
 /// How many transfers are on their way at once while a file is filled or checked.
 const TRANSFERS: usize = 8;
 /// How much one of them moves, in bytes, where the server allows as much.
 const TRANSFER_BYTES: u32 = 1 << 20;
+
+/// How many files are made ready at once.
+const FILES_AT_ONCE: usize = 16;
 
 /// A file of a mount.
 pub(super) struct Target {
@@ -28,16 +32,15 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The file of all connections, or one for each.
+    /// The files of the job in their order, some of them made ready at once.
     pub(super) async fn prepare_all(mount: &Mount, job: &Job) -> Result<Vec<Target>, Error> {
-        if !job.own_files {
-            return Ok(vec![Target::prepare(mount, job, "").await?]);
-        }
-        let mut targets = Vec::new();
-        for number in 0..job.connections {
-            targets.push(Target::prepare(mount, job, &format!(".{number}")).await?);
-        }
-        Ok(targets)
+        let count = match job.files {
+            Files::One => return Ok(vec![Target::prepare(mount, job, "").await?]),
+            Files::OnePerConnection => job.connections,
+            Files::Spread(count) => count,
+        };
+        let prepare = |number| async move { Target::prepare(mount, job, &format!(".{number}")).await };
+        stream::iter(0..count).map(prepare).buffered(FILES_AT_ONCE).try_collect().await
     }
 
     /// Finds or makes the file, and fills it where it is too short or where its contents will be checked.
@@ -80,6 +83,11 @@ impl Target {
         }
         Ok(())
     }
+}
+
+/// Removes the files that were made for this job only.
+pub(super) async fn remove_all(targets: &[Target], mount: &Mount) -> Result<(), Error> {
+    stream::iter(targets).map(|target| target.remove(mount)).buffer_unordered(FILES_AT_ONCE).try_collect().await
 }
 
 /// The file of the job's URL, with this behind its name, and its size.

@@ -41,6 +41,17 @@ pub enum Operation {
     Mix,
 }
 
+impl Workload {
+    /// Whether each operation can use another file: it changes none, and needs none open.
+    pub(super) fn can_be_spread(&self) -> bool {
+        match self.operation {
+            Operation::Transfer => !self.writes(),
+            Operation::GetAttr | Operation::Access | Operation::Lookup => true,
+            _ => false,
+        }
+    }
+}
+
 impl Operation {
     /// Whether it reads or writes the file's bytes; otherwise `block_bytes` means nothing, but for locks and new files.
     pub fn moves_bytes(self) -> bool {

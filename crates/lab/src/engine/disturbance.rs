@@ -20,8 +20,11 @@ pub(super) struct Watch {
 /// Processor time so far, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reading {
+    /// Of everything, in ticks of usually 10 ms.
     busy: f64,
     stolen: f64,
+    /// How much of this the ticks may have added between two readings: one of each processor.
+    uncertain: f64,
     /// Of what is measured: this process, the servers, and the kernel's threads, which write files and journals for them.
     own: f64,
 }
@@ -41,7 +44,9 @@ impl Watch {
         let since = |of: fn(&Reading) -> f64| of(&last) - of(&self.first);
         let processors = |seconds: f64| if elapsed > 0.0 { (seconds / elapsed).max(0.0) } else { 0.0 };
         Disturbance {
-            foreign_processors: processors(since(|reading| reading.busy) - since(|reading| reading.own)),
+            foreign_processors: processors(
+                since(|reading| reading.busy) - since(|reading| reading.own) - last.uncertain,
+            ),
             stolen_processors: processors(since(|reading| reading.stolen)),
             frequency_mhz: frequency_mhz(),
             temperature_c: temperature_c(),
@@ -65,6 +70,7 @@ impl Reading {
         Reading {
             busy: all.map_or(0.0, |all| seconds(all.busy)),
             stolen: all.map_or(0.0, |all| seconds(all.stolen)),
+            uncertain: all.map_or(0.0, |all| seconds(all.processors as u64)),
             own: own + kernel_threads().as_secs_f64(),
         }
     }

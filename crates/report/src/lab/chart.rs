@@ -6,13 +6,14 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::words::BETWEEN_LEVELS;
 use crate::chart::ChartError;
 use crate::html::escaped;
 
 /// The width of each chart: so little that a telephone shows its text large enough to read.
 pub(super) const WIDTH: u32 = 480;
 /// The height of text.
-const TEXT: u32 = 15;
+pub(super) const TEXT: u32 = 15;
 /// About how wide a letter is.
 const LETTER: f64 = 7.6;
 /// The height of a line of the legend.
@@ -134,8 +135,23 @@ pub(super) fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
+/// A name of levels in lines of so many pixels, parted between levels. The start of a level that is longer stands for it.
+pub(super) fn lines_of(name: &str, pixels: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for level in name.split(BETWEEN_LEVELS) {
+        match lines.last_mut() {
+            Some(line) if width_of(line) + width_of(BETWEEN_LEVELS) + width_of(level) <= pixels => {
+                line.push_str(BETWEEN_LEVELS);
+                line.push_str(level);
+            }
+            _ => lines.push(fitting(level, pixels)),
+        }
+    }
+    lines
+}
+
 /// The start of a text that fits into so many pixels.
-pub(super) fn fitting(text: &str, pixels: f64) -> String {
+fn fitting(text: &str, pixels: f64) -> String {
     let most = (pixels / LETTER) as usize;
     match text.chars().count() > most {
         true => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
@@ -162,4 +178,16 @@ pub(super) fn draw_mark(area: &Area<'_>, at: (i32, i32), series: usize, opacity:
         _ => area.draw(&TriangleMarker::new(at, 5, style)),
     };
     drawn.map_err(|error| error.to_string().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_is_parted_between_levels_where_its_line_is_full() {
+        assert_eq!(lines_of("write · warm · udp · 3", 150.0), ["write · warm · udp", "3"]);
+        assert_eq!(lines_of("all", 150.0), ["all"]);
+        assert_eq!(lines_of("4k · log before a slow device", 150.0), ["4k", "log before a slow…"]);
+    }
 }

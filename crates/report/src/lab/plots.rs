@@ -9,7 +9,7 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::chart::{Area, Chart, Drawn, GRID, Head, INK, colour, draw_mark, fitting, text, width_of};
+use super::chart::{Area, Chart, Drawn, GRID, Head, INK, TEXT, colour, draw_mark, lines_of, text, width_of};
 use super::words;
 use crate::chart::ChartError;
 
@@ -41,8 +41,8 @@ pub(super) fn ratios(run: &Run, table: &TableKind, rows: &[Row], id: String) -> 
             _ => groups.push((name, vec![row])),
         }
     }
-    let bars: usize = groups.iter().map(|(_, rows)| rows.len()).sum();
-    let height = bars as u32 * BAR + groups.len() as u32 * GAP + BELOW + 10;
+    let bars: u32 = groups.iter().map(|(name, rows)| group_height(name, rows)).sum();
+    let height = bars + groups.len() as u32 * GAP + BELOW + 10;
     let head = Head {
         id,
         title: format!("{}: ratio to “{}”", table.title, table.baseline),
@@ -54,6 +54,11 @@ pub(super) fn ratios(run: &Run, table: &TableKind, rows: &[Row], id: String) -> 
         ),
     };
     Chart::new(head, height, &candidates, |area| draw_ratios(area, &groups, &candidates)).map(Some)
+}
+
+/// The height of a group of bars, whose name stands beside them in as many lines as it takes.
+fn group_height(name: &str, rows: &[&Row]) -> u32 {
+    (rows.len() as u32 * BAR).max(lines_of(name, MAX_NAMES).len() as u32 * TEXT)
 }
 
 fn draw_ratios(area: &Area<'_>, groups: &[(String, Vec<&Row>)], candidates: &[&str]) -> Drawn {
@@ -102,15 +107,19 @@ fn draw_bars(
         .map_err(|error| error.to_string())?;
     for (name, rows) in groups {
         y += GAP as i32 / 2;
-        let middle = y + (rows.len() as u32 * BAR / 2) as i32;
-        area.draw(&Text::new(fitting(name, MAX_NAMES), (6, middle), text(HPos::Left)))
-            .map_err(|error| error.to_string())?;
+        let (height, lines) = (group_height(name, rows) as i32, lines_of(name, MAX_NAMES));
+        let mut middle = y + (height - lines.len() as i32 * TEXT as i32 + TEXT as i32) / 2;
+        for line in lines {
+            area.draw(&Text::new(line, (6, middle), text(HPos::Left))).map_err(|error| error.to_string())?;
+            middle += TEXT as i32;
+        }
+        let mut bar = y + (height - (rows.len() as u32 * BAR) as i32) / 2;
         for row in rows {
             let series = candidates.iter().position(|one| *one == row.candidate()).unwrap_or(0);
-            draw_bar(area, row, series, y, &x_of)?;
-            y += BAR as i32;
+            draw_bar(area, row, series, bar, &x_of)?;
+            bar += BAR as i32;
         }
-        y += GAP as i32 / 2;
+        y += height + GAP as i32 / 2;
     }
     Ok(())
 }

@@ -27,6 +27,9 @@ pub(super) fn figure_short(value: f64) -> String {
     if value.abs() >= 10_000.0 { crate::units::count(value) } else { shortest(value) }
 }
 
+/// What stands between the names of levels.
+pub(super) const BETWEEN_LEVELS: &str = " · ";
+
 /// A ratio as a difference in percent, with its sign.
 pub(super) fn percent(ratio: f64) -> String {
     let shown = format!("{:+.1}", (ratio - 1.0) * 100.0);
@@ -52,7 +55,7 @@ pub(super) fn chance(chance: f64) -> String {
 pub(super) fn levels(design: &Design, levels: &Levels, but: &str) -> String {
     let wanted = design.factors.iter().filter(|factor| factor.name != but);
     let shown: Vec<&str> = wanted.filter_map(|factor| levels.get(&factor.name).map(String::as_str)).collect();
-    if shown.is_empty() { "all".to_owned() } else { shown.join(" · ") }
+    if shown.is_empty() { "all".to_owned() } else { shown.join(BETWEEN_LEVELS) }
 }
 
 /// A figure's name with its unit.

@@ -27,7 +27,7 @@ use crate::transfer::{self, Readable};
 
 /// How often a hole and the data behind it are sought for one reply: two seeks and up to two segments each time, and one more
 /// seek to look at the hole again. What is behind the last ones is told as data.
-const MAX_ROUNDS: usize = 32;
+const MAX_ROUNDS: usize = 128;
 
 /// How many segments a reply has before zeros are not looked for any more.
 const MAX_SEGMENTS_WITH_ZEROS: u32 = 128;

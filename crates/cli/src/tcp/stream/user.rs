@@ -22,11 +22,8 @@ pub struct Case {
 }
 
 /// Bits per second, and processor time in µs per KiB at the sender and at the receiver.
-pub const FIGURES: [Figure<Outcome>; 3] = [
-    Outcome::bits_per_second,
-    Outcome::sender_us_per_kib,
-    Outcome::receiver_us_per_kib,
-];
+pub const FIGURES: [Figure<Outcome>; 3] =
+    [Outcome::bits_per_second, Outcome::sender_us_per_kib, Outcome::receiver_us_per_kib];
 
 /// Sends the streams one after the other.
 pub fn run(flags: &Flags) -> Result<(), Failure> {

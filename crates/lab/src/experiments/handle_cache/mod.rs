@@ -12,7 +12,7 @@ use client::Options;
 use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKind};
 
 use super::{Conditions, Kind, Scale, named};
-use crate::bench::{self, End, Job, Order, Workload};
+use crate::bench::{self, End, Files, Job, Order, Workload};
 use crate::contender::{Contender, Named};
 use crate::data_file;
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
@@ -185,7 +185,7 @@ impl Experiment for HandleCache {
             workload: Workload::reading(Order::Sequential),
             block_bytes: levels[SIZE].parse()?,
             connections: levels[PROCESSES].parse()?,
-            own_files: true,
+            files: Files::OnePerConnection,
             file_bytes: FILE_BYTES,
             end: End::After(runtime),
             warm_up: runtime / 4,

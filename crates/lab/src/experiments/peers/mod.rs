@@ -13,7 +13,7 @@ use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
 
 use self::loads::Load;
 use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
-use crate::bench::End;
+use crate::bench::{End, Files};
 use crate::bench_load::{self, BANDWIDTH, MEMORY, OPERATIONS, SERVER_COST};
 use crate::contender::{Contender, Named};
 use crate::data_file;
@@ -201,7 +201,7 @@ impl Experiment for Peers {
             connections: load.connections,
             depth: load.depth,
             stable_writes: load.has_stable_writes,
-            own_files: load.has_own_files,
+            files: if load.has_own_files { Files::OnePerConnection } else { Files::One },
             file_bytes: if load.has_own_files { OWN_FILE_BYTES } else { read_file_bytes(self.scale) },
             end: End::After(runtime),
             warm_up: runtime / 4,

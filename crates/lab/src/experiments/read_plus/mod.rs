@@ -315,10 +315,7 @@ impl Experiment for ReadPlus {
             ("transfer".to_owned(), format!("{} KiB", TRANSFER_BYTES >> 10)),
             ("read of the program".to_owned(), format!("{} KiB", BLOCK_BYTES >> 10)),
             ("page".to_owned(), format!("{PAGE_BYTES} bytes")),
-            (
-                "wire".to_owned(),
-                format!("MTU {}, {} bytes of overhead for each frame", LINK.mtu, link::WIRE_BYTES),
-            ),
+            ("wire".to_owned(), format!("MTU {}, {} bytes of overhead for each frame", LINK.mtu, link::WIRE_BYTES)),
         ])
     }
 
@@ -429,8 +426,6 @@ fn differences(scale: Scale) -> Vec<String> {
         "The file systems lie on loop devices of one disk, whose speed decides all uncached times.",
         "The source's segments are named in KiB, and its times fit segments of as many pages: both are read here, and are \
          compared with the same figures.",
-        "Wharf's server tells 32 holes in a reply at the most, and what is behind them as data: segments of 4 and 8 KiB \
-         save less than half of the bytes of a READ_PLUS of 1 MiB.",
         "The client reads ahead 4 MiB, and what it reads goes to no page cache.",
     ]);
     if scale != Scale::Full {
