@@ -151,7 +151,8 @@ mod tests {
         for _ in 0..10 * (EPOCH_CALLS + SETTLING_CALLS) {
             assert_eq!(crowd.enter().manner, Manner::Together);
         }
-        assert_eq!((crowd.lock().epoch, crowd.lock().measured), (0, 0));
+        let state = crowd.lock();
+        assert_eq!((state.epoch, state.measured), (0, 0));
     }
 
     #[test]
