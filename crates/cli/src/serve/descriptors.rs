@@ -5,6 +5,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::memory;
 
+/// What the files of the server's own get at the most before connections get the rest.
+const MAX_FOR_FILES: u64 = 7168;
+
 /// Which part of the memory files may take that stay open, and how many bytes the kernel keeps in memory for one of them at
 /// the most: the inode, its name, the open file.
 const MEMORY_SHARE: usize = 32;
@@ -18,9 +21,9 @@ const ENOUGH: u64 = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     limit: u64,
-    /// The most connections, three eighths.
+    /// The most connections.
     connections: usize,
-    /// Files that stay open for the next READ or WRITE, as many, or fewer where there is little memory.
+    /// Files that stay open for the next READ or WRITE, a quarter, or fewer where there is little memory.
     open_files: usize,
     /// Files whose place is kept at hand, an eighth: a directory takes two descriptors.
     files_at_hand: usize,
@@ -48,9 +51,14 @@ pub fn raise_limit() -> Budget {
 
 impl Budget {
     fn of(limit: u64, memory_bytes: Option<usize>) -> Budget {
-        let eighths = |count: u64| usize::try_from(limit / 8 * count).unwrap_or(usize::MAX).max(1);
+        let part = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).max(1);
         let in_memory = memory_bytes.map_or(usize::MAX, |bytes| (bytes / MEMORY_SHARE / OPEN_FILE_BYTES).max(1));
-        Budget { limit, connections: eighths(3), open_files: eighths(3).min(in_memory), files_at_hand: eighths(1) }
+        Budget {
+            limit,
+            connections: part(limit - (limit / 4 * 3).min(MAX_FOR_FILES)),
+            open_files: part(limit / 4).min(in_memory),
+            files_at_hand: part(limit / 8),
+        }
     }
 
     /// How many files each of `exports` directories keeps at hand.
@@ -80,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_limit_is_shared_out_and_an_eighth_is_left() {
+    fn small_limit_is_shared_out_and_a_quarter_is_left() {
         let budget = Budget::of(256, None);
-        assert_eq!((budget.connections, budget.open_files, budget.files_at_hand(1)), (96, 96, 32));
+        assert_eq!((budget.connections, budget.open_files, budget.files_at_hand(1)), (64, 64, 32));
         assert_eq!(budget.files_at_hand(4), 8);
         assert_eq!(budget.files_at_hand(1000), 1);
     }
@@ -92,7 +100,7 @@ mod tests {
         let mut options = Options::default();
         let connections = options.limits.max_connections;
         Budget::of(65_536, None).apply(&mut options);
-        assert_eq!((options.limits.max_connections, options.max_open_files), (connections, 24_576));
+        assert_eq!((options.limits.max_connections, options.max_open_files), (connections, 16_384));
         Budget::of(u64::MAX, None).apply(&mut options);
         Budget::of(1, None).apply(&mut options);
         assert_eq!((options.limits.max_connections, options.max_open_files), (1, 1));
@@ -101,6 +109,6 @@ mod tests {
     #[test]
     fn little_memory_allows_fewer_open_files() {
         let budget = Budget::of(1 << 20, Some(64 << 20));
-        assert_eq!((budget.connections, budget.open_files), (393_216, 1024));
+        assert_eq!((budget.open_files, budget.files_at_hand(1)), (1024, 131_072));
     }
 }
