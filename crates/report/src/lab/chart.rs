@@ -188,6 +188,6 @@ mod tests {
     fn name_is_parted_between_levels_where_its_line_is_full() {
         assert_eq!(lines_of("write · warm · udp · 3", 150.0), ["write · warm · udp", "3"]);
         assert_eq!(lines_of("all", 150.0), ["all"]);
-        assert_eq!(lines_of("4k · log before a slow device", 150.0), ["4k", "log before a slow…"]);
+        assert_eq!(lines_of("4k · log before a slow device", 150.0), ["4k", "log before a slow …"]);
     }
 }
