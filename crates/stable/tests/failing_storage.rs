@@ -7,7 +7,7 @@ mod breaking;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use breaking::Breaking;
 use fs_host::{HostFs, HostOptions};
 use stable::{Options, Replayed, StableFs, WriteLog, WriteLogError};
 use vfs::{
-    Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes, Stability,
+    Attributes, Context, CreateMode, Error, FileSystem, Handle, Name, OpenFile, OpenMode, Place, Result, SetAttributes,
+    Stability,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -26,6 +27,8 @@ struct Failing {
     memory: u64,
     /// Whether the next flush fails, of a file or of all.
     fails: Arc<AtomicBool>,
+    /// How many times the kernel has no memory when a file is looked at.
+    shortages: Arc<AtomicU32>,
 }
 
 fn fail_once(fails: &AtomicBool) -> Result<()> {
@@ -35,14 +38,20 @@ fn fail_once(fails: &AtomicBool) -> Result<()> {
 #[deny(clippy::missing_trait_methods)]
 impl FileSystem for Failing {
     vfs::forward!(FileSystem for self.inner:
-        root, storage, origin, set_borders, blocking, changes_wait, properties, attributes, access, set_attributes,
-        lookup, find, parent, read_link, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
+        root, storage, origin, set_borders, blocking, changes_wait, properties, access, set_attributes, lookup, find, parent, read_link, has_local_locks, open_for_locks, read_dir, create, make_node, link, remove,
         remove_seen, remove_dir, rename, get_xattr, set_xattr, list_xattrs, remove_xattr, acls, set_acls, maintain,
         space);
 
     fn open(&self, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
         let inner = self.inner.open(cx, node, mode)?;
         Ok(Arc::new(FailingFile { inner, fails: Arc::clone(&self.fails) }))
+    }
+
+    fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {
+        match self.shortages.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1)) {
+            Ok(_) => Err(Error::TryLater(io::Error::from(io::ErrorKind::OutOfMemory))),
+            Err(_) => self.inner.attributes(cx, node),
+        }
     }
 
     fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
@@ -76,6 +85,7 @@ struct Site {
     base: PathBuf,
     device: Arc<Breaking>,
     fails: Arc<AtomicBool>,
+    shortages: Arc<AtomicU32>,
     /// Changes when the machine is started again.
     memory: u64,
 }
@@ -88,7 +98,7 @@ impl Site {
         fs::create_dir_all(base.join("export")).unwrap();
         let device = Breaking::new(1 << 20);
         WriteLog::create(device.clone()).unwrap();
-        Site { base, device, fails: Arc::default(), memory: 1 }
+        Site { base, device, fails: Arc::default(), shortages: Arc::default(), memory: 1 }
     }
 
     fn serve(&self) -> std::result::Result<Served, WriteLogError> {
@@ -96,7 +106,8 @@ impl Site {
         let log = WriteLog::open(self.device.clone(), Options::new(state.clone())).unwrap();
         let host = HostOptions { state_dir: Some(state), sync_metadata: false, ..HostOptions::default() };
         let inner = Arc::new(HostFs::open(&self.base.join("export"), host).unwrap());
-        let failing = Failing { inner, memory: self.memory, fails: Arc::clone(&self.fails) };
+        let (fails, shortages) = (Arc::clone(&self.fails), Arc::clone(&self.shortages));
+        let failing = Failing { inner, memory: self.memory, fails, shortages };
         let (fs, replayed) = log.attach("export", Arc::new(failing))?;
         log.start().unwrap();
         Ok((fs, replayed, log))
@@ -151,6 +162,22 @@ fn log_keeps_what_storage_has_lost_and_the_next_start_makes_it_again() {
     assert!(replayed.compared);
     assert_eq!(site.content(), "stable");
     log.drain().unwrap();
+    log.close();
+}
+
+#[test]
+fn replay_begins_again_when_the_kernel_has_no_memory_for_a_moment() {
+    let mut site = Site::new("shortage");
+    let (fs, _, log) = site.serve().unwrap();
+    write(&fs);
+    log.close();
+    drop((fs, log));
+    site.lose();
+    site.memory = 2;
+    site.shortages.store(2, Ordering::Relaxed);
+    let (_fs, replayed, log) = site.serve().unwrap();
+    assert!(replayed.compared);
+    assert_eq!(site.content(), "stable");
     log.close();
 }
 

@@ -86,8 +86,8 @@ fn read_plus_of_many_small_holes_is_whole_with_a_bounded_number_of_segments_and_
     let server = server(vec![export(EXPORT, fs)]);
     let reply = Client::new(Caller::root(&server), 2).read_plus(FILE, 0, 1 << 20);
     assert_eq!(bytes_of(&reply, 0), volume.bytes("file"));
-    assert!(reply.eof && (60..=65).contains(&reply.segments.len()), "{}", reply.segments.len());
-    assert!(plan.calls(fs_fault::Operation::Seek) <= 96, "{}", plan.calls(fs_fault::Operation::Seek));
+    assert!(reply.eof && (250..=256).contains(&reply.segments.len()), "{}", reply.segments.len());
+    assert!(plan.calls(fs_fault::Operation::Seek) <= 384, "{}", plan.calls(fs_fault::Operation::Seek));
 }
 
 #[test]

@@ -16,6 +16,9 @@ mod plan;
 mod site;
 mod tickets;
 
+use std::thread;
+use std::time::Duration;
+
 use vfs::Context;
 
 use crate::error::WriteLogError;
@@ -58,8 +61,31 @@ pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
     Ok(count)
 }
 
+/// How long to wait before a replay is tried again that lacked something for a moment, such as the kernel's memory.
+const PAUSES: [Duration; 4] = [10, 50, 250, 1000].map(Duration::from_millis);
+
 /// Makes the changes of an export again.
 pub(crate) fn run(
+    log: &Log,
+    export: (u32, &Export),
+    state_file: &StateFile,
+    tickets: &mut Tickets,
+) -> Result<Replayed, WriteLogError> {
+    let before = tickets.clone();
+    for pause in PAUSES {
+        match run_once(log, export, state_file, tickets) {
+            Err(WriteLogError::Replay { source: vfs::Error::TryLater(error), action, .. }) => {
+                tracing::warn!(%error, %action, ?pause, "the replay of the write log begins again after a pause");
+            }
+            ended => return ended,
+        }
+        tickets.clone_from(&before);
+        thread::sleep(pause);
+    }
+    run_once(log, export, state_file, tickets)
+}
+
+fn run_once(
     log: &Log,
     (number, export): (u32, &Export),
     state_file: &StateFile,

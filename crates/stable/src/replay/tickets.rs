@@ -19,7 +19,7 @@ pub struct MadeChange {
 }
 
 /// The changes, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tickets(VecDeque<MadeChange>);
 
 impl Tickets {
