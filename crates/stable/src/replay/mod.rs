@@ -62,7 +62,7 @@ pub(crate) fn count(log: &Log, export: u32) -> Result<u64, WriteLogError> {
 }
 
 /// How long to wait before a replay is tried again that lacked something for a moment, such as the kernel's memory.
-const PAUSES: [Duration; 4] = [10, 50, 250, 1000].map(Duration::from_millis);
+const PAUSES_MS: [u64; 4] = [10, 50, 250, 1000];
 
 /// Makes the changes of an export again.
 pub(crate) fn run(
@@ -72,7 +72,7 @@ pub(crate) fn run(
     tickets: &mut Tickets,
 ) -> Result<Replayed, WriteLogError> {
     let before = tickets.clone();
-    for pause in PAUSES {
+    for pause in PAUSES_MS.map(Duration::from_millis) {
         match run_once(log, export, state_file, tickets) {
             Err(WriteLogError::Replay { source: vfs::Error::TryLater(error), action, .. }) => {
                 tracing::warn!(%error, %action, ?pause, "the replay of the write log begins again after a pause");
