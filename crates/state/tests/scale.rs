@@ -3,6 +3,8 @@
 
 mod world;
 
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
 use state::*;
 use world::*;
 
@@ -10,6 +12,13 @@ const CLIENTS: u64 = 1_000;
 const OPENS_PER_CLIENT: u64 = 100;
 /// More than this for one open, with its file, is a waste.
 const MAX_BYTES_PER_OPEN: u64 = 1_500;
+
+/// Held by tests while they take memory, and alone by the one that measures that of the process.
+static MEMORY: RwLock<()> = RwLock::new(());
+
+fn beside_others() -> RwLockReadGuard<'static, ()> {
+    MEMORY.read().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Resident memory of this process, or `None` where it cannot be read.
 fn resident_bytes() -> Option<u64> {
@@ -20,6 +29,7 @@ fn resident_bytes() -> Option<u64> {
 
 #[test]
 fn hundred_thousand_opens_of_a_thousand_clients_are_held_in_bounded_memory() {
+    let _alone = MEMORY.write().unwrap_or_else(PoisonError::into_inner);
     let mut world = World::new();
     let clients: Vec<Client> = (0..CLIENTS).map(|number| world.client(&format!("client {number}"))).collect();
     let before = resident_bytes();
@@ -52,6 +62,7 @@ fn hundred_thousand_opens_of_a_thousand_clients_are_held_in_bounded_memory() {
 
 #[test]
 fn no_open_looks_at_all_others_of_its_file() {
+    let _others = beside_others();
     // Each OPEN and CLOSE that did would make this take minutes.
     const OPENS: u64 = 100_000;
     let world = World::new();
@@ -74,6 +85,7 @@ fn no_open_looks_at_all_others_of_its_file() {
 
 #[test]
 fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
+    let _others = beside_others();
     const LOCKS: u64 = 10_000;
     let mut world = World::new();
     let client = world.client("gone");
@@ -104,6 +116,7 @@ fn locks_of_a_client_that_is_gone_are_removed_step_by_step() {
 
 #[test]
 fn locks_of_a_host_that_is_gone_are_removed_step_by_step_and_are_in_nobodys_way() {
+    let _others = beside_others();
     const LOCKS: u64 = 5_000;
     let world = World::new();
     let lock = |name: &'static str, file, at: u64, mode| {
@@ -147,6 +160,7 @@ fn locks_of_a_host_that_is_gone_are_removed_step_by_step_and_are_in_nobodys_way(
 
 #[test]
 fn threads_do_not_disturb_each_other() {
+    let _others = beside_others();
     let world = World::new();
     let clients: Vec<Client> = (0..4).map(|number| world.client(&format!("client {number}"))).collect();
     std::thread::scope(|scope| {
