@@ -180,6 +180,15 @@ fn attributes_after_read(
     if fits { Ok(open.attributes) } else { open.file.attributes(&node.context) }
 }
 
+/// Puts a stable write off to a thread that may wait, before the file is opened on this one for nothing.
+pub(crate) fn put_off_where_it_waits(node: &Node<'_>, stability: Stability) -> vfs::Result<()> {
+    match stability {
+        Stability::Unstable => Ok(()),
+        _ if !node.context.may_block && node.fs().changes_wait() => Err(Error::WouldBlock),
+        _ => Ok(()),
+    }
+}
+
 /// Opens a file to write to it, if the caller may: now, whatever was allowed when it was last opened.
 pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result<Arc<dyn OpenFile>, Fault> {
     node.require_writable()?;

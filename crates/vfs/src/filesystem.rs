@@ -38,8 +38,8 @@ pub trait FileSystem: Send + Sync {
         Blocking::Always
     }
 
-    /// Whether every change of names waits for storage, so that on a thread that may not wait it is answered with
-    /// [`Error::WouldBlock`](crate::Error::WouldBlock).
+    /// Whether every change of names and every stable write waits for storage now, so that on a thread that may not wait it is
+    /// answered with [`Error::WouldBlock`](crate::Error::WouldBlock).
     fn changes_wait(&self) -> bool {
         false
     }

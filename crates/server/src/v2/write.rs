@@ -2,6 +2,7 @@
 
 use proto::nfs2::{Fattr, WriteArgs};
 use state::AccessKind;
+use vfs::Stability;
 
 use super::{Outcome, convert};
 use crate::node::CallContext;
@@ -15,6 +16,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Fattr
         return Err(vfs::Error::FileTooBig.into());
     }
     node.require_unreserved(AccessKind::Write)?;
+    transfer::put_off_where_it_waits(&node, Stability::File)?;
     let file = transfer::open_for_write(&node, &node.attributes()?)?;
     let after = transfer::write_stable(&node, &*file, u64::from(args.offset), args.data)?;
     Ok(convert::fattr(&node, &after))

@@ -118,6 +118,7 @@ fn arguments<'a>(message: &'a [u8]) -> Option<WriteArgs<'a>> {
 
 fn write_parts(node: &Node<'_>, wcc: &Wcc<'_>, first: &WriteArgs<'_>, parts: &[&[u8]]) -> Result<Written, Fault> {
     node.require_unreserved(AccessKind::Write)?;
+    transfer::put_off_where_it_waits(node, stability(first.stable))?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
     Ok(transfer::write_parts_at(node, &*file, first.offset, (parts, stability(first.stable)))?)
 }

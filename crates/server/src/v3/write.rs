@@ -31,6 +31,7 @@ fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<W
         return Err(vfs::Error::Invalid.into());
     }
     node.require_unreserved(AccessKind::Write)?;
+    transfer::put_off_where_it_waits(node, stability(args.stable))?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
     Ok(transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?)
 }

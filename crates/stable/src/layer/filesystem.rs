@@ -25,7 +25,7 @@ impl FileSystem for StableFs {
     }
 
     fn changes_wait(&self) -> bool {
-        true
+        self.export.waits_for_log()
     }
 
     fn attributes(&self, cx: &Context<'_>, node: &Handle) -> Result<Attributes> {

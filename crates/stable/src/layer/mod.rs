@@ -144,6 +144,11 @@ impl Export {
         self.hold_by(cx, |order, may_wait| order.hold_name(place, may_wait))
     }
 
+    /// Whether event loops leave all changes to threads that may wait.
+    fn waits_for_log(&self) -> bool {
+        !self.log.is_quick()
+    }
+
     /// Holds what is about to change, unless storage has failed. An event loop waits for a quick log only, and for nobody
     /// who holds the same.
     fn hold_by<'o>(
@@ -152,7 +157,7 @@ impl Export {
         hold: impl FnOnce(&'o Order, bool) -> Option<Held<'o>>,
     ) -> Result<Held<'o>> {
         self.check_storage()?;
-        if !cx.may_block && !self.log.is_quick() {
+        if !cx.may_block && self.waits_for_log() {
             return Err(Error::WouldBlock);
         }
         hold(&self.order, cx.may_block).ok_or(Error::WouldBlock)
