@@ -33,18 +33,21 @@ pub struct Budget {
 /// sake of programs that use select(2), which cannot have more than 1024; each connection takes a descriptor, and so
 /// does each cached file.
 pub fn raise_limit() -> Budget {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current == maximum {
-        return Budget::of(current.unwrap_or(u64::MAX), memory::available());
-    }
+    let limits = getrlimit(Resource::Nofile);
+    let limit = if limits.current == limits.maximum { limits.current } else { raised(limits) };
+    Budget::of(limit.unwrap_or(u64::MAX), memory::available())
+}
+
+/// The soft limit after an attempt to raise it.
+fn raised(Rlimit { current, maximum }: Rlimit) -> Option<u64> {
     match setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
         Ok(()) => {
             tracing::debug!(before = ?current, now = ?maximum, "raised the limit of file descriptors");
-            Budget::of(maximum.unwrap_or(u64::MAX), memory::available())
+            maximum
         }
         Err(error) => {
             tracing::warn!(?current, ?maximum, %error, "cannot raise the limit of file descriptors");
-            Budget::of(current.unwrap_or(u64::MAX), memory::available())
+            current
         }
     }
 }
