@@ -63,7 +63,7 @@ impl<'c> Node<'c> {
             return Ok(Turn::Mine(NameTurn { held: None, noting: None, ticket: None }));
         };
         // Nothing is noted of a call that is put off anyway.
-        if !self.context.may_block && self.fs().changes_wait() {
+        if self.changes_wait() {
             return Err(Fault::Defer);
         }
         let noting = self.begun.filter(|begun| begun.outlives_process());

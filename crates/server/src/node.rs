@@ -123,6 +123,11 @@ impl<'c> Node<'c> {
         &*self.exported.export.file_system
     }
 
+    /// Whether a change must be put off to a thread that may wait.
+    pub(crate) fn changes_wait(&self) -> bool {
+        !self.context.may_block && self.fs().changes_wait()
+    }
+
     /// What state and open files are kept under.
     pub(crate) fn file_key(&self) -> FileKey {
         self.exported.file_key(self.handle)

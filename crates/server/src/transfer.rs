@@ -182,11 +182,7 @@ fn attributes_after_read(
 
 /// Puts a stable write off to a thread that may wait, before the file is opened on this one for nothing.
 pub(crate) fn put_off_where_it_waits(node: &Node<'_>, stability: Stability) -> vfs::Result<()> {
-    match stability {
-        Stability::Unstable => Ok(()),
-        _ if !node.context.may_block && node.fs().changes_wait() => Err(Error::WouldBlock),
-        _ => Ok(()),
-    }
+    if stability != Stability::Unstable && node.changes_wait() { Err(Error::WouldBlock) } else { Ok(()) }
 }
 
 /// Opens a file to write to it, if the caller may: now, whatever was allowed when it was last opened.
