@@ -57,14 +57,7 @@ pub(super) fn controls(run: &Run, passes: &Passes<'_>, margin: Margin, level: Le
             figures.push(&table.figure);
         }
     }
-    let table = |figure: &str| TableKind {
-        title: String::new(),
-        figure: figure.to_owned(),
-        factor: design.contenders.clone(),
-        baseline: first.clone(),
-        only: Levels::new(),
-        document: Vec::new(),
-    };
+    let table = |figure: &str| TableKind::new("", figure, &design.contenders, first);
     let rows =
         |figure| rows_of(run, passes, &table(figure), level, |levels| levels.get(&design.contenders) == Some(control));
     let mut controls: Vec<Row> = figures.into_iter().flat_map(rows).collect();

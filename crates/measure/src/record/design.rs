@@ -97,6 +97,14 @@ pub struct TableKind {
     pub document: Vec<DocumentRatio>,
 }
 
+impl TableKind {
+    /// A table of all passes, of whose ratios the source says nothing.
+    pub fn new(title: &str, figure: &str, factor: &str, baseline: &str) -> TableKind {
+        let [title, figure, factor, baseline] = [title, figure, factor, baseline].map(str::to_owned);
+        TableKind { title, figure, factor, baseline, only: Levels::new(), document: Vec::new() }
+    }
+}
+
 /// Two figures that are drawn against each other: each level of a factor is a point of a line, in the order of its levels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurveKind {

@@ -93,14 +93,7 @@ fn table(factor: &str, baseline: &str) -> TableKind {
         }
         _ => Vec::new(),
     };
-    TableKind {
-        title: format!("Throughput by {factor}"),
-        figure: "throughput".to_owned(),
-        factor: factor.to_owned(),
-        baseline: baseline.to_owned(),
-        only: Levels::new(),
-        document,
-    }
+    TableKind { document, ..TableKind::new(&format!("Throughput by {factor}"), "throughput", factor, baseline) }
 }
 
 pub fn levels(all: &[(&str, &str)]) -> Levels {

@@ -46,14 +46,7 @@ fn make(conditions: &Conditions) -> Result<Box<dyn Experiment>, Error> {
 
 impl Experiment for Andrew {
     fn design(&self) -> Design {
-        let table = |figure: &str| TableKind {
-            title: format!("Time of '{figure}'"),
-            figure: figure.to_owned(),
-            factor: SERVER.to_owned(),
-            baseline: WHARF.to_owned(),
-            only: Levels::new(),
-            document: Vec::new(),
-        };
+        let table = |figure: &str| TableKind::new(&format!("Time of '{figure}'"), figure, SERVER, WHARF);
         let kind = |name: &str| FigureKind::new(name, "ms", Better::Lower);
         let figures = || [TOTAL].into_iter().chain(PHASES);
         Design {

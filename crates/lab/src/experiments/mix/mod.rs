@@ -100,14 +100,7 @@ impl Mix {
 
 impl Experiment for Mix {
     fn design(&self) -> Design {
-        let table = |title: &str, figure: &str| TableKind {
-            title: title.to_owned(),
-            figure: figure.to_owned(),
-            factor: SERVER.to_owned(),
-            baseline: WHARF.to_owned(),
-            only: Levels::new(),
-            document: Vec::new(),
-        };
+        let table = |title: &str, figure: &str| TableKind::new(title, figure, SERVER, WHARF);
         let curve = |title: &str, figure: &str| CurveKind {
             title: title.to_owned(),
             factor: LOAD.to_owned(),

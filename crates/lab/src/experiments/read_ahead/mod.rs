@@ -97,14 +97,8 @@ fn file_bytes(scale: Scale) -> u64 {
 
 impl Experiment for ReadAhead {
     fn design(&self) -> Design {
-        let table = |title: &str, figure: &str, factor: &str, baseline: &str| TableKind {
-            title: title.to_owned(),
-            figure: figure.to_owned(),
-            factor: factor.to_owned(),
-            baseline: baseline.to_owned(),
-            only: Levels::new(),
-            document: Vec::new(),
-        };
+        let table =
+            |title: &str, figure: &str, factor: &str, baseline: &str| TableKind::new(title, figure, factor, baseline);
         Design {
             name: NAME.to_owned(),
             question: "Who should read ahead of sequential readers of a file that is not in memory?".to_owned(),

@@ -380,12 +380,9 @@ impl ReadPlus {
             self.has_wire && files.contains(&level(FILE)) && versions.contains(&level(VERSION))
         };
         let table = |(name, document): (&str, Vec<DocumentRatio>)| TableKind {
-            title: format!("Time to read a file, {name}"),
-            figure: SECONDS.to_owned(),
-            factor: VERSION.to_owned(),
-            baseline: V3.to_owned(),
             only: [(FILE_SYSTEM.to_owned(), name.to_owned())].into(),
             document: document.into_iter().filter(is_known).collect(),
+            ..TableKind::new(&format!("Time to read a file, {name}"), SECONDS, VERSION, V3)
         };
         all.into_iter().map(table).collect()
     }

@@ -92,12 +92,9 @@ impl Segments {
     fn tables(&self) -> Vec<TableKind> {
         let pairs: Vec<String> = buffers(self.scale).map(|(send, _)| buffer_name(send)).collect();
         let table = |title: &str, figure: &str, only, document: Vec<DocumentRatio>| TableKind {
-            title: title.to_owned(),
-            figure: figure.to_owned(),
-            factor: RULE.to_owned(),
-            baseline: BEFORE.to_owned(),
             only,
             document: document.into_iter().filter(|ratio| pairs.contains(&ratio.levels[BUFFERS])).collect(),
+            ..TableKind::new(title, figure, RULE, BEFORE)
         };
         let tap = || Levels::from([(PATH.to_owned(), TAP.to_owned())]);
         let mut tables = vec![

@@ -113,12 +113,8 @@ impl StableStorage {
 
     fn tables(&self) -> Vec<TableKind> {
         let table = |title: &str, factor: &str, baseline: &str, document| TableKind {
-            title: title.to_owned(),
-            figure: THROUGHPUT.to_owned(),
-            factor: factor.to_owned(),
-            baseline: baseline.to_owned(),
-            only: Levels::new(),
             document: self.known(document),
+            ..TableKind::new(title, THROUGHPUT, factor, baseline)
         };
         let only = |level: &str, table| TableKind { only: [(STORAGE.to_owned(), level.to_owned())].into(), ..table };
         let of_card = "Throughput with a write log, relative to";
