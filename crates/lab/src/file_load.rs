@@ -7,6 +7,7 @@ use measure::Histogram;
 
 use crate::bench::Order;
 use crate::bench::permutation::permuted;
+use crate::data_file;
 use crate::process::{self, Process};
 
 /// What to do with which file.
@@ -145,13 +146,13 @@ impl FileLoad {
 }
 
 /// Makes the file of a server at least so long, through the server.
-pub(crate) async fn prepare(url: &Url, bytes: u64) -> client::Result<()> {
+pub(crate) async fn prepare(url: Url, bytes: u64) -> client::Result<()> {
     let options = Options { use_privileged_port: false, ..Options::default() };
-    let mount = Mount::connect(url, &options).await?;
+    let mount = Mount::connect(&url, &options).await?;
     let (dir, name) = mount.walk_parent(mount.path_below()).await?;
     let file = mount.open(&dir.handle, name, &OpenOptions::both().making(0o644)).await?;
     let mut at = file.getattr().await?.size_bytes;
-    let chunk: Vec<u8> = (0..1 << 20).map(|index: usize| (index ^ (index >> 8)) as u8).collect();
+    let chunk = data_file::chunk();
     while at < bytes {
         let length = usize::try_from(bytes - at).map_or(chunk.len(), |left| left.min(chunk.len()));
         at += file.write_at(at, &chunk[..length]).await? as u64;

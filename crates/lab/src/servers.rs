@@ -7,7 +7,9 @@ use client::{Mount, Options, Url};
 use tokio::runtime::Builder;
 
 use crate::contender::{Named, Server, Site};
+use crate::data_file;
 use crate::engine::Error;
+use crate::file_load;
 use crate::scratch::{Parent, Scratch};
 
 /// Servers that are restarted together. The directory they serve is made by the first start and removed with this.
@@ -73,10 +75,37 @@ impl Servers {
             fs::create_dir(&path).map_err(failed)?;
             (0..files).try_for_each(|number| File::create(path.join(file_name(number))).map(drop)).map_err(failed)?;
         }
+        self.through_nfs(|server| make_directory_at(server.url(""), name, files))
+    }
+
+    /// Makes a file of so many bytes anew in the common directory.
+    pub(crate) fn make_file(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
+        let path = self.export()?.join(name);
+        data_file::make(&path, bytes).map(drop).map_err(|source| Error::File { path, source })
+    }
+
+    /// Makes a file of so many bytes in the common directory, unless it is there.
+    pub(crate) fn make_file_once(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
+        if self.export()?.join(name).exists() { Ok(()) } else { self.make_file(name, bytes) }
+    }
+
+    /// Restarts all, with a file of so many bytes unless it is there: in the common directory, and on each server that ran
+    /// already through NFS.
+    pub(crate) fn restart_with_file(&mut self, name: &str, bytes: u64) -> Result<(), Error> {
+        self.make_file_once(name, bytes)?;
+        self.restart()?;
+        self.through_nfs(|server| file_load::prepare(server.url(name), bytes))
+    }
+
+    /// Does something on each server that ran already.
+    fn through_nfs<F>(&self, act: impl Fn(&Server) -> F) -> Result<(), Error>
+    where
+        F: Future<Output = client::Result<()>>,
+    {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
         for server in self.running.iter().filter(|server| server.pid().is_none()) {
-            let made = runtime.block_on(make_directory_at(&server.url(""), name, files));
-            made.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
+            let done = runtime.block_on(act(server));
+            done.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
         }
         Ok(())
     }
@@ -101,9 +130,9 @@ fn file_name(number: u32) -> String {
     format!("name{number:05}")
 }
 
-async fn make_directory_at(url: &Url, name: &str, files: u32) -> client::Result<()> {
+async fn make_directory_at(url: Url, name: &str, files: u32) -> client::Result<()> {
     let options = Options { use_privileged_port: false, ..Options::default() };
-    let mount = Mount::connect(url, &options).await?;
+    let mount = Mount::connect(&url, &options).await?;
     let export = mount.open_dir(mount.path_below()).await?;
     if !export.try_exists(name).await? {
         let directory = export.create_dir(name, 0o755).await?;

@@ -15,9 +15,8 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Conditions, Kind, Scale, WHARF, named};
 use crate::bench::Order;
 use crate::contender::{Contender, Named, Server};
-use crate::data_file;
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
-use crate::file_load::{self, FileLoad};
+use crate::file_load::FileLoad;
 use crate::process::Process;
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
@@ -91,14 +90,7 @@ fn space_bytes(scale: Scale) -> u64 {
 
 impl Experiment for Clients {
     fn design(&self) -> Design {
-        let table = |title: &str, figure: &str| TableKind {
-            title: title.to_owned(),
-            figure: figure.to_owned(),
-            factor: CLIENT.to_owned(),
-            baseline: LIBRARY.to_owned(),
-            only: Levels::new(),
-            document: Vec::new(),
-        };
+        let table = |title: &str, figure: &str| TableKind::new(title, figure, CLIENT, LIBRARY);
         Design {
             name: NAME.to_owned(),
             question: "How fast do clients read a file that the server has in memory, and what does it cost them?"
@@ -153,16 +145,7 @@ impl Experiment for Clients {
     }
 
     fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
-        let (file, bytes) = (self.servers.export()?.join(FILE), file_bytes(self.scale));
-        if !file.exists() {
-            data_file::make(&file, bytes).map_err(|source| Error::File { path: file, source })?;
-        }
-        self.servers.restart()?;
-        for server in self.servers.all().iter().filter(|server| server.pid().is_none()) {
-            let prepared = self.runtime.block_on(file_load::prepare(&server.url(FILE), bytes));
-            prepared.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
-        }
-        Ok(())
+        self.servers.restart_with_file(FILE, file_bytes(self.scale))
     }
 
     fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {

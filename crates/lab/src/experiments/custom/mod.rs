@@ -13,9 +13,7 @@ use serde_json::Value;
 use self::file::{Custom, SERVER};
 use super::Conditions;
 use crate::contender::{Named, Server};
-use crate::data_file;
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
-use crate::file_load;
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 use crate::sys;
@@ -133,13 +131,13 @@ impl Experiment for CustomExperiment {
     fn design(&self) -> Design {
         let (factors, figures) = (self.factors(), self.figures());
         let contenders = factors.last().map_or(&[][..], |factor| &factor.levels);
-        let table = |figure: &FigureKind| TableKind {
-            title: figure.name.clone(),
-            figure: figure.name.clone(),
-            factor: self.custom.contenders.clone(),
-            baseline: contenders.first().cloned().unwrap_or_default(),
-            only: Levels::new(),
-            document: Vec::new(),
+        let table = |figure: &FigureKind| {
+            TableKind::new(
+                &figure.name,
+                &figure.name,
+                &self.custom.contenders,
+                contenders.first().map_or("", String::as_str),
+            )
         };
         Design {
             name: self.name.clone(),
@@ -182,15 +180,9 @@ impl Experiment for CustomExperiment {
     }
 
     fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
-        let (file, bytes) = (self.servers.export()?.join(FILE), file_bytes(&self.custom));
-        data_file::make(&file, bytes).map_err(|source| Error::File { path: file, source })?;
-        self.servers.restart()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
-        for server in self.servers.all().iter().filter(|server| server.pid().is_none()) {
-            let prepared = runtime.block_on(file_load::prepare(&server.url(FILE), bytes));
-            prepared.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
-        }
-        Ok(())
+        // Anew each time: commands may have written to it.
+        self.servers.make_file(FILE, file_bytes(&self.custom))?;
+        self.servers.restart_with_file(FILE, file_bytes(&self.custom))
     }
 
     fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {

@@ -14,7 +14,6 @@ use measure::record::{Better, Design, Factor, FigureKind, Levels, Place, TableKi
 use super::{Conditions, Kind, Scale, named};
 use crate::bench::{self, End, Files, Job, Order, Workload};
 use crate::contender::{Contender, Named};
-use crate::data_file;
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
@@ -106,14 +105,8 @@ fn space_bytes(scale: Scale) -> u64 {
 impl Experiment for HandleCache {
     fn design(&self) -> Design {
         let numbers = |numbers: Vec<u32>| numbers.iter().map(u32::to_string).collect::<Vec<String>>();
-        let table = |title: &str, figure: &str, document| TableKind {
-            title: title.to_owned(),
-            figure: figure.to_owned(),
-            factor: CACHE.to_owned(),
-            baseline: OFF.to_owned(),
-            only: Levels::new(),
-            document,
-        };
+        let table =
+            |title: &str, figure: &str, document| TableKind { document, ..TableKind::new(title, figure, CACHE, OFF) };
         let (all_processes, all_sizes) = (processes(self.scale), sizes(self.scale));
         let document = document::ratios(|count, size| all_processes.contains(&count) && all_sizes.contains(&size));
         Design {
@@ -166,12 +159,8 @@ impl Experiment for HandleCache {
     }
 
     fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
-        let export = self.servers.export()?;
         for number in 0..processes(self.scale).into_iter().max().unwrap_or(0) {
-            let file = export.join(format!("{FILE}.{number}"));
-            if !file.exists() {
-                data_file::make(&file, FILE_BYTES).map_err(|source| Error::File { path: file, source })?;
-            }
+            self.servers.make_file_once(&format!("{FILE}.{number}"), FILE_BYTES)?;
         }
         self.servers.restart()
     }

@@ -6,7 +6,6 @@ mod loads;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
 use std::time::Duration;
 
 use measure::record::{Design, Factor, Levels, Machine, Place, TableKind};
@@ -16,7 +15,6 @@ use super::{AGAIN, Conditions, Kind, Scale, WHARF, named, wharf_twice};
 use crate::bench::{End, Files};
 use crate::bench_load::{self, BANDWIDTH, MEMORY, OPERATIONS, SERVER_COST};
 use crate::contender::{Contender, Named};
-use crate::data_file;
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
 use crate::servers::Servers;
 
@@ -106,13 +104,8 @@ fn runtime(scale: Scale) -> Duration {
 
 impl Experiment for Peers {
     fn design(&self) -> Design {
-        let table = |title: &str, figure: &str, (factor, baseline): (&str, &str)| TableKind {
-            title: title.to_owned(),
-            figure: figure.to_owned(),
-            factor: factor.to_owned(),
-            baseline: baseline.to_owned(),
-            only: Levels::new(),
-            document: Vec::new(),
+        let table = |title: &str, figure: &str, (factor, baseline): (&str, &str)| {
+            TableKind::new(title, figure, factor, baseline)
         };
         let mut names: Vec<String> = Vec::new();
         for load in &self.loads {
@@ -180,9 +173,8 @@ impl Experiment for Peers {
     }
 
     fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
-        let export = self.servers.export()?;
-        make_file(&export.join(READ_FILE), read_file_bytes(self.scale))?;
-        make_file(&export.join(WRITE_FILE), read_file_bytes(self.scale))?;
+        self.servers.make_file_once(READ_FILE, read_file_bytes(self.scale))?;
+        self.servers.make_file_once(WRITE_FILE, read_file_bytes(self.scale))?;
         self.servers.restart()?;
         self.servers.make_directory(EMPTY_DIRECTORY, 0)?;
         self.servers.make_directory(LARGE_DIRECTORY, names(self.scale))
@@ -214,12 +206,5 @@ impl Experiment for Peers {
 
     fn processes(&self) -> Vec<u32> {
         self.servers.pids()
-    }
-}
-
-fn make_file(path: &Path, bytes: u64) -> Result<(), Error> {
-    match path.exists() {
-        true => Ok(()),
-        false => data_file::make(path, bytes).map(drop).map_err(|source| Error::File { path: path.to_owned(), source }),
     }
 }

@@ -16,9 +16,8 @@ use tokio::runtime::{Builder, Runtime};
 use super::{Conditions, Kind, Scale, named};
 use crate::bench::Order;
 use crate::contender::Named;
-use crate::data_file;
 use crate::engine::{Block, Error, Experiment, Figures, Needs, PassError};
-use crate::file_load::{self, FileLoad, FileLoadFound};
+use crate::file_load::{FileLoad, FileLoadFound};
 use crate::processors::{self, Processor};
 use crate::servers::Servers;
 
@@ -130,16 +129,7 @@ impl Experiment for ReplyPath {
     }
 
     fn begin_block(&mut self, _block: &Block) -> Result<(), Error> {
-        let (file, bytes) = (self.servers.export()?.join(FILE), file_bytes(self.scale, Order::Sequential));
-        if !file.exists() {
-            data_file::make(&file, bytes).map_err(|source| Error::File { path: file, source })?;
-        }
-        self.servers.restart()?;
-        for server in self.servers.all().iter().filter(|server| server.pid().is_none()) {
-            let prepared = self.runtime.block_on(file_load::prepare(&server.url(FILE), bytes));
-            prepared.map_err(|source| Error::Prepare { server: server.name().to_owned(), source })?;
-        }
-        Ok(())
+        self.servers.restart_with_file(FILE, file_bytes(self.scale, Order::Sequential))
     }
 
     fn pass(&mut self, levels: &Levels, _place: &Place, seed: u64) -> Result<Figures, PassError> {
@@ -192,8 +182,7 @@ fn figure_kinds() -> Vec<FigureKind> {
 }
 
 fn table(title: &str, figure: &str, only: Levels, document: Vec<DocumentRatio>) -> TableKind {
-    let (title, figure, baseline) = (title.to_owned(), figure.to_owned(), way::UNPATCHED.to_owned());
-    TableKind { title, figure, factor: WAY.to_owned(), baseline, only, document }
+    TableKind { only, document, ..TableKind::new(title, figure, WAY, way::UNPATCHED) }
 }
 
 /// The levels of the source's `dd` loop.
