@@ -10,7 +10,7 @@ use crate::copiers::Copiers;
 use crate::error::{ReloadError, StartError};
 use crate::grace_log::GraceLog;
 use crate::make_server::make_server;
-use crate::options::{Options, RpcbindMode};
+use crate::options::{BeforeRequests, Options, RpcbindMode};
 use crate::portmap;
 use crate::service::Programs;
 use crate::upkeep::Upkeep;
@@ -37,6 +37,9 @@ impl Daemon {
         let mut sockets = sockets(&options);
         let first_copier = sockets.workers();
         let server = make_server(&options, first_copier + Copiers::THREADS, exports)?;
+        if let Some(BeforeRequests(action)) = options.before_requests {
+            action().map_err(StartError::BeforeRequests)?;
+        }
         if let Some(remote_files) = options.remote_files {
             server.set_remote_files(remote_files);
         }

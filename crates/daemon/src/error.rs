@@ -18,6 +18,9 @@ pub enum StartError {
     /// The records of clients cannot be read.
     #[error(transparent)]
     Clients(#[from] state::RecordsError),
+    /// What is done before the first request has failed ([`Options::before_requests`](crate::Options::before_requests)).
+    #[error(transparent)]
+    BeforeRequests(Box<dyn std::error::Error + Send + Sync>),
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),

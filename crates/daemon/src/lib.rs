@@ -37,7 +37,7 @@ mod upkeep;
 pub use daemon::{Daemon, export_to_this_machine};
 pub use error::{ReloadError, StartError};
 pub use key_file::KeyFlaw;
-pub use options::{Options, RpcbindMode};
+pub use options::{BeforeRequests, Options, RpcbindMode};
 pub use records::ClientRecordsError;
 pub use reply_log::sync as sync_replies;
 pub use server::{MadeBefore, ReadPlusMode};

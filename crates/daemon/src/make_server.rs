@@ -45,7 +45,7 @@ fn keep_replies(
     match FileReplyLog::open(dir, max_age) {
         Ok((log, records)) => {
             server.keep_replies(Arc::new(log), &records, made_before);
-            // The write log has dropped what it knew.
+            // The write log drops what it knows.
             if !made_before.is_empty() {
                 reply_log::sync(dir);
             }

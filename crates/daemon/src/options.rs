@@ -1,3 +1,5 @@
+use std::error::Error;
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -80,6 +82,27 @@ pub struct Options {
     /// The changes of names that requests had made before a power failure, as a write log knows them, oldest first.
     /// Default: none.
     pub made_before: Vec<MadeBefore>,
+    /// What is done before the first request is answered, when the changes of [`Options::made_before`] are among the kept
+    /// replies and in storage. Default: nothing.
+    pub before_requests: Option<BeforeRequests>,
+}
+
+/// What is done before the first request is answered; the server does not start when it fails.
+pub struct BeforeRequests(pub(crate) Box<Action>);
+
+type Action = dyn FnOnce() -> Result<(), Box<dyn Error + Send + Sync>> + Send;
+
+impl BeforeRequests {
+    /// Makes one of a function.
+    pub fn new(action: impl FnOnce() -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static) -> BeforeRequests {
+        BeforeRequests(Box::new(action))
+    }
+}
+
+impl fmt::Debug for BeforeRequests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BeforeRequests")
+    }
 }
 
 impl Options {
@@ -115,6 +138,7 @@ impl Default for Options {
             domain: None,
             replay_entries: 16_384,
             made_before: Vec::new(),
+            before_requests: None,
         }
     }
 }

@@ -81,6 +81,11 @@ impl Backends {
         self.log.as_ref().map_or_else(Vec::new, ServedLog::take_made_changes)
     }
 
+    /// What starts the write log, if there is one.
+    pub fn log_starter(&mut self) -> Option<daemon::BeforeRequests> {
+        self.log.as_mut().map(ServedLog::starter)
+    }
+
     /// Brings everything to storage that is only in the write log.
     pub fn drain_log(&self) {
         self.log.iter().for_each(ServedLog::drain);
@@ -115,7 +120,7 @@ impl Backends {
             exports.push(Export { name: spec.name.clone(), file_system, rules: spec.rules.clone(), fsid: spec.fsid });
         }
         Failure::if_any(failures)?;
-        if let Some(log) = &mut self.log {
+        if let Some(log) = &self.log {
             let dirs: Vec<PathBuf> = open.keys().filter_map(|key| key.dir().cloned()).collect();
             log.keep(&dirs)?;
         }

@@ -77,6 +77,7 @@ impl Serving {
         let mut configuration = Configuration { sources, flags, settings, addresses, backends, host_names };
         let exports = configuration.exports(loaded)?;
         options.made_before = configuration.backends.take_made_changes();
+        options.before_requests = configuration.backends.log_starter();
         let names: Vec<String> = exports.iter().map(|export| export.name.clone()).collect();
         let state_dir = options.state_dir.as_ref().map(|dir| tracing::field::display(dir.display().to_string()));
         reply_flags::log(&options);

@@ -64,19 +64,24 @@ impl ServedLog {
         Ok(Arc::new(fs))
     }
 
-    /// Begins to take changes of what is attached, and lets go of other directories.
+    /// Starts the log for the directories that are attached: it drops what it had before. Their requests must be among the
+    /// kept replies then.
+    pub fn starter(&mut self) -> daemon::BeforeRequests {
+        self.is_started = true;
+        let log = Arc::clone(&self.log);
+        daemon::BeforeRequests::new(move || {
+            log.start()?;
+            Ok(log.trim_in_background()?)
+        })
+    }
+
+    /// Lets go of other directories, once the log was started.
     ///
     /// # Errors
-    /// When the log has changes of a directory that is not served.
-    pub fn keep(&mut self, dirs: &[PathBuf]) -> Result<(), WriteLogError> {
+    /// When their changes cannot be brought to storage.
+    pub fn keep(&self, dirs: &[PathBuf]) -> Result<(), WriteLogError> {
         let names: Vec<_> = dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
-        if self.is_started {
-            return self.log.keep(&names);
-        }
-        self.log.start()?;
-        self.log.trim_in_background()?;
-        self.is_started = true;
-        Ok(())
+        if self.is_started { self.log.keep(&names) } else { Ok(()) }
     }
 
     /// The changes of names that requests had made before a power failure.
