@@ -10,7 +10,7 @@ use crate::transfer;
 
 pub(super) fn commit(cx: &CallContext<'_>, args: &CommitArgs) -> Outcome<CommitOk, WccData> {
     let node = cx.node(args.file.as_bytes())?;
-    let wcc = Wcc::begin(&node);
+    let wcc = Wcc::begin(&node)?;
     sync(&node, &wcc).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(CommitOk { file_wcc: wcc.data(), verifier: cx.server.write_verifier() })
 }

@@ -6,7 +6,7 @@
 use proto::nfs3::{FileHandle, StableHow, Status, WccAttr, WccData, WriteArgs, WriteOk};
 use rpc::{Call, OpaqueAuth};
 use state::AccessKind;
-use vfs::Written;
+use vfs::{Attributes, Written};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::wcc::Wcc;
@@ -95,17 +95,17 @@ pub(crate) fn write(cx: &CallContext<'_>, run: &[&[u8]]) -> Result<Gathered, Fau
     let calls = calls.ok_or(vfs::Error::Invalid)?;
     let first = calls.first().ok_or(vfs::Error::Invalid)?;
     let node = cx.node(first.file.as_bytes())?;
-    let wcc = Wcc::begin(&node);
+    let wcc = Wcc::begin_write(&node, stability(first.stable))?;
     // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
     // were written under the new one.
     let verifier = cx.server.write_verifier();
     let parts: Vec<&[u8]> = calls.iter().map(|call| call.data).collect();
-    let written = write_parts(&node, &wcc, first, &parts)?;
+    let (written, after) = write_parts(&node, &wcc, first, &parts)?;
     let count = whole_parts(&parts, written.count);
     if count == 0 {
         return Err(vfs::Error::Invalid.into());
     }
-    let first_wcc = wcc.data();
+    let first_wcc = wcc.data_with(after);
     let unchanged = first_wcc.after.filter(|_| first_wcc.before.is_some());
     let before = unchanged.map(|after| WccAttr { size: after.size, modified: after.modified, changed: after.changed });
     let further_wcc = WccData { before, after: first_wcc.after };
@@ -116,11 +116,16 @@ fn arguments<'a>(message: &'a [u8]) -> Option<WriteArgs<'a>> {
     WriteArgs::decode(&mut Call::parse(message).ok()?.arguments).ok()
 }
 
-fn write_parts(node: &Node<'_>, wcc: &Wcc<'_>, first: &WriteArgs<'_>, parts: &[&[u8]]) -> Result<Written, Fault> {
+fn write_parts(
+    node: &Node<'_>,
+    wcc: &Wcc<'_>,
+    first: &WriteArgs<'_>,
+    parts: &[&[u8]],
+) -> Result<(Written, Option<Attributes>), Fault> {
     node.require_unreserved(AccessKind::Write)?;
-    transfer::put_off_where_it_waits(node, stability(first.stable))?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
-    Ok(transfer::write_parts_at(node, &*file, first.offset, (parts, stability(first.stable)))?)
+    let written = transfer::write_parts_at(node, &*file, first.offset, (parts, stability(first.stable)))?;
+    Ok((written, file.attributes(&node.context).ok()))
 }
 
 /// How many of `parts` lie whole in the first `written` bytes of them all.

@@ -10,7 +10,7 @@ use crate::node::CallContext;
 pub(super) fn link(cx: &CallContext<'_>, args: &LinkArgs<'_>) -> Outcome<LinkAttributes, LinkAttributes> {
     let file = cx.node(args.file.as_bytes())?;
     let dir = cx.node(args.link.dir.as_bytes())?;
-    let wcc = Wcc::begin(&dir);
+    let wcc = Wcc::begin(&dir)?;
     let data = || LinkAttributes { file: convert::post_op(&file), dir_wcc: wcc.data() };
     match link::link(&file, &dir, args.link.name) {
         Ok(()) => Ok(data()),

@@ -25,7 +25,7 @@ pub(super) fn make_or_take(
     how: impl FnOnce(&Node<'_>, vfs::Result<Attributes>) -> Result<Entry, Fault>,
 ) -> Outcome<CreateOk, WccData> {
     let dir = cx.node(place.dir.as_bytes())?;
-    let wcc = Wcc::begin(&dir);
+    let wcc = Wcc::begin(&dir)?;
     let made = how(&dir, wcc.before()).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(CreateOk {
         object: Some(convert::file_handle(&dir.sibling(made.handle))),

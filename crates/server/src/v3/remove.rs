@@ -9,7 +9,7 @@ use crate::unlink;
 
 pub(super) fn remove(cx: &CallContext<'_>, args: &RemoveArgs<'_>) -> Outcome<WccData, WccData> {
     let dir = cx.node(args.object.dir.as_bytes())?;
-    let wcc = Wcc::begin(&dir);
+    let wcc = Wcc::begin(&dir)?;
     match unlink::remove(&dir, wcc.before(), args.object.name) {
         Ok(()) => Ok(wcc.data()),
         Err(fault) => Err(fault.with(|| wcc.data())),

@@ -10,9 +10,9 @@ use crate::unlink;
 pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Outcome<RenameWcc, RenameWcc> {
     let from = cx.node(args.from.dir.as_bytes())?;
     let to = cx.node(args.to.dir.as_bytes())?;
-    let from_wcc = Wcc::begin(&from);
+    let from_wcc = Wcc::begin(&from)?;
     // Within one directory there is one change, and its attributes are told twice.
-    let to_wcc = (from.handle != to.handle || !from.shares_export(&to)).then(|| Wcc::begin(&to));
+    let to_wcc = (from.handle != to.handle || !from.shares_export(&to)).then(|| Wcc::begin(&to)).transpose()?;
     let data = || {
         let from_dir = from_wcc.data();
         RenameWcc { from_dir, to_dir: to_wcc.as_ref().map_or(from_dir, Wcc::data) }

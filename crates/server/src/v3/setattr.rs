@@ -11,7 +11,7 @@ use crate::set_attributes;
 
 pub(super) fn setattr(cx: &CallContext<'_>, args: &SetattrArgs) -> Outcome<WccData, WccData> {
     let node = cx.node(args.object.as_bytes())?;
-    let wcc = Wcc::begin(&node);
+    let wcc = Wcc::begin(&node)?;
     let result = convert::set_attributes(&args.attributes)
         .map_err(Fault::from)
         .and_then(|set| set_guarded(&wcc, &set, args.guard));

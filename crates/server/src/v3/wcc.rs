@@ -1,11 +1,13 @@
 //! Weak cache consistency data: attributes before and after a change (RFC 1813 §2.6, `wcc_data`).
 
 use proto::nfs3::WccData;
-use vfs::Attributes;
+use vfs::{Attributes, Stability};
 
 use super::convert;
 use crate::change::Change;
+use crate::fault::Fault;
 use crate::node::Node;
+use crate::transfer;
 
 /// A change of one file under way, with the attributes before it.
 pub(super) struct Wcc<'c> {
@@ -15,8 +17,19 @@ pub(super) struct Wcc<'c> {
 }
 
 impl<'c> Wcc<'c> {
-    /// Announces the change and takes the attributes before it.
-    pub(super) fn begin(node: &Node<'c>) -> Wcc<'c> {
+    /// Announces a change and takes the attributes before it, unless the change is put off: then nothing is looked up on
+    /// this thread for nothing.
+    pub(super) fn begin(node: &Node<'c>) -> Result<Wcc<'c>, Fault> {
+        if node.changes_wait() { Err(Fault::Defer) } else { Ok(Wcc::begin_here(node)) }
+    }
+
+    /// The same for a write.
+    pub(super) fn begin_write(node: &Node<'c>, stability: Stability) -> Result<Wcc<'c>, Fault> {
+        transfer::put_off_where_it_waits(node, stability)?;
+        Ok(Wcc::begin_here(node))
+    }
+
+    fn begin_here(node: &Node<'c>) -> Wcc<'c> {
         let change = node.server.changes.begin(&node.handle);
         Wcc { node: *node, change, before: node.attributes().ok() }
     }

@@ -2,7 +2,7 @@
 
 use proto::nfs3::{WccData, WriteArgs, WriteOk};
 use state::AccessKind;
-use vfs::Written;
+use vfs::{Attributes, Written};
 
 use super::Outcome;
 use super::wcc::Wcc;
@@ -13,25 +13,26 @@ use crate::transfer;
 
 pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk, WccData> {
     let node = cx.node(args.file.as_bytes())?;
-    let wcc = Wcc::begin(&node);
+    let wcc = Wcc::begin_write(&node, stability(args.stable))?;
     // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
     // were written under the new one.
     let verifier = cx.server.write_verifier();
-    let written = write_bytes(&node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
+    let (written, after) = write_bytes(&node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(WriteOk {
-        file_wcc: wcc.data(),
+        file_wcc: wcc.data_with(after),
         count: written.count as u32,
         committed: stable_how(written.stability),
         verifier,
     })
 }
 
-fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<Written, Fault> {
+/// Writes, and asks the open file for its attributes afterwards: it is at hand, and perhaps nothing else of the file is.
+fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<(Written, Option<Attributes>), Fault> {
     if args.count as usize != args.data.len() {
         return Err(vfs::Error::Invalid.into());
     }
     node.require_unreserved(AccessKind::Write)?;
-    transfer::put_off_where_it_waits(node, stability(args.stable))?;
     let file = transfer::open_for_write(node, &wcc.before()?)?;
-    Ok(transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?)
+    let written = transfer::write_at(node, &*file, args.offset, (args.data, stability(args.stable)))?;
+    Ok((written, file.attributes(&node.context).ok()))
 }
