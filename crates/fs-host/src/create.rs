@@ -44,10 +44,11 @@ impl HostFs {
             return keep_or_undo(site, race::unless_removed(self.find_made(cx, site)));
         }
         if let Some(file) = self.make_unnamed(cx, site, asked)? {
-            return keep_or_undo(site, self.finish(site, (&file, asked))).map(Some);
+            return self.finish(site, (file, asked)).map(Some);
         }
         let file = self.with_room(cx, || make_file(site, asked.set))?;
-        keep_or_undo(site, furnish(&file, asked).and_then(|()| self.finish(site, (&file, asked)))).map(Some)
+        keep_or_undo(site, furnish(&file, asked))?;
+        self.finish(site, (file, asked)).map(Some)
     }
 
     /// Makes the file of an exclusive create and gives it its name last, so that whatever has the name has the verifier,
@@ -76,8 +77,14 @@ impl HostFs {
         !self.volume.is_memory || matches!(asked.mode, CreateMode::Exclusive(_)) || !rest.is_empty()
     }
 
-    /// Brings a new file to storage.
-    fn finish(&self, site: Site<'_>, (file, asked): (&OwnedFd, Asked<'_>)) -> Result<Entry> {
+    /// Brings a new file to storage, and keeps it open for the first write.
+    fn finish(&self, site: Site<'_>, (file, asked): (OwnedFd, Asked<'_>)) -> Result<Entry> {
+        let entry = keep_or_undo(site, self.settle_and_identify(site, (&file, asked)))?;
+        self.made.keep(entry.handle, file);
+        Ok(entry)
+    }
+
+    fn settle_and_identify(&self, site: Site<'_>, (file, asked): (&OwnedFd, Asked<'_>)) -> Result<Entry> {
         let is_untouched = after_create(asked.set).is_empty() && !matches!(asked.mode, CreateMode::Exclusive(_));
         self.settle_new(file.as_fd(), site.node, is_untouched)?;
         let entry = self.identify(site, file)?;

@@ -31,14 +31,12 @@ const OWNER_READS_AND_WRITES: u32 = 0o600;
 
 impl HostFs {
     pub(crate) fn open_regular(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<Arc<dyn OpenFile>> {
-        let (node, _) = self.living(cx, handle)?;
-        check_regular(node.kind())?;
-        self.identity.own()?;
-        let fd = self.with_room(cx, || self.open_bytes(&node, mode))?;
-        if mode == OpenMode::Write {
-            self.reaffirm(handle, &node)?;
-        }
-        let streams = if self.volume.is_memory { None } else { self.streams.of(handle, &fd) };
+        let fd = match mode {
+            OpenMode::Read => self.open_anew(cx, handle, mode)?,
+            OpenMode::Write => self.take_made(handle).map_or_else(|| self.open_anew(cx, handle, mode), Ok)?,
+        };
+        let reads_ahead = mode == OpenMode::Read && !self.volume.is_memory;
+        let streams = if reads_ahead { self.streams.of(handle, &fd) } else { None };
         Ok(Arc::new(OpenHostFile {
             fd: Arc::new(fd),
             streams,
@@ -48,6 +46,23 @@ impl HostFs {
             identity: self.identity,
             flushes: Arc::clone(&self.flushes),
         }))
+    }
+
+    /// A file that was made just now, and has a name still.
+    fn take_made(&self, handle: &Handle) -> Option<OwnedFd> {
+        let is_living = self.made.stat(handle)?.is_ok();
+        self.made.take(handle).filter(|_| is_living)
+    }
+
+    fn open_anew(&self, cx: &Context<'_>, handle: &Handle, mode: OpenMode) -> Result<OwnedFd> {
+        let (node, _) = self.living(cx, handle)?;
+        check_regular(node.kind())?;
+        self.identity.own()?;
+        let fd = self.with_room(cx, || self.open_bytes(&node, mode))?;
+        if mode == OpenMode::Write {
+            self.reaffirm(handle, &node)?;
+        }
+        Ok(fd)
     }
 
     fn open_bytes(&self, node: &Node, mode: OpenMode) -> Result<OwnedFd> {

@@ -12,6 +12,7 @@ use crate::flush::FlushGroup;
 use crate::form::root_handle;
 use crate::handles::Handles;
 use crate::identity::Identity;
+use crate::made::MadeFiles;
 use crate::options::HostOptions;
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
@@ -23,6 +24,7 @@ pub struct HostFs {
     pub(crate) handles: Handles,
     pub(crate) searches: Searches,
     pub(crate) nodes: NodeCache,
+    pub(crate) made: MadeFiles,
     pub(crate) identity: Identity,
     pub(crate) streams: StreamTable,
     pub(crate) flushes: Arc<FlushGroup>,
@@ -56,6 +58,7 @@ impl FileSystem for HostFs {
     }
 
     fn maintain(&self) {
+        self.made.tidy();
         self.release_removed();
         self.tidy_searches();
     }

@@ -16,6 +16,7 @@ use crate::handles::{Handles, StoredHandles};
 use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::kernel_handles::KernelHandles;
+use crate::made::MadeFiles;
 use crate::options::{HandleForm, HostOptions};
 use crate::read_ahead::StreamTable;
 use crate::search::Searches;
@@ -184,10 +185,12 @@ impl HostFs {
         let volume = open_volume(dir)?;
         require_apart(dir, &options)?;
         let handles = choose_handles(dir, &volume, &options)?;
-        let nodes = NodeCache::new(options.workers, node_limits(&options));
+        let limits = node_limits(&options);
+        let nodes = NodeCache::new(options.workers, limits);
+        let made = MadeFiles::new(limits.per_worker.min(limits.total));
         let streams = StreamTable::new(options.read_ahead.clone());
         let flushes = Arc::new(flush_group(dir, &volume, &options)?);
-        Ok(HostFs { volume, handles, searches: Searches::default(), nodes, identity, streams, flushes, options })
+        Ok(HostFs { volume, handles, searches: Searches::default(), nodes, made, identity, streams, flushes, options })
     }
 }
 

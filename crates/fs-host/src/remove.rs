@@ -73,6 +73,7 @@ impl HostFs {
             return self.keep_handles();
         }
         self.nodes.forget(&victim.handle);
+        drop(self.made.take(&victim.handle));
         if let Some(stored) = self.handles.stored() {
             stored.store.forget(StoredHandles::id_of(&victim.handle)?).map_err(Error::Io)?;
         }

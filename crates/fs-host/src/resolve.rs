@@ -19,9 +19,17 @@ impl HostFs {
         // Not by way of `living`, which hands a large structure on: a twentieth of the instructions of a GETATTR.
         let stat = match self.nodes.get(cx.worker, handle) {
             Some(node) => self.stat_living(handle, &node)?,
-            None => self.opened(cx, handle, 0).map_err(elsewhere_is_stale)?.1,
+            None => self.stat_opened(cx, handle)?,
         };
         Ok(from_statx(&stat, self.volume.device))
+    }
+
+    /// The state of a file that is not at hand.
+    fn stat_opened(&self, cx: &Context<'_>, handle: &Handle) -> Result<Statx> {
+        match self.made.stat(handle) {
+            Some(stat) => stat,
+            None => Ok(self.opened(cx, handle, 0).map_err(elsewhere_is_stale)?.1),
+        }
     }
 
     /// The file that a handle names, and its state now; stale when it has no name any more.
@@ -85,7 +93,10 @@ impl HostFs {
             done => return done,
         }
         match open() {
-            Err(error) if error.lacks_descriptors() => self.nodes.shrink_all(),
+            Err(error) if error.lacks_descriptors() => {
+                self.made.clear();
+                self.nodes.shrink_all();
+            }
             done => return done,
         }
         open()

@@ -4,7 +4,7 @@
 mod support;
 
 use support::*;
-use vfs::{Context, CreateMode, Error, FileKind, FileSystem, NewNode, SetAttributes};
+use vfs::{Context, CreateMode, Error, FileKind, FileSystem, NewNode, OpenMode, SetAttributes, Stability};
 use wharf_fs_host::{HandleForm, HostOptions};
 
 const VERIFIERS: [[u8; 8]; 4] = [[0; 8], [0xff; 8], [0x80, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff], *b"verifier"];
@@ -214,4 +214,25 @@ fn make_names(fs: &wharf_fs_host::HostFs) -> Vec<Error> {
 /// Whether the kernel had no memory for a moment (ENOMEM), which a client is told to wait for.
 fn lacks_memory(error: &Error) -> bool {
     matches!(error, Error::TryLater(source) if source.kind() == std::io::ErrorKind::OutOfMemory)
+}
+
+#[test]
+fn file_that_was_just_made_is_written_until_somebody_on_the_host_removes_it() {
+    for form in forms() {
+        let export = Export::on_disk();
+        let fs = export.open(form);
+        for (name, is_removed) in [("kept", false), ("removed", true)] {
+            let file = touch(&fs, name).handle;
+            if is_removed {
+                std::fs::remove_file(export.path().join(name)).unwrap();
+            }
+            let opened = fs.open(&CX, &file, OpenMode::Write);
+            let written = opened.and_then(|file| file.write_at(&CX, 0, b"bytes", Stability::Unstable));
+            let attributes = fs.attributes(&CX, &file);
+            match is_removed {
+                true => assert!(matches!((written, attributes), (Err(Error::Stale), Err(Error::Stale))), "{form:?}"),
+                false => assert_eq!((written.unwrap().count, attributes.unwrap().size_bytes), (5, 5), "{form:?}"),
+            }
+        }
+    }
 }
