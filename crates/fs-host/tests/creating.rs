@@ -99,10 +99,7 @@ fn special_files_and_links_are_made_and_never_opened() {
             let made = fs.make_node(&CX, at(&fs.root(), name), node, &SetAttributes::default()).unwrap();
             assert_eq!(made.attributes.kind, kind);
             assert_eq!(fs.lookup(&CX, at(&fs.root(), name)).unwrap(), made);
-            assert!(matches!(
-                fs.open(&CX, &made.handle, vfs::OpenMode::Write),
-                Err(Error::WrongKind | Error::IsDirectory)
-            ));
+            assert!(matches!(fs.open(&CX, &made.handle, OpenMode::Write), Err(Error::WrongKind | Error::IsDirectory)));
             let again = fs.make_node(&CX, at(&fs.root(), name), node, &SetAttributes::default());
             assert!(matches!(again, Err(Error::Exists)));
         }
