@@ -9,5 +9,5 @@ mod output;
 mod pool;
 
 pub use buffer::Buffer;
-pub use output::{FilePiece, Mark, Output, SharedFile};
+pub use output::{FilePiece, Mark, Output, SendableFile, SharedFile};
 pub use pool::Pool;

@@ -4,8 +4,19 @@ use std::sync::Arc;
 
 use crate::Buffer;
 
+/// An open file whose bytes can be sent without a copy.
+pub trait SendableFile: AsFd + Send + Sync {
+    /// Whether `length` bytes from `offset_bytes` on are in memory, so that sending them does not wait for storage.
+    ///
+    /// Bytes that are in memory now may be evicted before they are sent.
+    fn is_resident(&self, offset_bytes: u64, length: usize) -> bool;
+
+    /// The number of the storage that reads of this file wait for.
+    fn storage(&self) -> u64;
+}
+
 /// An open file that several may hold.
-pub type SharedFile = Arc<dyn AsFd + Send + Sync>;
+pub type SharedFile = Arc<dyn SendableFile>;
 
 /// A part of a file that goes out between two bytes of an [`Output`].
 #[derive(Clone)]

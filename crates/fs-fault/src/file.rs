@@ -131,8 +131,8 @@ impl OpenFile for FaultFile {
     }
 
     /// False while there are rules for reads, which may hold them up.
-    fn is_resident(&self) -> bool {
-        !self.plan.concerns(Operation::Read) && self.inner.is_resident()
+    fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
+        !self.plan.concerns(Operation::Read) && self.inner.is_resident(offset_bytes, length)
     }
 }
 

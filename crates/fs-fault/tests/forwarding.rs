@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,7 @@ use fs_fault::{FaultFs, FaultPlan, Operation, Rules};
 use fs_mem::{MemFs, MemOptions};
 use vfs::{
     Attributes, Context, CreateMode, Entry, Error, FileSystem, Found, Handle, HostFile, LentBytes, Name, OpenFile,
-    OpenMode, Place, Result, SetAttributes, Stability, Written,
+    OpenMode, Place, Result, SendableFile, SetAttributes, Stability, Written,
 };
 
 const CX: Context<'static> = Context::ROOT;
@@ -106,11 +107,29 @@ impl OpenFile for RichFile {
     }
 
     fn host_file(&self) -> Option<HostFile> {
-        Some(Arc::new(File::open("/dev/null").unwrap()))
+        Some(Arc::new(Null(File::open("/dev/null").unwrap())))
     }
 
-    fn is_resident(&self) -> bool {
+    fn is_resident(&self, _: u64, _: usize) -> bool {
         true
+    }
+}
+
+struct Null(File);
+
+impl AsFd for Null {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl SendableFile for Null {
+    fn is_resident(&self, _: u64, _: usize) -> bool {
+        true
+    }
+
+    fn storage(&self) -> u64 {
+        0
     }
 }
 
@@ -222,7 +241,7 @@ fn crash_loses_parts_too() {
 #[test]
 fn file_in_memory_stays_one_while_no_rule_is_for_reads() {
     let stage = Stage::new(FaultFs::new);
-    let sends = || (stage.file.is_resident(), stage.file.host_file().is_some());
+    let sends = || (stage.file.is_resident(0, 1), stage.file.host_file().is_some());
     assert_eq!(sends(), (true, true));
     for (rules, expected) in [("read:delay=1ms", false), ("any(f):error=io", false), ("write:error=io", true)] {
         stage.rules(rules);

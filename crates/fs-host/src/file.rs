@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, IoSlice, IoSliceMut, ReadWriteFlags};
+use vfs::SendableFile;
 use vfs::{
     Attributes, Context, CopyRange, Error, FileKind, Handle, HostFile, OpenFile, OpenMode, Result, Seek, Stability,
     Written,
@@ -20,6 +21,7 @@ use crate::host::HostFs;
 use crate::identity::Identity;
 use crate::node::Node;
 use crate::read_ahead::{FileStreams, Found};
+use crate::resident::ResidentFile;
 use crate::set_attributes::set_mode;
 use crate::sync::check_space;
 use crate::sys;
@@ -38,7 +40,7 @@ impl HostFs {
         let reads_ahead = mode == OpenMode::Read && !self.volume.is_memory;
         let streams = if reads_ahead { self.streams.of(handle, &fd) } else { None };
         Ok(Arc::new(OpenHostFile {
-            fd: Arc::new(fd),
+            fd: Arc::new(ResidentFile::new(fd, &self.volume)),
             streams,
             fsid: self.volume.device,
             is_memory: self.volume.is_memory,
@@ -110,7 +112,7 @@ pub(crate) fn check_regular(kind: FileKind) -> Result<()> {
 
 /// A regular file, open for its bytes.
 struct OpenHostFile {
-    fd: Arc<OwnedFd>,
+    fd: Arc<ResidentFile>,
     /// Who reads the file from front to back, where the server reads ahead of them.
     streams: Option<Arc<FileStreams>>,
     fsid: u64,
@@ -126,17 +128,18 @@ impl OpenFile for OpenHostFile {
     fn read_at(&self, cx: &Context<'_>, offset_bytes: u64, into: &mut [u8]) -> Result<usize> {
         let flags = if cx.may_block || self.is_memory { ReadWriteFlags::empty() } else { ReadWriteFlags::NOWAIT };
         let into = within_offsets(offset_bytes, into);
-        let Some(streams) = &self.streams else { return self.try_read(offset_bytes, into, flags) };
         let range = offset_bytes..offset_bytes.saturating_add(into.len() as u64);
         if flags.contains(ReadWriteFlags::NOWAIT) {
             let result = self.try_read(offset_bytes, into, flags);
             let is_missing = matches!(result, Err(Error::WouldBlock));
-            streams.note(&self.fd, range, if is_missing { Found::Missing } else { Found::Here });
+            self.note_read(range, if is_missing { Found::Missing } else { Found::Here });
             result
         } else {
             // What is read ahead is asked for before this read waits for its own bytes.
-            streams.note(&self.fd, range, Found::Unknown);
-            self.try_read(offset_bytes, into, flags)
+            self.note_read(range, Found::Unknown);
+            let result = self.try_read(offset_bytes, into, flags);
+            self.fd.note_storage_read();
+            result
         }
     }
 
@@ -204,14 +207,28 @@ impl OpenFile for OpenHostFile {
         Some(Arc::clone(&self.fd) as HostFile)
     }
 
-    fn is_resident(&self) -> bool {
-        self.is_memory
+    fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
+        let is_resident = self.fd.is_resident(offset_bytes, length);
+        if is_resident {
+            self.note_read(offset_bytes..offset_bytes.saturating_add(length as u64), Found::Here);
+        }
+        is_resident
     }
 }
 
 impl OpenHostFile {
     fn would_wait(&self, cx: &Context<'_>) -> bool {
         !cx.may_block && !self.is_memory
+    }
+
+    /// Takes note of a read for the read-ahead, and of whether the file's bytes come from storage now.
+    fn note_read(&self, range_bytes: Range<u64>, found: Found) {
+        if found == Found::Missing {
+            self.fd.note_storage_read();
+        }
+        if let Some(streams) = &self.streams {
+            streams.note(&self.fd, range_bytes, found);
+        }
     }
 
     fn check_may_wait(&self, cx: &Context<'_>) -> Result<()> {

@@ -53,6 +53,7 @@ mod options;
 mod read_ahead;
 mod remove;
 mod rename;
+mod resident;
 mod resolve;
 mod search;
 mod set_attributes;

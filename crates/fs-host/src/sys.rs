@@ -16,6 +16,18 @@ pub(crate) const EMPTY_PATH: c_int = libc::AT_EMPTY_PATH;
 /// Take a handle that identifies the file but may not open it (Linux 6.6).
 pub(crate) const IDENTIFY_ONLY: c_int = libc::AT_HANDLE_FID;
 
+/// The number of cachestat(2), which is the same on every architecture (Linux 6.5).
+const CACHESTAT: libc::c_long = 451;
+
+/// How many pages of a range of a file are in the page cache; pages that are being read count too.
+pub(crate) fn cached_pages(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes: u64) -> io::Result<u64> {
+    // The range as `struct cachestat_range`, and the five counts of `struct cachestat`, of which the first is nr_cache.
+    let (range, mut counts) = ([offset_bytes, length_bytes], [0u64; 5]);
+    // SAFETY: the kernel reads two u64 and writes five; both arrays live during the call.
+    let result = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), counts.as_mut_ptr(), 0) };
+    if result == 0 { Ok(counts[0]) } else { Err(io::Error::last_os_error()) }
+}
+
 /// A handle as the kernel lays it out (`struct file_handle`): its length, its type, its bytes.
 #[repr(C)]
 #[derive(Clone)]

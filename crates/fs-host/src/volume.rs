@@ -27,6 +27,19 @@ const EXT_MAGIC: u64 = 0xef53;
 const XFS_MAGIC: u64 = 0x5846_5342;
 const BTRFS_MAGIC: u64 = 0x9123_683e;
 
+const F2FS_MAGIC: u64 = 0xf2f5_2010;
+
+/// Where the bytes of an open file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheKind {
+    /// In memory only.
+    Memory,
+    /// On a local disk, and in the page cache as far as cachestat(2) says.
+    Pages,
+    /// Reading a cached page may wait for something: of a network's file system, it may be revalidated first.
+    Unknown,
+}
+
 /// The exported directory, and its file system.
 #[derive(Debug)]
 pub(crate) struct Volume {
@@ -95,6 +108,15 @@ impl Volume {
     /// Brings all changes of the file system, by whomever, to storage. An error of an earlier write is reported once.
     pub(crate) fn sync(&self) -> Result<()> {
         rustix::fs::syncfs(&self.for_sync).map_err(failed)
+    }
+
+    /// Where the bytes of open files are.
+    pub(crate) fn cache_kind(&self) -> CacheKind {
+        match self.magic {
+            TMPFS_MAGIC | RAMFS_MAGIC => CacheKind::Memory,
+            EXT_MAGIC | XFS_MAGIC | BTRFS_MAGIC | F2FS_MAGIC => CacheKind::Pages,
+            _ => CacheKind::Unknown,
+        }
     }
 
     /// The page cache with what was changed here: of one start of the machine, and of one device.

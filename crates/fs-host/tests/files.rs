@@ -75,6 +75,32 @@ fn cold_bytes_would_block_and_warm_ones_come_whole() {
 }
 
 #[test]
+fn bytes_are_resident_when_they_were_read_a_while_ago_and_not_when_they_were_evicted() {
+    const LENGTH: usize = 1 << 20;
+    let export = Export::on_disk();
+    let fs = export.open(HandleForm::Auto);
+    let file = touch(&fs, "f").handle;
+    fs.open(&CX, &file, OpenMode::Write).unwrap().write_at(&CX, 0, &vec![7; LENGTH], Stability::File).unwrap();
+    let opened = fs.open(&CX, &file, OpenMode::Read).unwrap();
+    if !opened.is_resident(0, LENGTH) {
+        return eprintln!("skipped: nothing tells which pages of this file are in memory");
+    }
+    assert!(!opened.is_resident(1, LENGTH), "bytes behind the end are resident");
+    let host = opened.host_file().unwrap();
+    rustix::fs::fadvise(host.as_fd(), 1 << 19, None, rustix::fs::Advice::DontNeed).unwrap();
+    if opened.is_resident(0, LENGTH) {
+        return eprintln!("skipped: the page cache kept the bytes, or they are in memory only");
+    }
+    assert!(opened.is_resident(0, 1 << 19) && !host.is_resident(0, LENGTH));
+    assert_eq!(opened.read_at(&CX, 0, &mut vec![0; LENGTH]).unwrap(), LENGTH);
+    // Pages that the read brought may be on their way still, as far as cachestat(2) tells.
+    assert!(!opened.is_resident(0, LENGTH));
+    while !opened.is_resident(0, LENGTH) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn thread_that_may_not_block_writes_to_memory_only() {
     let export = Export::on_disk();
     let fs = export.open(HandleForm::Auto);

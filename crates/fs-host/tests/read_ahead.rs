@@ -37,11 +37,11 @@ impl Disk {
         };
         let file_system = HostFs::open(&dir.join("export"), options).unwrap();
         let disk = Disk { dir, read_ahead, file_system };
-        if disk.open().is_resident() {
+        disk.forget();
+        if disk.open().is_resident(0, FILE_BYTES as usize) {
             eprintln!("skipped: /var/tmp is not on a disk");
             return None;
         }
-        disk.forget();
         Some(disk)
     }
 

@@ -1,4 +1,4 @@
-//! The threads that answer calls that have to wait.
+//! The threads that answer calls that have to wait, and read what a loop cannot send without waiting.
 //!
 //! They are few and start when they are first needed. In which order they take the calls, `lanes` says. Their queue needs no limit of
 //! its own: each connection and each loop's datagrams have one for what they put in.
@@ -9,7 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use buffer::{Buffer, Output};
+use buffer::{Buffer, Output, SharedFile};
+use rustix::io::Errno;
 
 use crate::answer::{Asked, ask};
 use crate::budget::{Charge, Client};
@@ -20,8 +21,37 @@ use crate::slots::Key;
 use crate::sys::Source;
 use crate::{Call, Lane, Peer, Service};
 
-/// A message, or several that are answered together, that a loop could not answer without waiting.
-pub(crate) struct Job {
+/// What a loop cannot do without waiting.
+pub(crate) enum Job {
+    /// Answer messages.
+    Call(CallJob),
+    /// Read a part of a file that a reply announced.
+    Fetch(FetchJob),
+}
+
+/// A part of a file that a connection has to send next, and that was evicted from memory.
+pub(crate) struct FetchJob {
+    /// The loop that the connection belongs to.
+    pub(crate) loop_index: usize,
+    pub(crate) key: Key,
+    pub(crate) peer: SocketAddr,
+    pub(crate) file: SharedFile,
+    pub(crate) offset_bytes: u64,
+    /// At most [`MAX_FETCH_BYTES`].
+    pub(crate) length: usize,
+}
+
+/// What a [`FetchJob`] read: fewer bytes than it was to read where the file ends.
+pub(crate) struct Fetched {
+    pub(crate) key: Key,
+    pub(crate) bytes: io::Result<Buffer>,
+}
+
+/// How many bytes are fetched at once for a connection.
+pub(crate) const MAX_FETCH_BYTES: usize = 256 << 10;
+
+/// A message, or several that are answered together.
+pub(crate) struct CallJob {
     /// The loop that it belongs to.
     pub(crate) loop_index: usize,
     pub(crate) origin: Origin,
@@ -121,7 +151,7 @@ impl JobQueue {
         if state.closed {
             return None;
         }
-        state.jobs.push(job.lane, job.peer.address, job);
+        state.jobs.push(job.lane(), job.peer(), job);
         self.call_thread(state)
     }
 
@@ -193,18 +223,52 @@ fn start_thread<S: Service + ?Sized>(engine: &Arc<Engine<S>>, number: usize) -> 
             if let Some(number) = one_more {
                 try_to_start_thread(&engine, number);
             }
-            finished = Some(job.lane);
-            let loop_index = job.loop_index;
-            let done = perform(&engine, worker, job);
-            engine.hub.loops[loop_index].mailbox.post(Letter::Done(done));
+            finished = Some(job.lane());
+            let (loop_index, letter) = match job {
+                Job::Call(job) => (job.loop_index, Letter::Done(perform(&engine, worker, job))),
+                Job::Fetch(job) => (job.loop_index, Letter::Fetched(fetch(&job))),
+            };
+            engine.hub.loops[loop_index].mailbox.post(letter);
         }
         engine.hub.jobs.thread_ended();
     })?;
     Ok(())
 }
 
-fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: Job) -> Done {
-    let Job { origin, lane, peer, client, messages, received, mut output, .. } = job;
+impl Job {
+    fn lane(&self) -> Lane {
+        match self {
+            Job::Call(job) => job.lane,
+            Job::Fetch(job) => Lane(job.file.storage()),
+        }
+    }
+
+    fn peer(&self) -> SocketAddr {
+        match self {
+            Job::Call(job) => job.peer.address,
+            Job::Fetch(job) => job.peer,
+        }
+    }
+}
+
+fn fetch(job: &FetchJob) -> Fetched {
+    let mut bytes = Buffer::with_capacity(job.length);
+    let result = loop {
+        match rustix::io::pread(job.file.as_fd(), &mut *bytes.space(job.length), job.offset_bytes) {
+            Ok(count) => break Ok(count),
+            Err(Errno::INTR) => {}
+            Err(error) => break Err(error),
+        }
+    };
+    let bytes = result.map(|count| {
+        bytes.advance(count);
+        bytes
+    });
+    Fetched { key: job.key, bytes: bytes.map_err(io::Error::from) }
+}
+
+fn perform<S: Service + ?Sized>(engine: &Engine<S>, worker: usize, job: CallJob) -> Done {
+    let CallJob { origin, lane, peer, client, messages, received, mut output, .. } = job;
     let run: Vec<&[u8]> = messages.iter().map(Buffer::as_slice).collect();
     // While the call waited, the replies to others may have taken up what its client may have.
     let is_scarce = client.as_ref().is_some_and(|client| !client.has_room());

@@ -268,12 +268,13 @@ impl Connection {
 
     /// What has to happen next; `draining` when no new message is to be read.
     pub(crate) fn course(&self, limits: &Limits, draining: bool) -> Course {
-        let writable = !self.outbox.is_empty();
+        let is_sent = self.outbox.is_empty();
+        let writable = !is_sent && !self.outbox.is_waiting();
         if self.unread.whole_left && self.may_answer(limits) {
             return Course::TurnAgain(Interest { readable: self.interest.readable, writable });
         }
         let last_message_read = draining || self.ended_by_peer;
-        if last_message_read && !self.unread.whole_left && self.calls.is_empty() && !writable {
+        if last_message_read && !self.unread.whole_left && self.calls.is_empty() && is_sent {
             return Course::Over;
         }
         Course::Wait(Interest { readable: !draining && self.may_receive(limits), writable })

@@ -63,6 +63,8 @@ pub struct Counters {
     pub sendfiles: u64,
     /// Bytes that went out by `sendfile`.
     pub sendfile_bytes: u64,
+    /// Bytes that were announced to be sent by `sendfile`, and were read by a blocking thread after they had been evicted.
+    pub fetched_bytes: u64,
     /// Bytes of files that had become shorter than was announced: zeros went out in their place.
     pub zero_bytes: u64,
 }
@@ -129,6 +131,7 @@ loop_counters!(
     bytes_copied,
     sendfiles,
     sendfile_bytes,
+    fetched_bytes,
     zero_bytes,
     deferred,
     sleeps,

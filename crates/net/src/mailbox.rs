@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::blocking::Done;
+use crate::blocking::{Done, Fetched};
 use crate::budget::{Account, Crowd};
 use crate::sys::Source;
 use crate::{Delivery, Peer};
@@ -21,6 +21,8 @@ pub(crate) enum Letter {
     Accepted(Accepted),
     /// A blocking thread has finished a job of the loop.
     Done(Done),
+    /// A blocking thread has read what a connection has to send next.
+    Fetched(Fetched),
     /// Bytes that the service sends over a connection on its own account.
     Send {
         /// The connection's number.

@@ -40,6 +40,9 @@ struct Sending {
     files_sent: usize,
     file_bytes_sent: usize,
     file_way: FileWay,
+    /// What was read of the present file part, and how much of it went out.
+    fetched: Buffer,
+    fetched_sent: usize,
 }
 
 /// How the bytes of the present file part can be had.
@@ -51,6 +54,10 @@ pub(crate) enum FileWay {
     Read,
     /// Not at all, since the file has become shorter; zeros take their place.
     Zeros,
+    /// By reading them on a thread that may wait, since they were evicted from memory.
+    Fetch,
+    /// Such a thread is reading them.
+    Fetching,
 }
 
 /// What has to go out next.
@@ -64,6 +71,12 @@ pub(crate) enum Next<'a> {
         length: usize,
         way: FileWay,
         /// Whether something is known to follow it.
+        more: bool,
+    },
+    /// These bytes of a file, which a thread has read.
+    Fetched {
+        bytes: &'a [u8],
+        /// Whether something is known to follow them.
         more: bool,
     },
 }
@@ -105,6 +118,10 @@ impl Outbox {
         let first = self.queue.front()?;
         if first.bytes_sent < first.bytes_end() {
             return Some(Next::Bytes);
+        }
+        if !first.fetched.is_empty() {
+            let bytes = &first.fetched.as_slice()[first.fetched_sent..];
+            return Some(Next::Fetched { bytes, more: bytes.len() < self.unsent_bytes });
         }
         let piece = &first.output.files()[first.files_sent];
         let length = piece.length - first.file_bytes_sent;
@@ -176,6 +193,7 @@ impl Outbox {
         self.unsent_bytes -= count;
         let first = self.queue.front_mut().expect("a file part sent that was not queued");
         first.file_bytes_sent += count;
+        self.memory_bytes -= first.sent_fetched(count);
         first.skip_finished_files();
         self.drop_finished(pool);
     }
@@ -190,6 +208,30 @@ impl Outbox {
             copy(&last.output, &mut slim);
             self.memory_bytes -= memory_of(&last.output) - memory_of(&slim);
             pool.give(mem::replace(&mut last.output, slim));
+        }
+    }
+
+    /// Whether nothing can be sent until a thread has read a part of a file.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(self.next(), Some(Next::File { way: FileWay::Fetch | FileWay::Fetching, .. }))
+    }
+
+    /// The part of a file that a thread has to read now, at most `max_bytes` long: its place and its length.
+    pub(crate) fn begin_fetch(&mut self, max_bytes: usize) -> Option<(SharedFile, u64, usize)> {
+        let first = self.queue.front_mut().filter(|first| first.file_way == FileWay::Fetch)?;
+        first.file_way = FileWay::Fetching;
+        let piece = first.output.files().get(first.files_sent)?;
+        let length = (piece.length - first.file_bytes_sent).min(max_bytes);
+        Some((SharedFile::clone(&piece.file), piece.offset_bytes + first.file_bytes_sent as u64, length))
+    }
+
+    /// Takes what a thread has read; nothing when the file has become shorter.
+    pub(crate) fn put_fetched(&mut self, bytes: Buffer) {
+        let Some(first) = self.queue.front_mut().filter(|first| first.file_way == FileWay::Fetching) else { return };
+        first.file_way = if bytes.is_empty() { FileWay::Zeros } else { FileWay::Sendfile };
+        if !bytes.is_empty() {
+            self.memory_bytes += bytes.capacity();
+            (first.fetched, first.fetched_sent) = (bytes, 0);
         }
     }
 
@@ -217,8 +259,15 @@ impl Outbox {
 
 impl Sending {
     fn new(output: Output) -> Sending {
-        let mut sending =
-            Sending { output, bytes_sent: 0, files_sent: 0, file_bytes_sent: 0, file_way: FileWay::Sendfile };
+        let mut sending = Sending {
+            output,
+            bytes_sent: 0,
+            files_sent: 0,
+            file_bytes_sent: 0,
+            file_way: FileWay::Sendfile,
+            fetched: Buffer::new(),
+            fetched_sent: 0,
+        };
         sending.skip_finished_files();
         sending
     }
@@ -226,6 +275,18 @@ impl Sending {
     /// Where the bytes before the next file part end.
     fn bytes_end(&self) -> usize {
         self.output.files().get(self.files_sent).map_or(self.output.bytes.len(), |piece| piece.after)
+    }
+
+    /// Takes note that `count` bytes of what was fetched went out, if any was; says how much memory that gave back.
+    fn sent_fetched(&mut self, count: usize) -> usize {
+        if self.fetched.is_empty() {
+            return 0;
+        }
+        self.fetched_sent += count;
+        if self.fetched_sent < self.fetched.len() {
+            return 0;
+        }
+        mem::take(&mut self.fetched).capacity()
     }
 
     fn is_finished(&self) -> bool {
@@ -266,15 +327,37 @@ pub(crate) fn copy(output: &Output, copy: &mut Output) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsFd, BorrowedFd};
     use std::sync::Arc;
 
+    use buffer::SendableFile;
+
     use super::*;
+
+    /// A file of which nothing is in memory.
+    struct Evicted;
+
+    impl AsFd for Evicted {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            unreachable!("nothing here sends")
+        }
+    }
+
+    impl SendableFile for Evicted {
+        fn is_resident(&self, _: u64, _: usize) -> bool {
+            false
+        }
+
+        fn storage(&self) -> u64 {
+            0
+        }
+    }
 
     fn output(parts: &[(&[u8], usize)]) -> Output {
         let mut output = Output::new();
         for &(bytes, file_length) in parts {
             output.bytes.put(bytes);
-            output.put_file(Arc::new(std::io::stdin()), 0, file_length);
+            output.put_file(Arc::new(Evicted), 0, file_length);
         }
         output
     }
@@ -292,10 +375,22 @@ mod tests {
                     sent += std::str::from_utf8(part).unwrap();
                     outbox.sent_bytes(part.len(), pool);
                 }
+                Next::File { way: FileWay::Fetch, .. } => {
+                    let (_, offset_bytes, length) = outbox.begin_fetch(3).unwrap();
+                    assert!(outbox.begin_fetch(3).is_none() && outbox.is_waiting());
+                    let mut bytes = Buffer::new();
+                    bytes.put(&b"0123456789"[offset_bytes as usize..][..length]);
+                    outbox.put_fetched(bytes);
+                }
                 Next::File { length, .. } => {
                     let part = step.min(length);
                     sent += &"#".repeat(part);
                     outbox.sent_file(part, pool);
+                }
+                Next::Fetched { bytes, .. } => {
+                    let part = &bytes[..step.min(bytes.len())];
+                    sent += std::str::from_utf8(part).unwrap();
+                    outbox.sent_file(part.len(), pool);
                 }
             }
         }
@@ -315,6 +410,33 @@ mod tests {
             outbox.push(last, &mut pool);
             assert_eq!(drain(&mut outbox, &mut pool, step), "ab#####cd#end");
         }
+    }
+
+    #[test]
+    fn evicted_part_goes_out_as_it_is_fetched_and_nothing_overtakes_it() {
+        for step in 1..12 {
+            let mut pool = Pool::new(4, 1 << 20);
+            let mut outbox = Outbox::default();
+            outbox.push(output(&[(b"a", 8)]), &mut pool);
+            let mut last = Output::new();
+            last.bytes.put(b"end");
+            outbox.push(last, &mut pool);
+            outbox.sent_bytes(1, &mut pool);
+            outbox.set_file_way(FileWay::Fetch);
+            let sent = drain(&mut outbox, &mut pool, step);
+            assert_eq!(sent, "012#####end");
+        }
+    }
+
+    #[test]
+    fn part_of_a_file_that_became_shorter_is_zeros() {
+        let mut pool = Pool::new(4, 1 << 20);
+        let mut outbox = Outbox::default();
+        outbox.push(output(&[(b"", 8)]), &mut pool);
+        outbox.set_file_way(FileWay::Fetch);
+        assert!(outbox.begin_fetch(100).is_some());
+        outbox.put_fetched(Buffer::new());
+        assert!(matches!(outbox.next(), Some(Next::File { way: FileWay::Zeros, length: 8, .. })));
     }
 
     #[test]

@@ -67,6 +67,33 @@ fn file_that_became_shorter_is_filled_up_with_zeros() {
 }
 
 #[test]
+fn evicted_bytes_are_read_by_a_thread_that_may_wait() {
+    let server = TestServer::start(Limits::default(), 1);
+    let bytes = pattern(1_000_000);
+    server.serve_evicted_file(file_of(&bytes));
+    let mut stream = server.connect();
+    let calls = [framed(b"e1"), framed_with(b'f', 1_000_000), framed_with(b'f', 1_000_100), framed(b"e2")];
+    stream.write_all(&calls.concat()).unwrap();
+    assert_eq!(read_answer(&mut stream), b"e1");
+    assert!(read_answer(&mut stream) == around(&bytes));
+    assert!(read_answer(&mut stream) == around(&[&bytes[..], &[0; 100]].concat()));
+    assert_eq!(read_answer(&mut stream), b"e2");
+    let counters = server.counters();
+    assert_eq!((counters.sendfile_bytes, counters.fetched_bytes, counters.zero_bytes), (0, 2_000_000, 100));
+}
+
+#[test]
+fn connection_that_waits_for_evicted_bytes_can_be_closed() {
+    let server = TestServer::start(Limits::default(), 1);
+    server.serve_evicted_file(file_of(&pattern(1_000_000)));
+    for _ in 0..50 {
+        let mut stream = server.connect();
+        stream.write_all(&framed_with(b'f', 1_000_000).repeat(4)).unwrap();
+    }
+    echo::wait_until("all connections are over", || server.disconnected() == 50);
+}
+
+#[test]
 fn file_without_sendfile_is_read() {
     let server = TestServer::start(Limits::default(), 1);
     let path = "/proc/self/environ";

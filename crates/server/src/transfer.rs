@@ -151,7 +151,7 @@ pub(crate) fn piece(
     let min_bytes = min_piece_bytes(node.server.settings.sendfile_bytes?, output);
     let left = open.attributes.size_bytes.checked_sub(offset_bytes)?;
     let count = left.min(wanted as u64) as usize;
-    if !node.is_over_tcp || count < min_bytes || !open.file.is_resident() {
+    if !node.is_over_tcp || count < min_bytes || !open.file.is_resident(offset_bytes, count) {
         return None;
     }
     let file = open.file.host_file()?;

@@ -294,6 +294,6 @@ macro_rules! forward_open_file {
         $crate::forward_method!($self.$inner host_file() -> Option<$crate::HostFile>);
     };
     ($self:ident.$inner:ident is_resident) => {
-        $crate::forward_method!($self.$inner is_resident() -> bool);
+        $crate::forward_method!($self.$inner is_resident(offset_bytes: u64, length: usize) -> bool);
     };
 }

@@ -36,6 +36,7 @@ mod xattr;
 pub use access::Access;
 pub use acl::{AclEntry, AclError, AclTag, Acls, PosixAcl};
 pub use attributes::{Attributes, Device, FileKind, SetAttributes, SetTime, Timestamp};
+pub use buffer::SendableFile;
 pub use context::{Caller, Context};
 pub use directory::{Detail, DirEntry, EachEntry, Listing, ReadDir};
 pub use entry::{Entry, Found, Place};

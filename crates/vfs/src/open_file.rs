@@ -1,6 +1,4 @@
 use std::ops::{Range, RangeInclusive};
-use std::os::fd::AsFd;
-use std::sync::Arc;
 
 use crate::{Attributes, Context, Error, FileLock, LockOutcome, LockOwner, Result};
 
@@ -54,7 +52,7 @@ pub struct CopyRange {
 }
 
 /// A file of the operating system, kept open while a reply sends from it.
-pub type HostFile = Arc<dyn AsFd + Send + Sync>;
+pub type HostFile = buffer::SharedFile;
 
 /// Bytes in memory of a file system, for as long as somebody has this.
 pub type LentBytes = Box<dyn AsRef<[u8]> + Send + Sync>;
@@ -224,9 +222,10 @@ pub trait OpenFile: Send + Sync {
         None
     }
 
-    /// Whether reading never waits for storage, as in memory: then bytes can be sent from [`OpenFile::host_file`] by a thread that
-    /// must not wait.
-    fn is_resident(&self) -> bool {
+    /// Whether `length` bytes from `offset_bytes` on are in memory, so that a thread that must not wait can send them from
+    /// [`OpenFile::host_file`]. A caller that asks reads them one way or the other.
+    fn is_resident(&self, offset_bytes: u64, length: usize) -> bool {
+        let _ = (offset_bytes, length);
         false
     }
 }

@@ -14,7 +14,7 @@ pub struct Row {
 pub const TABLE: &[Row] = &[
     Row { name: "buffer", needs: &[], tests: &[] },
     Row { name: "xdr-derive", needs: &[], tests: &[] },
-    Row { name: "vfs", needs: &[], tests: &[] },
+    Row { name: "vfs", needs: &["buffer"], tests: &[] },
     Row { name: "measure", needs: &[], tests: &[] },
     Row { name: "segments", needs: &["measure", "net"], tests: &[] },
     Row { name: "stable", needs: &["buffer", "vfs", "xdr"], tests: &["fs-host", "mount"] },

@@ -86,6 +86,7 @@ fn log_sends(counters: &Counters) {
         copied_bytes = counters.bytes_copied,
         sendfiles = counters.sendfiles,
         sendfile_bytes = counters.sendfile_bytes,
+        fetched_bytes = counters.fetched_bytes,
         zero_bytes = counters.zero_bytes,
         datagrams = counters.datagrams,
         sleeps = counters.sleeps,

@@ -8,7 +8,7 @@ mod streams;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -19,6 +19,8 @@ use vfs::Handle;
 
 pub(crate) use streams::Found;
 use streams::Streams;
+
+use crate::resident::ResidentFile;
 
 /// How many threads ask for what is to be read ahead.
 const THREADS: usize = 2;
@@ -68,7 +70,7 @@ pub struct ReadAheadCounts {
 }
 
 struct Job {
-    file: Arc<OwnedFd>,
+    file: Arc<ResidentFile>,
     range: Range<u64>,
 }
 
@@ -110,7 +112,7 @@ impl ReadAhead {
         self.max_window_bytes.min(TOTAL_BYTES / streams)
     }
 
-    fn submit(&self, file: &Arc<OwnedFd>, range: Range<u64>) {
+    fn submit(&self, file: &Arc<ResidentFile>, range: Range<u64>) {
         let length = range.end - range.start;
         let job = Job { file: Arc::clone(file), range };
         match self.jobs.get_or_init(start_threads).try_send(job) {
@@ -146,8 +148,9 @@ fn perform(job: &Job) {
     while start < job.range.end {
         let length = (job.range.end - start).min(PIECE_BYTES);
         // What cannot be read ahead is met again, with its error, by whoever reads it.
-        let _ = rustix::fs::fadvise(&*job.file, start, std::num::NonZeroU64::new(length), Advice::WillNeed);
+        let _ = rustix::fs::fadvise(job.file.as_fd(), start, std::num::NonZeroU64::new(length), Advice::WillNeed);
         start += length;
+        job.file.note_storage_read();
     }
 }
 
@@ -210,14 +213,14 @@ impl FileStreams {
 
     /// Takes note of a read, and reads ahead of the stream that it belongs to.
     #[inline]
-    pub(crate) fn note(&self, file: &Arc<OwnedFd>, read: Range<u64>, found: Found) {
+    pub(crate) fn note(&self, file: &Arc<ResidentFile>, read: Range<u64>, found: Found) {
         if found != Found::Here || self.any.load(Ordering::Relaxed) {
             self.note_in_streams(file, &read, found);
         }
     }
 
     #[cold]
-    fn note_in_streams(&self, file: &Arc<OwnedFd>, read: &Range<u64>, found: Found) {
+    fn note_in_streams(&self, file: &Arc<ResidentFile>, read: &Range<u64>, found: Found) {
         let mut streams = lock(&self.streams);
         let before = streams.proven();
         let ahead = streams.note(read, found, self.read_ahead.window_bytes());

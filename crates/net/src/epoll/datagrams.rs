@@ -13,7 +13,7 @@ use super::Loop;
 use super::poller::Token;
 use crate::answer::{Asked, ask};
 use crate::bind::DatagramSocket;
-use crate::blocking::{self, Job, Origin};
+use crate::blocking::{self, CallJob, Job, Origin};
 use crate::connection::{Interest, Ready};
 use crate::hub::{Engine, LoopDesk};
 use crate::mailbox::OwnDatagram;
@@ -297,7 +297,8 @@ impl<S: Service + ?Sized> Asker<'_, S> {
         let origin = Origin::Datagram { socket: arrived.socket, source: arrived.source };
         let (peer, received, output) = (arrived.peer, self.now, Output::new());
         let (loop_index, messages) = (self.loop_index, vec![message]);
-        blocking::submit(self.engine, Job { loop_index, origin, lane, peer, client: None, messages, received, output });
+        let job = CallJob { loop_index, origin, lane, peer, client: None, messages, received, output };
+        blocking::submit(self.engine, Job::Call(job));
     }
 }
 

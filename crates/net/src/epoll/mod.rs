@@ -27,7 +27,7 @@ use turn::Order;
 
 use crate::answer::Asked;
 use crate::bind::{DatagramSocket, Listener};
-use crate::blocking::{Done, Origin};
+use crate::blocking::{Done, Fetched, Origin};
 use crate::complaints::{Complaint, Complaints};
 use crate::connection::{CloseReason, Connection, Course, Interest, Ready};
 use crate::hub::Engine;
@@ -202,6 +202,7 @@ impl<S: Service + ?Sized> Loop<S> {
             match letter {
                 Letter::Accepted(accepted) => self.adopt(accepted),
                 Letter::Done(done) => self.take_back(done),
+                Letter::Fetched(fetched) => self.take_fetched(fetched),
                 Letter::Send { connection, bytes } => self.send_own(connection, &bytes),
                 Letter::SendDatagram(datagram) => self.datagrams.add_own(&datagram),
                 Letter::AskDelivery { connection, since, tell } => {
@@ -237,6 +238,24 @@ impl<S: Service + ?Sized> Loop<S> {
                 self.bench.spare.give_all(done.messages);
                 self.bench.outputs.give(done.output);
             }
+        }
+    }
+
+    /// Goes on sending a connection's replies with bytes that a blocking thread has read.
+    fn take_fetched(&mut self, fetched: Fetched) {
+        let Fetched { key, bytes } = fetched;
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.socket.is_none() {
+            return;
+        }
+        match bytes {
+            Ok(bytes) => {
+                self.bench.desk().counters.fetched_bytes.add(bytes.len() as u64);
+                connection.outbox.put_fetched(bytes);
+                connection.end_turn(self.bench.now);
+                self.enqueue(key, Ready::default());
+            }
+            Err(error) => self.close(key, CloseReason::File(error)),
         }
     }
 

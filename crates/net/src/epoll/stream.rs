@@ -12,7 +12,7 @@ use rustix::net::{self, RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, Sen
 
 use crate::Service;
 use crate::answer::{Deferring, Progress, Stop, Turn};
-use crate::blocking::{self, Job, Origin};
+use crate::blocking::{self, CallJob, FetchJob, Job, MAX_FETCH_BYTES, Origin};
 use crate::connection::{CloseReason, Connection, Ready, Unread, WaitingCalls};
 use crate::hub::{Engine, LoopDesk};
 use crate::order::Quantum;
@@ -100,6 +100,7 @@ impl<S: Service + ?Sized> Bench<S> {
             connection.outbox.slim(&mut self.outputs);
         }
         result?;
+        self.fetch_evicted(connection, key);
         self.give_calls(connection, key);
         Ok(())
     }
@@ -313,7 +314,7 @@ impl<S: Service + ?Sized> Bench<S> {
         while connection.may_give(&self.engine.hub.limits)
             && let Some(WaitingCalls { messages, lane, received }) = connection.calls.give(self.max_given, continues)
         {
-            let job = Job {
+            let job = CallJob {
                 loop_index: self.loop_index,
                 origin: Origin::Connection(key),
                 lane,
@@ -323,8 +324,15 @@ impl<S: Service + ?Sized> Bench<S> {
                 received,
                 output: self.outputs.take(),
             };
-            blocking::submit(&self.engine, job);
+            blocking::submit(&self.engine, Job::Call(job));
         }
+    }
+
+    /// Has a blocking thread read what has to be sent next, if that was evicted from memory.
+    fn fetch_evicted(&mut self, connection: &mut Connection, key: Key) {
+        let Some((file, offset_bytes, length)) = connection.outbox.begin_fetch(MAX_FETCH_BYTES) else { return };
+        let (loop_index, peer) = (self.loop_index, connection.peer.address);
+        blocking::submit(&self.engine, Job::Fetch(FetchJob { loop_index, key, peer, file, offset_bytes, length }));
     }
 
     /// Sends what the socket takes.
@@ -353,8 +361,14 @@ impl<S: Service + ?Sized> Bench<S> {
             None => Ok(Sent::Bytes(0)),
             Some(Next::Bytes) if self.engine.hub.policy.send_path.is_plain() => self.send_bytes(connection),
             Some(Next::Bytes) => self.send_fragments(connection),
+            Some(Next::Fetched { bytes, more }) => {
+                self.desk().counters.count_send(1);
+                let sent = send(connection, bytes, more)?;
+                Ok(self.note_file_sent(connection, sent))
+            }
             Some(Next::File { way: FileWay::Sendfile, .. }) => self.send_file(connection),
             Some(Next::File { way: FileWay::Read, .. }) => self.send_read_file(connection),
+            Some(Next::File { way: FileWay::Fetch | FileWay::Fetching, .. }) => Ok(Sent::Blocked(0)),
             Some(Next::File { way: FileWay::Zeros, length, more, .. }) => {
                 let zeros = &ZEROS[..length.min(FILE_READ_BYTES)];
                 self.desk().counters.count_send(1);
@@ -382,6 +396,10 @@ impl<S: Service + ?Sized> Bench<S> {
         else {
             return Ok(Sent::Bytes(0));
         };
+        if !file.is_resident(offset_bytes, length) {
+            connection.outbox.set_file_way(FileWay::Fetch);
+            return Ok(Sent::Blocked(0));
+        }
         self.desk().counters.sendfiles.add(1);
         let mut offset = offset_bytes;
         match rustix::fs::sendfile(socket, file.as_fd(), Some(&mut offset), length) {

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use buffer::{Output, SharedFile};
+use buffer::{Output, SendableFile, SharedFile};
 use net::{
     Call, Counters, Frame, FrameError, Handle, Lane, Limits, Peer, SendPath, Server, Service, Transport, Verdict,
 };
@@ -261,7 +262,12 @@ impl TestServer {
 
     /// Sets the file that `f` answers with.
     pub fn serve_file(&self, file: File) {
-        *self.echo.file.lock().unwrap() = Some(Arc::new(file));
+        *self.echo.file.lock().unwrap() = Some(Arc::new(ServedFile { file, is_resident: true }));
+    }
+
+    /// Serves a file of which nothing stays in memory.
+    pub fn serve_evicted_file(&self, file: File) {
+        *self.echo.file.lock().unwrap() = Some(Arc::new(ServedFile { file, is_resident: false }));
     }
 
     pub fn disconnected(&self) -> usize {
@@ -274,5 +280,26 @@ impl Drop for TestServer {
         self.open_gate();
         self.handle.shutdown(Duration::from_secs(5));
         self.handle.join();
+    }
+}
+
+struct ServedFile {
+    file: File,
+    is_resident: bool,
+}
+
+impl AsFd for ServedFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl SendableFile for ServedFile {
+    fn is_resident(&self, _: u64, _: usize) -> bool {
+        self.is_resident
+    }
+
+    fn storage(&self) -> u64 {
+        1
     }
 }
