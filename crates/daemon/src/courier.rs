@@ -1,4 +1,8 @@
 //! The server's own calls on the sockets.
+//!
+//! After every message and every tick the courier fetches what is to be sent ([`Server::next_transmit`]) and gives it
+//! to a loop: over a connection of the client's, over one of its own, or as a datagram. The reply comes back as a
+//! message like any other.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,4 +1,8 @@
 //! Making regular files.
+//!
+//! An exclusive create makes a file without a name (O_TMPFILE), stores its attributes and the verifier in it, and links
+//! it last. So a server that was killed in between recognises the retransmission. Where a file system has no files
+//! without a name, the name comes first: a kill before the verifier is stored leaves a file that the client is refused.
 
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -1,3 +1,5 @@
+//! Changes by this client, and what they make invalid.
+
 use super::Mount;
 use crate::cache::{Asked, DirVersion, Place};
 use crate::types::DirChange;

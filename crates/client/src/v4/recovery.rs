@@ -1,4 +1,19 @@
 //! What is done when a session is lost, a slot is in doubt, or the server has forgotten the client.
+//!
+//! `client.rs` sends a request over as many sessions as it takes. What a refusal requires is a `Trouble`, and one task
+//! at a time recovers from it:
+//!
+//! 1. It makes a session.
+//! 2. It reclaims the opens and locks in `opens.rs`.
+//! 3. It sends RECLAIM_COMPLETE.
+//! 4. It opens again what the server did not know.
+//!
+//! A reclaim that is interrupted goes on in the next session, since no server has decided it. An open file's state has
+//! an era. A request that was refused with the state of an earlier era is retried with the current one. The reply to a
+//! LOCK of an earlier era changes nothing, not even the sequence numbers of a 4.0 owner: a server that let the lease
+//! expire counts them anew. In NFSv4.0, RENEW shows first whether the server lost one stateid or the whole client.
+//!
+//! Connections take turns, lost ones left out. A stream that replaces another one is bound to the session.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

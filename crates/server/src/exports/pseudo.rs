@@ -1,4 +1,10 @@
-//! The tree of directories that lead to the exports: what an NFSv4 client sees at the root (RFC 7530 §7.3, RFC 8881 §7.3).
+//! The tree of directories that lead to the exports: what an NFSv4 client sees at the root (RFC 7530 §7.3, RFC 8881
+//! §7.3).
+//!
+//! The tree is a read-only [`FileSystem`], of which each client sees only what leads to its exports. Where an export
+//! begins inside of another one, the outer file system ends ([`FileSystem::set_borders`]): a lookup there returns
+//! [`Error::Elsewhere`], and `node.rs` goes on in the inner export if that is for the client. This holds in every
+//! version.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;

@@ -1,11 +1,39 @@
 //! The data of files in memory: what was read, what will be read, and what was written and is not at the server yet.
 //!
-//! All files of a mount share one bound of memory, and all opens of a file share its data. What happens to the blocks is
-//! decided without sockets and tasks, in `state`, `read`, `write` and `flush`; the tasks here carry it out. Blocks are filled and
-//! written by tasks, never by the caller's future, so that a caller who goes away leaves nothing half done.
+//! All files of a mount share one bound of memory, and all opens of a file share its data. What happens to the blocks
+//! is decided without sockets and tasks, in `state`, `read`, `write` and `flush`; the tasks here carry it out. Blocks
+//! are filled and written by tasks, never by the caller's future, so that a caller who goes away leaves nothing half
+//! done.
 //!
-//! The clean data of a file is of one version of it, as its attributes tell; when they tell of another one that own writes do not
-//! explain, it is forgotten. Own changes stay, and go over those of others.
+//! The clean data of a file is of one version of it: change attribute, time of modification, size. When attributes show
+//! another version that this client's writes do not explain, clean blocks are dropped. Dirty blocks stay, and overwrite
+//! what others wrote.
+//!
+//! # Reading
+//! Bytes are found under one lock and copied outside of it: a reader shares a block's memory, and a change of the block
+//! meanwhile changes a copy. A sequential reader sees the rest of its block through a reader window (`lens.rs`), which
+//! has a lock of its own. Whatever may change the file or a block closes the window first; so does the end of the
+//! validity of the file's attributes. Of a file larger than the memory, the first part stays and the rest is dropped
+//! soon after it was read.
+//!
+//! # Writing
+//! A changed byte is dirty, then being written, then unstable, then being committed (`block.rs`). When the write
+//! verifier changes, unstable bytes are dirty again. At most `Caching::max_dirty_bytes` of blocks have changes; writers
+//! wait beyond that.
+//!
+//! # Changes by other clients
+//! Replies to WRITE carry the file's attributes before and after (RFC 1813 §2.6). In NFSv4, GETATTRs around the WRITE
+//! do. `series.rs` compares them: of the WRITEs in flight together, the first to be carried out must have found the
+//! file as it was known. Otherwise another client changed it, and clean blocks are dropped. Under a delegation for
+//! writing, the COMMIT alone asks for attributes (`promise.rs`).
+//!
+//! Two changes by others go unnoticed: one between two WRITEs in flight together that does not lengthen the file, and
+//! one before a WRITE whose reply does not say what it found (NFSv2, and servers that leave it out). Clients that share
+//! a file for writing must lock it, or mount with `direct`.
+//!
+//! # Changes past the cache
+//! While a raw write or a copy by the server changes a file, each read asks the server and nothing of it is kept. While
+//! the file is truncated, nothing is sent (`past.rs`).
 
 mod block;
 mod config;
