@@ -14,7 +14,7 @@ use crate::{Handle, Lie, Reason};
 /// The permission bits of a mode.
 const MODE_BITS: u32 = 0o7777;
 
-/// What neutral attributes are made of.
+/// The attributes that fill [`Attributes`].
 pub(super) const ALL: Bitmap = Attribute::set(&[
     Attribute::Type,
     Attribute::Change,
@@ -33,23 +33,23 @@ pub(super) const ALL: Bitmap = Attribute::set(&[
     Attribute::TimeModify,
 ]);
 
-/// What the version of a file is made of.
+/// The attributes that make up a [`FileVersion`].
 pub(super) const VERSION: Bitmap = Attribute::set(&VERSION_PARTS);
 const VERSION_PARTS: [Attribute; 3] = [Attribute::Change, Attribute::Size, Attribute::TimeModify];
 
-/// What is told of an entry of a directory.
+/// What the server returned for a directory entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed {
     pub(super) attributes: Attributes,
     pub(super) handle: Option<Handle>,
-    /// Why nothing else is told.
+    /// The server's `rdattr_error`: why it returned no other attributes.
     pub(super) error: Option<Status>,
-    /// Whether what no file lacks is there.
+    /// Whether the type is there, which every file has.
     is_whole: bool,
 }
 
 impl Listed {
-    /// The file, if enough was told of it.
+    /// The entry, unless its handle or its type is missing or the server reported an error.
     pub(super) fn entry(&self) -> Option<crate::Entry> {
         let handle = self.handle.filter(|_| self.is_whole && self.error.is_none())?;
         Some(crate::Entry { handle, attributes: self.attributes })
@@ -62,14 +62,14 @@ pub(super) fn neutral(fattr: &Fattr<'_>) -> Result<Attributes, Reason> {
     if listed.is_whole { Ok(listed.attributes) } else { Err(Reason::Lie(Lie::NoAttribute("type"))) }
 }
 
-/// The version of a file, if all of it is told.
+/// The version of a file, if the reply has all parts of it.
 pub(super) fn version(fattr: &Fattr<'_>) -> Option<FileVersion> {
     let is_whole = VERSION_PARTS.iter().all(|part| fattr.mask.contains(part.number()));
     let listed = listed(fattr).ok().filter(|_| is_whole)?;
     Some(FileVersion::of(&listed.attributes))
 }
 
-/// The attributes of an entry of a directory.
+/// Decodes the attributes of a directory entry.
 pub(super) fn listed(fattr: &Fattr<'_>) -> Result<Listed, Reason> {
     let attributes = Attributes::new(FileKind::Regular, 0);
     let is_whole = fattr.mask.contains(Attribute::Type.number());
@@ -86,7 +86,7 @@ pub(super) fn listed(fattr: &Fattr<'_>) -> Result<Listed, Reason> {
     Ok(listed)
 }
 
-/// What is wrong with attributes.
+/// The error for attributes that cannot be decoded.
 pub(super) fn bad(error: FattrError) -> Reason {
     match error {
         FattrError::Value(source) => Reason::BadReply(source),
@@ -124,7 +124,7 @@ impl Listed {
 
 fn file_kind(kind: FileType) -> FileKind {
     match kind {
-        // Named attributes are read like files, and are never met where nobody opens their directory.
+        // Only OPENATTR leads to named attributes, and this client does not send it.
         FileType::Regular | FileType::NamedAttribute => FileKind::Regular,
         FileType::Directory | FileType::AttributeDirectory => FileKind::Directory,
         FileType::BlockDevice => FileKind::BlockDevice,
@@ -135,7 +135,7 @@ fn file_kind(kind: FileType) -> FileKind {
     }
 }
 
-/// Both halves of a file system's name in one number: different where either is.
+/// Folds both halves of an fsid into one number. A change of one half always changes it.
 fn one_number(fsid: Fsid) -> u64 {
     fsid.major ^ fsid.minor.rotate_left(u64::BITS / 2)
 }
@@ -144,10 +144,10 @@ fn time(time: Time) -> Timestamp {
     Timestamp { seconds: time.seconds, nanoseconds: time.nanoseconds.min(999_999_999) }
 }
 
-/// The attributes to set as they are sent; `buffer` holds their values.
+/// Encodes the attributes to set; `buffer` holds their values.
 pub(super) fn wire_set<'b>(set: &SetAttributes, buffer: &'b mut Buffer) -> Fattr<'b> {
     let (uid, gid) = (set.uid.map(|uid| uid.to_string()), set.gid.map(|gid| gid.to_string()));
-    // In the order of their numbers, as `Fattr::collect` wants it.
+    // `Fattr::collect` requires ascending attribute numbers.
     let values = [
         set.size_bytes.map(AttributeValue::Size),
         set.mode.map(AttributeValue::Mode),
@@ -167,7 +167,7 @@ fn wire_time(time: SetTime) -> WireSetTime {
     }
 }
 
-/// The numbers of a device as they are sent.
+/// Encodes the numbers of a device.
 pub(super) fn wire_device(device: Device) -> SpecData {
     SpecData { major: device.major, minor: device.minor }
 }

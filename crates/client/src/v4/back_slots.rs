@@ -1,6 +1,6 @@
 use proto::nfs4::{CbSequenceArgs, CbSequenceOk, SessionId, SlotId, Status};
 
-/// The slots of a session's back channel, each with the last reply, so that a callback that comes again is answered again
+/// The slots of a session's back channel. Each keeps its last reply and replays it when the callback is retransmitted
 /// (RFC 8881 §2.10.6.1).
 #[derive(Debug, Default)]
 pub(super) struct BackSlots {
@@ -10,26 +10,25 @@ pub(super) struct BackSlots {
 
 #[derive(Debug, Default, Clone)]
 struct BackSlot {
-    /// The sequence id of the last callback; none came yet when it is 0.
+    /// The sequence id of the last callback; 0 before the first.
     sequence: u32,
-    /// The results of the last callback, without the header of RPC.
+    /// The results of the last callback, without the RPC header.
     results: Vec<u8>,
 }
 
-/// What a CB_SEQUENCE means.
+/// Whether a CB_SEQUENCE begins a new callback or repeats one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A callback that did not come before.
     New(CbSequenceOk),
-    /// One that came before, and its results.
+    /// A retransmission, with the results to replay.
     Again(Vec<u8>),
 }
 
 impl BackSlots {
-    /// How many slots there are.
+    /// The number of slots offered to the server.
     pub(super) const COUNT: u32 = 8;
 
-    /// Finds the place of a callback in `current`, the session that there is now.
+    /// Checks a callback's slot and sequence id in `current`, the session in use now.
     pub(super) fn place(&mut self, args: &CbSequenceArgs, current: SessionId) -> Result<Place, Status> {
         if args.session != current {
             return Err(Status::BadSession);
@@ -54,7 +53,7 @@ impl BackSlots {
         }))
     }
 
-    /// Keeps the results of a callback that was new.
+    /// Keeps the results of a new callback for a retransmission.
     pub(super) fn keep(&mut self, args: &CbSequenceArgs, results: &[u8]) {
         if let Some(slot) = self.slots.get_mut(args.slot.0 as usize) {
             *slot = BackSlot { sequence: args.sequence, results: results.to_vec() };

@@ -4,7 +4,7 @@ use super::request::Request;
 use super::wire::Wire;
 use crate::Result;
 
-/// Binds a connection to a session, for callbacks too if the server likes it (RFC 8881 §18.34).
+/// Binds a connection to a session, for callbacks too if the server agrees (RFC 8881 §18.34).
 pub(super) async fn bind_conn_to_session(wire: &Wire<'_>, session: SessionId) -> Result<()> {
     let arguments = BindConnToSessionArgs { session, direction: ClientDirection::ForeOrBoth, use_rdma: false };
     let operations = [ArgOp::BindConnToSession(arguments)];

@@ -1,5 +1,5 @@
-//! Callbacks: calls of the server over the client's own connections (RFC 8881 §2.10.3.1 and §20), and in 4.0 over one of the server's
-//! own (RFC 7530 §17).
+//! Callbacks: calls by the server. They use the client's own connections from 4.1 on (RFC 8881 §2.10.3.1 and §20), and
+//! a connection of the server's in 4.0 (RFC 7530 §17).
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
@@ -19,7 +19,7 @@ use super::client::{Client, Inner};
 use crate::connection::BackCalls;
 use crate::core::BackEvent;
 
-/// What the client offers for callbacks: room for a CB_SEQUENCE, and an operation with a handle.
+/// The limits of the back channel: room for a CB_SEQUENCE and an operation with a handle.
 pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
     header_pad_size: 0,
     max_request_size: 4096,
@@ -30,11 +30,11 @@ pub(super) const BACK_CHANNEL: ChannelAttrs = ChannelAttrs {
     rdma_ird: None,
 };
 
-/// What callbacks have in common.
+/// The state that all callbacks of a client share.
 #[derive(Debug, Default)]
 pub(super) struct Callbacks {
     slots: Mutex<BackSlots>,
-    /// Wakes those who wait for a lock: the server says that one may be had.
+    /// Wakes waiters for a lock when the server reports that one may be free.
     pub(super) lock_freed: Notify,
 }
 
@@ -44,8 +44,8 @@ impl Callbacks {
     }
 }
 
-/// Answers the callbacks of one connection until it is closed or the client is gone. The server may call over another
-/// stream of it only when that is bound to the session like the first (RFC 8881 §2.10.3.1).
+/// Answers the callbacks of one connection until it is closed or the client is dropped. A replacement stream carries
+/// callbacks only after it is bound to the session (RFC 8881 §2.10.3.1).
 pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) {
     while let Some(event) = calls.next().await {
         let Some(client) = client.upgrade().map(Client::of) else { return };
@@ -60,7 +60,7 @@ pub(super) async fn serve(calls: BackCalls, number: usize, client: Weak<Inner>) 
     }
 }
 
-/// The reply to a call, unless it is none.
+/// The reply to a call; `None` if the message is no call.
 pub(super) async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
     let call = match Call::parse(message) {
         Ok(call) => call,
@@ -91,7 +91,8 @@ pub(super) async fn answer(message: &[u8], client: &Client) -> Option<Bytes> {
     }
 }
 
-/// Whether a call is for this client: in 4.0 it bears the number that the server was told (RFC 7530 §17.2), which nobody else knows.
+/// Whether a call is for this client. A 4.0 server repeats the number from SETCLIENTID (RFC 7530 §17.2), which nobody
+/// else knows.
 fn is_meant(compound: &CbCompoundArgs<'_>, client: &Client) -> bool {
     let told = client.0.identity.called_at.map(|place| place.ident);
     client.minor_version().has_sessions() || told == Some(compound.callback_ident)
@@ -114,7 +115,7 @@ fn rejection(xid: Xid, rejection: Option<Rejection>) -> Bytes {
     Bytes::copy_from_slice(buffer.as_slice())
 }
 
-/// Carries out a CB_COMPOUND, and gives its results as they are sent.
+/// Carries out a CB_COMPOUND and encodes its results.
 fn carry_out(compound: &CbCompoundArgs<'_>, told: &[Answer], client: &Client) -> Vec<u8> {
     if compound.minor_version != client.minor_version().number() {
         return encode(compound, Status::MinorVersMismatch, Vec::new());
@@ -122,7 +123,7 @@ fn carry_out(compound: &CbCompoundArgs<'_>, told: &[Answer], client: &Client) ->
     if !client.minor_version().has_sessions() {
         return carry_out_all(compound, Vec::new(), compound.operations.iter().zip(told), client);
     }
-    // From 4.1 on a callback has its place in the session (RFC 8881 §20.9.3).
+    // From 4.1 on CB_SEQUENCE comes first (RFC 8881 §20.9.3).
     let Some((CallbackArgOp::CbSequence(sequence), operations)) = compound.operations.split_first() else {
         return encode(compound, Status::OpNotInSession, Vec::new());
     };
@@ -146,7 +147,7 @@ fn keep(client: &Client, sequence: &CbSequenceArgs, results: &[u8]) {
     client.0.callbacks.slots().keep(sequence, results);
 }
 
-/// Carries out operations, behind CB_SEQUENCE from 4.1 on, until one fails.
+/// Carries out operations until one fails; `results` begins with that of CB_SEQUENCE from 4.1 on.
 fn carry_out_all<'a>(
     compound: &CbCompoundArgs<'a>,
     mut results: Vec<CallbackResOp<'a>>,
@@ -169,15 +170,15 @@ fn encode(compound: &CbCompoundArgs<'_>, status: Status, results: Vec<CallbackRe
     buffer.as_slice().to_vec()
 }
 
-/// One operation of a callback. A recall of what the client does not know may have overtaken the reply to the OPEN that it came
-/// with (RFC 8881 §10.2.1).
+/// Carries out one operation. While an OPEN is under way, a recall of an unknown delegation is put off: it may have
+/// overtaken the reply to the OPEN (RFC 8881 §10.2.1).
 fn one<'a>(operation: &CallbackArgOp<'_>, told: &'a Answer, client: &Client) -> (Status, CallbackResOp<'a>) {
     use CallbackArgOp as Arg;
     use CallbackResOp as Result;
     let plain = |status: Status| if status == Status::Ok { Res::Ok(()) } else { Res::Fail(status) };
     let is_there = matches!(operation, Arg::CbGetattr(_) | Arg::CbRecall(_)) || client.minor_version().has_sessions();
     if !is_there {
-        // 4.0 has no others (RFC 7530 §18).
+        // 4.0 has only CB_GETATTR and CB_RECALL (RFC 7530 §18).
         return (Status::OpIllegal, Result::Illegal(Status::OpIllegal));
     }
     let (status, make): (Status, fn(Res<()>) -> Result<'a>) = match operation {

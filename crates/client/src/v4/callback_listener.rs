@@ -1,8 +1,7 @@
-//! The port at which a server of NFSv4.0 calls the client (RFC 7530 §16.33): there it connects to the client, over a connection of its
-//! own.
+//! The port on which a 4.0 server calls the client (RFC 7530 §16.33), over a connection that the server opens.
 //!
-//! Nothing but an address and a number that only the two of them know tell that a call is the server's, so that nobody else is
-//! answered, and what can be called for is harmless: a delegation goes back earlier than it had to.
+//! Only the server's address and a number known to both sides authenticate a call. A forged recall does little harm: it
+//! returns a delegation early.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,23 +21,24 @@ use super::identity::CalledAt;
 use crate::connection::random;
 use crate::core::Incoming;
 
-/// The most connections of the server; the oldest one ends for a new one, since a server that restarted knows nothing of it.
+/// The most connections of the server. A new one closes the oldest, because a restarted server does not know its old
+/// ones.
 const MAX_CONNECTIONS: usize = 4;
-/// What a CB_COMPOUND takes at the most: a few operations, each with a handle.
+/// The limits of a CB_COMPOUND: a few operations, each with a handle.
 const LIMITS: record::Limits = record::Limits { max_bytes: 16 * 1024, max_fragments: 16 };
-/// How long nobody is let in when the system has no more sockets.
+/// How long to wait after a failed accept, as when the system is out of sockets.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A port that was opened for the server.
+/// A port that listens for the server's calls.
 #[derive(Debug)]
 pub(super) struct CallbackListener {
     listener: TcpListener,
-    /// Who may connect.
+    /// The only address that may connect.
     server: IpAddr,
     called_at: CalledAt,
 }
 
-/// Listens until it is dropped.
+/// The task that accepts connections; dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Listening(AbortHandle);
 
@@ -49,7 +49,8 @@ impl Drop for Listening {
 }
 
 impl CallbackListener {
-    /// Listens at `wanted` for calls of this server: where that names no address, at the one from which the server is reached.
+    /// Listens at `wanted` for calls of `server`. An unspecified address stands for the one from which the server is
+    /// reached.
     pub(super) async fn bind(wanted: SocketAddr, server: SocketAddr) -> io::Result<CallbackListener> {
         let ip = if wanted.ip().is_unspecified() { own_address(server)? } else { wanted.ip() };
         let listener = TcpListener::bind((ip, wanted.port())).await?;
@@ -59,12 +60,12 @@ impl CallbackListener {
         Ok(CallbackListener { listener, server: server.ip().to_canonical(), called_at })
     }
 
-    /// What the server is told of it.
+    /// The address and the number to send in SETCLIENTID.
     pub(super) fn called_at(&self) -> CalledAt {
         self.called_at
     }
 
-    /// Answers the server's calls in the background for as long as the client lives.
+    /// Answers the server's calls in the background while the client lives.
     pub(super) fn serve(self, client: Weak<Inner>) -> Listening {
         Listening(tokio::spawn(self.accept(client)).abort_handle())
     }
@@ -120,7 +121,8 @@ async fn answer_all(stream: &mut TcpStream, client: &Weak<Inner>) -> io::Result<
     }
 }
 
-/// The address of this machine from which `server` is reached: the system knows the way without a datagram being sent.
+/// The address of this machine from which `server` is reached. Connecting a UDP socket finds the route and sends no
+/// datagram.
 fn own_address(server: SocketAddr) -> io::Result<IpAddr> {
     let any = match server {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

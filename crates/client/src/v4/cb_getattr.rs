@@ -7,7 +7,7 @@ use super::client::Client;
 use super::getattr::getattr;
 use crate::{Handle, Result};
 
-/// What the holder of a delegation for writing tells of the file.
+/// The attributes that the holder of a write delegation reports.
 #[derive(Debug)]
 pub(super) struct Told {
     mask: Bitmap,
@@ -20,10 +20,10 @@ impl Told {
     }
 }
 
-/// What one CB_GETATTR is answered with.
+/// The result of one CB_GETATTR.
 pub(super) type Answer = std::result::Result<Told, Status>;
 
-/// The answers to those of these operations that are CB_GETATTR, each at its place.
+/// Answers each CB_GETATTR of these operations at its index.
 pub(super) async fn answers(operations: &[CallbackArgOp<'_>], client: &Client) -> Vec<Answer> {
     let mut answers = Vec::with_capacity(operations.len());
     for operation in operations {
@@ -35,12 +35,12 @@ pub(super) async fn answers(operations: &[CallbackArgOp<'_>], client: &Client) -
     answers
 }
 
-/// How long a file is that is delegated for writing, and whether it was changed: then its change attribute is another one than it
-/// was delegated with, and only that counts (RFC 8881 §10.4.3, §20.1).
+/// Reports the size and the change attribute of a file delegated for writing. If the file was modified, the change
+/// attribute differs from the delegated one; only that difference counts (RFC 8881 §10.4.3, §20.1).
 async fn answer(args: &CbGetattrArgs, client: &Client) -> Answer {
     let file = Handle::from(args.file);
     let delegation = client.0.delegations.for_writing(&file).ok_or(Status::BadHandle)?;
-    // Without an answer of the server nobody knows: it may ask again.
+    // Without a reply nobody knows the size: the server may ask again.
     let looking = tokio::time::timeout(PATIENCE, look(client, &file, delegation.change));
     let Ok(Ok((size_bytes, is_changed))) = looking.await else { return Err(Status::Delay) };
     let change = delegation.change.wrapping_add(u64::from(is_changed));
@@ -54,10 +54,10 @@ async fn answer(args: &CbGetattrArgs, client: &Client) -> Answer {
     Ok(Told { mask, values: buffer })
 }
 
-/// How long the server is waited for before it is told to ask again: other callbacks wait meanwhile.
+/// How long a CB_GETATTR may take before it fails with DELAY, since other callbacks wait meanwhile.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long a file is, and whether it was changed since it had this change attribute.
+/// The file's size in bytes, and whether it changed since its change attribute was `change`.
 async fn look(client: &Client, file: &Handle, change: u64) -> Result<(u64, bool)> {
     let mounted = client.mounted();
     if let Some(size_bytes) = mounted.as_ref().and_then(|mounted| mounted.unwritten_size(file)) {
@@ -65,7 +65,7 @@ async fn look(client: &Client, file: &Handle, change: u64) -> Result<(u64, bool)
     }
     let attributes = match mounted.and_then(|mounted| mounted.last_attributes(file)) {
         Some(attributes) => attributes,
-        // The holder is told what there is, and not asked.
+        // The server answers the holder's own GETATTR without a CB_GETATTR.
         None => getattr(client, file).await?,
     };
     Ok((attributes.size_bytes, attributes.change != change))

@@ -28,17 +28,19 @@ use crate::mount::Mounted;
 use crate::patience::Patience;
 use crate::{Error, Lie, Options, Reason, Result, Version};
 
-/// How often one call is sent anew because the session was lost, the connection not bound, or the server not ready.
+/// How often one call is tried because the session was lost, the connection was not bound, or the server was not ready.
 const MAX_ATTEMPTS: u32 = 16;
-/// How long a server may take when a client goes that nobody waits for.
+/// How long a teardown that nobody waits for may take.
 pub(super) const FAREWELL: Duration = Duration::from_secs(5);
-/// How long a server that is not ready for a slot is left alone.
+/// How long to wait when the server answers SEQUENCE with DELAY.
 const SLOT_PAUSE: Duration = Duration::from_millis(20);
 
-/// A client of an NFSv4 server: its name there, its session, and what it has open; and who makes calls. Clones share it.
+/// A client of an NFSv4 server: its identity, its session and its open files, and the user who makes calls. Clones
+/// share the state.
 ///
-/// From 4.1 on every request is carried out exactly once, however often the connection is lost (RFC 8881 §2.10.6). When the
-/// server restarts, or forgets the session, a new one is made and everything that is open is reclaimed, while calls wait.
+/// From 4.1 on each request is executed exactly once, however often the connection is lost (RFC 8881 §2.10.6). When the
+/// session is lost, the client makes a new one; if the server restarted, it also reclaims everything that is open.
+/// Calls wait meanwhile.
 ///
 /// ```no_run
 /// # async fn example(file: client::Handle) -> client::Result<()> {
@@ -59,12 +61,12 @@ pub struct Client(pub(super) Arc<Inner>, Arc<[Connection]>);
 pub(super) struct Inner {
     pub(super) server: Arc<str>,
     pub(super) minor: MinorVersion,
-    /// As the client itself uses them, for what is about its name, its session and its lease (RFC 8881 §2.10.8.3).
+    /// With the client's own credentials, for calls about its identity, its session and its lease (RFC 8881 §2.10.8.3).
     pub(super) connections: Arc<[Connection]>,
     turn: AtomicUsize,
     pub(super) identity: Identity,
     session: RwLock<Arc<Session>>,
-    /// Held by whoever makes a new session.
+    /// Locked while a new session is made.
     pub(super) recovery: Mutex<Recovery>,
     pub(super) opens: Opens,
     pub(super) watch: Watch,
@@ -72,44 +74,45 @@ pub(super) struct Inner {
     pub(super) uses_delegations: bool,
     pub(super) uses_write_delegations: bool,
     pub(super) callbacks: Arc<Callbacks>,
-    /// The port at which a server of 4.0 calls, if it may.
+    /// The callback port for a 4.0 server, if it may call.
     listening: OnceLock<Listening>,
     pub(super) offloads: Offloads,
-    /// Whether somebody takes leave of the server already.
+    /// Whether the client has begun to close.
     pub(super) is_leaving: AtomicBool,
-    /// Whether that has come to its end.
+    /// Whether the client is closed.
     pub(super) has_left: AtomicBool,
-    /// Whether the server is told to forget the client, so that it must not come back.
+    /// Whether the client id is being destroyed, so that no new session may be made.
     pub(super) is_gone: AtomicBool,
-    /// How many slots are asked for.
+    /// The number of slots to request.
     pub(super) slots: u32,
-    /// How long a lease lasts, once the server has told.
+    /// The lease time, once the server reported it.
     pub(super) lease: OnceLock<Duration>,
-    /// What keeps the files' data and attributes, if anything does.
+    /// The mount that caches the files' data and attributes, if any.
     mounted: OnceLock<Weak<Mounted>>,
 }
 
-/// Why a request was not carried out, and what helps.
+/// Why a request was not carried out; each variant has its own recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// The session, or the client id of 4.0, is gone.
+    /// The session, or the client id of 4.0, is lost.
     SessionLost(Status),
-    /// The session's slots are not as the server has them.
+    /// The session's slots differ from the server's.
     SlotsBroken(Status),
     /// The connection is not bound to the session.
     NotBound(Status),
-    /// The server has another request of this slot under way.
+    /// The server still executes another request of this slot.
     Busy(Status),
-    /// The reply was lost, and the request may be carried out again.
+    /// The server did not keep the reply, and the request may be repeated.
     Again(Status),
 }
 
 impl Client {
-    /// Connects to `address`, makes the client known and opens a session with it; `server` is the name that errors call the
-    /// server by. The tasks that renew the lease and answer callbacks run on the current runtime.
+    /// Connects to `address`, makes the client known and creates a session. Errors name the server `server`. The tasks
+    /// that renew the lease and answer callbacks run on the current runtime.
     ///
     /// # Errors
-    /// [`Reason::Connect`]; what the server says, MINOR_VERS_MISMATCH when it does not speak `minor`.
+    /// [`Reason::Connect`]; [`Reason::NeedsStream`] for another transport; the server's status, such as
+    /// MINOR_VERS_MISMATCH when it does not support `minor`.
     pub async fn connect(address: SocketAddr, server: &str, minor: MinorVersion, options: &Options) -> Result<Client> {
         let server: Arc<str> = server.into();
         if options.transport != Transport::Stream {
@@ -161,18 +164,18 @@ impl Client {
         }
     }
 
-    /// The client, on which nobody else acts.
+    /// The client with its own credentials.
     pub(super) fn of(inner: Arc<Inner>) -> Client {
         let connections = Arc::clone(&inner.connections);
         Client(inner, connections)
     }
 
-    /// The same client, on which nobody else acts.
+    /// The same client with its own credentials.
     pub(super) fn own(&self) -> Client {
         Client::of(Arc::clone(&self.0))
     }
 
-    /// The same client, on which requests are made as somebody else.
+    /// The same client, making requests as `principal`.
     pub(crate) fn acting_as(&self, principal: &Arc<Principal>) -> Client {
         let connections = self.0.connections.iter().map(|connection| connection.acting_as(principal)).collect();
         Client(Arc::clone(&self.0), connections)
@@ -188,9 +191,9 @@ impl Client {
         self.0.minor
     }
 
-    /// Notes what is mounted by this client: what it has changed is written before a delegation goes.
+    /// Sets the mount of this client, which writes its changes back before a delegation is returned.
     pub(crate) fn set_mounted(&self, mounted: &Arc<Mounted>) {
-        // A client is of one mount.
+        // A client belongs to one mount.
         let _ = self.0.mounted.set(Arc::downgrade(mounted));
     }
 
@@ -207,7 +210,7 @@ impl Client {
         Connection::next_of(&self.1, &self.0.turn)
     }
 
-    /// For a call to a server that says "not now".
+    /// The limits for retrying a call that the server puts off.
     pub(crate) fn patience(&self) -> Patience {
         let silence = self.0.connections.first().and_then(Connection::patience);
         Patience::new(silence, self.0.lease.get().copied())
@@ -221,7 +224,7 @@ impl Client {
         Arc::clone(&self.0.session.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts another session in the place of the one that is gone; whoever waits for that one goes on with this.
+    /// Replaces a lost session; callers that wait for its slots go on with the new one.
     pub(super) fn replace_session(&self, session: Session) -> Arc<Session> {
         let session = Arc::new(session);
         let old = std::mem::replace(
@@ -232,7 +235,7 @@ impl Client {
         session
     }
 
-    /// The largest data of a READ and of a WRITE that the session has room for, in bytes.
+    /// The most data of a READ and of a WRITE that the session has room for, in bytes.
     pub(crate) fn most_data(&self) -> (u32, u32) {
         let limits = self.session().channel.as_ref().map(|channel| channel.attributes);
         let room = |bytes: u32| bytes.saturating_sub(DATA_OVERHEAD_BYTES) / DATA_UNIT_BYTES * DATA_UNIT_BYTES;
@@ -246,7 +249,8 @@ impl Client {
         Error::new(&self.0.server, operation, reason)
     }
 
-    /// Takes leave of the server in the background, if nobody has: as far as it gets within some seconds, and while the runtime lives.
+    /// Closes the client in the background, unless somebody does already. It stops after `FAREWELL` or with the
+    /// runtime.
     pub(crate) fn close_soon(&self) {
         if self.0.is_leaving.load(Ordering::Relaxed) {
             return;
@@ -254,7 +258,7 @@ impl Client {
         self.connection().spawn(self.own().leave());
     }
 
-    /// Takes leave of the server, as far as it gets within some seconds.
+    /// Closes the client, as far as `FAREWELL` allows.
     pub(super) async fn leave(self) {
         let (server, inner) = (Arc::clone(&self.0.server), Arc::clone(&self.0));
         match tokio::time::timeout(FAREWELL, self.close()).await {
@@ -267,7 +271,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and waits until it was carried out, over as many sessions as that takes.
+    /// Sends a request, and recovers the session and retries as needed.
     pub(crate) async fn call(&self, request: &Request<'_>) -> Result<Reply> {
         let (mut attempts, mut may_be_second) = (Attempts::default(), false);
         loop {
@@ -293,7 +297,7 @@ impl Client {
         }
     }
 
-    /// Sends a request in this session only if there is one, and otherwise in whatever session there is.
+    /// Sends a request in `session` only; without one, as [`Client::call`].
     pub(super) async fn call_or_attempt(&self, session: Option<&Arc<Session>>, request: &Request<'_>) -> Result<Reply> {
         match session {
             Some(session) => self.call_in(session, request).await,
@@ -301,7 +305,7 @@ impl Client {
         }
     }
 
-    /// Sends a request once, in this session. What is elsewhere is asked for its place.
+    /// Sends a request once, in this session. If the file system has moved, fetches its new locations.
     pub(super) async fn attempt(
         &self,
         session: &Arc<Session>,
@@ -320,7 +324,7 @@ impl Client {
     ) -> Result<std::result::Result<Reply, Trouble>> {
         let connection = self.connection();
         let Some(channel) = &session.channel else {
-            // In 4.0 most requests renew no lease (RFC 7530 §9.5).
+            // In 4.0 most requests do not renew the lease (RFC 7530 §9.5).
             let reply = self.wire(connection).call(request).await?;
             return Ok(match reply.status() {
                 status @ Status::StaleClientid => Err(Trouble::SessionLost(status)),
@@ -337,14 +341,14 @@ impl Client {
         let guard = SlotGuard { client: self, session, taken: Some(taken) };
         let mut reply = self.wire(connection).send(request, Some(sequence), asked).await?;
         match reply.take_sequence()? {
-            // A reply from another place is another request's: whether this one was carried out, nobody knows.
+            // The reply belongs to another request, so the outcome of this one is unknown.
             Ok(ok) if (ok.session, ok.slot, ok.sequence) != (sequence.session, sequence.slot, sequence.sequence) => {
                 Err(reply.error(Reason::Lie(Lie::WrongSlot)))
             }
             Ok(ok) => {
                 guard.complete(channel);
                 self.note(session, channel, &ok);
-                // A reply that was not kept may be told of behind a SEQUENCE that was (RFC 8881 §2.10.6.1.3).
+                // The server may report a missing reply behind a replayed SEQUENCE (RFC 8881 §2.10.6.1.3).
                 Ok(match reply.status() {
                     status @ Status::RetryUncachedRep if !request.is_kept => Err(Trouble::Again(status)),
                     _ => Ok(reply),
@@ -363,7 +367,7 @@ impl Client {
         }
     }
 
-    /// Does what the server says beside the results.
+    /// Handles what the SEQUENCE result reports: a renewed lease, the slot target and the status flags.
     fn note(&self, session: &Arc<Session>, channel: &Channel, ok: &SequenceOk) {
         session.renewed();
         channel.slots.aim(ok.target_highest_slot);
@@ -371,7 +375,7 @@ impl Client {
     }
 }
 
-/// Opens the port at which a server of 4.0 may call, where that is wanted and there is anything to call for.
+/// Opens the callback port for a 4.0 server, if the options set one and delegations are used.
 async fn listen(
     server: SocketAddr,
     name: &Arc<str>,
@@ -384,27 +388,27 @@ async fn listen(
     listener.map(Some).map_err(|source| Error::new(name, "SETCLIENTID", Reason::Callbacks { address, source }))
 }
 
-/// What a READ's reply and a WRITE's request take besides the data, in bytes: headers, credential, SEQUENCE and PUTFH.
+/// The bytes that a READ's reply and a WRITE's request need besides the data: headers, credential, SEQUENCE and PUTFH.
 pub(super) const DATA_OVERHEAD_BYTES: u32 = 1024;
-/// Transfers are a multiple of this, in bytes, so that they meet pages.
+/// Transfers are a multiple of this, in bytes, to align with pages.
 pub(super) const DATA_UNIT_BYTES: u32 = 4096;
 
-/// Counts how often a request was sent anew.
+/// Counts the attempts of one request.
 #[derive(Debug, Default)]
 pub(super) struct Attempts(u32);
 
 impl Attempts {
-    /// Does what helps against `trouble`, unless that was done too often.
+    /// Recovers from `trouble`, unless that was tried too often.
     pub(super) async fn mend(&mut self, client: &Client, session: &Arc<Session>, trouble: Trouble) -> Result<()> {
         self.0 += 1;
         if self.0 >= MAX_ATTEMPTS {
             return Err(client.error("SEQUENCE", Reason::Status(trouble.status().into())));
         }
-        // Recovery makes calls of its own, which come here only in sessions of their own.
+        // Recovery makes calls too, hence the box. They stay in their session and end in `mend_in`.
         Box::pin(client.mend(session, trouble)).await
     }
 
-    /// Does what helps against `trouble` without making another session, which is for whoever called.
+    /// Recovers from `trouble` without a new session, which only the caller may make.
     pub(super) async fn mend_in(&mut self, client: &Client, session: &Arc<Session>, trouble: Trouble) -> Result<()> {
         self.0 += 1;
         match trouble {
@@ -417,7 +421,7 @@ impl Attempts {
 }
 
 impl Trouble {
-    /// What a status of SEQUENCE asks for, unless it is the request's own fault.
+    /// The recovery that a status of SEQUENCE requires; `None` if the request itself is at fault.
     fn of(status: Status) -> Option<Trouble> {
         Some(match status {
             Status::BadSession | Status::DeadSession | Status::StaleClientid => Trouble::SessionLost(status),
@@ -431,14 +435,14 @@ impl Trouble {
         })
     }
 
-    /// How long to wait before the request is sent anew.
+    /// How long to wait before a retry.
     pub(super) fn pause(self) -> Duration {
         if matches!(self, Trouble::Busy(_)) { SLOT_PAUSE } else { Duration::ZERO }
     }
 }
 
-/// A slot whose request is on its way. When nobody waits for the reply any more, or none comes, the slot is in doubt and
-/// somebody finds out.
+/// The slot of a request in flight. If the caller is dropped or no reply arrives, the slot is in doubt and gets settled
+/// in the background.
 struct SlotGuard<'a> {
     client: &'a Client,
     session: &'a Arc<Session>,

@@ -6,7 +6,7 @@ use super::putfh;
 use super::request::Request;
 use crate::Result;
 
-/// Lets two files share a range until one of them is written (RFC 7862 §15.13).
+/// Makes two files share a range until one of them is written (RFC 7862 §15.13).
 pub(crate) async fn clone(client: &Client, transfer: Transfer) -> Result<()> {
     let arguments = CloneArgs {
         source_stateid: transfer.source_stateid,

@@ -11,7 +11,7 @@ use super::request::Request;
 use super::session::Session;
 use crate::{Handle, Result};
 
-/// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2), and lets its locks go before, which some servers want.
+/// Closes a file (RFC 7530 §16.2, RFC 8881 §18.2). It releases the locks first, which some servers require.
 pub(super) async fn close(file: &OpenFile) -> Result<()> {
     let _order = file.order.lock().await;
     let unlocked = unlock_all(file).await;
@@ -19,13 +19,13 @@ pub(super) async fn close(file: &OpenFile) -> Result<()> {
     close_stateid(&file.client, &file.handle, owner, stateid).await.and(unlocked)
 }
 
-/// Closes a file that was opened again while somebody closed it, in the session that it was opened in.
+/// Closes a file that was reopened while somebody closed it, in the session of the reopen.
 pub(super) async fn close_in(session: &Arc<Session>, file: &OpenFile, owner: Owner, stateid: Stateid) -> Result<()> {
     let mut owner = owner;
     close_other(session, &file.client, (&file.handle, stateid), &mut owner).await
 }
 
-/// Closes what was opened and is not wanted, and keeps its owner.
+/// Closes an open that is not wanted, and keeps its owner.
 pub(super) async fn close_other(
     session: &Arc<Session>,
     client: &Client,
@@ -42,13 +42,13 @@ pub(super) async fn close_other(
     Ok(())
 }
 
-/// Closes what a stateid stands for, later if the server says so. What it does not know is closed already.
+/// Closes an open, and retries while the server puts that off. An open that the server does not know is closed already.
 pub(super) async fn close_stateid(client: &Client, handle: &Handle, mut owner: Owner, stateid: Stateid) -> Result<()> {
     let mut patience = client.patience();
     loop {
         match close_once(client, handle, &mut owner, stateid).await {
             Err(error) if patience.allows(&error) => patience.wait().await,
-            // An owner that the server does not know is given up with the stateid.
+            // An owner that the server does not know is dropped with the stateid.
             Err(error) if is_about_state(&error) => return Ok(()),
             Err(error) => return Err(error),
             Ok(()) => break,

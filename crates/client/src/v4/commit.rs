@@ -6,8 +6,8 @@ use super::request::Request;
 use super::{attributes, putfh};
 use crate::{Handle, Result, WriteVerifier};
 
-/// Brings what was written to stable storage (RFC 7530 §16.3, RFC 8881 §18.3), and tells what the file is like then, as far as the
-/// reply does.
+/// Commits written data to stable storage (RFC 7530 §16.3, RFC 8881 §18.3). Returns the attributes afterwards, if the
+/// reply has them.
 pub(crate) async fn commit(
     client: &Client,
     file: &Handle,

@@ -9,7 +9,7 @@ use super::putfh;
 use super::request::Request;
 use crate::{Copied, Handle, Lie, Reason, Result, WriteVerifier};
 
-/// A range of one open file that goes to another one.
+/// A range to copy from one open file to another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
     pub(crate) source: Handle,
@@ -18,27 +18,27 @@ pub(crate) struct Transfer {
     pub(crate) destination: Handle,
     pub(crate) destination_stateid: Stateid,
     pub(crate) destination_offset: u64,
-    /// How many bytes; 0 stands for all to the end.
+    /// In bytes; 0 stands for everything to the end.
     pub(crate) count: u64,
 }
 
-/// A copy that has ended, or goes on at the server.
+/// A copy that has ended, or that the server continues.
 #[derive(Debug)]
 pub(crate) enum Begun {
     Over(Copied),
     GoesOn(Offload),
 }
 
-/// Lets the server copy a range, and waits for that (RFC 7862 §15.2). It may copy less.
+/// Has the server copy a range, and waits for the end (RFC 7862 §15.2). The server may copy less.
 pub(crate) async fn copy(client: &Client, transfer: Transfer) -> Result<Copied> {
     match copy_once(client, transfer, true).await? {
         Begun::Over(copied) => Ok(copied),
-        // The copy is cancelled as it is dropped.
+        // Dropping the copy cancels it.
         Begun::GoesOn(_) => Err(client.error("COPY", Reason::Lie(Lie::UnwantedBackground))),
     }
 }
 
-/// Lets the server copy a range, behind its reply if it likes. A copy whose reply nobody waits for any more is cancelled.
+/// Starts a copy that may outlive its reply. If the caller is dropped, the copy is cancelled.
 pub(crate) async fn begin_copy(client: &Client, transfer: Transfer) -> Result<Begun> {
     let own = client.clone();
     client.connection().to_the_end("COPY", async move { copy_once(&own, transfer, false).await }).await
@@ -63,7 +63,7 @@ async fn copy_once(client: &Client, transfer: Transfer, synchronous: bool) -> Re
     results.ok::<Putfh, _>()?;
     let (ok, how) = match results.next::<Copy>()? {
         ResOr::Ok(ok) => (ok.response, ok.requirements),
-        // Whoever cannot copy from the first byte to the last is of no help here.
+        // A server that cannot copy from the first byte to the last is of no use here.
         ResOr::Explained(_) => return Err(reply.refusal(Status::NotSupp)),
         ResOr::Fail(status) => return Err(reply.refusal(status)),
     };

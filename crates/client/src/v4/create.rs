@@ -1,4 +1,4 @@
-//! What makes names: OPEN for regular files, CREATE for all others (RFC 7530 §16.4, RFC 8881 §18.4).
+//! Operations that create names: OPEN for regular files, CREATE for all others (RFC 7530 §16.4, RFC 8881 §18.4).
 
 use buffer::Buffer;
 use proto::nfs4::{ArgOp, Component, Create, CreateArgs, CreateType, GetattrArgs, Putfh};
@@ -14,7 +14,7 @@ use super::{attributes, dir_change, putfh};
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};
 
-/// Makes a regular file, which is closed again.
+/// Creates a regular file and closes it.
 pub(crate) async fn create(
     client: &Client,
     dir: &Handle,
@@ -26,7 +26,7 @@ pub(crate) async fn create(
     let opened = client.open(Opening { target, share: Share::WRITE, create: Some((mode, *set)) }).await?;
     let mut entry = opened.entry;
     opened.file.close().await?;
-    // An exclusive OPEN may keep its verifier in the times, and takes not all attributes: they are set now.
+    // An exclusive OPEN may store its verifier in the times, and sets few attributes: set them now.
     if matches!(mode, CreateMode::Exclusive(_)) {
         let now = Some(SetTime::Now);
         let set = SetAttributes { accessed: set.accessed.or(now), modified: set.modified.or(now), ..*set };
@@ -35,7 +35,7 @@ pub(crate) async fn create(
     Ok((entry, opened.dir_change))
 }
 
-/// Makes a directory.
+/// Creates a directory.
 pub(crate) async fn mkdir(
     client: &Client,
     dir: &Handle,
@@ -45,7 +45,7 @@ pub(crate) async fn mkdir(
     make(client, ("MKDIR", CreateType::Directory), (dir, name), set).await
 }
 
-/// Makes a symbolic link to `target`.
+/// Creates a symbolic link to `target`.
 pub(crate) async fn symlink(
     client: &Client,
     dir: &Handle,
@@ -56,7 +56,7 @@ pub(crate) async fn symlink(
     make(client, ("SYMLINK", CreateType::Symlink(target)), (dir, name), set).await
 }
 
-/// Makes a device, a socket or a FIFO.
+/// Creates a device, a socket or a FIFO.
 pub(crate) async fn mknod(
     client: &Client,
     dir: &Handle,

@@ -16,20 +16,20 @@ use super::slots::MAX_SLOTS;
 use super::wire::Wire;
 use crate::{Lie, Reason, Result, SessionLimit};
 
-/// What a request or a reply takes besides the largest data, in bytes: names, attributes and headers.
+/// The bytes of a request or a reply besides the largest data: names, attributes and headers.
 pub(super) const OVERHEAD_BYTES: u32 = 64 * 1024;
-/// The largest reply that is asked to be kept, in bytes: an OPEN with attributes, whose owners have names.
+/// The largest reply that the server is to cache, in bytes: an OPEN with attributes and the names of owners.
 const MAX_KEPT_BYTES: u32 = 8 * 1024;
 /// The most operations of one request: what a walk of several components takes.
 const MAX_OPERATIONS: u32 = 32;
-/// The most operations that a request has which cannot be made of several ones: RENAME with both directories' attributes, and REMOVE that
-/// looks at what it removes.
+/// The operations of the longest requests that cannot be split: RENAME with both directories' attributes, and REMOVE
+/// with its check of the type.
 pub(super) const NEEDED_OPERATIONS: u32 = 8;
-/// The least request and reply that a session is of use with, in bytes: the least data of a READ and a WRITE, which a handle, a long name
-/// and attributes fit in too.
+/// The smallest request and reply that are of use, in bytes: the least READ or WRITE. A handle, a long name and
+/// attributes also fit.
 const NEEDED_BYTES: u32 = DATA_OVERHEAD_BYTES + DATA_UNIT_BYTES;
 
-/// Makes a session (RFC 8881 §18.36) with up to `slots` requests at once, whose connection carries callbacks too.
+/// Creates a session (RFC 8881 §18.36) for up to `slots` concurrent requests. Its connection also carries callbacks.
 pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -> Result<Session> {
     let arguments = CreateSessionArgs {
         client: known.client,
@@ -53,7 +53,7 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -
     let reply = wire.call(&Request::changing("CREATE_SESSION", &operations)).await?;
     let ok = reply.results().ok::<CreateSession, _>()?;
     if let Some(reason) = uselessness(&ok.fore) {
-        // Nobody else knows of it.
+        // Nobody else knows of the session.
         let _ = tokio::time::timeout(FAREWELL, destroy_session(wire, ok.session)).await;
         return Err(reply.error(reason));
     }
@@ -62,7 +62,7 @@ pub(super) async fn create_session(wire: &Wire<'_>, known: &Known, slots: u32) -
     Ok(Session::new(known.client, Some(channel), asked))
 }
 
-/// Why a session cannot be used, if so.
+/// Why the session cannot be used, if it cannot.
 fn uselessness(fore: &ChannelAttrs) -> Option<Reason> {
     if fore.max_requests == 0 {
         return Some(Reason::Lie(Lie::UselessSession("it has no slots")));

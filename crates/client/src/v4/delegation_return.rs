@@ -1,4 +1,4 @@
-//! How delegations go back to the server: when it recalls them, when nobody uses them, and at the end.
+//! How delegations are returned: on recall, when unused, and when the client closes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::test_stateid::test_stateid;
 use crate::cache::Promise;
 use crate::{Handle, Result};
 
-/// A delegation for writing: while it is held nobody else reads or writes the file.
+/// A write delegation: while it is held, nobody else reads or writes the file.
 #[derive(Debug)]
 struct Exclusive {
     client: Client,
@@ -29,22 +29,22 @@ impl Promise for Exclusive {
     }
 }
 
-/// How often one delegation is returned because the session was lost meanwhile.
+/// How often the return of one delegation is tried while sessions are lost.
 const MAX_TRIES: u32 = 4;
 
 impl Client {
-    /// What the server has promised of a file, if it did and the lease lasts.
+    /// The kind of delegation held for `file`, while the lease lasts.
     pub fn has_delegation(&self, file: &Handle) -> Option<Kind> {
         self.0.delegations.held(file).map(|delegation| delegation.kind)
     }
 
-    /// What a delegation for writing promises of a file, if there is one and the lease lasts.
+    /// The promise of a write delegation, if one is held and the lease lasts.
     pub(crate) fn promise(&self, file: &Handle) -> Option<Arc<dyn Promise>> {
         let delegation = self.0.delegations.held(file).filter(|delegation| delegation.kind == Kind::Write)?;
         Some(Arc::new(Exclusive { client: self.clone(), delegation }))
     }
 
-    /// Takes a recall (RFC 8881 §20.2), and says whether there is such a delegation. It is returned in the background.
+    /// Handles a recall (RFC 8881 §20.2) and returns the delegation in the background. `false` if there is none.
     pub(super) fn recall(&self, file: &Handle, stateid: Stateid) -> bool {
         let taken = self.0.delegations.take(file, stateid);
         let is_known = taken.is_some();
@@ -52,7 +52,7 @@ impl Client {
         is_known
     }
 
-    /// Returns what the server wants back of what was used longest ago (RFC 8881 §20.6).
+    /// Handles CB_RECALL_ANY (RFC 8881 §20.6): returns the least recently used delegations beyond the number to keep.
     pub(super) fn recall_any(&self, args: &CbRecallAnyArgs) {
         let types = [(RECALL_ANY_READ_DELEGATION, Kind::Read), (RECALL_ANY_WRITE_DELEGATION, Kind::Write)];
         let wanted = types.into_iter().filter(|(number, _)| args.types.contains(*number));
@@ -61,7 +61,7 @@ impl Client {
         self.give_back_soon(self.0.delegations.take_excess(keep, &kinds));
     }
 
-    /// Returns delegations in the background, that nobody relies on any more.
+    /// Returns delegations in the background; nobody may rely on them any more.
     pub(super) fn give_back_soon(&self, taken: impl IntoIterator<Item = Arc<Delegation>>) {
         let taken: Vec<_> = taken.into_iter().collect();
         if taken.is_empty() {
@@ -77,7 +77,7 @@ impl Client {
         });
     }
 
-    /// Returns those that nobody used for a while and no open file needs.
+    /// Returns delegations that were not used lately and that no open file needs.
     pub(super) fn give_back_unused(&self) {
         let unused = self.0.delegations.unused();
         if unused.is_empty() {
@@ -89,11 +89,11 @@ impl Client {
         self.give_back_soon(idle.filter_map(|one| self.0.delegations.take(&one.handle, one.stateid)));
     }
 
-    /// Returns all of them because a server of 4.0 cannot call for them (RFC 7530 §10.2.1), and has it try the way once more: it does
-    /// when it is told of it (§16.33).
+    /// Returns all delegations because a 4.0 server cannot call this client (RFC 7530 §10.2.1). It then repeats
+    /// SETCLIENTID, so that the server tries the callback path again (§16.33).
     pub(super) async fn restore_callback_path(&self, session: &Arc<Session>) -> Result<()> {
         if self.0.identity.called_at.is_none() {
-            // Nobody wants to be called.
+            // There is no callback port.
             return Ok(());
         }
         tracing::warn!(server = %self.0.server, "the server cannot call this client: delegations go back");
@@ -101,21 +101,21 @@ impl Client {
         let recovery = self.0.recovery.lock().await;
         if Arc::ptr_eq(session, &self.session()) {
             let own = self.own();
-            // A server that takes it for another client has forgotten this one, and says so to the next request.
+            // If the server takes this for a new client, it has forgotten the old one and says so to the next request.
             setclientid(&own.wire(own.connection()), &self.0.identity).await?;
         }
         drop(recovery);
         Ok(())
     }
 
-    /// Returns all of them. What the server says does not matter any more.
+    /// Returns all delegations and ignores errors.
     pub(super) async fn give_back_all(&self) {
         for delegation in self.0.delegations.take_all() {
             let _ = self.give_back(&delegation).await;
         }
     }
 
-    /// Writes what was changed under a delegation, opens at the server what was opened under it, and returns it (RFC 8881 §10.4.4).
+    /// Writes back changes made under the delegation, opens its files at the server, and returns it (RFC 8881 §10.4.4).
     async fn give_back(&self, delegation: &Delegation) -> Result<()> {
         if delegation.kind == Kind::Write
             && let Some(mounted) = self.mounted()
@@ -125,7 +125,7 @@ impl Client {
         for _ in 1..MAX_TRIES {
             let session = self.session();
             match self.give_back_in(&session, delegation).await {
-                // With the next session comes what helps: the files are open, or reclaimed.
+                // A new session comes with recovery: the files are open or reclaimed.
                 Err(error) if is_session_lost(&error) => self.renew_session(&session).await?,
                 other => return other,
             }
@@ -143,14 +143,14 @@ impl Client {
         loop {
             match delegreturn(&holder, Some(session), &delegation.handle, delegation.stateid).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
-                // What the server does not know it has back already.
+                // A delegation that the server does not know is returned already.
                 Err(error) if error.status().is_some() && !is_session_lost(&error) => return Ok(()),
                 other => return other,
             }
         }
     }
 
-    /// Forgets the delegations that the server took away; whoever calls this holds the lock of the recovery.
+    /// Drops the delegations that the server revoked. The caller holds the recovery lock.
     pub(super) async fn check_delegations(&self, session: &Arc<Session>) -> Result<()> {
         for delegation in self.0.delegations.all() {
             if test_stateid(self, session, delegation.stateid).await? == Status::Ok {
@@ -161,10 +161,10 @@ impl Client {
         Ok(())
     }
 
-    /// Forgets a delegation that the server took away, and lets the server forget it.
+    /// Drops a revoked delegation, and frees its stateid at the server.
     pub(super) async fn lose_delegation(&self, session: &Arc<Session>, file: &Handle, stateid: Stateid) {
         self.0.delegations.take(file, stateid);
-        // What it does not know it need not forget.
+        // The server need not free a stateid that it does not know.
         let _ = free_stateid(self, session, stateid).await;
     }
 }

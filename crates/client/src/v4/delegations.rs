@@ -1,8 +1,8 @@
-//! Files that the server has delegated to this client (RFC 8881 §10.2, §10.4): while it holds such a promise, nobody else changes
-//! the file without its being asked for first, so that what is known of the file is believed and it is opened without asking.
+//! Files that the server delegated to this client (RFC 8881 §10.2, §10.4). Nobody else changes such a file before the
+//! delegation is recalled, so the cache needs no revalidation and opens need no request.
 //!
-//! What is returned is believed no more from the moment on that somebody decides to return it; files that were opened under it are
-//! opened at the server before it goes.
+//! A delegation is not relied on from the moment that somebody decides to return it. Files opened under it are opened
+//! at the server before it is returned.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -16,9 +16,9 @@ use crate::Handle;
 use crate::cache::Order;
 use crate::credentials::Principal;
 
-/// The most delegations that are held; what was used longest ago is returned for a new one.
+/// The most delegations held at once; the least recently used is returned for a new one.
 const MAX_DELEGATIONS: usize = 4096;
-/// The server has to be asked who may open a file: a bit that OPEN's access has not.
+/// The next open must ask the server: a bit that OPEN's access does not use.
 const MUST_ASK: u32 = 1 << 31;
 
 /// What a delegation allows.
@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As it stands in a claim.
+    /// The kind as a claim encodes it.
     pub(super) fn wire(self) -> DelegationType {
         match self {
             Kind::Read => DelegationType::Read,
@@ -45,29 +45,29 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Delegations {
     table: Mutex<Table>,
-    /// How many there are, so that those who ask for one that cannot be there need no lock.
+    /// The number of delegations, so that lookups need no lock when there are none.
     count: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Table {
     held: Order<Handle, Arc<Delegation>>,
-    /// The names by which they were found: each leads there for as long as the delegation is held (RFC 8881 §10.4.4).
+    /// The names by which files were found. Each resolves to its file while the delegation is held (RFC 8881 §10.4.4).
     names: HashMap<(Handle, Vec<u8>), Handle>,
-    /// Until when the lease lasts for certain: a client that the server hears nothing of is promised nothing.
+    /// When the lease may expire. Afterwards the server may have revoked the delegations.
     lease_until: Instant,
 }
 
-/// What an OPEN came with.
+/// A delegation that an OPEN granted.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) kind: Kind,
     pub(super) stateid: Stateid,
-    /// Who opened the file.
+    /// The user who opened the file.
     pub(super) user: Arc<Principal>,
-    /// What the server let the file be opened for.
+    /// The access that the server allowed.
     pub(super) access: u32,
-    /// The file's change attribute then.
+    /// The file's change attribute at that time.
     pub(super) change: u64,
 }
 
@@ -77,15 +77,15 @@ pub(super) struct Delegation {
     pub(super) handle: Handle,
     pub(super) kind: Kind,
     pub(super) stateid: Stateid,
-    /// Who opened it: what the server lets this user do it may not let another one.
+    /// The user who opened the file; the server may refuse others.
     pub(super) user: Arc<Principal>,
     /// The file's change attribute when it was delegated.
     pub(super) change: u64,
-    /// The name by which it was found, and its directory.
+    /// The directory and the name by which it was found.
     name: Option<(Handle, Vec<u8>)>,
-    /// What the server let the file be opened for, and [`MUST_ASK`] once something was done that may change that.
+    /// The access that the server allowed, and [`MUST_ASK`] after a change that may affect it.
     allowed: AtomicU32,
-    /// Whether it was used since somebody looked last.
+    /// Whether it was used since the last call of [`Delegations::unused`].
     is_used: AtomicBool,
 }
 
@@ -105,8 +105,8 @@ impl Default for Delegations {
 }
 
 impl Delegations {
-    /// Notes a delegation that came with an OPEN. Gives what has to be returned for it: an earlier one of the file, and one more if
-    /// there are too many.
+    /// Adds a delegation from an OPEN. Returns the ones to give back: an earlier one of the file, and the least
+    /// recently used if there are too many.
     pub(super) fn grant(&self, grant: &Grant, file: &Handle, target: Option<&Target>) -> Vec<Arc<Delegation>> {
         let name = match target {
             Some(Target::Name { dir, name }) => Some((*dir, name.clone())),
@@ -132,7 +132,7 @@ impl Delegations {
         replaced.into_iter().chain(excess).collect()
     }
 
-    /// What is held of a file while the lease lasts.
+    /// The delegation of a file, while the lease lasts.
     pub(super) fn held(&self, file: &Handle) -> Option<Arc<Delegation>> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
@@ -146,12 +146,12 @@ impl Delegations {
         Some(Arc::clone(delegation))
     }
 
-    /// The delegation for writing of a file, which the server asks about as long as it has not got it back.
+    /// The write delegation of a file. The server may ask about it until it is returned, so the lease does not matter.
     pub(super) fn for_writing(&self, file: &Handle) -> Option<Arc<Delegation>> {
         self.lock().held.get(file).filter(|delegation| delegation.kind == Kind::Write).cloned()
     }
 
-    /// What is held of the file that is to be opened for `access`, if the server need not be asked whether it may be.
+    /// The delegation under which a file can be opened for `access` without asking the server.
     pub(super) fn to_open(&self, target: &Target, access: u32) -> Option<Arc<Delegation>> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
@@ -167,21 +167,21 @@ impl Delegations {
         self.lock().names.get(&(*dir, name.to_vec())).copied()
     }
 
-    /// Notes that this client is about to change what a name leads to, or has done so.
+    /// Drops a name because this client is about to change what it resolves to, or has done so.
     fn forget_name(&self, dir: &Handle, name: &[u8]) {
         if self.count.load(Ordering::Relaxed) > 0 {
             self.lock().names.remove(&(*dir, name.to_vec()));
         }
     }
 
-    /// Notes what else the server let a user open a file for.
+    /// Adds access that the server allowed a user.
     pub(super) fn allow(&self, file: &Handle, user: &Arc<Principal>, access: u32) {
         if let Some(delegation) = self.held(file).filter(|delegation| delegation.user == *user) {
             delegation.allowed.fetch_or(access, Ordering::Relaxed);
         }
     }
 
-    /// Notes that this client may have changed who may open a file.
+    /// Makes the next open ask the server, because this client may have changed who may open the file.
     pub(super) fn ask_before_opening(&self, file: &Handle) {
         if self.count.load(Ordering::Relaxed) > 0
             && let Some(delegation) = self.lock().held.get(file)
@@ -190,10 +190,10 @@ impl Delegations {
         }
     }
 
-    /// Takes the delegation of this stateid out, to be returned: from now on nobody relies on it.
+    /// Removes the delegation of this stateid, to be returned; from now on nobody relies on it.
     pub(super) fn take(&self, file: &Handle, stateid: Stateid) -> Option<Arc<Delegation>> {
         let mut table = self.lock();
-        // From its recall on the server may name another sequence number of it.
+        // A recall may name another seqid of the stateid.
         let is_it = table.held.get(file).is_some_and(|held| held.stateid.other == stateid.other);
         let taken = if is_it { table.held.remove(file) } else { None };
         table.unname(taken.as_deref());
@@ -201,12 +201,12 @@ impl Delegations {
         taken
     }
 
-    /// Whether this very one is held still.
+    /// Whether this very delegation is still held.
     pub(super) fn is_held(&self, delegation: &Arc<Delegation>) -> bool {
         self.lock().held.get(&delegation.handle).is_some_and(|held| Arc::ptr_eq(held, delegation))
     }
 
-    /// Takes all of them out.
+    /// Removes all delegations.
     pub(super) fn take_all(&self) -> Vec<Arc<Delegation>> {
         let mut table = self.lock();
         let all = std::iter::from_fn(|| table.pop()).collect();
@@ -214,7 +214,7 @@ impl Delegations {
         all
     }
 
-    /// Takes out those of these kinds that were used longest ago, until no more than `keep` are left.
+    /// Removes the least recently used delegations of these kinds, until at most `keep` are left.
     pub(super) fn take_excess(&self, keep: usize, kinds: &[Kind]) -> Vec<Arc<Delegation>> {
         let all = self.all();
         let concerned: Vec<_> = all.into_iter().filter(|delegation| kinds.contains(&delegation.kind)).collect();
@@ -222,17 +222,17 @@ impl Delegations {
         concerned.into_iter().take(excess).filter_map(|one| self.take(&one.handle, one.stateid)).collect()
     }
 
-    /// Those that nobody used since this was asked last.
+    /// The delegations that nobody used since the last call.
     pub(super) fn unused(&self) -> Vec<Arc<Delegation>> {
         self.all().into_iter().filter(|delegation| !delegation.is_used.swap(false, Ordering::Relaxed)).collect()
     }
 
-    /// All of them, the one that was used longest ago first.
+    /// All delegations, least recently used first.
     pub(super) fn all(&self) -> Vec<Arc<Delegation>> {
         self.lock().held.iter().map(|(_, delegation)| Arc::clone(delegation)).collect()
     }
 
-    /// Notes that the server heard of the client at `heard` or later.
+    /// Extends the lease: the server received a request at `heard` or later.
     pub(super) fn renewed(&self, heard: Instant, lease: Duration) {
         self.lock().lease_until = heard + lease;
     }
@@ -242,7 +242,7 @@ impl Delegations {
     }
 }
 
-/// A change of this client's of what a name leads to, from before it is sent until it is over.
+/// A change by this client of what a name resolves to, from before its request until after its reply.
 pub(super) struct NameChange<'a> {
     delegations: &'a Delegations,
     name: (&'a Handle, &'a [u8]),
@@ -256,21 +256,21 @@ impl<'a> NameChange<'a> {
 }
 
 impl Drop for NameChange<'_> {
-    /// Whatever was opened by that name meanwhile may have been so before the change.
+    /// An OPEN by that name may have run before the change.
     fn drop(&mut self) {
         self.delegations.forget_name(self.name.0, self.name.1);
     }
 }
 
 impl Table {
-    /// Takes out what was used longest ago.
+    /// Removes the least recently used delegation.
     fn pop(&mut self) -> Option<Arc<Delegation>> {
         let (_, delegation) = self.held.pop_oldest()?;
         self.unname(Some(&delegation));
         Some(delegation)
     }
 
-    /// Forgets the name of one that is not held any more, unless it leads to another file by now.
+    /// Drops the name of a removed delegation, unless it resolves to another file by now.
     fn unname(&mut self, gone: Option<&Delegation>) {
         let Some(Delegation { handle, name: Some(name), .. }) = gone else { return };
         if self.names.get(name) == Some(handle) {

@@ -8,7 +8,7 @@ use super::request::Request;
 use super::session::Session;
 use crate::{Handle, Result};
 
-/// Gives a delegation back (RFC 7530 §16.8, RFC 8881 §18.6).
+/// Returns a delegation (RFC 7530 §16.6, RFC 8881 §18.6).
 pub(super) async fn delegreturn(
     client: &Client,
     session: Option<&Arc<Session>>,

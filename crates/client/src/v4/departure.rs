@@ -1,4 +1,4 @@
-//! The end of a program that is a client of NFSv4: its servers are told, so that nobody waits there for what it held.
+//! Orderly exit of a process: its NFSv4 servers drop its state at once, so that nobody waits for it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError, Weak};
@@ -10,20 +10,22 @@ use crate::connection::Connection;
 /// The clients of this process.
 static CLIENTS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
-/// How often it is looked whether all have left.
+/// The poll interval while clients close.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Notes a client that has a session.
+/// Registers a client that has a session.
 pub(super) fn enter(client: Weak<Inner>) {
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|client| client.strong_count() > 0);
     clients.push(client);
 }
 
-/// Has all mounts of this process leave their servers of NFSv4, in whatever state they are: files are closed, delegations go back,
-/// sessions and client ids are destroyed. To be called when the process is about to end, since a server keeps what a client held
-/// until its lease ends, and waits for it after a restart. Takes `timeout` at the most; a server that is not connected is not
-/// waited for. The mounts are of no use afterwards.
+/// Closes all NFSv4 clients of this process, in whatever state they are: closes files, returns delegations, destroys
+/// sessions and client ids.
+///
+/// Call it just before the process ends. Otherwise the server keeps the state until the lease expires, and waits for it
+/// after a restart. It takes at most `timeout` and skips servers that are not connected. The mounts are of no use
+/// afterwards.
 ///
 /// ```no_run
 /// # async fn example() {

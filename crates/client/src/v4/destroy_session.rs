@@ -4,7 +4,7 @@ use super::request::Request;
 use super::wire::Wire;
 use crate::Result;
 
-/// Ends a session (RFC 8881 §18.37).
+/// Destroys a session (RFC 8881 §18.37).
 pub(super) async fn destroy_session(wire: &Wire<'_>, session: SessionId) -> Result<()> {
     let operations = [ArgOp::DestroySession(DestroySessionArgs { session })];
     let reply = wire.call(&Request::changing("DESTROY_SESSION", &operations)).await?;

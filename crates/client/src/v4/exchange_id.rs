@@ -11,20 +11,20 @@ use super::request::Request;
 use super::wire::Wire;
 use crate::Result;
 
-/// What a server knows the client by from now on.
+/// The client id that a server assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) client: ClientId,
-    /// What the next CREATE_SESSION must say.
+    /// The sequence id of the next CREATE_SESSION.
     pub(super) sequence: u32,
-    /// Who it is that knows.
+    /// The server that assigned it.
     pub(super) server: Arc<ServerName>,
 }
 
-/// What a server calls itself: a session is of those connections alone at whose other ends the same name is told (RFC 8881 §2.10.5).
+/// A server's name for itself. All connections of a session must reach a server of the same name (RFC 8881 §2.10.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerName {
-    /// The servers that share client ids with this one.
+    /// The scope; its servers share client ids.
     pub(super) scope: Vec<u8>,
     major: Vec<u8>,
     minor: u64,
@@ -36,14 +36,14 @@ impl fmt::Display for ServerName {
     }
 }
 
-/// Makes the client known (RFC 8881 §18.35). A client that is known already and has a session stays what it is.
+/// Makes the client known (RFC 8881 §18.35). A known client keeps its session.
 pub(super) async fn exchange_id(wire: &Wire<'_>, identity: &Identity) -> Result<Known> {
     let arguments = ExchangeIdArgs {
         verifier: identity.verifier,
         owner_id: &identity.name,
         flags: EXCHGID_USE_NON_PNFS | EXCHGID_SUPP_MOVED_REFER,
         state_protect: StateProtect::None,
-        // Linux takes an implementation without a domain for a broken request, and there is no domain to name.
+        // Linux rejects an implementation id without a domain, and there is no domain to name.
         implementation: None,
     };
     debug_assert!(wire.minor != MinorVersion::V0, "4.0 has SETCLIENTID");

@@ -7,7 +7,7 @@ use super::request::Request;
 use super::session::Session;
 use crate::Result;
 
-/// Lets the server forget a stateid that it took away (RFC 8881 §18.38).
+/// Frees a stateid that the server revoked (RFC 8881 §18.38).
 pub(super) async fn free_stateid(client: &Client, session: &Arc<Session>, stateid: Stateid) -> Result<()> {
     let operations = [ArgOp::FreeStateid(FreeStateidArgs { stateid })];
     let reply = client.call_in(session, &Request::changing("FREE_STATEID", &operations)).await?;

@@ -1,4 +1,4 @@
-//! What GETATTR tells: of a file, of its file system, of the server.
+//! GETATTR of a file, of its file system and of the server.
 
 use proto::nfs4::{ArgOp, Attribute, AttributeValue, Bitmap, Getattr, GetattrArgs, MAX_DATA_BYTES, Putfh};
 use vfs::{Attributes, Space};
@@ -22,7 +22,7 @@ async fn ask(client: &Client, file: &Handle, (name, request): (&'static str, Bit
     client.call(&Request::reading(name, &operations)).await
 }
 
-/// Asks for attributes and hands each to `take`.
+/// Requests attributes and passes each to `take`.
 async fn each(
     client: &Client,
     file: &Handle,
@@ -38,7 +38,7 @@ async fn each(
     Ok(())
 }
 
-/// What the file system and the server can do. What a server does not tell is taken for what most have.
+/// What the file system and the server support. Attributes that the server does not report get common values.
 pub(crate) async fn fsinfo(client: &Client, root: &Handle) -> Result<FsInfo> {
     let wanted = [
         Attribute::LinkSupport,
@@ -85,7 +85,7 @@ pub(crate) async fn fsinfo(client: &Client, root: &Handle) -> Result<FsInfo> {
     Ok(info)
 }
 
-/// How full the file system around `file` is.
+/// The space and the file counts of the file system of `file`.
 pub(crate) async fn fsstat(client: &Client, file: &Handle) -> Result<Space> {
     let wanted = [
         Attribute::FilesAvail,
@@ -109,7 +109,7 @@ pub(crate) async fn fsstat(client: &Client, file: &Handle) -> Result<Space> {
     Ok(space)
 }
 
-/// The limits of names and links. What a server does not tell is taken for what most have.
+/// The limits of names and links. Attributes that the server does not report get common values.
 pub(crate) async fn pathconf(client: &Client, file: &Handle) -> Result<PathLimits> {
     let wanted = [
         Attribute::CaseInsensitive,

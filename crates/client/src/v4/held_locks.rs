@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 
 use proto::nfs4::LockType;
 
-/// A range of bytes, as LOCK has it: a length of all ones is everything from the offset on (RFC 8881 §18.10.3).
+/// A byte range as LOCK encodes it: a length of all ones reaches to the end of the file (RFC 8881 §18.10.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldLock {
     pub(crate) kind: LockType,
     pub(crate) offset: u64,
-    /// Behind the last byte; `None` stands for the end of all files.
+    /// The offset behind the last byte; `None` for the end of the file.
     end: Option<u64>,
 }
 
@@ -34,12 +34,12 @@ impl HeldLock {
         HeldLock { kind: LockType::Write, ..self }
     }
 
-    /// The parts of it that none of `others` has.
+    /// The parts of it that no range in `others` covers.
     pub(crate) fn gaps_between(self, others: &[HeldLock]) -> Vec<HeldLock> {
         others.iter().fold(vec![self], |gaps, other| gaps.into_iter().flat_map(|gap| gap.without(other)).collect())
     }
 
-    /// The part of it that is in `range`.
+    /// The part of it inside `range`.
     fn within(self, range: &HeldLock) -> Option<HeldLock> {
         let offset = self.offset.max(range.offset);
         let end = [self.end, range.end].into_iter().flatten().min();
@@ -58,7 +58,7 @@ impl HeldLock {
     }
 }
 
-/// Ranges that do not overlap, by offset, so that a change looks only at those that it meets.
+/// Ranges that do not overlap, by offset, so that a change visits only the ranges near it.
 #[derive(Debug, Default)]
 struct Ranges(BTreeMap<u64, HeldLock>);
 
@@ -77,7 +77,7 @@ impl Ranges {
         }
     }
 
-    /// An empty range, which servers refuse, is nothing to note.
+    /// Skips an empty range, which servers refuse.
     fn insert(&mut self, lock: HeldLock) {
         if lock.end != Some(lock.offset) {
             self.0.insert(lock.offset, lock);
@@ -85,35 +85,35 @@ impl Ranges {
     }
 }
 
-/// The locks that one owner has in one file, so that they can be reclaimed.
+/// The locks of one owner in one file, kept to reclaim them.
 #[derive(Debug, Default)]
 pub(crate) struct HeldLocks {
     held: Ranges,
-    /// Ranges that the server was or is to be asked to unlock, and has not said that it did: it may have, and others may
-    /// have locked them since, so that they are not reclaimed.
+    /// Ranges whose unlock the server has not confirmed. They are not reclaimed: the server may have unlocked them, and
+    /// others may have locked them since.
     leaving: Ranges,
 }
 
 impl HeldLocks {
-    /// Notes a lock, which replaces what the owner had there.
+    /// Adds a lock, which replaces the owner's locks in its range.
     pub(crate) fn insert(&mut self, lock: HeldLock) {
         self.remove(&lock);
         self.held.insert(lock);
     }
 
-    /// Notes that the server is about to be asked to unlock a range.
+    /// Marks a range that the server is about to be asked to unlock.
     pub(crate) fn begin_to_remove(&mut self, range: HeldLock) {
         self.remove(&range);
         self.leaving.insert(range);
     }
 
-    /// Notes that a range is unlocked.
+    /// Removes an unlocked range.
     pub(crate) fn remove(&mut self, range: &HeldLock) {
         self.held.remove(range);
         self.leaving.remove(range);
     }
 
-    /// What is held of a range.
+    /// The locks held inside a range.
     pub(crate) fn within(&self, range: &HeldLock) -> Vec<HeldLock> {
         self.held.meeting(range).filter_map(|held| held.within(range)).collect()
     }

@@ -1,23 +1,23 @@
-//! Counting what a client holds at its server.
+//! Counts the state that a client holds at its server.
 
 use std::sync::Weak;
 
 use super::client::{Client, Inner};
 use crate::HeldState;
 
-/// Looks what a client holds, and does not keep it alive.
+/// Counts a client's state without keeping the client alive.
 #[derive(Debug, Clone)]
 pub(crate) struct Holdings(Weak<Inner>);
 
 impl Client {
-    /// What looks what is held, for as long as the client is there.
+    /// A counter of the state held.
     pub(crate) fn holdings(&self) -> Holdings {
         Holdings(std::sync::Arc::downgrade(&self.0))
     }
 }
 
 impl Holdings {
-    /// What is held now: nothing once the client is gone.
+    /// The state held now; nothing once the client is dropped.
     pub(crate) fn now(&self) -> HeldState {
         let mut state = HeldState::default();
         let Some(client) = self.0.upgrade() else { return state };

@@ -5,19 +5,19 @@ use proto::nfs4::Verifier;
 
 use crate::connection::random;
 
-/// What the client calls itself at servers. Each mount is a client of its own, so that one which ends loses its state, and no
-/// other one does.
+/// The client's identity at servers. Each mount is a client of its own, so that a mount that ends loses only its own
+/// state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// `nfs_client_id4.id` and `co_ownerid`: the same as long as the mount lives.
+    /// `nfs_client_id4.id` and `co_ownerid`: the same while the mount lives.
     pub(super) name: Vec<u8>,
-    /// Another one after each start.
+    /// Differs after each start.
     pub(super) verifier: Verifier,
-    /// Where a server of 4.0 may call it, if it may.
+    /// The callback address for a 4.0 server, if it may call.
     pub(super) called_at: Option<CalledAt>,
 }
 
-/// Where a server of 4.0 calls the client, and by which number the client knows that it is meant.
+/// The callback address, and the number by which the client recognizes calls for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CalledAt {
     pub(super) address: SocketAddr,
@@ -25,7 +25,7 @@ pub(super) struct CalledAt {
 }
 
 impl Identity {
-    /// A name that no other client has: it tells people whose it is, too.
+    /// A name that no other client has. It shows administrators the host and the process.
     pub(super) fn new(called_at: Option<CalledAt>) -> Identity {
         let machine = rustix::system::uname();
         let (process, number) = (std::process::id(), random());
@@ -33,7 +33,7 @@ impl Identity {
         Identity { name: name.into_bytes(), verifier: new_verifier(), called_at }
     }
 
-    /// The same client after a restart, which has nothing open.
+    /// The same client after a restart, holding no state.
     pub(super) fn restarted(&self) -> Identity {
         Identity { name: self.name.clone(), verifier: new_verifier(), called_at: None }
     }

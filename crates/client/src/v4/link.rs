@@ -6,7 +6,7 @@ use super::{dir_change, putfh};
 use crate::types::DirChange;
 use crate::{Handle, Result};
 
-/// Gives `file` a further name (RFC 7530 §16.9, RFC 8881 §18.9).
+/// Creates a hard link to `file` (RFC 7530 §16.9, RFC 8881 §18.9).
 pub(crate) async fn link(client: &Client, file: &Handle, dir: &Handle, name: &[u8]) -> Result<DirChange> {
     let link = LinkArgs { new_name: Component(name) };
     let operations = [putfh(file), ArgOp::Savefh, putfh(dir), ArgOp::Link(link), dir_change::ask()];

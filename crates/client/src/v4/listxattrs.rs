@@ -5,11 +5,11 @@ use super::putfh;
 use super::request::Request;
 use crate::{Handle, Lie, Reason, Result};
 
-/// How large the results of one call may be, in bytes.
+/// The size limit of one reply's results, in bytes.
 const PAGE_BYTES: u32 = 64 * 1024;
-/// The most names of one file, which are far more than Linux has room for.
+/// The most names of one file, far more than Linux has room for.
 const MAX_NAMES: usize = 65_536;
-/// The most bytes of their names, sixteen times as many as Linux has room for (`XATTR_LIST_MAX`).
+/// The most bytes of these names, sixteen times the limit of Linux (`XATTR_LIST_MAX`).
 const MAX_LIST_BYTES: usize = 1 << 20;
 
 /// The names of all extended attributes of a file (RFC 8276 §8.4.3).

@@ -14,11 +14,11 @@ use super::session::Session;
 use crate::grant::{self, Grant, LockHolder};
 use crate::{Connection, Reason, Result};
 
-/// How often one after the other a lock is asked for because the state was lost and had back.
+/// How often one lock is retried after its state was lost and recovered.
 const MAX_REPAIRS: u32 = 4;
 
 impl OpenFile {
-    /// Locks a range (RFC 7530 §16.10, RFC 8881 §18.10), or says whose lock is in the way.
+    /// Locks a range (RFC 7530 §16.10, RFC 8881 §18.10), or fails with the range of the conflicting lock.
     pub(crate) async fn lock(
         self: &Arc<OpenFile>,
         kind: LockType,
@@ -28,9 +28,9 @@ impl OpenFile {
         grant::try_lock(self, HeldLock::new(kind, offset, length)).await
     }
 
-    /// Waits until a lock may be had, or a while has passed: servers need not tell (RFC 8881 §20.11).
+    /// Waits until a lock may be free, or for `at_most`: servers need not report it (RFC 8881 §20.11).
     pub(crate) async fn wait_for_lock(&self, at_most: std::time::Duration) {
-        // That the time is over is as good an end as being told.
+        // A timeout serves as well as a report.
         let _ = tokio::time::timeout(at_most, self.client.0.callbacks.lock_freed.notified()).await;
     }
 }
@@ -56,7 +56,7 @@ impl LockHolder for OpenFile {
                     self.repair(era).await?;
                 }
                 Err(error) if patience.allows(&error) && !is_over() => {
-                    // The state was of use, and may be lost again while a grace period is waited for.
+                    // The state was valid, and may be lost again during a grace period.
                     repairs = 0;
                     patience.wait().await;
                 }
@@ -68,7 +68,7 @@ impl LockHolder for OpenFile {
     async fn release(self: &Arc<Self>, range: HeldLock) -> Result<()> {
         let _order = self.order.lock().await;
         let unlocked = unlock(self, range).await;
-        // Whoever gives up what was lost knows that it is gone.
+        // The caller who releases a lost lock knows that it is lost.
         self.held().lost.remove(&range);
         unlocked
     }
@@ -78,10 +78,10 @@ impl LockHolder for OpenFile {
     }
 }
 
-/// Reclaims all locks of a file that was reclaimed itself under this stateid. Those that cannot be had back are lost.
+/// Reclaims all locks of a file that was itself reclaimed under `stateid`. Locks that cannot be reclaimed are lost.
 ///
 /// # Errors
-/// When the session is lost again, or there is no answer: then the next session reclaims what is left.
+/// When the session is lost again or no reply arrives; then the next session reclaims the rest.
 pub(super) async fn relock(file: &OpenFile, session: &Arc<Session>, stateid: Stateid) -> Result<()> {
     let mut left = {
         let mut held = file.held();
@@ -107,7 +107,7 @@ pub(super) async fn relock(file: &OpenFile, session: &Arc<Session>, stateid: Sta
     Ok(())
 }
 
-/// Reclaims one lock, for as long as the server wants to be asked later.
+/// Reclaims one lock, and retries while the server puts that off.
 async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> Result<()> {
     let mut patience = file.client.patience();
     loop {
@@ -118,8 +118,8 @@ async fn relock_one(file: &OpenFile, session: &Arc<Session>, lock: HeldLock) -> 
     }
 }
 
-/// Locks a range in the session that is there now, or in this one. A lock of a state that was given anew meanwhile is not held any more
-/// and is asked for once more.
+/// Locks a range in `session`, or in the current one. It repeats a lock that was granted under a state replaced
+/// meanwhile, since that lock is no longer held.
 async fn lock_once(file: &OpenFile, session: Option<&Arc<Session>>, wanted: HeldLock, reclaim: bool) -> Result<()> {
     let mut attempts = Attempts::default();
     loop {
@@ -165,13 +165,13 @@ async fn ask(
     }
 }
 
-/// Who asked for a lock, and under which state.
+/// The owner who requests a lock, and under which state.
 struct Asker {
-    /// The era of the state: of a later one nothing that was asked in this one says anything.
+    /// The era of the state. The reply says nothing about a later era.
     era: u32,
     name: Name,
     stateid: Stateid,
-    /// The number of the owner of the open, where its stateid is the one of the open.
+    /// The sequence number of the open owner, if `stateid` is that of the open.
     open_seqid: Option<u32>,
     lock_seqid: u32,
 }
@@ -198,7 +198,7 @@ impl Asker {
     }
 }
 
-/// Notes a lock, if it was given under the state that the file still has.
+/// Records a lock, if it was granted under the state that the file still has.
 fn granted(file: &OpenFile, asker: &Asker, stateid: Stateid, lock: HeldLock) -> bool {
     let held = &mut *file.held();
     if held.era != asker.era {
@@ -211,8 +211,9 @@ fn granted(file: &OpenFile, asker: &Asker, stateid: Stateid, lock: HeldLock) -> 
     true
 }
 
-/// Counts the sequence numbers that a LOCK used up: a first one also that of the owner of the open (RFC 7530 §16.10.5). Those of an
-/// earlier era are not the ones that the server counts now: it may have let the lease run out, and know the owner by what came later.
+/// Advances the sequence numbers that a LOCK used; a first LOCK also uses that of the open owner (RFC 7530 §16.10.5).
+/// Numbers of an earlier era do not count any more: the lease may have expired since, and the server may know the owner
+/// anew.
 fn used_seqids(held: &mut Held, asker: &Asker, status: Status) {
     if held.era != asker.era || !status.uses_seqid() {
         return;

@@ -10,11 +10,12 @@ use super::putfh;
 use super::request::Request;
 use crate::{Reason, Result};
 
-/// How often one lock is asked about because the server forgot the client.
+/// How often one test is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;
 
 impl OpenFile {
-    /// Asks whether a range could be locked (RFC 7530 §16.11, RFC 8881 §18.11); fails with whose lock is in the way.
+    /// Tests whether a range could be locked (RFC 7530 §16.11, RFC 8881 §18.11). Fails with the range of the
+    /// conflicting lock.
     pub(crate) async fn test_lock(self: &Arc<OpenFile>, kind: LockType, offset: u64, length: u64) -> Result<()> {
         let range = HeldLock::new(kind, offset, length);
         let (mut patience, mut repairs) = (self.client.patience(), 0);
@@ -22,7 +23,8 @@ impl OpenFile {
             let session = self.client.session();
             match self.test_once(range).await {
                 Err(error) if patience.allows(&error) => patience.wait().await,
-                // It names the client itself and no state, so that a lease of 4.0 that ran out is told here first (RFC 7530 §9.6.3).
+                // LOCKT names the client and no stateid, so it may be the first to learn that a 4.0 lease expired
+                // (RFC 7530 §9.6.3).
                 Err(error) if is_forgotten(&error) && repairs < MAX_REPAIRS => {
                     repairs += 1;
                     self.client.renew_session(&session).await?;

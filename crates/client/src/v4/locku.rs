@@ -9,11 +9,11 @@ use super::request::Request;
 use crate::Result;
 use crate::grant::LockHolder;
 
-/// How often one range is unlocked because the state was lost and had back.
+/// How often one unlock is retried after its state was lost and recovered.
 const MAX_REPAIRS: u32 = 4;
 
 impl OpenFile {
-    /// Unlocks a range (RFC 7530 §16.12, RFC 8881 §18.12). What was not locked stays so.
+    /// Unlocks a range (RFC 7530 §16.12, RFC 8881 §18.12). Unlocked parts stay unlocked.
     pub(crate) async fn unlock(self: &Arc<OpenFile>, offset: u64, length: u64) -> Result<()> {
         let file = Arc::clone(self);
         let range = HeldLock::new(LockType::Write, offset, length);
@@ -28,13 +28,14 @@ pub(super) async fn unlock_all(file: &OpenFile) -> Result<()> {
     if is_locked { unlock(file, HeldLock::new(LockType::Write, 0, u64::MAX)).await } else { Ok(()) }
 }
 
-/// Unlocks, again when the server lost the state and it was had back. Where it was not, nothing is locked any more.
+/// Unlocks a range, and retries after the server lost the state and it was recovered. If recovery fails, nothing is
+/// locked any more.
 ///
-/// What the server may have unlocked already is not reclaimed when it restarts before it says so: others may have locked it by then, and
-/// would lose that.
+/// A range whose unlock is unconfirmed is not reclaimed after a restart of the server: others may have locked it by
+/// then, and would lose their lock.
 pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     {
-        // While locks are reclaimed they are in nobody's list.
+        // While locks are reclaimed they are in no list.
         let _recovery = file.client.0.recovery.lock().await;
         if let Some((_, locks)) = &mut file.held().locks {
             locks.begin_to_remove(range);
@@ -58,7 +59,8 @@ pub(super) async fn unlock(file: &OpenFile, range: HeldLock) -> Result<()> {
     }
 }
 
-/// Unlocks once. Under a state that was given anew meanwhile the range may be locked again, so that it is unlocked there too.
+/// Unlocks once. If the state was replaced meanwhile, the range may be locked under the new one, and is unlocked there
+/// too.
 async fn unlock_once(file: &OpenFile, range: HeldLock) -> Result<()> {
     loop {
         let Some((arguments, era)) = arguments(file, range) else { return Ok(()) };
@@ -76,7 +78,7 @@ async fn unlock_once(file: &OpenFile, range: HeldLock) -> Result<()> {
     }
 }
 
-/// What to ask for, and the era of the state; `None` when nothing is locked.
+/// The arguments and the era of the state; `None` when nothing is locked.
 fn arguments(file: &OpenFile, range: HeldLock) -> Option<(LockuArgs, u32)> {
     let held = file.held();
     let (Some(owner), Some((stateid, _))) = (&held.owner, &held.locks) else { return None };
@@ -85,7 +87,7 @@ fn arguments(file: &OpenFile, range: HeldLock) -> Option<(LockuArgs, u32)> {
     Some((LockuArgs { lock_type: range.kind, seqid, stateid, offset, length }, held.era))
 }
 
-/// Notes what came of unlocking a range; `false` when the state is another one by now, of which that says nothing.
+/// Records the result of an unlock; `false` if the state was replaced meanwhile, which the result says nothing about.
 fn unlocked(held: &mut Held, era: u32, range: HeldLock, result: &Res<Stateid>) -> bool {
     if held.era != era {
         return false;

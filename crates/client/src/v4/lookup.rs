@@ -6,7 +6,7 @@ use super::request::Request;
 use super::{attributes, putfh};
 use crate::{Entry, Handle, Result};
 
-/// Finds a name in a directory (RFC 7530 §16.13, RFC 8881 §18.13).
+/// Looks up a name in a directory (RFC 7530 §16.13, RFC 8881 §18.13).
 pub(crate) async fn lookup(client: &Client, dir: &Handle, name: &[u8]) -> Result<Entry> {
     let request = GetattrArgs { request: attributes::ALL };
     let name = LookupArgs { name: Component(name) };
@@ -18,7 +18,7 @@ pub(crate) async fn lookup(client: &Client, dir: &Handle, name: &[u8]) -> Result
     entry(&reply, &mut results)
 }
 
-/// The root of everything that the server has (RFC 7530 §16.22, RFC 8881 §18.21).
+/// The root of the server's namespace (RFC 7530 §16.22, RFC 8881 §18.21).
 pub(crate) async fn root(client: &Client) -> Result<Entry> {
     let operations = [ArgOp::Putrootfh, ArgOp::Getfh, ArgOp::Getattr(GetattrArgs { request: attributes::ALL })];
     let reply = client.call(&Request::reading("PUTROOTFH", &operations)).await?;
@@ -27,7 +27,7 @@ pub(crate) async fn root(client: &Client) -> Result<Entry> {
     entry(&reply, &mut results)
 }
 
-/// The current file, of which GETFH and GETATTR tell.
+/// Reads the current file from the results of GETFH and GETATTR.
 pub(super) fn entry<'r>(reply: &'r Reply, results: &mut Results<'r>) -> Result<Entry> {
     let handle = results.ok::<Getfh, _>()?.into();
     let found = results.ok::<Getattr, _>()?;

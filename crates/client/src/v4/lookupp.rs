@@ -6,7 +6,7 @@ use super::request::Request;
 use super::{attributes, putfh};
 use crate::{Entry, Handle, Result};
 
-/// Finds the directory above another one (RFC 7530 §16.14, RFC 8881 §18.14).
+/// Looks up the parent of a directory (RFC 7530 §16.14, RFC 8881 §18.14).
 pub(crate) async fn lookupp(client: &Client, dir: &Handle) -> Result<Entry> {
     let request = GetattrArgs { request: attributes::ALL };
     let operations = [putfh(dir), ArgOp::Lookupp, ArgOp::Getfh, ArgOp::Getattr(request)];

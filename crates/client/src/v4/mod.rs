@@ -1,8 +1,8 @@
-//! NFS version 4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862): each operation is one module, from neutral
-//! arguments to neutral results; [`Client`] is what they go through.
+//! NFSv4 in its minor versions 0, 1 and 2 (RFC 7530, RFC 8881, RFC 7862). Each operation is one module, from neutral
+//! arguments to neutral results; [`Client`] sends them.
 //!
-//! [`Mount`](crate::Mount) and [`File`](crate::File) hide all of it. This is for those who need a stateid of their own, such as a
-//! server that copies from another one.
+//! [`Mount`](crate::Mount) and [`File`](crate::File) hide all of it. Use it directly to supply a stateid of your own,
+//! as a server that copies from another server does.
 
 mod access;
 mod allocate;

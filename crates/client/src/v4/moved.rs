@@ -1,4 +1,4 @@
-//! What a server tells of a file system that another one has (RFC 7530 §8, RFC 8881 §11).
+//! Finding a file system that has moved to another server (RFC 7530 §8, RFC 8881 §11).
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use super::request::Request;
 use super::session::Session;
 use crate::{Error, Location, Reason, Result};
 
-/// The most places that are told.
+/// The most locations to return.
 const MAX_TOLD: usize = 8;
 
 impl Client {
-    /// The error for a request that met a file system which is elsewhere, with its places if the server tells them.
+    /// The error for a request that met a moved file system, with its locations if the server reports them.
     pub(super) async fn moved(&self, session: &Arc<Session>, request: &Request<'_>, reply: &Reply) -> Error {
         let way = way(request.operations, reply.carried_out());
         let locations = match self.locations(session, way).await {
@@ -29,7 +29,8 @@ impl Client {
         reply.error(Reason::Moved { locations })
     }
 
-    /// Goes the same way once more and asks where that is: GETATTR of this attribute alone is answered (RFC 8881 §11.4.1).
+    /// Repeats the operations that lead there and fetches the locations. GETATTR of this attribute alone succeeds
+    /// (RFC 8881 §11.4.1).
     async fn locations(&self, session: &Arc<Session>, mut way: Vec<ArgOp<'_>>) -> Result<Vec<Location>> {
         way.push(ArgOp::Getattr(GetattrArgs { request: Attribute::set(&[Attribute::FsLocations]) }));
         let request = Request::reading("GETATTR", &way);
@@ -52,7 +53,7 @@ impl Client {
     }
 }
 
-/// What of a request leads to the file system that is not there: all before the operation that failed, which may be the first.
+/// The operations that lead to the moved file system: all before the failed one, which may be the first.
 fn way<'a>(operations: &[ArgOp<'a>], carried_out: usize) -> Vec<ArgOp<'a>> {
     let before = carried_out.saturating_sub(1).max(1);
     let leads = |operation: &&ArgOp<'a>| {
@@ -61,12 +62,12 @@ fn way<'a>(operations: &[ArgOp<'a>], carried_out: usize) -> Vec<ArgOp<'a>> {
     operations.iter().take(before).filter(leads).cloned().collect()
 }
 
-/// The places that one entry of `fs_locations` names.
+/// The locations that one entry of `fs_locations` names.
 fn places<'l>(location: &'l FsLocation<'_>) -> impl Iterator<Item = Location> + use<'l> {
     let names = location.root.components.iter().map(|name| name.0);
     let path: Vec<u8> = names.flat_map(|name| [b"/", name].concat()).collect();
     let path = if path.is_empty() { b"/".to_vec() } else { path };
-    // What is no host's name may hold anything; people read it.
+    // A server's name may hold any bytes, and people read it.
     let servers = location.servers.iter().map(|server| server.0.escape_ascii().to_string());
     servers.map(move |server| Location { server, path: path.clone() })
 }

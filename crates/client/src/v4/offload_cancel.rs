@@ -5,7 +5,7 @@ use super::putfh;
 use super::request::Request;
 use crate::{Handle, Result};
 
-/// Stops a copy into `file` (RFC 7862 §15.8). What was copied stays.
+/// Cancels a copy into `file` (RFC 7862 §15.8). What was copied stays.
 pub(super) async fn offload_cancel(client: &Client, file: &Handle, stateid: Stateid) -> Result<()> {
     let operations = [putfh(file), ArgOp::OffloadCancel(OffloadCancelArgs { stateid })];
     let reply = client.call(&Request::changing("OFFLOAD_CANCEL", &operations)).await?;

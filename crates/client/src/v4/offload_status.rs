@@ -5,7 +5,7 @@ use super::putfh;
 use super::request::Request;
 use crate::{Handle, Result};
 
-/// Asks how far a copy into `file` is (RFC 7862 §15.9).
+/// Asks how far a copy into `file` has got (RFC 7862 §15.9).
 pub(super) async fn offload_status(client: &Client, file: &Handle, stateid: Stateid) -> Result<OffloadStatusOk> {
     let operations = [putfh(file), ArgOp::OffloadStatus(OffloadStatusArgs { stateid })];
     let reply = client.call(&Request::reading("OFFLOAD_STATUS", &operations)).await?;

@@ -1,5 +1,5 @@
-//! Copies that the server makes behind its reply to COPY (RFC 7862 §4.5): their ends are told by CB_OFFLOAD and asked for with
-//! OFFLOAD_STATUS, whichever is first, and a copy that nobody waits for any more is cancelled.
+//! Copies that the server continues after its reply to COPY (RFC 7862 §4.5). CB_OFFLOAD or OFFLOAD_STATUS reports the
+//! end, whichever is first. A copy that nobody waits for any more is cancelled.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use super::offload_cancel::offload_cancel;
 use super::offload_status::offload_status;
 use crate::{Copied, Handle, Lie, Reason, Result, Status as Neutral, WriteVerifier};
 
-/// How long a server that copies is left alone before it is asked how far it is: at first, and at most.
+/// The pause before a server that copies is asked for its progress: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
-/// How many bytes a server copies in a second at the least, when it tells no number before the end: fewer than any disk or network that
-/// files are kept on.
+/// The slowest copy, in bytes per second, of a server that reports no count before the end. It is below any disk or
+/// network that files are kept on.
 const SLOWEST_BYTES_PER_SECOND: u64 = 64 * 1024;
 
-/// The copies of a client that go on, and those whose COPY has no reply yet.
+/// A client's running copies, and its COPYs without a reply.
 #[derive(Debug, Default)]
 pub(super) struct Offloads {
     table: Mutex<Table>,
@@ -31,7 +31,7 @@ pub(super) struct Offloads {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// By the stateid, without its sequence number. There are as many as somebody here waits for.
+    /// By the stateid without its sequence number. The waiters here bound the number of entries.
     going_on: HashMap<[u8; 12], Option<OffloadOutcome>>,
     under_way: usize,
 }
@@ -52,7 +52,7 @@ impl Offloads {
         UnderWay(self)
     }
 
-    /// Takes what CB_OFFLOAD tells. It may come before the reply that names the copy: then it has to come again.
+    /// Records the end that CB_OFFLOAD reports. A report that overtakes the reply naming the copy must be repeated.
     pub(super) fn end(&self, told: &CbOffloadArgs) -> Status {
         let mut table = self.lock();
         let is_early = table.under_way > 0;
@@ -86,7 +86,7 @@ impl Offloads {
 }
 
 impl Client {
-    /// Waits until none of this client's copies goes on.
+    /// Waits until none of this client's copies is running.
     pub(crate) async fn copies_ended(&self) {
         loop {
             let changed = self.0.offloads.changed.notified();
@@ -98,24 +98,24 @@ impl Client {
     }
 }
 
-/// What the reply to COPY tells of a copy that goes on.
+/// What the reply to COPY says of a running copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Began {
     pub(super) stateid: Stateid,
     pub(super) verifier: WriteVerifier,
-    /// Whether it goes from the first byte to the last.
+    /// Whether it copies from the first byte to the last.
     pub(super) is_consecutive: bool,
 }
 
-/// A copy that goes on. It is cancelled when it is dropped before its end.
+/// A running copy. Dropping it before its end cancels it.
 #[derive(Debug)]
 pub(crate) struct Offload {
     client: Client,
     destination: Handle,
     began: Began,
-    /// How much was asked for; 0 for everything.
+    /// The bytes requested; 0 for everything.
     asked: u64,
-    /// How many bytes there are to copy.
+    /// The bytes that there are to copy.
     length: u64,
     is_over: bool,
 }
@@ -126,12 +126,12 @@ impl Offload {
         Offload { client: client.clone(), destination, began, asked, length: asked, is_over: false }
     }
 
-    /// Says how many bytes there are to copy, where everything was asked for.
+    /// Sets how many bytes there are to copy, if everything was requested.
     pub(crate) fn set_length(&mut self, length: u64) {
         self.length = length;
     }
 
-    /// Waits for its end, and tells how far it is whenever the server says so.
+    /// Waits for the end, and passes on the bytes copied so far whenever the server reports them.
     pub(crate) async fn end(mut self, progress: impl FnMut(u64)) -> Result<Copied> {
         let result = self.wait(progress).await;
         if !may_go_on(&result) {
@@ -163,7 +163,7 @@ impl Offload {
                 Ok(OffloadStatusOk { count, complete: Some(Status::Ok) }) => return Ok(self.copied(count)),
                 Ok(OffloadStatusOk { count, complete: Some(failed) }) => return self.failed(failed, count),
                 Err(error) if patience.allows(&error) => {}
-                // The server may have told of the end, and forgotten the copy, while it was asked.
+                // The server may have reported the end and dropped the copy meanwhile.
                 Err(error) => return self.outcome().map_or(Err(error), |outcome| self.told(outcome)),
             }
         }
@@ -173,7 +173,7 @@ impl Offload {
         self.client.0.offloads.outcome(&self.began.stateid)
     }
 
-    /// What the server tells of the end by itself, if it does so in this time.
+    /// The end that the server reports by itself within `time`, if it does.
     async fn outcome_within(&self, time: Duration) -> Option<OffloadOutcome> {
         let until = Instant::now() + time;
         loop {
@@ -193,8 +193,8 @@ impl Offload {
         }
     }
 
-    /// A copy that failed behind its first bytes is a short one (RFC 7862 §16.1.3): whoever goes on where it ended meets the failure
-    /// again, if it is still there.
+    /// A copy that failed after its first bytes is a short one (RFC 7862 §16.1.3). Continuing it meets the failure
+    /// again, if that persists.
     fn failed(&self, status: Status, count: u64) -> Result<Copied> {
         match count > 0 && self.began.is_consecutive {
             true => Ok(self.copied(count)),
@@ -202,40 +202,41 @@ impl Offload {
         }
     }
 
-    /// OFFLOAD_STATUS tells of no verifier: that of the reply to COPY counts, and the bytes as unstable.
+    /// OFFLOAD_STATUS returns no verifier: that of the reply to COPY counts, and the bytes are unstable.
     fn copied(&self, count: u64) -> Copied {
         Copied { count, stability: Stability::Unstable, verifier: self.began.verifier }
     }
 }
 
-/// Whether the server may still copy, although nobody waits for it any more. It does not when it says that the copy failed, or knows
-/// none.
+/// Whether the server may still copy, although nobody waits any more. It does not if it reports failure or does not
+/// know the copy.
 fn may_go_on(ended: &Result<Copied>) -> bool {
     ended.as_ref().is_err_and(|error| matches!(error.status(), None | Some(Neutral::TryLater | Neutral::Grace)))
 }
 
-/// How far a copy is, and since when.
+/// The progress of a copy, and when it last changed.
 ///
-/// A server that says that it copies is alive. One that told a number of bytes, and tells the same one for as long as silence may last, hangs
-/// all the same; one that told none yet may tell none before the end (`osr_count`, RFC 7862 §15.9), and has time for the whole copy.
+/// A server that reports a copy is alive. If the byte count then stands still for as long as silence may last, the copy
+/// hangs. A server that reported no count yet may report none before the end (`osr_count`, RFC 7862 §15.9), and has
+/// time for the whole copy.
 #[derive(Debug)]
 struct Pace {
-    /// How long it may stand still. None lets it do so for ever.
+    /// How long the count may stand still; `None` for ever.
     limit: Option<Duration>,
-    /// How much longer it may do so before the first byte is told of.
+    /// The extra time before the first byte is reported.
     uncounted: Duration,
     count: u64,
     since: Instant,
 }
 
 impl Pace {
-    /// Of a copy of so many bytes.
+    /// Starts a copy of `length` bytes.
     fn new(limit: Option<Duration>, length: u64) -> Pace {
         let uncounted = Duration::from_secs(length / SLOWEST_BYTES_PER_SECOND);
         Pace { limit, uncounted, count: 0, since: Instant::now() }
     }
 
-    /// Takes what the server says now, unless it said so for too long.
+    /// Records the count that the server reports, unless it stood still for too long.
     fn note(&mut self, count: u64) -> std::result::Result<(), Reason> {
         if count != self.count {
             (self.count, self.since) = (count, Instant::now());

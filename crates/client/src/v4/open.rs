@@ -22,7 +22,7 @@ use super::{attributes, dir_change, putfh};
 use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Reason, Result};
 
-/// How often one file is opened because the server forgot it at once.
+/// How often one OPEN is retried because the server forgot the client.
 const MAX_REPAIRS: u32 = 4;
 
 /// What to open, and how.
@@ -30,21 +30,21 @@ const MAX_REPAIRS: u32 = 4;
 pub(crate) struct Opening {
     pub(crate) target: Target,
     pub(crate) share: Share,
-    /// How to make the file, if it may be made.
+    /// How to create the file, if it may be created.
     pub(crate) create: Option<(CreateMode, SetAttributes)>,
 }
 
 /// Which file to open.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
-    /// The one of this name in this directory.
+    /// This name in this directory.
     Name { dir: Handle, name: Vec<u8> },
-    /// This one, which only versions from 4.1 on can (RFC 8881 §18.16.3, CLAIM_FH).
+    /// This file, only from 4.1 on (RFC 8881 §18.16.3, CLAIM_FH).
     File(Handle),
 }
 
 impl Target {
-    /// The file that is the current one when OPEN begins, and what OPEN makes of it.
+    /// The current file of the OPEN, and its claim.
     pub(super) fn claim(&self) -> (&Handle, OpenClaim<'_>) {
         match self {
             Target::Name { dir, name } => (dir, OpenClaim::Null(Component(name))),
@@ -58,13 +58,13 @@ impl Target {
 pub(crate) struct Opened {
     pub(crate) file: Arc<OpenFile>,
     pub(crate) entry: Entry,
-    /// What became of the directory, when the file may have been made.
+    /// The change of the directory, if the file may have been created.
     pub(crate) dir_change: DirChange,
 }
 
 impl Client {
-    /// Opens a file, and makes it if that is wanted. When nobody waits any more, it is closed again, and what is known of its name is
-    /// forgotten when it may have been made.
+    /// Opens a file, and creates it on request. If the caller is dropped, the file is closed again; if it may have been
+    /// created, the cache of its name is invalidated.
     pub(crate) async fn open(&self, opening: Opening) -> Result<Opened> {
         let (sender, receiver) = oneshot::channel();
         let (client, made) = (self.clone(), opening.create.is_some().then(|| opening.target.clone()));
@@ -80,13 +80,13 @@ impl Client {
     }
 }
 
-/// Opens a file, and makes it if that is wanted (RFC 7530 §16.16, RFC 8881 §18.16).
+/// Opens a file, and creates it on request (RFC 7530 §16.16, RFC 8881 §18.16).
 ///
 /// This must run to its end: an OPEN whose reply nobody sees would stay open.
 async fn open(client: Client, opening: Opening) -> Result<Opened> {
     let excluding = client.0.opens.exclude(opening.share);
     if excluding.is_some() {
-        // The server keeps only those apart whom it knows.
+        // The server enforces shares only between opens that it knows.
         for file in client.0.opens.files() {
             file.open_at_server().await?;
         }
@@ -102,13 +102,13 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
                 return Ok(Opened { file, entry, dir_change });
             }
             Err(error) if patience.allows(&error) => patience.wait().await,
-            // The server restarted behind the OPEN, and knows nothing of it when it is confirmed, or the lease ran out.
+            // The server restarted after the OPEN and does not know it when it is confirmed, or the lease expired.
             Err(error) if is_forgotten(&error) && repairs < MAX_REPAIRS => {
                 repairs += 1;
                 client.renew_session(&session).await?;
             }
             Err(error) => {
-                // Without an answer nobody knows what the owner has.
+                // Without a reply nobody knows what the owner holds.
                 if error.status().is_some() {
                     client.0.opens.give_back(owner);
                 }
@@ -121,7 +121,7 @@ async fn open(client: Client, opening: Opening) -> Result<Opened> {
     }
 }
 
-/// Whether the client has to make itself known again (RFC 7530 §9.6.2, §9.6.3).
+/// Whether the client must make itself known again (RFC 7530 §9.6.2, §9.6.3).
 pub(super) fn is_forgotten(error: &Error) -> bool {
     matches!(error.v4_status(), Some(Status::StaleStateid | Status::StaleClientid | Status::Expired))
 }
@@ -146,7 +146,7 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
         let file = ArgOp::Getattr(request);
         let operations =
             [putfh(current), ArgOp::Open(arguments), ArgOp::Getfh, file, putfh(current), dir_change::ask()];
-        // What makes no file changes no directory.
+        // An OPEN that creates no file changes no directory.
         let count = if opening.create.is_some() { operations.len() } else { operations.len() - 2 };
         match client.attempt(&session, &Request::changing("OPEN", &operations[..count])).await? {
             Ok(reply) => break reply,
@@ -174,7 +174,7 @@ async fn open_once(client: &Client, owner: &mut Owner, opening: &Opening) -> Res
     Ok((stateid, Entry { handle, attributes: found }, dir_change))
 }
 
-/// What OPEN tells; the owner's sequence number is used up by it.
+/// The result of OPEN. It advances the owner's sequence number if the OPEN used it.
 pub(super) fn opened<'r>(result: Res<OpenOk<'r>>, owner: &mut Owner, reply: &Reply) -> Result<OpenOk<'r>> {
     match result {
         Res::Ok(ok) => {
@@ -188,19 +188,19 @@ pub(super) fn opened<'r>(result: Res<OpenOk<'r>>, owner: &mut Owner, reply: &Rep
     }
 }
 
-/// For whom an OPEN was, beside its owner.
+/// The context of an OPEN, besides its owner.
 pub(super) struct Granting<'a> {
-    /// The session that it must have been in, if it must.
+    /// The session that it must have used, if any.
     pub(super) session: Option<&'a Arc<Session>>,
     /// How the file was found, if that is certain.
     pub(super) target: Option<&'a Target>,
-    /// What it was opened for.
+    /// The access that it was opened for.
     pub(super) access: u32,
-    /// The file's change attribute, as far as the server told it.
+    /// The file's change attribute, if the server reported it.
     pub(super) change: Option<u64>,
 }
 
-/// Does what the server asks for behind an OPEN: the owner is confirmed, a delegation that nobody wanted given back.
+/// Finishes an OPEN: keeps or returns its delegation, and confirms the owner if the server requires it.
 pub(super) async fn settle(
     client: &Client,
     granting: &Granting<'_>,
@@ -225,7 +225,7 @@ pub(super) async fn settle(
             }
         }
         (Some((_, stateid, _)), None) => match delegreturn(client, session, handle, stateid).await {
-            // What the server does not take back is not there.
+            // A delegation that the server does not take back does not exist.
             Err(error) if error.status().is_some() && !is_session_lost(&error) => {}
             other => other?,
         },
@@ -239,8 +239,8 @@ pub(super) async fn settle(
 }
 
 impl Client {
-    /// Whether delegations are held. In 4.0 the server has to be able to call, and they are for reading: it would not know whose
-    /// GETATTR it is, and could ask the holder of the file what the holder asks it.
+    /// Whether delegations of this kind are used. In 4.0 the server must be able to call, and only read delegations are
+    /// used: it cannot tell the holder's GETATTR from others, and could ask the holder what the holder asks it.
     fn takes_delegations(&self, kind: Kind) -> bool {
         let has_sessions = self.minor_version().has_sessions();
         let is_wanted = match kind {
@@ -250,8 +250,8 @@ impl Client {
         is_wanted && self.0.uses_delegations
     }
 
-    /// What is to be done with a file, and from 4.1 on whether a delegation would do: where the server can ask for it back, unless
-    /// others are to be kept from the file, which the server does.
+    /// The access bits of an OPEN, with the wish for a delegation from 4.1 on. A delegation is welcome where the server
+    /// can recall it, unless the open denies access to others, which only the server enforces.
     fn wishes(&self, session: &Session, share: Share) -> u32 {
         let has_back_channel = session.channel.as_ref().is_some_and(|channel| channel.has_back_channel);
         let kind = if share == Share::READ { Kind::Read } else { Kind::Write };
@@ -261,8 +261,8 @@ impl Client {
         }
     }
 
-    /// Opens a file that the server has delegated, without asking it. In 4.0 it could be told of that by the file's name alone
-    /// (RFC 7530 §16.16.5, CLAIM_DELEGATE_CUR), which may lead to another file by then: there it knows all opens.
+    /// Opens a delegated file without asking the server. Not in 4.0: the later claim there uses only the file's name
+    /// (RFC 7530 §16.16.5, CLAIM_DELEGATE_CUR), which may resolve to another file by then.
     pub(crate) fn open_delegated(&self, target: &Target, share: Share) -> Option<Arc<OpenFile>> {
         let is_excluding = share.deny != SHARE_DENY_NONE || self.0.opens.are_excluding();
         if is_excluding || !self.minor_version().has_sessions() {
@@ -273,14 +273,14 @@ impl Client {
             delegations.to_open(target, share.access).filter(|delegation| delegation.user == *self.principal())?;
         let opening = Opening { target: Target::File(delegation.handle), share, create: None };
         let file = OpenFile::delegated(self.clone(), &delegation, &opening, self.0.opens.take_owner(self.principal()));
-        // Whoever takes it to return it, or keeps others out, looks for such files afterwards, so that this one is seen by one of
-        // both.
+        // A task that returns the delegation or denies access looks for such files afterwards. Either it sees this
+        // file, or this check fails.
         let is_it = delegations.is_held(&delegation) && !self.0.opens.are_excluding();
         is_it.then_some(file)
     }
 }
 
-/// The wishes of an OPEN: from 4.1 on, no delegation.
+/// The access bits of an OPEN that wants no delegation.
 pub(super) fn access(share: Share, minor: MinorVersion) -> u32 {
     if minor.has_sessions() { share.access | WANT_NO_DELEG } else { share.access }
 }
@@ -291,7 +291,7 @@ fn how<'b>(opening: &Opening, minor: MinorVersion, buffer: &'b mut Buffer) -> Op
         CreateMode::Unchecked => CreateHow::Unchecked(attributes::wire_set(set, buffer)),
         CreateMode::Guarded => CreateHow::Guarded(attributes::wire_set(set, buffer)),
         CreateMode::Exclusive(verifier) if minor.has_sessions() => {
-            // What else there is follows by SETATTR: servers may keep the verifier in the times.
+            // SETATTR sets the rest: servers may store the verifier in the times.
             let first = SetAttributes { mode: set.mode, ..SetAttributes::default() };
             CreateHow::Exclusive41 { verifier: *verifier, attributes: attributes::wire_set(&first, buffer) }
         }

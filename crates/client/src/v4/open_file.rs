@@ -22,10 +22,10 @@ use super::{attributes, putfh};
 use crate::losses::{Guard, Kept, Losable};
 use crate::{Error, Handle, Reason, Result};
 
-/// How many sessions may be lost while one file is had back.
+/// How many sessions may be lost while one file is recovered.
 const MAX_LOSSES: u32 = 20;
 
-/// What somebody does with an open file, and what others may not do meanwhile.
+/// The access of an open, and the access that it denies to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) access: u32,
@@ -37,7 +37,7 @@ impl Share {
     pub(crate) const WRITE: Share = Share { access: SHARE_ACCESS_WRITE, deny: SHARE_DENY_NONE };
     pub(crate) const BOTH: Share = Share { access: SHARE_ACCESS_BOTH, deny: SHARE_DENY_NONE };
 
-    /// The same, and others may not read or not write.
+    /// The same access, denying others to read or to write.
     pub(crate) fn denying(self, reads: bool, writes: bool) -> Share {
         let deny = match (reads, writes) {
             (true, true) => SHARE_DENY_BOTH,
@@ -49,47 +49,47 @@ impl Share {
     }
 }
 
-/// A file that is open at the server. It is closed when it is dropped, if it was not before.
+/// An open file. Dropping it closes it, unless it is closed already.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub(super) client: Client,
     pub(super) handle: Handle,
-    /// How it was found, which 4.0 needs to open it anew.
+    /// How it was found; 4.0 needs it to reopen the file.
     target: Target,
     share: Share,
     number: u64,
     held: Kept<Held>,
-    /// Held by whoever changes the state, which happens one change after the other.
+    /// Locked by whoever changes the state, one change at a time.
     pub(super) order: tokio::sync::Mutex<()>,
     _excluding: Option<Excluding>,
 }
 
-/// What the server has given.
+/// The state that the server granted.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// `None` when it is closed.
+    /// `None` once the file is closed.
     pub(super) owner: Option<Owner>,
     pub(super) stateid: Stateid,
     /// The locks and their stateid, when there are any.
     pub(super) locks: Option<(Stateid, HeldLocks)>,
-    /// Locks that were lost for good and that nobody has given up so far.
+    /// Locks that were lost for good and not released since.
     pub(super) lost: HeldLocks,
-    /// How often all of it was given anew.
+    /// How often the whole state was replaced.
     pub(super) era: u32,
     /// Whether the open was lost for good.
     is_lost: bool,
-    /// Whether the server has forgotten it, so that it is opened anew and never reclaimed.
+    /// Whether the server forgot the open, so that it is reopened and never reclaimed.
     is_forgotten: bool,
-    /// Whether it is open by a delegation alone, whose stateid it has: the server knows of no open.
+    /// Whether a delegation alone keeps it open, with its stateid: the server knows no open.
     pub(super) is_delegated: bool,
 }
 
-/// By what right a file is opened again.
+/// By what right a file is reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
-    /// It was open before the server restarted, and maybe delegated.
+    /// It was open before the server restarted, and perhaps delegated.
     Reclaim(Option<Kind>),
-    /// It is delegated to the client, which has opened it on its own.
+    /// It is delegated to the client, which opened it locally.
     Delegated(Stateid),
     /// None: others may have had it meanwhile.
     Anew,
@@ -100,7 +100,7 @@ impl OpenFile {
         OpenFile::make(client, handle, opening, held, false)
     }
 
-    /// A file that is open by a delegation alone.
+    /// A file that a delegation alone keeps open.
     pub(super) fn delegated(client: Client, delegation: &Delegation, opening: &Opening, owner: Owner) -> Arc<OpenFile> {
         OpenFile::make(client, delegation.handle, opening, (owner, delegation.stateid), true)
     }
@@ -143,8 +143,7 @@ impl OpenFile {
         self.held.lock()
     }
 
-    /// The stateid to read and write with, and the era that it is of: it stands for the newest locks, or the open where there
-    /// are none.
+    /// The stateid for READ and WRITE, and its era: that of the newest lock, or of the open if there are no locks.
     pub(crate) fn stateid(&self) -> Result<(Stateid, u32)> {
         self.check_kept("OPEN")?;
         let held = self.held();
@@ -152,25 +151,25 @@ impl OpenFile {
         Ok((self.newest(newest), held.era))
     }
 
-    /// Whether something is locked, or what the server had given is lost.
+    /// Whether anything is locked, or granted state is lost.
     pub(crate) fn has_locks(&self) -> bool {
         let held = self.held();
         let has_some = held.locks.as_ref().is_some_and(|(_, locks)| !locks.is_empty());
         has_some || held.has_losses()
     }
 
-    /// Refuses an operation while the open or a lock is lost.
+    /// Fails while the open or a lock is lost.
     pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
         if self.held.has_losses() { Err(self.client.error(operation, Reason::StateLost)) } else { Ok(()) }
     }
 
-    /// A stateid as it stands in a request: from 4.1 on without its sequence number, which changes that are under way would
-    /// make old (RFC 8881 §8.2.2).
+    /// A stateid as requests carry it: from 4.1 on without its sequence number, which concurrent changes would make old
+    /// (RFC 8881 §8.2.2).
     pub(super) fn newest(&self, stateid: Stateid) -> Stateid {
         if self.client.minor_version().has_sessions() { Stateid { seqid: 0, ..stateid } } else { stateid }
     }
 
-    /// Gets the state of `era` anew, unless somebody did already.
+    /// Recovers the state of `era`, unless somebody already did.
     pub(crate) async fn repair(&self, era: u32) -> Result<()> {
         let mut losses = 0;
         loop {
@@ -179,12 +178,12 @@ impl OpenFile {
                 Err(lost) if is_lost_again(&lost) && losses < MAX_LOSSES => losses += 1,
                 other => return other,
             }
-            // Whoever made the call can do nothing about a session.
+            // The caller cannot recover a session.
             self.client.renew_session(&session).await?;
         }
     }
 
-    /// Gets the state of `era` anew in the session that there is, which may be lost meanwhile.
+    /// Recovers the state of `era` in the current session, which may be lost meanwhile.
     async fn repair_once(&self, era: u32) -> Result<()> {
         let mut recovery = self.client.0.recovery.lock().await;
         if self.era() != era {
@@ -198,12 +197,12 @@ impl OpenFile {
             return Ok(());
         }
         if session.channel.is_none() {
-            // A stateid of before a restart is what tells of the restart; but it may also be the only thing that is old.
+            // RENEW shows first whether the server lost one stateid or the whole client.
             self.client.check_known(&session).await?;
         }
         let stateid = self.held().stateid;
         if self.is_open_by(stateid) {
-            // The server took the delegation away.
+            // The server revoked the delegation.
             self.client.lose_delegation(&session, &self.handle, stateid).await;
         }
         self.open_again(&session, Again::Anew).await
@@ -213,18 +212,18 @@ impl OpenFile {
         self.held().era
     }
 
-    /// Waits until nobody is about to change the state.
+    /// Waits until nobody is changing the state.
     pub(crate) async fn settled(&self) {
         drop(self.order.lock().await);
     }
 
-    /// Closes the file. What was closed already stays so.
+    /// Closes the file. A closed file stays closed.
     pub(crate) async fn close(self: &Arc<OpenFile>) -> Result<()> {
         let file = Arc::clone(self);
         self.client.connection().to_the_end("CLOSE", async move { close(&file).await }).await
     }
 
-    /// Takes what is needed to close it, if the server has to be told; from then on it is closed.
+    /// Takes what CLOSE needs; `None` if the server need not be told. From then on the file is closed.
     pub(super) fn take_owner(&self) -> Option<(Owner, Stateid)> {
         let mut held = self.held();
         let owner = held.owner.take()?;
@@ -236,17 +235,17 @@ impl OpenFile {
         Some((owner, self.newest(held.stateid)))
     }
 
-    /// Opens at the server what is open by a delegation alone, which is about to be returned. Whoever calls this holds the lock
-    /// of the recovery.
+    /// Opens at the server a file that only `delegation` keeps open, before that is returned. The caller holds the
+    /// recovery lock.
     ///
     /// # Errors
-    /// As those of [`OpenFile::reclaim`].
+    /// Those of [`OpenFile::reclaim`].
     pub(super) async fn claim(&self, session: &Arc<Session>, delegation: Stateid) -> Result<()> {
         if !self.is_open_by(delegation) {
             return Ok(());
         }
         match self.open_again(session, Again::Delegated(delegation)).await {
-            // The server took the delegation away already.
+            // The server revoked the delegation already.
             Err(error) if is_about_state(&error) && !decides_nothing(&error) => self.open_anew(session).await,
             Err(error) if !decides_nothing(&error) => {
                 self.note_loss(&error);
@@ -256,13 +255,13 @@ impl OpenFile {
         }
     }
 
-    /// Whether it is open by this delegation alone.
+    /// Whether this delegation alone keeps it open.
     fn is_open_by(&self, delegation: Stateid) -> bool {
         let held = self.held();
         held.is_delegated && held.stateid.other == delegation.other
     }
 
-    /// Makes sure that the server knows the open, which locks belong to.
+    /// Makes sure that the server knows the open, which locks require.
     pub(super) async fn open_at_server(&self) -> Result<()> {
         let mut losses = 0;
         while self.held().is_delegated {
@@ -282,11 +281,11 @@ impl OpenFile {
         self.claim(&self.client.session(), delegation).await
     }
 
-    /// Reclaims the file and its locks after the server restarted. `false` when the server knows nothing of it, so that it is to
-    /// be opened anew.
+    /// Reclaims the file and its locks after a restart of the server. `false` if the server knows nothing to reclaim,
+    /// so that the file must be reopened.
     ///
     /// # Errors
-    /// When the session is lost again, or there is no answer: then nothing is decided.
+    /// When the session is lost again or no reply arrives: then nothing is decided.
     pub(super) async fn reclaim(&self, session: &Arc<Session>, delegation: Option<Kind>) -> Result<bool> {
         if self.held().is_forgotten {
             return Ok(false);
@@ -302,18 +301,18 @@ impl OpenFile {
         }
     }
 
-    /// Notes that the server has forgotten the file: its locks are lost. Once others may have had them they are not reclaimed when the
-    /// server restarts again, although it takes that from clients that it knew in between (RFC 8881 §8.4.3).
+    /// Records that the server forgot the file, which loses its locks. Others may have taken them since. So a later
+    /// restart does not reclaim them, although the server would accept that (RFC 8881 §8.4.3).
     pub(super) fn forget(&self) {
         let mut held = self.held();
         held.is_forgotten = true;
         held.lose_locks();
     }
 
-    /// Opens the file anew, which the server has forgotten. Its locks are lost.
+    /// Reopens a file that the server forgot. Its locks are lost.
     ///
     /// # Errors
-    /// As those of [`OpenFile::reclaim`].
+    /// Those of [`OpenFile::reclaim`].
     pub(super) async fn open_anew(&self, session: &Arc<Session>) -> Result<()> {
         match self.open_again(session, Again::Anew).await {
             Err(error) if !decides_nothing(&error) => {
@@ -328,7 +327,7 @@ impl OpenFile {
         tracing::warn!(server = %self.client.0.server, %error, "cannot have back what was open");
     }
 
-    /// Looks whether the server took the file or its locks away, and opens it anew then.
+    /// Checks whether the server revoked the open or its locks, and reopens the file then.
     pub(super) async fn check(&self, session: &Arc<Session>) -> Result<()> {
         let (open, locks) = {
             let held = self.held();
@@ -338,7 +337,7 @@ impl OpenFile {
         for stateid in locks.into_iter().chain([open]) {
             if test_stateid(&self.client, session, stateid).await? != Status::Ok {
                 is_whole = false;
-                // What it does not know it need not forget.
+                // The server need not free what it does not know.
                 let _ = free_stateid(&self.client, session, stateid).await;
             }
         }
@@ -346,8 +345,8 @@ impl OpenFile {
         if is_whole || is_closed { Ok(()) } else { self.open_anew(session).await }
     }
 
-    /// Opens the file again, and locks what was locked when it is reclaimed. Otherwise nobody knows what others did in
-    /// between, so that locks are lost then.
+    /// Reopens the file. A reclaim also reclaims its locks. After any other open nobody knows what others did in
+    /// between, so that the locks are lost.
     async fn open_again(&self, session: &Arc<Session>, again: Again) -> Result<()> {
         let Some(mut owner) = self.held().owner.clone() else { return Ok(()) };
         let result = self.open_by_handle(session, again, &mut owner).await;
@@ -367,7 +366,7 @@ impl OpenFile {
         if matches!(again, Again::Reclaim(_)) { relock(self, session, stateid).await } else { Ok(()) }
     }
 
-    /// Opens the file once more, for as long as the server wants to be asked later.
+    /// Reopens the file, and retries while the server puts that off.
     async fn open_by_handle(&self, session: &Arc<Session>, again: Again, owner: &mut Owner) -> Result<Stateid> {
         let mut patience = self.client.patience();
         loop {
@@ -388,14 +387,14 @@ impl OpenFile {
             }
             Again::Delegated(stateid) => (&self.handle, OpenClaim::DelegCurFh { stateid }),
             Again::Anew if has_handles => (&self.handle, OpenClaim::Fh),
-            // 4.0 opens by name alone, which may be another file's by now.
+            // 4.0 opens by name alone, which may resolve to another file by now.
             Again::Anew => self.target.claim(),
         };
         let name = owner.open_name();
         let arguments = OpenArgs {
             seqid: owner.open_seqid,
             share_access: match again {
-                // Who wants no delegation is not given back the one that it had.
+                // A client that wants no delegation does not get back the one that it had.
                 Again::Reclaim(Some(_)) => self.share.access,
                 _ => access(self.share, client.minor_version()),
             },
@@ -410,7 +409,7 @@ impl OpenFile {
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
         let ok = match opened(results.next::<Open>()?, owner, &reply) {
-            // The lease ran out meanwhile: the client id is as good as forgotten (RFC 7530 §9.6.3).
+            // The lease expired: the client id is as good as forgotten (RFC 7530 §9.6.3).
             Err(error) if !has_handles && error.v4_status() == Some(Status::Expired) => {
                 return Err(reply.refusal(Status::StaleClientid));
             }
@@ -436,14 +435,14 @@ impl Losable for Held {
 }
 
 impl Held {
-    /// Takes what came of opening the file again.
+    /// Applies the result of a reopen.
     fn take_back(&mut self, again: Again, result: &Result<Stateid>) {
         match result {
             Ok(stateid) => self.stateid = *stateid,
             Err(error) if decides_nothing(error) => return,
-            // Whoever uses it is told where it is.
+            // The next user of the file learns its location.
             Err(error) if error.status() == Some(crate::Status::Moved) => return,
-            // It is opened anew next.
+            // It is reopened as a new open next.
             Err(error) if matches!(again, Again::Reclaim(_)) && is_no_reclaim(error) => return,
             Err(error) if matches!(again, Again::Delegated(_)) && is_about_state(error) => return,
             Err(_) => self.is_lost = true,
@@ -475,7 +474,7 @@ impl Drop for OpenFile {
     }
 }
 
-/// Whether the server does not know the stateid any more.
+/// Whether the server no longer knows the stateid.
 pub(crate) fn is_about_state(error: &Error) -> bool {
     let lost = [
         Status::BadStateid,
@@ -489,24 +488,24 @@ pub(crate) fn is_about_state(error: &Error) -> bool {
     error.v4_status().is_some_and(|status| lost.contains(&status))
 }
 
-/// Whether nobody knows what the server would have said: it does not answer, or the session is lost again.
+/// Whether the server's answer is unknown: no reply arrived, or the session is lost again.
 pub(super) fn decides_nothing(error: &Error) -> bool {
     let no_answer = matches!(error.reason(), Reason::NoReply(_) | Reason::Connect { .. });
     no_answer || is_lost_again(error)
 }
 
-/// Whether the session, or the client id of 4.0, is gone.
+/// Whether the session, or the client id of 4.0, is lost.
 pub(super) fn is_session_lost(error: &Error) -> bool {
     matches!(error.v4_status(), Some(Status::BadSession | Status::DeadSession | Status::StaleClientid))
 }
 
-/// Whether what a recovery has just been given is gone with its session already: 4.0 has a word of its own for state of before a restart
-/// (RFC 7530 §9.6.2), which later versions do not use.
+/// Whether newly recovered state is lost again with its session. 4.0 has a status of its own for state from before a
+/// restart (RFC 7530 §9.6.2), which later versions do not use.
 pub(super) fn is_lost_again(error: &Error) -> bool {
     is_session_lost(error) || error.v4_status() == Some(Status::StaleStateid)
 }
 
-/// Whether there is nothing to reclaim, as the server sees it.
+/// Whether the server says that there is nothing to reclaim.
 fn is_no_reclaim(error: &Error) -> bool {
     matches!(error.v4_status(), Some(Status::NoGrace | Status::ReclaimBad))
 }

@@ -1,4 +1,4 @@
-//! What the client has open, so that it can be reclaimed after the server restarted.
+//! The client's open files, kept to reclaim them after a restart of the server.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,21 +11,21 @@ use super::open_file::{OpenFile, Share};
 use super::owner::Owner;
 use crate::credentials::Principal;
 
-/// The most owners that wait to be used again.
+/// The most owners kept for reuse.
 const MAX_IDLE_OWNERS: usize = 1024;
 
-/// How long is waited between two looks whether all is closed.
+/// The poll interval while files are closed.
 const CLOSING_PAUSE: Duration = Duration::from_millis(5);
 
 /// All open files of a client.
 #[derive(Debug, Default)]
 pub(super) struct Opens {
     table: Mutex<Table>,
-    /// How many OPENs are under way, whose state the server may call about before their replies are here.
+    /// OPENs under way. The server may call about their state before their replies arrive.
     under_way: AtomicUsize,
-    /// How many files are open, or about to be, in ways that keep others out.
+    /// Files open, or about to be, that deny access to others.
     excluding: Arc<AtomicUsize>,
-    /// How many files are being closed that nobody waits for.
+    /// Dropped files that are being closed in the background.
     closing: Arc<AtomicUsize>,
 }
 
@@ -37,7 +37,7 @@ struct Table {
     last_number: u64,
 }
 
-/// Counts an OPEN as long as it is under way.
+/// Counts an OPEN while it is under way.
 pub(super) struct UnderWay<'a>(&'a AtomicUsize);
 
 impl Drop for UnderWay<'_> {
@@ -46,7 +46,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// Counts an open that keeps others out as long as it lasts.
+/// Counts an open that denies access to others, while it lasts.
 #[derive(Debug)]
 pub(super) struct Excluding(Arc<AtomicUsize>);
 
@@ -56,7 +56,7 @@ impl Drop for Excluding {
     }
 }
 
-/// Counts a file that is closed behind everybody's back until it is.
+/// Counts a dropped file until it is closed.
 #[derive(Debug)]
 pub(super) struct Closing(Arc<AtomicUsize>);
 
@@ -67,7 +67,7 @@ impl Drop for Closing {
 }
 
 impl Opens {
-    /// An owner of this user's who has nothing open.
+    /// An owner of this user with nothing open.
     pub(super) fn take_owner(&self, principal: &Arc<Principal>) -> Owner {
         let mut table = self.lock();
         if let Some(place) = table.idle.iter().rposition(|owner| owner.principal == *principal) {
@@ -82,7 +82,7 @@ impl Opens {
         self.lock().last_number > 0
     }
 
-    /// Gives back an owner who has nothing open any more.
+    /// Returns an owner that has nothing open any more.
     pub(super) fn give_back(&self, owner: Owner) {
         let mut table = self.lock();
         if table.idle.len() < MAX_IDLE_OWNERS {
@@ -95,7 +95,7 @@ impl Opens {
         UnderWay(&self.under_way)
     }
 
-    /// Counts an open that keeps others out, if it does.
+    /// Counts an open, if it denies access to others.
     pub(super) fn exclude(&self, share: Share) -> Option<Excluding> {
         if share.deny == SHARE_DENY_NONE {
             return None;
@@ -104,7 +104,7 @@ impl Opens {
         Some(Excluding(Arc::clone(&self.excluding)))
     }
 
-    /// Whether some open keeps others out, so that the server has to be asked.
+    /// Whether an open denies access to others, so that the server must be asked.
     pub(super) fn are_excluding(&self) -> bool {
         self.excluding.load(Ordering::SeqCst) > 0
     }
@@ -121,19 +121,18 @@ impl Opens {
         self.lock().files.remove(&number);
     }
 
-    /// Forgets owners that have nothing open: those of 4.0 are unknown to a server that restarted, as are their sequence
-    /// numbers.
+    /// Drops idle owners: a restarted 4.0 server knows neither them nor their sequence numbers.
     pub(super) fn forget_idle(&self) {
         self.lock().idle.clear();
     }
 
-    /// Counts a file that was dropped, and is to be closed.
+    /// Counts a dropped file that is to be closed.
     pub(super) fn begin_close(&self) -> Closing {
         self.closing.fetch_add(1, Ordering::Relaxed);
         Closing(Arc::clone(&self.closing))
     }
 
-    /// Waits until what was dropped is closed: afterwards there may be no session to close it in.
+    /// Waits until dropped files are closed: afterwards there may be no session for that.
     pub(super) async fn closed(&self) {
         while self.closing.load(Ordering::Relaxed) > 0 {
             tokio::time::sleep(CLOSING_PAUSE).await;
@@ -143,7 +142,7 @@ impl Opens {
     /// Closes what is still open.
     pub(super) async fn close_all(&self) {
         for file in self.files() {
-            // The server closes it by itself when the client is gone.
+            // The server closes it by itself when the client is destroyed.
             let _ = file.close().await;
         }
     }

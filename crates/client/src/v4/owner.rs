@@ -3,13 +3,12 @@ use std::sync::Arc;
 
 use crate::credentials::Principal;
 
-/// Who has one file open, and who has locks in it. An owner has one file open at a time, so that every file that the
-/// application opens is a state of its own, closed by itself; afterwards the owner is used again, so that a server of 4.0
-/// need not have it confirmed anew.
+/// The owner of an open file and of its locks. An owner has one file open at a time, so that each open is a state of
+/// its own and is closed by itself. Owners are reused, so that a 4.0 server need not confirm a new one.
 #[derive(Debug, Clone)]
 pub(super) struct Owner {
     number: u64,
-    /// As whom it opens and locks, always: servers may refuse an owner to anybody else.
+    /// The user who opens and locks, always: servers may refuse an owner to other users.
     pub(super) principal: Arc<Principal>,
     /// The next sequence numbers of 4.0 (RFC 7530 §9.1.7).
     pub(super) open_seqid: u32,
@@ -28,19 +27,19 @@ impl Owner {
         self.number
     }
 
-    /// What it is called as one who opens.
+    /// The name as an open owner.
     pub(super) fn open_name(&self) -> Name {
         self.name('o')
     }
 
-    /// What it is called as one who locks.
+    /// The name as a lock owner.
     pub(super) fn lock_name(&self) -> Name {
         self.name('l')
     }
 
     fn name(&self, kind: char) -> Name {
         let mut name = Name::with_capacity(24);
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(name, "{kind}{}", self.number);
         name
     }

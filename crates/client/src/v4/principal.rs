@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The user and the group of somebody whom nobody knows.
+/// The uid and gid of an unknown owner.
 const NOBODY: u32 = 65534;
-/// The most users or groups of this machine that are looked at.
+/// The most lines of passwd or group that are read.
 const MAX_LINES: usize = 65_536;
 
 /// The number of a user.
@@ -28,15 +28,15 @@ fn number(name: &[u8], numbers: impl FnOnce() -> &'static Numbers) -> u32 {
     digits.or_else(|| numbers().find(name)).unwrap_or(NOBODY)
 }
 
-/// Names of this machine and their numbers, in the format of passwd(5) and group(5): the name is the first field of a line,
-/// and the number the third.
+/// The names of this machine and their numbers, in the format of passwd(5) and group(5): the first field of a line is
+/// the name, the third the number.
 struct Numbers(HashMap<Vec<u8>, u32>);
 
 impl Numbers {
     fn read(path: &Path) -> Numbers {
         match File::open(path) {
             Ok(file) => Numbers::parse(BufReader::new(file)),
-            // A machine without users has no names for them.
+            // A machine without these files has no names.
             Err(_) => Numbers(HashMap::new()),
         }
     }

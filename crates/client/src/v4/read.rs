@@ -6,7 +6,7 @@ use super::request::Request;
 use crate::{Data, Handle, Lie, Reason, Result};
 use vfs::Attributes;
 
-/// Reads up to `count` bytes without opening the file. Nothing asks what the file is like.
+/// Reads up to `count` bytes without opening the file. It fetches no attributes.
 pub(crate) async fn read(
     client: &Client,
     file: &Handle,
@@ -17,11 +17,12 @@ pub(crate) async fn read(
 }
 
 impl Client {
-    /// Reads up to `count` bytes under `stateid` (RFC 7530 §16.23, RFC 8881 §18.22), in one compound. The data stays where
-    /// it was received.
+    /// Reads up to `count` bytes under `stateid` (RFC 7530 §16.23, RFC 8881 §18.22), in one compound. The data stays
+    /// where it was received.
     ///
     /// # Errors
-    /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
+    /// The server's status; [`Reason::Lie`] when it returns more than `count` bytes, or none before the end of the
+    /// file.
     pub async fn read(&self, file: &Handle, stateid: Stateid, offset: u64, count: u32) -> Result<Data> {
         let operations = [putfh(file), ArgOp::Read(ReadArgs { stateid, offset, count })];
         let reply = self.call(&Request::reading("READ", &operations)).await?;

@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::request::Request;
 use crate::{Handle, Lie, Reason, Result, Segment, Segments};
 
-/// Reads up to `count` bytes, of which holes are only told (RFC 7862 §15.10). The data stays where it was received.
+/// Reads up to `count` bytes; holes are reported without data (RFC 7862 §15.10). The data stays where it was received.
 pub(crate) async fn read_plus(
     client: &Client,
     file: &Handle,
@@ -27,7 +27,7 @@ pub(crate) async fn read_plus(
     Ok(segments)
 }
 
-/// READ_PLUS, of whose result the head is read first and then one segment after the other.
+/// READ_PLUS decoded in parts: the head as its result, then one segment at a time.
 struct InParts;
 
 impl CompoundOperation for InParts {
@@ -36,7 +36,7 @@ impl CompoundOperation for InParts {
     type Reply<'a> = Res<ReadPlusHead>;
 }
 
-/// Decodes, checks and cuts the segments in one pass over the reply.
+/// Decodes, checks and trims the segments in one pass over the reply.
 fn decode(reply: &Reply, mut cutter: Cutter) -> Result<Segments> {
     let mut results = reply.results();
     results.ok::<Putfh, _>()?;
@@ -62,14 +62,14 @@ fn decode(reply: &Reply, mut cutter: Cutter) -> Result<Segments> {
     Ok(Segments { segments, is_eof: head.eof && !cutter.is_cut_behind })
 }
 
-/// Sees to it that segments follow on each other, and cuts off what was not asked for: a hole may be told in its whole length
+/// Checks that segments follow each other, and trims them to the request: a server may report a hole in its full length
 /// (RFC 7862 §15.10.3).
 #[derive(Debug)]
 struct Cutter {
     asked: Range<u64>,
-    /// Where the next segment begins, when there was one.
+    /// Where the next segment must begin, after the first.
     next: Option<u64>,
-    /// Whether something was cut off behind, so that the end of the file is not that of what was asked for.
+    /// Whether a segment was trimmed at its end: then the end of the file is not the end of the request.
     is_cut_behind: bool,
 }
 
@@ -79,7 +79,7 @@ impl Cutter {
         Cutter { asked, next: None, is_cut_behind: false }
     }
 
-    /// The part of the next segment that was asked for; it may be empty. Only the first may begin too early.
+    /// The requested part of the next segment, which may be empty. Only the first may begin too early.
     fn cut(&mut self, begins: u64, length: u64) -> std::result::Result<Range<u64>, Lie> {
         let expected = self.next.unwrap_or(self.asked.start);
         let follows = if self.next.is_some() { begins == expected } else { begins <= expected };

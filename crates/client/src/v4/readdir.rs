@@ -7,17 +7,17 @@ use crate::directory::{PageBuilder, RawEntry};
 use crate::types::{DirPosition, Page};
 use crate::{Handle, Reason, Result};
 
-/// What is asked of each name: without RDATTR_ERROR, one file whose attributes cannot be read would fail the whole listing
+/// The attributes of each entry. Without RDATTR_ERROR, one file with unreadable attributes would fail the whole listing
 /// (RFC 8881 §5.8.1.12).
 const NAMES: Bitmap = Attribute::set(&[Attribute::RdattrError, Attribute::FileId]);
 const ENTRIES: Bitmap = attributes::ALL.union(Attribute::set(&[Attribute::RdattrError, Attribute::FileHandle]));
 
-/// Lists a part of a directory: names only (RFC 7530 §16.24, RFC 8881 §18.23).
+/// Lists one page of a directory, names only (RFC 7530 §16.24, RFC 8881 §18.23).
 pub(crate) async fn readdir(client: &Client, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
     list(client, dir, from, ("READDIR", count, NAMES)).await
 }
 
-/// Lists a part of a directory with handles and attributes.
+/// Lists one page of a directory with handles and attributes.
 pub(crate) async fn readdirplus(client: &Client, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
     list(client, dir, from, ("READDIRPLUS", count, ENTRIES)).await
 }

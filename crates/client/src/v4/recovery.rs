@@ -41,30 +41,30 @@ use super::wire::Wire;
 use crate::core::Failure;
 use crate::{Error, Handle, Reason, Result};
 
-/// How often a step of making a session is tried while the server says "not now".
+/// How often a step is retried while the server puts it off.
 const MAX_TRIES: u32 = 20;
-/// How long is waited in between.
+/// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a client that leaves waits for what is still under way before it looks again.
+/// The poll interval of a closing client while requests are under way.
 const LEAVING_PAUSE: Duration = Duration::from_millis(20);
 
-/// What must be known to make the next session.
+/// What the next session requires.
 #[derive(Debug)]
 pub(super) struct Recovery {
-    /// The client id, and the sequence id of the next CREATE_SESSION. 4.0 has none.
+    /// The client id and the sequence id of the next CREATE_SESSION; none in 4.0.
     known: Option<Known>,
-    /// The servers that share client ids with this one, as it calls them. 4.0 has no name for them.
+    /// The server's scope, whose servers share client ids; none in 4.0.
     scope: Option<Vec<u8>>,
-    /// Whether the server has forgotten the client, and was not told yet that all is reclaimed.
+    /// Whether the server forgot the client, and was not yet told that all is reclaimed.
     pub(super) must_reclaim: bool,
-    /// Whether what was open may be reclaimed: not at a server that is another one (RFC 8881 §8.4.2.1).
+    /// Whether state may be reclaimed: not at another server (RFC 8881 §8.4.2.1).
     is_same_server: bool,
-    /// The delegations that are to be reclaimed with the files.
+    /// The delegations to reclaim with their files.
     claims: HashMap<Handle, Kind>,
 }
 
 impl Recovery {
-    /// Makes the client known, and its first session.
+    /// Makes the client known and creates its first session.
     pub(super) async fn start(wire: &Wire<'_>, identity: &Identity, slots: u32) -> Result<(Session, Recovery)> {
         let mut recovery =
             Recovery { known: None, scope: None, must_reclaim: false, is_same_server: true, claims: HashMap::new() };
@@ -74,12 +74,12 @@ impl Recovery {
         }
     }
 
-    /// Lets the server forget a client that has got no session because of `error`, unless the server is not there to listen.
+    /// Destroys a client id that got no session because of `error`, unless the server does not answer.
     async fn leave_after(self, wire: &Wire<'_>, error: Error) -> Error {
         if !decides_nothing(&error)
             && let Some(known) = self.known
         {
-            // It forgets it by itself, but later.
+            // The server drops it with the lease at the latest.
             let _ = tokio::time::timeout(FAREWELL, destroy_clientid(wire, known.client)).await;
         }
         error
@@ -90,7 +90,7 @@ impl Recovery {
         let mut tries = 0;
         loop {
             match self.new_client_once(wire, identity, slots).await {
-                // A server that restarts between the two calls does not know the client of the first.
+                // A server that restarts between the two calls does not know the client id from the first.
                 Err(error)
                     if matches!(error.v4_status(), Some(Status::Delay | Status::StaleClientid))
                         && tries < MAX_TRIES =>
@@ -116,7 +116,7 @@ impl Recovery {
         Ok(session)
     }
 
-    /// Another session of the same client, or `None` when the server does not know the client any more.
+    /// Creates another session of the same client; `None` if the server no longer knows the client.
     async fn new_session(&mut self, wire: &Wire<'_>, slots: u32) -> Result<Option<Session>> {
         let Some(known) = &mut self.known else { return Ok(None) };
         match create_session(wire, known, slots).await {
@@ -124,7 +124,7 @@ impl Recovery {
                 known.sequence = known.sequence.wrapping_add(1);
                 Ok(Some(session))
             }
-            // A sequence id that the server does not expect is as bad as an unknown client: both begin anew.
+            // An unexpected sequence id is as bad as an unknown client: both start over.
             Err(error) if matches!(error.v4_status(), Some(Status::StaleClientid | Status::SeqMisordered)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -132,7 +132,7 @@ impl Recovery {
 }
 
 impl Client {
-    /// Starts what runs as long as the client lives, and says that there is nothing to reclaim (RFC 8881 §18.51.3).
+    /// Starts the background tasks, and reports that there is nothing to reclaim (RFC 8881 §18.51.3).
     pub(super) async fn begin(&self) -> Result<()> {
         if self.0.minor.has_sessions() {
             for (number, connection) in self.0.connections.iter().enumerate() {
@@ -142,13 +142,13 @@ impl Client {
         }
         let (since, lease) = (self.session().since, self.lease().await?);
         self.0.delegations.renewed(since, lease);
-        // Nobody else has told.
+        // Nothing else sets it.
         let _ = self.0.lease.set(lease);
         tokio::spawn(renewal::renew(Arc::downgrade(&self.0), lease));
         Ok(())
     }
 
-    /// Begins to use the first session, or another one when the server loses it at once, as in a restart.
+    /// Starts to use the first session, or another one if the server loses it at once, as in a restart.
     async fn begin_session(&self) -> Result<()> {
         let mut losses = 0;
         loop {
@@ -169,10 +169,10 @@ impl Client {
         self.reclaim_complete(session).await
     }
 
-    /// Ends the session and lets the server forget the client. What is still open is closed by that.
+    /// Closes the files, then destroys the session and the client id.
     ///
     /// # Errors
-    /// What the server says, which can be ignored: it forgets a silent client by itself.
+    /// The server's status, which can be ignored: the server drops a silent client when its lease expires.
     pub async fn close(self) -> Result<()> {
         if self.0.is_leaving.swap(true, Ordering::Relaxed) {
             return Ok(());
@@ -183,7 +183,7 @@ impl Client {
     }
 
     async fn close_all(&self) -> Result<()> {
-        // When the server is gone, there is nothing to be waited for.
+        // If the server does not answer, there is nothing to wait for.
         let _ = tokio::time::timeout(FAREWELL, self.close_opens()).await;
         self.give_back_all().await;
         let session = self.session();
@@ -210,7 +210,7 @@ impl Client {
         Ok(())
     }
 
-    /// Closes all files, those too whose OPEN is under way although nobody waits for it any more.
+    /// Closes all files, including those of OPENs under way that nobody waits for any more.
     async fn close_opens(&self) {
         while self.0.opens.are_under_way() {
             tokio::time::sleep(LEAVING_PAUSE).await;
@@ -219,8 +219,8 @@ impl Client {
         self.0.opens.closed().await;
     }
 
-    /// 4.0 has no call that ends a client. A client that has restarted holds nothing, and the server drops at once what it kept for
-    /// the life before (RFC 7530 §16.34.5).
+    /// 4.0 cannot destroy a client id. A client that restarted holds nothing, so the server drops its earlier state at
+    /// once (RFC 7530 §16.34.5).
     async fn forget_client_of_40(&self, wire: &Wire<'_>) -> Result<()> {
         if !self.0.opens.were_used() {
             return Ok(());
@@ -228,7 +228,7 @@ impl Client {
         setclientid(wire, &self.0.identity.restarted()).await.map(drop)
     }
 
-    /// Does what helps against `trouble`, unless somebody else did already.
+    /// Recovers from `trouble`, unless somebody else already did.
     pub(super) async fn mend(&self, session: &Arc<Session>, trouble: Trouble) -> Result<()> {
         match trouble {
             Trouble::Busy(_) | Trouble::Again(_) => {
@@ -243,7 +243,7 @@ impl Client {
         }
     }
 
-    /// Binds all connections but those that are lost, which are bound when there are others in their place.
+    /// Binds all connections except lost ones, which are bound when they are replaced.
     pub(super) async fn bind_all(&self, session: &Arc<Session>) -> Result<()> {
         let is_one = self.0.connections.len() == 1;
         for connection in self.0.connections.iter().filter(|connection| connection.is_up()) {
@@ -255,8 +255,8 @@ impl Client {
         Ok(())
     }
 
-    /// Refuses a connection that leads to another server than the session is of, as where several servers share an address: what
-    /// has the session's number there is somebody else's (RFC 8881 §2.10.5).
+    /// Refuses a connection to another server than the session's, as where several servers share an address: there the
+    /// session id is somebody else's (RFC 8881 §2.10.5).
     async fn check_server(&self, connection: &crate::Connection, session: &Arc<Session>) -> Result<()> {
         let Some(channel) = &session.channel else { return Ok(()) };
         let found = exchange_id(&self.wire(connection), &self.0.identity).await?.server;
@@ -273,12 +273,12 @@ impl Client {
         bind_conn_to_session(&self.wire(connection), channel.session).await
     }
 
-    /// Makes a session in the place of `lost`; everything is reclaimed when the server has forgotten the client too. When it
-    /// is lost again meanwhile it begins anew.
+    /// Replaces the session `lost`, and reclaims everything if the server forgot the client too. It starts over if the
+    /// new session is lost meanwhile.
     pub(super) async fn renew_session(&self, lost: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         if self.0.is_gone.load(Ordering::Relaxed) {
-            // What is still under way when the client goes brings it back at no server.
+            // A request still under way must not bring a closed client back.
             return Err(self.error("CREATE_SESSION", Reason::NoReply(Failure::Closed)));
         }
         if !Arc::ptr_eq(lost, &self.session()) {
@@ -299,8 +299,8 @@ impl Client {
         Ok(())
     }
 
-    /// Makes another session in the place of one that the server cannot go on with: what is under way ends first, so that
-    /// nothing is carried out twice (RFC 8881 §18.46.3).
+    /// Replaces a session that the server cannot continue. Requests under way end first, so that none is executed twice
+    /// (RFC 8881 §18.46.3).
     pub(super) async fn leave_session(&self, left: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         if !Arc::ptr_eq(left, &self.session()) {
@@ -318,7 +318,7 @@ impl Client {
         self.finish_recovery().await
     }
 
-    /// Puts a new session in the place of the one that there is, of the same client if the server knows it still.
+    /// Replaces the current session, with one of the same client if the server still knows it.
     async fn next_session(&self, recovery: &mut Recovery) -> Result<Arc<Session>> {
         let (own, lost) = (self.own(), self.session());
         let wire = own.wire(own.connection());
@@ -334,11 +334,11 @@ impl Client {
         Ok(self.replace_session(session))
     }
 
-    /// Reclaims what was open, says that this is all, and opens anew what the server knew nothing of: that waits for the end
-    /// of the server's grace period, which may wait for this client (RFC 8881 §8.4.2.1).
+    /// Reclaims what was open, reports that this is all, and reopens what the server did not know. Reopening waits for
+    /// the end of the grace period, which may itself wait for this client (RFC 8881 §8.4.2.1).
     pub(super) async fn reclaim(&self, recovery: &mut Recovery, session: &Arc<Session>) -> Result<()> {
         self.0.opens.forget_idle();
-        // A delegation of a file that nobody has open cannot be reclaimed, and is gone.
+        // A delegation without an open file cannot be reclaimed, and is lost.
         recovery.claims.extend(self.0.delegations.take_all().into_iter().map(|one| (one.handle, one.kind)));
         let mut forgotten = Vec::new();
         for file in self.0.opens.files() {
@@ -362,7 +362,7 @@ impl Client {
         Ok(())
     }
 
-    /// Goes on with what an earlier attempt to reclaim left undone.
+    /// Continues an unfinished reclaim.
     pub(super) async fn finish_recovery(&self) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         if !recovery.must_reclaim {
@@ -372,7 +372,7 @@ impl Client {
         self.reclaim(&mut recovery, &session).await
     }
 
-    /// Says that nothing more will be reclaimed.
+    /// Reports that nothing more will be reclaimed.
     async fn reclaim_complete(&self, session: &Arc<Session>) -> Result<()> {
         if !self.0.minor.has_sessions() {
             return Ok(());
@@ -386,21 +386,21 @@ impl Client {
         }
     }
 
-    /// NFSv4.0 has no RECLAIM_COMPLETE. Servers that see a client go on may end the grace period sooner.
+    /// 4.0 has no RECLAIM_COMPLETE. Servers that see a client go on may end the grace period sooner.
     async fn show_that_all_is_reclaimed(&self, session: &Arc<Session>) {
-        // Nothing depends on it, and the next request finds out what is wrong.
+        // A failure does no harm: the next request meets it too.
         if let Err(error) = self.check_known(session).await {
             tracing::debug!(server = %self.0.server, %error, "cannot renew the lease after a recovery");
         }
     }
 
-    /// Finds out what a slot's sequence id is, in the background: a request under the same id is answered either as the one
-    /// that was lost, or as a new one, and uses the id up in both cases (RFC 8881 §2.10.6.1).
+    /// Settles a slot in doubt, in the background. A request with the same sequence id is answered as the lost one or
+    /// as a new one, and uses the id up in both cases (RFC 8881 §2.10.6.1).
     pub(super) fn settle(&self, session: &Arc<Session>, slot: SlotId, sequence: u32) {
         let Ok(runtime) = runtime::Handle::try_current() else { return };
         let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
         runtime.spawn(async move {
-            // As long as somebody may want the slot: without it a session ends up with none.
+            // Retries while the session lives, which could run out of slots otherwise.
             for tries in 0u32.. {
                 let Some((client, session)) = upgrade(&client, &session) else { return };
                 let Some(channel) = &session.channel else { return };
@@ -433,7 +433,7 @@ impl Client {
         });
     }
 
-    /// Binds the connections again in the background, since the server cannot call this client.
+    /// Binds the connections again, in the background.
     pub(super) fn bind_again(&self, session: &Arc<Session>) {
         let (client, session) = (Arc::downgrade(&self.0), Arc::downgrade(session));
         tokio::spawn(async move {
@@ -446,7 +446,7 @@ impl Client {
 }
 
 impl Trouble {
-    /// What the server said.
+    /// The server's status.
     pub(super) fn status(self) -> Status {
         match self {
             Trouble::SessionLost(status)

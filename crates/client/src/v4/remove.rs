@@ -1,5 +1,5 @@
-//! REMOVE removes files and empty directories alike (RFC 7530 §16.25, RFC 8881 §18.25). Which of both a name is, is looked at
-//! in the same compound, so that neither call removes what the other one should.
+//! REMOVE removes files and empty directories alike (RFC 7530 §16.26, RFC 8881 §18.25). The compound checks the type
+//! first, so that neither call removes what the other should.
 
 use buffer::Buffer;
 use proto::nfs4::{
@@ -62,8 +62,8 @@ async fn unlink(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Res
     Ok(dir_change::read(&mut results, change))
 }
 
-/// Sends a REMOVE again whose name is gone, without a look at the name: a server that keeps account of changes knows
-/// whether this very one was made before its restart.
+/// Repeats a REMOVE whose name is gone, without checking the type. A server that records changes knows whether it
+/// executed this very REMOVE before its restart.
 async fn remove_again(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) -> Result<DirChange> {
     let operations =
         [putfh(dir), ArgOp::Savefh, ArgOp::Remove(RemoveArgs { target: Component(name) }), dir_change::ask()];
@@ -75,7 +75,7 @@ async fn remove_again(client: &Client, dir: &Handle, name: &[u8], is_dir: bool) 
     Ok(dir_change::read(&mut results, change))
 }
 
-/// What errors call it.
+/// The operation's name in errors.
 fn operation(is_dir: bool) -> &'static str {
     if is_dir { "RMDIR" } else { "REMOVE" }
 }

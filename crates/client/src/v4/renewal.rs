@@ -10,14 +10,14 @@ use proto::nfs4::{ArgOp, Attribute, AttributeValue, GetattrArgs, Putrootfh, Rene
 
 use crate::{Lie, Reason, Result};
 
-/// How often the lease is renewed while it lasts, so that two renewals may get lost.
+/// Renewals per lease, so that two may get lost.
 const RENEWALS_PER_LEASE: u32 = 3;
 /// The shortest pause between two renewals.
 const MIN_PAUSE: Duration = Duration::from_millis(300);
 
-/// Renews the lease as long as the client lives, where its calls do not do so anyway.
+/// Renews the lease while the client lives, unless its calls already do.
 ///
-/// A connection that is lost may be a server that restarts, which waits for the client to reclaim what it holds.
+/// A lost connection may mean that the server restarts and waits for the client to reclaim its state.
 pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
     let pause = (lease / RENEWALS_PER_LEASE).max(MIN_PAUSE);
     let losses = client.upgrade().map(|client| client.connections[0].losses()).unwrap_or_default();
@@ -32,7 +32,7 @@ pub(super) async fn renew(client: Weak<Inner>, lease: Duration) {
         client.give_back_unused();
         let now = Instant::now();
         if !is_lost && client.session().take_renewed() {
-            // Some time since the last look; `now` is past the start of the program by more than that.
+            // Some call since the last check renewed the lease: count from that check.
             client.0.delegations.renewed(now.checked_sub(pause).unwrap_or(now), lease);
             continue;
         }
@@ -48,44 +48,44 @@ impl Client {
         !self.0.opens.files().is_empty() || !self.0.delegations.all().is_empty()
     }
 
-    /// Renews the lease: from 4.1 on by a SEQUENCE alone.
+    /// Renews the lease, from 4.1 on with a SEQUENCE alone.
     async fn renew_once(&self) -> Result<()> {
         if let Err(error) = self.finish_recovery().await {
-            // When the session is lost again, the request below finds that out.
+            // If the session is lost again, the request below finds that out.
             tracing::debug!(server = %self.0.server, %error, "cannot reclaim yet");
         }
         if self.0.minor.has_sessions() {
             return self.call(&Request::reading("SEQUENCE", &[])).await.map(drop);
         }
-        // The client id is another one after the server restarted, which the first answer tells.
+        // A restarted server issues another client id; the first reply shows that.
         let session = self.session();
         let operations = [ArgOp::Renew(RenewArgs { client: session.client })];
         match self.attempt(&session, &Request::reading("RENEW", &operations)).await? {
-            // The lease ran out, and the client id is as good as forgotten (RFC 7530 §9.6.3).
+            // The lease expired: the client id is as good as forgotten (RFC 7530 §9.6.3).
             Ok(reply) if reply.status() == Status::Expired => self.renew_session(&session).await,
-            // It is renewed all the same (RFC 7530 §16.29).
+            // The lease is renewed all the same (RFC 7530 §16.28).
             Ok(reply) if reply.status() == Status::CbPathDown => self.restore_callback_path(&session).await,
             Ok(reply) => reply.results().ok::<Renew, _>(),
             Err(trouble) => self.mend(&session, trouble).await,
         }
     }
 
-    /// Makes sure that a server of 4.0 knows the client: otherwise not one stateid is old, but everything that is open is to be had back.
+    /// Checks that a 4.0 server knows the client. If not, everything open must be recovered, not one stateid.
     ///
     /// # Errors
-    /// STALE_CLIENTID when it does not.
+    /// STALE_CLIENTID if the server does not know it.
     pub(super) async fn check_known(&self, session: &Arc<Session>) -> Result<()> {
         let operations = [ArgOp::Renew(RenewArgs { client: session.client })];
         let reply = self.own().call_in(session, &Request::reading("RENEW", &operations)).await?;
         match reply.status() {
-            // The lease ran out, and the client id is as good as forgotten (RFC 7530 §9.6.3).
+            // The lease expired: the client id is as good as forgotten (RFC 7530 §9.6.3).
             Status::Expired => Err(reply.refusal(Status::StaleClientid)),
             Status::CbPathDown => Ok(()),
             _ => reply.results().ok::<Renew, _>(),
         }
     }
 
-    /// How long the lease is: the server's only one, told at its root.
+    /// The lease time. The server has only one, which its root reports.
     pub(super) async fn lease(&self) -> Result<Duration> {
         let request = Attribute::set(&[Attribute::LeaseTime]);
         let operations = [ArgOp::Putrootfh, ArgOp::Getattr(GetattrArgs { request })];

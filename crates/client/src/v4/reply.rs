@@ -7,24 +7,24 @@ use xdr::{Decode, Decoder};
 use crate::connection::Response;
 use crate::{Error, Lie, Reason, Result};
 
-/// What came of a COMPOUND, in the memory that it was received into.
+/// The reply to a COMPOUND, in the memory that it was received into.
 #[derive(Debug)]
 pub(crate) struct Reply {
     response: Response<Compound>,
-    /// The operation that it was about.
+    /// The main operation of the request.
     name: &'static str,
     server: Arc<str>,
     /// The status of the last operation that was carried out.
     status: Status,
-    /// How many results are not read yet, and where they begin.
+    /// The number of results not read yet, and the offset of the first.
     left: u32,
     at: usize,
-    /// Whether the request was sent in an earlier session, too, which the server lost.
+    /// Whether the request was also sent in an earlier session, which was lost.
     may_be_second: bool,
 }
 
 impl Reply {
-    /// Reads what goes before the results of so many operations.
+    /// Reads the head of the reply; `asked` operations were sent.
     pub(super) fn parse(
         response: Response<Compound>,
         (name, asked): (&'static str, u32),
@@ -40,7 +40,7 @@ impl Reply {
         Ok(Reply { status, left, at, name, server: Arc::clone(server), response, may_be_second: false })
     }
 
-    /// Reads the result of the SEQUENCE in front, or the status with which the whole request was refused.
+    /// Reads the result of the leading SEQUENCE, or the status that refused the whole request.
     pub(super) fn take_sequence(&mut self) -> Result<std::result::Result<SequenceOk, Status>> {
         let mut results = self.results();
         let sequence = match results.next::<Sequence>() {
@@ -57,12 +57,12 @@ impl Reply {
         Ok(sequence)
     }
 
-    /// Notes whether the request was sent in an earlier session, too, which the server lost.
+    /// Sets whether the request was also sent in an earlier session, which was lost.
     pub(super) fn after_loss(self, may_be_second: bool) -> Reply {
         Reply { may_be_second, ..self }
     }
 
-    /// Whether the request may have been carried out in an earlier session, whose end left no reply.
+    /// Whether the request may have been executed in an earlier session, without a reply.
     pub(super) fn may_be_second(&self) -> bool {
         self.may_be_second
     }
@@ -72,7 +72,7 @@ impl Reply {
         self.status
     }
 
-    /// How many operations were carried out, the one that failed among them and SEQUENCE left out.
+    /// How many operations were carried out: with the failed one, without SEQUENCE.
     pub(super) fn carried_out(&self) -> usize {
         self.left as usize
     }
@@ -87,7 +87,7 @@ impl Reply {
         self.response.share(part)
     }
 
-    /// An error of the operation that it was about.
+    /// An error of the main operation.
     pub(crate) fn error(&self, reason: Reason) -> Error {
         Error::new(&self.server, self.name, reason)
     }
@@ -107,7 +107,7 @@ pub(crate) struct Results<'r> {
 }
 
 impl<'r> Results<'r> {
-    /// The next result, which must be one of `O`. Where an earlier operation failed there is none, but its status.
+    /// The next result, which must be one of `O`. If an earlier operation failed, fails with its status.
     pub(crate) fn next<O: CompoundOperation>(&mut self) -> Result<O::Reply<'r>> {
         let status = self.reply.status;
         if self.left == 0 {
@@ -116,7 +116,7 @@ impl<'r> Results<'r> {
         }
         let number = self.read(Decoder::u32)?;
         if number != O::NUMBER as u32 {
-            // An operation that the server does not know comes back under another number (RFC 8881 §18.52).
+            // The server answers an operation that it does not know under another number (RFC 8881 §18.52).
             let unknown = status != Status::Ok && self.left == 1;
             let bad = Reason::BadReply(self.from.bad_value("operation", number));
             return Err(if unknown { self.reply.refusal(status) } else { self.reply.error(bad) });
@@ -125,7 +125,7 @@ impl<'r> Results<'r> {
         self.read(Decode::decode)
     }
 
-    /// What came of the next operation, which must have been carried out.
+    /// The next result, which must be a success.
     pub(crate) fn ok<O, T>(&mut self) -> Result<T>
     where
         O: CompoundOperation<Reply<'r> = Res<T>>,
@@ -136,7 +136,7 @@ impl<'r> Results<'r> {
         }
     }
 
-    /// A part of a result whose head was read as the result, so that what is long is checked while it is decoded.
+    /// Decodes a part of a result whose head was read as the result, so that long results are checked while decoding.
     pub(super) fn part<T: Decode<'r>>(&mut self) -> Result<T> {
         self.read(Decode::decode)
     }

@@ -9,15 +9,15 @@ use super::attributes;
 use super::create_session::NEEDED_OPERATIONS;
 use crate::statistics::{CompoundLabel, Label};
 
-/// The operations of a COMPOUND, without the SEQUENCE that goes before them.
+/// The operations of a COMPOUND, without its leading SEQUENCE.
 #[derive(Debug, Clone)]
 pub(crate) struct Request<'a> {
-    /// The operation that it is about, as errors call it.
+    /// The main operation's name in errors.
     pub(crate) name: &'static str,
     pub(crate) operations: &'a [ArgOp<'a>],
-    /// A WRITE behind the operations, whose data is sent from where it lies, and a GETATTR behind that if it is wanted.
+    /// A WRITE behind the operations, whose data is sent without a copy.
     pub(crate) write: Option<WriteTail>,
-    /// Whether the server must keep the reply: what is carried out twice would do another thing, or tell another one.
+    /// Whether the server must cache the reply, because a second execution would do or return something else.
     pub(crate) is_kept: bool,
 }
 
@@ -31,30 +31,29 @@ pub(crate) struct WriteTail {
     pub(crate) told: Told,
 }
 
-/// What the reply to a WRITE is to tell of the file.
+/// The attributes that the reply to a WRITE returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// Nothing.
     Nothing,
-    /// What it is like after.
+    /// The attributes afterwards.
     After,
-    /// Its version before, and what it is like after.
+    /// The version before and the attributes afterwards.
     Both,
 }
 
 impl WriteTail {
-    /// How many operations it is made of.
+    /// The number of operations it adds behind the others.
     fn operations(&self) -> usize {
         if self.told == Told::Nothing { 1 } else { 2 }
     }
 
-    /// What stands behind the data.
+    /// The bytes behind the data.
     pub(super) fn behind(&self) -> &'static [u8] {
         if self.told == Told::Nothing { &[] } else { BEHIND_WRITE }
     }
 }
 
-/// What stands behind the data of a WRITE: a GETATTR of what neutral attributes are made of.
+/// The bytes behind the data of a WRITE: a GETATTR of [`attributes::ALL`].
 const BEHIND_WRITE: &[u8] = &{
     let words = [OpNumber::Getattr as u32, 2, attributes::ALL.word(0), attributes::ALL.word(1)];
     let (mut bytes, mut at) = ([0; 16], 0);
@@ -66,18 +65,18 @@ const BEHIND_WRITE: &[u8] = &{
 };
 
 impl<'a> Request<'a> {
-    /// A request that may be carried out twice.
+    /// A request that may be executed twice.
     pub(crate) fn reading(name: &'static str, operations: &'a [ArgOp<'a>]) -> Request<'a> {
         Request { name, operations, write: None, is_kept: false }
     }
 
-    /// A request that must be carried out once.
+    /// A request that must be executed once.
     pub(crate) fn changing(name: &'static str, operations: &'a [ArgOp<'a>]) -> Request<'a> {
         Request { name, operations, write: None, is_kept: true }
     }
 }
 
-/// A request as it is sent: in a minor version, and from 4.1 on at a place in a session.
+/// A request as sent: in a minor version, and from 4.1 on in a slot of a session.
 pub(super) struct Sent<'a> {
     pub(super) request: &'a Request<'a>,
     pub(super) minor: MinorVersion,
@@ -94,7 +93,7 @@ impl Sent<'_> {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// Appends the arguments of the COMPOUND, and says what it is counted as.
+    /// Appends the arguments of the COMPOUND, and returns its label in the statistics.
     pub(super) fn write(&self, head: &mut Buffer) -> Label {
         let Request { name, operations, write, .. } = self.request;
         let mut label = CompoundLabel::new();
@@ -114,7 +113,7 @@ impl Sent<'_> {
             label.push(number);
         }
         if let Some(write) = write {
-            // The length and the data come behind, from the connection, and then what `WriteTail::behind` says.
+            // The connection appends the length and the data, and then `WriteTail::behind`.
             let mut to = Encoder::new(head);
             to.u32(Write::NUMBER as u32);
             write.stateid.encode(&mut to);

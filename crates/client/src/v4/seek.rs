@@ -5,10 +5,10 @@ use super::putfh;
 use super::request::Request;
 use crate::{Handle, Lie, Reason, Result};
 
-/// The largest offset that a file can have on this host, in bytes (`off_t`).
+/// The largest file offset of this host, in bytes (`off_t`).
 const MAX_FILE_OFFSET: u64 = i64::MAX as u64;
 
-/// Where the next data or the next hole begins, if there is one before the end (RFC 7862 §15.11).
+/// Where the next data or hole begins; `None` if no data follows (RFC 7862 §15.11).
 pub(crate) async fn seek(
     client: &Client,
     file: &Handle,
@@ -26,6 +26,6 @@ pub(crate) async fn seek(
     if ok.offset > MAX_FILE_OFFSET {
         return Err(reply.error(Reason::Lie(Lie::SoughtTooFar(ok.offset))));
     }
-    // At the end there is a hole, and no data.
+    // The end of the file counts as a hole, and not as data.
     Ok(if ok.eof && what == DataContent::Data { None } else { Some(ok.offset.max(offset)) })
 }

@@ -7,15 +7,15 @@ use proto::nfs4::{ChannelAttrs, ClientId, SequenceArgs, SessionId};
 use super::exchange_id::ServerName;
 use super::slots::{Slots, Taken};
 
-/// What the client is to the server until the server forgets it: a client id, and from 4.1 on a session.
+/// The client's registration at the server: a client id, and from 4.1 on a session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) client: ClientId,
     /// The fore channel; 4.0 has none.
     pub(super) channel: Option<Channel>,
-    /// When it was asked for: the lease lasts from then on at the least.
+    /// When it was requested. The lease lasts at least from then on.
     pub(super) since: Instant,
-    /// Whether a call renewed the lease since the renewal looked last. In 4.0 only RENEW does for certain.
+    /// Whether a call renewed the lease since the last check. In 4.0 only RENEW does for certain.
     is_renewed: AtomicBool,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct Channel {
     pub(super) session: SessionId,
     pub(super) attributes: ChannelAttrs,
     pub(super) slots: Slots,
-    /// Whether the server calls the client in it.
+    /// Whether the server sends callbacks on it.
     pub(super) has_back_channel: bool,
-    /// Where all its connections lead.
+    /// The server that all its connections lead to.
     pub(super) server: Arc<ServerName>,
 }
 
@@ -39,18 +39,18 @@ impl Session {
 
     /// Notes that the lease was renewed.
     pub(super) fn renewed(&self) {
-        // Most calls find the note there already, and need not write to what other processors read.
+        // Most calls find it set and write nothing, since other processors read it.
         if !self.is_renewed.load(Ordering::Relaxed) {
             self.is_renewed.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether the lease was renewed since this was asked last.
+    /// Whether the lease was renewed since the last call.
     pub(super) fn take_renewed(&self) -> bool {
         self.is_renewed.swap(false, Ordering::Relaxed)
     }
 
-    /// Ends the waiting for its slots: it is gone.
+    /// Ends all waiting for slots: the session is lost.
     pub(super) fn close(&self) {
         self.channel.iter().for_each(|channel| channel.slots.close());
     }
@@ -66,7 +66,7 @@ impl Channel {
         Channel { session, attributes, slots: Slots::new(attributes.max_requests), has_back_channel, server }
     }
 
-    /// What stands in front of a request.
+    /// The SEQUENCE in front of a request.
     pub(super) fn sequence(&self, taken: &Taken<'_>, is_kept: bool) -> SequenceArgs {
         SequenceArgs {
             session: self.session,

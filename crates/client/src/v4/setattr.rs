@@ -7,12 +7,12 @@ use super::request::Request;
 use super::{attributes, putfh};
 use crate::{Handle, Result};
 
-/// Sets attributes without opening the file, and tells what they are then.
+/// Sets attributes without opening the file, and returns all attributes afterwards.
 pub(crate) async fn setattr(client: &Client, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
     setattr_as(client, file, Stateid::ANONYMOUS, set).await
 }
 
-/// Sets attributes under a stateid, which a size needs (RFC 7530 §16.32, RFC 8881 §18.30).
+/// Sets attributes under a stateid, which a change of the size requires (RFC 7530 §16.32, RFC 8881 §18.30).
 pub(crate) async fn setattr_as(
     client: &Client,
     file: &Handle,

@@ -12,13 +12,12 @@ use super::session::Session;
 use super::wire::Wire;
 use crate::Result;
 
-/// Where nobody listens: a server that cannot call back grants no delegations, and none are wanted over a connection of
-/// the server's own.
+/// The address of no listener: a server that cannot call back grants no delegations.
 const NOWHERE: NetAddr<'static> = NetAddr { netid: b"tcp", address: b"0.0.0.0.0.0" };
 
-/// Makes the client known to a server of 4.0 (RFC 7530 §16.33), and confirms that (§16.34).
+/// Makes the client known to a 4.0 server (RFC 7530 §16.33), and confirms it (§16.34).
 pub(super) async fn setclientid(wire: &Wire<'_>, identity: &Identity) -> Result<Session> {
-    // The lease begins when this is confirmed, or later.
+    // The lease begins at the confirmation or later.
     let asked = Instant::now();
     let called_at = identity.called_at.map(|place| (place, UniversalAddress(place.address).to_string()));
     let location = called_at.as_ref().map_or(NOWHERE, |(place, text)| NetAddr {

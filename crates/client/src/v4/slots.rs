@@ -1,8 +1,8 @@
-//! The slots of a session's fore channel (RFC 8881 §2.10.6.1): each holds one request at a time, under a sequence id that
-//! goes up by one with each new request.
+//! The slots of a session's fore channel (RFC 8881 §2.10.6.1). Each holds one request at a time, under a sequence id
+//! that each new request increments.
 //!
-//! A request whose reply nobody saw leaves its slot in doubt: the server may or may not have seen the sequence id. Such a
-//! slot is used by nobody until a request under the same id was answered, whatever with.
+//! A request without a reply leaves its slot in doubt: the server may or may not have seen the sequence id. Nobody uses
+//! such a slot until a request with the same id is answered.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const WORD_BITS: usize = u64::BITS as usize;
 #[derive(Debug)]
 pub(super) struct Slots {
     table: Mutex<Table>,
-    /// One permit per slot that may be used and is free.
+    /// One permit per free slot that may be used.
     permits: Semaphore,
 }
 
@@ -31,28 +31,28 @@ struct Table {
     sequences: Box<[u32]>,
     /// The free slots, one bit each.
     free: Box<[u64]>,
-    /// How many slots the server wants to be used.
+    /// The number of slots that the server wants used.
     target: u32,
-    /// How many permits are to be given up because the target went down.
+    /// The number of permits to withdraw because the target went down.
     excess: u32,
     /// How often a slot was freed.
     freed: u64,
 }
 
-/// A slot in use. When it is dropped it is in doubt, unless it was settled before.
+/// A slot in use, until it is completed, released or put in doubt.
 #[derive(Debug)]
 pub(super) struct Taken<'s> {
     pub(super) slot: SlotId,
     pub(super) sequence: u32,
     /// The highest slot in use.
     pub(super) highest: SlotId,
-    /// When the request began to wait for a slot, if it did.
+    /// When the request began to wait for a slot, if it waited.
     pub(super) asked: Option<Instant>,
     permit: SemaphorePermit<'s>,
 }
 
 impl Slots {
-    /// Makes `count` slots, of which none was used: the first request of each has the sequence id 1 (RFC 8881 §2.10.6.1).
+    /// Makes `count` unused slots. The first request of each has the sequence id 1 (RFC 8881 §2.10.6.1).
     pub(super) fn new(count: u32) -> Slots {
         let count = count.clamp(1, MAX_SLOTS);
         let mut free = vec![0; (count as usize).div_ceil(WORD_BITS)].into_boxed_slice();
@@ -61,11 +61,11 @@ impl Slots {
         Slots { table: Mutex::new(table), permits: Semaphore::new(count as usize) }
     }
 
-    /// Waits for a free slot and takes the lowest, so that the server can let the high ones go; `None` when the session is
-    /// gone.
+    /// Waits for a free slot and takes the lowest, so that the server can drop the high ones. `None` when the session
+    /// is lost.
     ///
     /// # Errors
-    /// When no slot at all was freed for as long as `patience`.
+    /// When no slot was freed for `patience`.
     pub(super) async fn take(&self, patience: Option<Duration>) -> Result<Option<Taken<'_>>, Elapsed> {
         if let Ok(permit) = self.permits.try_acquire() {
             return Ok(self.take_lowest(permit, None));
@@ -89,13 +89,13 @@ impl Slots {
         Some(Taken { slot: SlotId(slot as u32), sequence: table.sequences[slot], highest, asked, permit })
     }
 
-    /// Frees a slot whose sequence id the server has used up.
+    /// Frees a slot whose sequence id is used up.
     pub(super) fn complete(&self, taken: Taken<'_>) {
         self.lock().sequences[taken.slot.0 as usize] = taken.sequence.wrapping_add(1);
         self.release(taken);
     }
 
-    /// Frees a slot whose sequence id the server has not used: the request was refused before.
+    /// Frees a slot whose sequence id is not used up, because the request was refused first.
     pub(super) fn release(&self, taken: Taken<'_>) {
         let mut table = self.lock();
         table.set_free(taken.slot);
@@ -110,7 +110,7 @@ impl Slots {
         taken.permit.forget();
     }
 
-    /// Frees a slot that was in doubt, since its sequence id is used up now.
+    /// Frees a slot that was in doubt: its sequence id is used up now.
     pub(super) fn settle(&self, slot: SlotId, sequence: u32) {
         let mut table = self.lock();
         table.sequences[slot.0 as usize] = sequence.wrapping_add(1);
@@ -141,7 +141,7 @@ impl Slots {
         }
     }
 
-    /// Ends the waiting of everybody: the session is gone.
+    /// Ends all waiting: the session is lost.
     pub(super) fn close(&self) {
         self.permits.close();
     }

@@ -7,7 +7,7 @@ use super::request::Request;
 use super::session::Session;
 use crate::{Lie, Reason, Result};
 
-/// What the server thinks of a stateid (RFC 8881 §18.48).
+/// The server's status of a stateid (RFC 8881 §18.48).
 pub(super) async fn test_stateid(client: &Client, session: &Arc<Session>, stateid: Stateid) -> Result<Status> {
     let operations = [ArgOp::TestStateid(TestStateidArgs { stateids: vec![stateid] })];
     let reply = client.call_in(session, &Request::reading("TEST_STATEID", &operations)).await?;

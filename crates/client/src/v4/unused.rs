@@ -1,7 +1,8 @@
 use super::client::Client;
 use crate::{Error, Reason};
 
-/// A client that nothing is mounted with so far. When nothing comes of it, the server is told so, and need not keep it until its lease ends.
+/// A client that serves no mount yet. Dropping it closes the client, so that the server need not keep it until the
+/// lease expires.
 pub(crate) struct Unused(Option<Client>, Client);
 
 impl Unused {
@@ -13,14 +14,14 @@ impl Unused {
         &self.1
     }
 
-    /// Takes the client, which is of use.
+    /// Takes the client, which a mount uses now.
     pub(crate) fn keep(mut self) -> Client {
         self.0 = None;
         self.1.clone()
     }
 
-    /// Takes leave of the server because of `error`: before the caller hears of it, who may end the program then, unless the server is not
-    /// there to listen.
+    /// Closes the client because of `error`, unless the server does not answer. It does so before the caller sees the
+    /// error, who may end the program then.
     pub(crate) async fn leave_after(mut self, error: Error) -> Error {
         if !matches!(error.reason(), Reason::NoReply(_) | Reason::Connect { .. })
             && let Some(client) = self.0.take()

@@ -1,4 +1,5 @@
-//! What SEQUENCE says beside its result (RFC 8881 §18.46.3, `sr_status_flags`): each bit is seen to, once for as long as it stays.
+//! Handles the status flags of SEQUENCE (RFC 8881 §18.46.3, `sr_status_flags`): once when one appears, and again after
+//! a pause while it stays.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,31 +18,31 @@ use super::request::Request;
 use super::session::Session;
 use crate::Result;
 
-/// How long the same bits are left alone after they were seen to.
+/// How long the same flags are ignored after they were handled.
 const MIN_PAUSE: Duration = Duration::from_secs(5);
 
-/// Some state is gone: which, TEST_STATEID tells.
+/// State was revoked; TEST_STATEID tells which.
 const REVOKED: u32 = SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED
     | SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED
     | SEQ_STATUS_ADMIN_STATE_REVOKED
     | SEQ_STATUS_RECALLABLE_STATE_REVOKED;
 /// The server cannot call the client.
 const NO_PATH: u32 = SEQ_STATUS_CB_PATH_DOWN | SEQ_STATUS_CB_PATH_DOWN_SESSION;
-/// What is seen to. The rest is about GSS contexts, which this client has none of, and about the data servers of pNFS.
+/// The flags that are handled. The others concern GSS contexts, which this client does not have, and pNFS data servers.
 const HEEDED: u32 =
     REVOKED | NO_PATH | SEQ_STATUS_LEASE_MOVED | SEQ_STATUS_RESTART_RECLAIM_NEEDED | SEQ_STATUS_BACKCHANNEL_FAULT;
 
-/// Which bits were seen to.
+/// Which flags were handled.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// The bits of the last reply.
+    /// The flags of the last reply.
     seen: AtomicU32,
     is_busy: AtomicBool,
     last: Mutex<Option<(u32, Instant)>>,
 }
 
 impl Watch {
-    /// Whether the bits are to be seen to now; whoever gets `true` calls [`Watch::end`] afterwards.
+    /// Whether to handle the flags now; after `true` the caller must call [`Watch::end`].
     fn begin(&self, flags: u32) -> bool {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = last.is_none_or(|(done, at)| flags & !done != 0 || at.elapsed() >= MIN_PAUSE);
@@ -56,17 +57,17 @@ impl Watch {
         self.is_busy.store(false, Ordering::Relaxed);
     }
 
-    /// Notes that all is well.
+    /// Records that no flag is set.
     fn clear(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 impl Client {
-    /// Sees in the background to what the flags of a SEQUENCE say.
+    /// Handles the flags of a SEQUENCE in the background.
     pub(super) fn look_after(&self, session: &Arc<Session>, flags: u32) {
         let (flags, watch) = (flags & HEEDED, &self.0.watch);
-        // Most replies say nothing, as the one before: nothing is written to what other processors read.
+        // Most replies have no flags, like the one before: they write nothing that other processors read.
         if flags == 0 && watch.seen.load(Ordering::Relaxed) == 0 {
             return;
         }
@@ -89,7 +90,7 @@ impl Client {
 
     async fn see_to(&self, session: &Arc<Session>, flags: u32) -> Result<()> {
         if flags & SEQ_STATUS_BACKCHANNEL_FAULT != 0 {
-            // Nothing but another session helps.
+            // Only another session helps.
             return self.leave_session(session).await;
         }
         if flags & NO_PATH != 0 {
@@ -107,8 +108,8 @@ impl Client {
         Ok(())
     }
 
-    /// Reclaims everything in a session that outlived a restart of the server, unless that was done since the server said so:
-    /// it says so in a new session too, until all is reclaimed.
+    /// Reclaims everything in a session that survived a restart of the server, unless that is done. The server keeps
+    /// the flag set until all is reclaimed, in a new session too.
     async fn reclaim_if_needed(&self, session: &Arc<Session>) -> Result<()> {
         let mut recovery = self.0.recovery.lock().await;
         self.call_in(session, &Request::reading("SEQUENCE", &[])).await?;
@@ -119,10 +120,10 @@ impl Client {
         self.reclaim(&mut recovery, session).await
     }
 
-    /// Finds out which files the server took away, lets it forget them and opens them anew.
+    /// Finds the files that the server revoked, frees their stateids and reopens them.
     async fn check_all(&self, session: &Arc<Session>) -> Result<()> {
         let _recovery = self.0.recovery.lock().await;
-        // Nobody opens a file any more by a delegation that is gone.
+        // First, so that no file is opened under a lost delegation.
         self.check_delegations(session).await?;
         for file in self.0.opens.files() {
             file.check(session).await?;
@@ -130,8 +131,8 @@ impl Client {
         Ok(())
     }
 
-    /// Meets the file systems that moved, so that the server knows that the client knows (RFC 8881 §11.11.9.2). Whoever uses
-    /// such a file is told where it is.
+    /// Meets the file systems that moved, so that the server knows that the client knows (RFC 8881 §11.11.9.2). Users
+    /// of such a file learn its location.
     async fn look_for_moved(&self) {
         for file in self.0.opens.files() {
             if let Err(error) = getattr(self, &file.handle).await {

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::connection::Connection;
 use crate::core::Tail;
 
-/// A connection and the minor version that is spoken on it.
+/// A connection and its minor version.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wire<'a> {
     pub(super) connection: &'a Connection,
@@ -21,8 +21,8 @@ impl Wire<'_> {
         self.send(request, None, None).await
     }
 
-    /// Sends a request, whose place in a session the caller has waited for since `asked` if it did, and reads its reply up to
-    /// the results.
+    /// Sends a request and reads its reply up to the results. `asked` is when the caller began to wait for a slot, if
+    /// it waited.
     pub(super) async fn send(
         &self,
         request: &Request<'_>,

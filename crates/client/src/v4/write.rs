@@ -22,14 +22,14 @@ pub(crate) async fn write(
     write_as(client, file, write).await
 }
 
-/// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32), and tells what the file is like then and what it was like before, where
-/// that is wanted, as far as the reply does. Unlike the operations that change directories WRITE tells neither itself.
+/// Writes under a stateid (RFC 7530 §16.36, RFC 8881 §18.32). Returns the version before and the attributes afterwards,
+/// if requested and reported; WRITE itself has neither.
 pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -> Result<(Written, FileChange)> {
     let (given, stable, told) = (write.data.len(), write.stable, write.told);
     let is_compared = told == Told::Both;
     let operations = [putfh(file), ArgOp::Getattr(GetattrArgs { request: attributes::VERSION })];
     let operations = &operations[..1 + usize::from(is_compared)];
-    // The same bytes may be written twice, but a reply of before a restart must not be taken for one of after it.
+    // The same bytes may be written twice, but a reply from before a restart must not pass for one from after it.
     let request = Request { name: "WRITE", operations, write: Some(write), is_kept: true };
     let reply = client.call(&request).await?;
     let mut results = reply.results();
@@ -38,13 +38,13 @@ pub(crate) async fn write_as(client: &Client, file: &Handle, write: WriteTail) -
     let ok = results.ok::<Write, _>()?;
     let said = WriteReply { count: ok.count, stability: neutral(ok.committed), verifier: ok.verifier };
     let written = said.check(given, neutral(stable)).map_err(|lie| reply.error(Reason::Lie(lie)))?;
-    // The data was written whether or not the server tells of the file.
+    // The data was written even if the attributes are missing.
     let found = if told == Told::Nothing { None } else { results.ok::<Getattr, _>().ok() };
     let after = found.and_then(|found| attributes::neutral(&found).ok());
     Ok((written, FileChange { before, after }))
 }
 
-/// How safe bytes must be, as it is sent.
+/// The wire form of a stability.
 pub(crate) fn wire(stability: Stability) -> StableHow {
     match stability {
         Stability::Unstable => StableHow::Unstable,
