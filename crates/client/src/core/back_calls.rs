@@ -1,4 +1,4 @@
-//! Calls of the server to the client, over the stream of the client's own calls (RFC 8881 §2.10.3.1).
+//! Calls by the server to the client, over the stream of the client's own calls (RFC 8881 §2.10.3.1).
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -7,33 +7,33 @@ use bytes::Bytes;
 
 use super::{Batch, Core};
 
-/// Calls that wait for somebody to take them, and replies that wait to be sent.
+/// Calls to be answered, and replies to be sent.
 #[derive(Debug, Default)]
 pub(super) struct BackCalls {
-    /// Whether somebody takes them at all.
+    /// Whether somebody answers the calls.
     is_served: bool,
     calls: VecDeque<Bytes>,
     replies: VecDeque<Bytes>,
     waker: Option<Waker>,
-    /// Whether there is another stream since somebody looked last.
+    /// Whether the stream was replaced since the last event.
     is_replaced: bool,
 }
 
-/// What a server wants, or what became of the stream that it calls over.
+/// A call by the server, or a new stream for its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackEvent {
     /// A call: a whole message.
     Call(Bytes),
-    /// There is another stream, of which the server does not know yet that it may call over it.
+    /// There is a new stream, which the server does not yet know it may call over.
     Replaced,
 }
 
 impl BackCalls {
-    /// The most calls and replies that wait together: more than any session's back channel has slots.
+    /// The most calls and replies that wait together, more than the slots of any back channel.
     const MAX_WAITING: usize = 64;
 
-    /// Takes a call that came, and says whether there was room.
+    /// Queues a call; `false` if nobody answers calls or the queue is full.
     pub(super) fn push(&mut self, message: Bytes, wakers: &mut Vec<Waker>) -> bool {
         if !self.is_served || self.calls.len() + self.replies.len() >= Self::MAX_WAITING {
             return false;
@@ -43,7 +43,7 @@ impl BackCalls {
         true
     }
 
-    /// Tells that there is another stream.
+    /// Reports a new stream.
     pub(super) fn replace_stream(&mut self, wakers: &mut Vec<Waker>) {
         self.is_replaced = self.is_served;
         wakers.extend(self.waker.take());
@@ -53,7 +53,7 @@ impl BackCalls {
         !self.replies.is_empty()
     }
 
-    /// Puts the replies before everything else: whoever waits for them may hold up somebody's OPEN.
+    /// Puts replies before everything else: a server that waits for them may hold up an OPEN.
     pub(super) fn fill(&mut self, batch: &mut Batch) {
         for reply in self.replies.drain(..) {
             batch.put(&rpc::record::last_mark(reply.len()).to_be_bytes());
@@ -61,13 +61,13 @@ impl BackCalls {
         }
     }
 
-    /// Forgets replies to calls of a stream that is gone: the server calls again on another one.
+    /// Drops the calls and replies of a lost stream: the server calls again on another one.
     pub(super) fn clear(&mut self) {
         self.calls.clear();
         self.replies.clear();
     }
 
-    /// Wakes whoever waits for a call, since there will be none.
+    /// Wakes the task that waits for a call, since none will come.
     pub(super) fn end(&mut self, wakers: &mut Vec<Waker>) {
         self.clear();
         wakers.extend(self.waker.take());
@@ -75,12 +75,12 @@ impl BackCalls {
 }
 
 impl Core {
-    /// Keeps calls of the server from now on, until somebody takes and answers them.
+    /// Queues calls by the server from now on, instead of dropping them.
     pub fn serve_back_calls(&mut self) {
         self.back_calls.is_served = true;
     }
 
-    /// The next call of the server, after word of a new stream.
+    /// The next event; a new stream comes before calls.
     pub fn poll_back_event(&mut self, cx: &Context<'_>) -> Poll<BackEvent> {
         if std::mem::take(&mut self.back_calls.is_replaced) {
             return Poll::Ready(BackEvent::Replaced);
@@ -94,9 +94,9 @@ impl Core {
         }
     }
 
-    /// Puts the reply to a call of the server in the queue: a whole message.
+    /// Queues the reply to a call by the server: a whole message.
     pub fn answer_back_call(&mut self, reply: Bytes) {
-        // A reply to a stream that is gone has nobody who waits for it.
+        // Nobody waits for a reply on a lost stream.
         if self.is_connected {
             self.back_calls.replies.push_back(reply);
         }

@@ -3,7 +3,7 @@ use std::io::IoSlice;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// Calls on their way to a stream: small ones side by side in one piece of memory, the data of large ones as it lies.
+/// Calls on their way to a stream. Small ones are gathered in one block; the data of large ones is shared.
 #[derive(Debug, Default)]
 pub struct Batch {
     open: BytesMut,
@@ -12,9 +12,9 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Data of this length or more is not copied, in bytes.
+    /// Data of at least this length is shared and not copied, in bytes.
     const MIN_SHARED_BYTES: usize = 8 * 1024;
-    /// How many bytes are gathered before they are sent: past this a larger write gains nothing.
+    /// The bytes gathered before they are sent; a larger write gains nothing.
     pub(super) const FULL_BYTES: usize = 1 << 20;
     /// The most pieces of one vectored write.
     pub const MAX_SLICES: usize = 64;
@@ -48,7 +48,7 @@ impl Batch {
         }
     }
 
-    /// Puts the pieces to send next into `slices`, and says how many they are.
+    /// Puts the pieces to send next into `slices`, and returns their number.
     pub fn slices<'a>(&'a self, slices: &mut [IoSlice<'a>; Batch::MAX_SLICES]) -> usize {
         let count = self.chunks.len().min(Self::MAX_SLICES);
         for (slice, chunk) in slices.iter_mut().zip(&self.chunks) {
@@ -57,7 +57,7 @@ impl Batch {
         count
     }
 
-    /// Forgets the first `count` bytes: they were sent.
+    /// Drops the first `count` bytes, which were sent.
     pub fn advance(&mut self, mut count: usize) {
         self.bytes -= count;
         while count > 0 {
@@ -71,7 +71,7 @@ impl Batch {
         }
     }
 
-    /// Forgets everything: the stream is gone.
+    /// Drops everything: the stream is lost.
     pub fn clear(&mut self) {
         self.open.clear();
         self.chunks.clear();

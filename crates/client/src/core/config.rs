@@ -10,7 +10,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The one that this is not.
+    /// The other transport.
     pub(crate) fn other(self) -> Transport {
         match self {
             Transport::Stream => Transport::Datagram,
@@ -18,7 +18,7 @@ impl Transport {
         }
     }
 
-    /// What stands before each message, in bytes.
+    /// The length of the mark before each message, in bytes.
     pub(crate) fn mark_bytes(self) -> usize {
         match self {
             Transport::Stream => 4,
@@ -27,14 +27,14 @@ impl Transport {
     }
 }
 
-/// When to send a call again, and when to give up.
+/// When to retransmit a call, and when to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How long the first send is given.
+    /// The timeout of the first send.
     pub first_timeout: Duration,
-    /// How often a call is given more time before it fails.
+    /// How often a call gets more time before it fails.
     pub retransmissions: u32,
-    /// Whether calls never fail for want of a reply.
+    /// Whether calls wait for a reply for ever.
     pub is_hard: bool,
 }
 
@@ -46,15 +46,15 @@ impl Retry {
     /// The longest time between two sends over datagrams.
     pub const MAX_DATAGRAM_TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// How long a call waits in all before it fails, or `None` when it never does.
+    /// How long a call waits in all before it fails; `None` for ever.
     pub fn patience(&self, transport: Transport) -> Option<Duration> {
         let next = |last: &Duration| Some(self.next_timeout(transport, *last));
         let waits = std::iter::successors(Some(self.first_timeout), next).take(self.retransmissions as usize + 1);
         (!self.is_hard).then(|| waits.fold(Duration::ZERO, Duration::saturating_add))
     }
 
-    /// How long the next send is given: twice as long over datagrams, where a time-out may mean congestion; longer by
-    /// the first time over a stream, which has its own retransmission.
+    /// The timeout of the next send. Over datagrams it doubles, since a timeout may mean congestion. A stream
+    /// retransmits by itself, so there it grows by the first timeout.
     pub(crate) fn next_timeout(&self, transport: Transport, last: Duration) -> Duration {
         match transport {
             Transport::Datagram => (last * 2).min(Self::MAX_DATAGRAM_TIMEOUT),
@@ -70,11 +70,11 @@ pub struct Config {
     pub transport: Transport,
     /// The most calls at once, 1 to [`Config::MOST_PENDING`].
     pub max_pending: usize,
-    /// When to send again.
+    /// When to retransmit.
     pub retry: Retry,
 }
 
 impl Config {
-    /// The most that [`Config::max_pending`] can be.
+    /// The largest [`Config::max_pending`].
     pub const MOST_PENDING: usize = 1 << 16;
 }

@@ -1,4 +1,4 @@
-/// What a connection counted since it was made.
+/// The counters of a connection since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Calls made.
@@ -7,20 +7,20 @@ pub struct Counters {
     pub replies: u64,
     /// Sends of a call after its first.
     pub retransmissions: u64,
-    /// Times that a call's time was up.
+    /// Timeouts of calls.
     pub timeouts: u64,
-    /// Replies that no call waited for: late, doubled or never asked for.
+    /// Replies that no call waited for: late, duplicate or never requested.
     pub unexpected: u64,
-    /// Messages that were no replies.
+    /// Messages that are no valid reply, and calls by the server that were dropped.
     pub invalid: u64,
-    /// Times that a lost stream was replaced.
+    /// Lost streams that were replaced.
     pub reconnects: u64,
-    /// Times that a datagram socket was told that nobody is at the server's port.
+    /// Errors of a datagram socket that nobody listens on the server's port.
     pub refusals: u64,
 }
 
 impl Counters {
-    /// What was counted after `earlier`.
+    /// The counts after `earlier`.
     pub(crate) fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             calls: self.calls.saturating_sub(earlier.calls),

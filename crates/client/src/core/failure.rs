@@ -15,7 +15,7 @@ pub enum Failure {
         /// How long ago it was made.
         waited: Duration,
     },
-    /// What the server sent is no record, so no later byte of the stream can be understood either.
+    /// The server sent no valid record, so no later byte of the stream can be understood either.
     #[error("the server's stream is broken: {0}")]
     BrokenStream(#[from] rpc::record::Error),
     /// The connection was closed on this side.

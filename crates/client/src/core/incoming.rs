@@ -3,14 +3,14 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use rpc::record::{self, Limits, Scan};
 
-/// The bytes of a stream that were received and not handed on: records are taken out of it without a copy.
+/// The received bytes of a stream that were not delivered. Records are taken out of it without a copy.
 #[derive(Debug)]
 pub struct Incoming {
     bytes: BytesMut,
-    /// Blocks of earlier replies, oldest first, to be used again when the last reply in them is gone.
+    /// Blocks of earlier replies, oldest first, for reuse once the last reply in them is dropped.
     spares: VecDeque<BytesMut>,
     limits: Limits,
-    /// How many bytes the record at the front takes at least.
+    /// The least length of the record at the front, in bytes.
     needed: usize,
     /// Whether the last record filled a block by itself.
     was_large: bool,
@@ -19,15 +19,15 @@ pub struct Incoming {
 impl Incoming {
     /// Memory for small replies, in bytes.
     const BLOCK_BYTES: usize = 256 * 1024;
-    /// The most blocks that are kept to be used again.
+    /// The most blocks kept for reuse.
     const MAX_SPARES: usize = 8;
-    /// With less room than this another block is taken, in bytes.
+    /// With less room than this, in bytes, another block is taken.
     const MIN_ROOM_BYTES: usize = 16 * 1024;
-    /// How much is read behind a large record, in bytes: another one is likely, which has to be moved to memory of its own as far as it is here
-    /// when its length is known.
+    /// The bytes read behind a large record. Another one is likely, and what is read of it must be copied to a block of
+    /// its own.
     const BEGIN_BYTES: usize = 4 * 1024;
-    /// How much of small replies one read brings at the most, in bytes: while they are looked at and the next calls are sent, the server
-    /// is to have others to answer.
+    /// The most bytes of small replies in one read. The next calls are sent before the next read, so that the server
+    /// stays busy.
     const READ_BYTES: usize = 64 * 1024;
 
     /// Makes an empty one that refuses records over `limits`.
@@ -35,8 +35,8 @@ impl Incoming {
         Incoming { bytes: BytesMut::new(), spares: VecDeque::new(), limits, needed: 0, was_large: false }
     }
 
-    /// Memory to receive into, and how many bytes of it to use: not past the end of a record that fills a block by
-    /// itself, so that the next record need not be moved out of its way; of smaller ones as many as are dealt with at a time.
+    /// Memory to receive into, and how many bytes of it to use. A read stops at the end of a record larger than a
+    /// block, so that the next record need not be copied. Small records are limited to what is handled at a time.
     pub fn room(&mut self) -> (&mut BytesMut, usize) {
         let missing = self.needed.saturating_sub(self.bytes.len());
         if self.bytes.capacity() - self.bytes.len() < missing.max(Self::MIN_ROOM_BYTES) {
@@ -52,7 +52,7 @@ impl Incoming {
         (&mut self.bytes, room)
     }
 
-    /// Goes on in a block with `room` bytes for what comes after the bytes that are here.
+    /// Continues in a block with `room` bytes behind the received ones.
     fn change_block(&mut self, room: usize) {
         if self.bytes.try_reclaim(room) {
             return;
@@ -70,10 +70,10 @@ impl Incoming {
         self.spares.push_back(old);
     }
 
-    /// Takes the next whole record out.
+    /// Takes out the next whole record.
     ///
     /// # Errors
-    /// When the stream is not made of records within the limits: no later byte of it can be understood.
+    /// When the stream contains no record within the limits: no later byte of it can be understood.
     pub fn next_message(&mut self) -> Result<Option<Bytes>, record::Error> {
         match record::scan(&mut self.bytes, &self.limits)? {
             Scan::Partial(needed) => {
@@ -88,7 +88,7 @@ impl Incoming {
         }
     }
 
-    /// Forgets everything: another stream begins.
+    /// Drops everything: another stream begins.
     pub fn clear(&mut self) {
         self.bytes.clear();
         (self.needed, self.was_large) = (0, false);

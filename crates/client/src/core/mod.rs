@@ -7,9 +7,9 @@
 //!   that the server's replay cache knows it (RFC 5531 §4).
 //! - At most [`Config::max_pending`] calls are in the table, and each is in the queue to the socket at most once.
 //! - A reply that no call waits for changes nothing but a counter.
-//! - A datagram that is damaged is as good as lost, up to a number of them for one call: then the caller hears of it.
-//! - Calls of the server, which NFSv4 has, wait in a queue of their own until somebody takes and answers them; what finds
-//!   the queue full is dropped, and the server sends it again.
+//! - A damaged datagram counts as lost, up to a limit for one call; then the caller gets it.
+//! - Calls by the server, which NFSv4 has, wait in a queue of their own. A call that finds it full is dropped, and the
+//!   server sends it again.
 
 mod back_calls;
 mod batch;
@@ -53,15 +53,15 @@ use crate::statistics::{Call, CallRecorder, Label, Statistics, nanoseconds};
 #[derive(Debug)]
 pub struct Core {
     config: Config,
-    /// How long the first send of a call is given.
+    /// The timeout of a call's first send.
     first_timeout_ns: u64,
     clock: Clock,
-    /// A call's place is its xid modulo the length, which is a power of two; an xid whose place is taken is left out.
+    /// A call's index is its xid modulo the length, which is a power of two. An xid whose index is taken is skipped.
     slots: Box<[Slot]>,
     next_xid: u32,
     /// Calls without a reply.
     pending: usize,
-    /// Places that are not free: calls without a reply, and replies that were not looked at.
+    /// Entries in use: calls without a reply, and replies that were not taken.
     taken: usize,
     queue: VecDeque<Xid>,
     /// Calls sent over datagrams and not answered.
@@ -71,23 +71,23 @@ pub struct Core {
     /// No deadline is earlier than this one.
     earliest_ns: u64,
     back_calls: BackCalls,
-    /// Whether it was told that the server is silent.
+    /// Whether the silence of the server was reported.
     is_silent: bool,
     news: Option<News>,
     counters: Counters,
     recorder: CallRecorder,
 }
 
-/// What stands behind the words of a call.
+/// What follows the words of a call.
 #[derive(Debug, Clone)]
 pub struct Tail {
-    /// An opaque, which is sent from where it lies.
+    /// An opaque, without its length.
     pub data: Bytes,
-    /// Further arguments behind that.
+    /// Further encoded arguments behind that.
     pub behind: &'static [u8],
 }
 
-/// The table is full: wait until a call is over.
+/// The table is full: wait until a call ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
@@ -136,8 +136,8 @@ impl Core {
         self.pending
     }
 
-    /// Puts a call in the queue. `write` appends the whole message, whose first word is the xid, and says what it is counted
-    /// as; `tail`, when there is one, follows.
+    /// Queues a call. `write` appends the whole message, whose first word is the xid, and returns its label in the
+    /// statistics. `tail`, if any, follows.
     ///
     /// # Errors
     /// [`Full`].
@@ -176,7 +176,7 @@ impl Core {
         Ok(xid)
     }
 
-    /// Notes that the caller of a call had asked for it before there was a place for it.
+    /// Records that the caller requested a call at `asked`, before there was room for it.
     pub fn note_asked(&mut self, xid: Xid, asked: Instant) {
         let asked_ns = self.clock.ns(asked);
         let slot = self.slot_mut(xid);
@@ -185,7 +185,7 @@ impl Core {
         }
     }
 
-    /// Looks whether the call is over, and makes its place free if so.
+    /// Returns the result of a call that has ended, and frees its entry.
     pub fn poll_reply(&mut self, xid: Xid, cx: &Context<'_>) -> Poll<Result<Bytes, Failure>> {
         let slot = self.slot_mut(xid);
         if slot.xid != xid || slot.is_free() {
@@ -207,7 +207,7 @@ impl Core {
         }
     }
 
-    /// Forgets a call whose caller waits no more. A reply that still comes is then one that nobody waits for.
+    /// Drops a call whose caller no longer waits. A later reply counts as unexpected.
     pub fn cancel(&mut self, xid: Xid) {
         let place = (xid.0 & self.mask()) as usize;
         let slot = &mut self.slots[place];
@@ -226,7 +226,7 @@ impl Core {
         }
     }
 
-    /// Ends every call without a reply.
+    /// Fails every call without a reply.
     pub fn fail_all(&mut self, failure: Failure, wakers: &mut Vec<Waker>) {
         for slot in self.slots.iter_mut().filter(|slot| slot.is_pending()) {
             slot.is_queued = false;
@@ -238,8 +238,8 @@ impl Core {
         (self.pending, self.in_flight, self.earliest_ns) = (0, 0, Clock::NEVER_NS);
     }
 
-    /// What happened to the server since this was asked last. Only calls that never fail make news: of the others their
-    /// callers hear.
+    /// What happened to the server since the last call. Only calls that never fail make news: the callers of the others
+    /// get errors.
     pub fn take_news(&mut self) -> Option<News> {
         self.news.take()
     }
@@ -253,7 +253,7 @@ impl Core {
         &mut self.slots[place]
     }
 
-    /// The next xid whose place is free; there are twice as many places as can be taken.
+    /// The next xid with a free entry; there are twice as many entries as calls.
     fn free_xid(&mut self) -> Xid {
         loop {
             let xid = Xid(self.next_xid);
@@ -264,7 +264,7 @@ impl Core {
         }
     }
 
-    /// Keeps the counts right when a call stops being pending, which is in flight when it is not in the queue.
+    /// Updates the counts when a call stops being pending. It is in flight if it is not in the queue.
     fn leave_table(&mut self, xid: Xid, was_queued: bool) {
         self.pending -= 1;
         if was_queued {

@@ -1,8 +1,8 @@
-/// What somebody who waits for a server that may stay away for ever wants to know.
+/// News of a server for callers who wait for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum News {
-    /// Nothing came for as long as calls that may fail are given.
+    /// No reply came within the time after which other calls fail.
     Silent,
     /// The server answers again.
     Answers,

@@ -1,4 +1,4 @@
-//! What comes from the socket.
+//! Messages from the socket.
 
 use std::task::Waker;
 use std::time::Instant;
@@ -8,17 +8,17 @@ use rpc::Xid;
 
 use super::{Core, News, Transport};
 
-/// The message type of a reply (RFC 5531 §9), as it stands in the second word.
+/// The message type of a reply (RFC 5531 §9), in the second word.
 const REPLY_WORD: [u8; 4] = [0, 0, 0, 1];
-/// That of a call.
+/// The message type of a call.
 const CALL_WORD: [u8; 4] = [0, 0, 0, 0];
-/// How many replies to one call are taken for damaged on the way. A server that says the same nonsense more often means it.
+/// How many replies to one call count as damaged. A server that sends the same more often means it.
 const MAX_DAMAGED_REPLIES: u32 = 3;
 
 impl Core {
-    /// Says how to tell whether a reply to a call is whole. A datagram that is not is as good as lost, so that the call is sent again; of a
-    /// stream it would be what the server says, and nothing is asked. Whoever waits for the reply decodes it once more: what comes out
-    /// borrows from the message, and cannot wait beside it for somebody to look.
+    /// Sets the check of whether a reply to a call is whole. A datagram that is not counts as lost, so that the call is
+    /// retransmitted; replies over a stream are not checked. The caller decodes the reply again, since the decoded form
+    /// borrows from the message.
     pub fn expect(&mut self, xid: Xid, is_whole: fn(&[u8]) -> bool) {
         if !self.may_be_damaged() {
             return;
@@ -29,13 +29,12 @@ impl Core {
         }
     }
 
-    /// Whether a message may be another one than was sent: UDP's checksum is short and may be missing (RFC 768), while the bytes of
-    /// a stream are all there.
+    /// Whether a message may be damaged: UDP's checksum is short and optional (RFC 768). A stream counts as intact.
     fn may_be_damaged(&self) -> bool {
         self.config.transport == Transport::Datagram
     }
 
-    /// Takes a whole message from the server. The waker of the call that it answers is put into `wakers`.
+    /// Handles a whole message from the server. The waker of the call that it answers goes into `wakers`.
     pub fn handle_message(&mut self, now: Instant, message: Bytes, wakers: &mut Vec<Waker>) {
         let xid = match first_words(&message) {
             Some((xid, REPLY_WORD)) => xid,
@@ -52,7 +51,7 @@ impl Core {
         let xid = Xid(u32::from_be_bytes(xid));
         let (place, may_be_damaged) = ((xid.0 & self.mask()) as usize, self.may_be_damaged());
         let slot = &mut self.slots[place];
-        // A call that was never sent has no reply: what carries its xid was guessed.
+        // A call that was never sent has no reply: the xid was guessed.
         if slot.xid != xid || !slot.is_pending() || slot.call.sends == 0 {
             self.counters.unexpected += 1;
             return;
@@ -74,7 +73,7 @@ impl Core {
     }
 }
 
-/// The xid and the message type, as they stand in the message.
+/// The xid and the message type, as encoded.
 fn first_words(message: &[u8]) -> Option<([u8; 4], [u8; 4])> {
     let (xid, rest) = message.split_first_chunk()?;
     Some((*xid, *rest.first_chunk()?))

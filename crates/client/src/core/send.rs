@@ -1,4 +1,4 @@
-//! What goes to the socket.
+//! Messages to the socket.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ impl Core {
         }
     }
 
-    /// Moves calls from the queue into `batch` until it is full: for a stream.
+    /// Moves calls from the queue into `batch` until it is full, for a stream.
     pub fn fill_batch(&mut self, now: Instant, batch: &mut Batch) {
         self.back_calls.fill(batch);
         let now_ns = self.clock.ns(now);
@@ -31,7 +31,7 @@ impl Core {
         batch.close();
     }
 
-    /// Puts the next call of the queue into `datagram`, and says whether there was one.
+    /// Puts the next queued call into `datagram`; `false` if none may be sent now.
     pub fn fill_datagram(&mut self, now: Instant, datagram: &mut BytesMut) -> bool {
         datagram.clear();
         if !self.wants_to_send() {

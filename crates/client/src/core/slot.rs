@@ -8,46 +8,46 @@ use rpc::Xid;
 use super::Failure;
 use crate::statistics::{Call, Label};
 
-/// How a place in the table of calls is used.
+/// The use of an entry in the table of calls.
 #[derive(Debug, Default)]
 pub(super) enum State {
-    /// By no call.
+    /// No call.
     #[default]
     Free,
-    /// By a call without a reply.
+    /// A call without a reply.
     Pending,
-    /// By a call that is over and whose caller has not looked yet.
+    /// A call that has ended, and whose result was not taken.
     Done(Result<Bytes, Failure>),
 }
 
-/// One place in the table of calls. Its memory is used again by later calls.
+/// An entry of the table of calls. Later calls reuse its memory.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) xid: Xid,
     pub(super) state: State,
-    /// The call as it is sent, up to its data.
+    /// The encoded call, up to its data.
     pub(super) head: Buffer,
-    /// The data of the call, shared with the caller and not copied; the length before it is in `head`.
+    /// The data of the call, shared with the caller; its length is in `head`.
     pub(super) data: Bytes,
-    /// What stands behind the data.
+    /// What follows the data.
     pub(super) behind: &'static [u8],
     pub(super) waker: Option<Waker>,
-    /// Whether a message is whole, as far as its type tells.
+    /// Whether a reply is whole, as far as its type tells.
     pub(super) is_whole: fn(&[u8]) -> bool,
-    /// How many replies came that were not.
+    /// How many replies were not whole.
     pub(super) damaged_replies: u32,
     /// Whether the call is in the queue to the socket.
     pub(super) is_queued: bool,
-    /// What is counted when it ends.
+    /// The call's record for the statistics.
     pub(super) call: Call,
-    /// How many replies had come to any call when its time began.
+    /// The connection's count of replies when the call's timeout began.
     pub(super) replies_before: u64,
     pub(super) deadline_ns: u64,
     pub(super) timeout: Duration,
 }
 
 impl Slot {
-    /// Memory of a head that is kept for the next call, in bytes.
+    /// The most memory of a head that is kept for the next call, in bytes.
     const MAX_KEPT_BYTES: usize = 16 * 1024;
 
     pub(super) fn new() -> Slot {
@@ -76,19 +76,19 @@ impl Slot {
         matches!(self.state, State::Pending)
     }
 
-    /// How long the call is when it is sent, in bytes, padding included.
+    /// The length of the call as sent, in bytes, with padding.
     pub(super) fn message_bytes(&self) -> usize {
         self.head.len() + xdr_padded(self.data.len()) + self.behind.len()
     }
 
-    /// Ends the call and lets its memory go or be used again; the caller's waker is given back to be woken.
+    /// Ends the call, frees its message and returns the waker of its caller.
     pub(super) fn finish(&mut self, result: Result<Bytes, Failure>) -> Option<Waker> {
         self.state = State::Done(result);
         self.forget_message();
         self.waker.take()
     }
 
-    /// Makes the place free.
+    /// Frees the entry.
     pub(super) fn release(&mut self) {
         self.state = State::Free;
         self.waker = None;

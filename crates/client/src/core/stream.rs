@@ -1,4 +1,4 @@
-//! The loss of a stream, and its replacement; and what is heard of a server that datagrams do not find.
+//! The loss of a stream and its replacement, and refused datagrams.
 
 use std::task::Waker;
 
@@ -7,19 +7,19 @@ use rpc::Xid;
 use super::Core;
 
 impl Core {
-    /// Notes that the stream is gone. Nothing is sent until [`Core::handle_connected`].
+    /// Handles the loss of the stream. Nothing is sent until [`Core::handle_connected`].
     pub fn handle_lost(&mut self) {
         self.is_connected = false;
         self.back_calls.clear();
     }
 
-    /// Notes that nobody is at the server's port, as the other host said of a datagram. What was in it is sent again in its time.
+    /// Counts a report that nobody listens on the server's port. The datagram is retransmitted on timeout.
     pub fn handle_refused(&mut self) {
         self.counters.refusals += 1;
     }
 
-    /// Notes that there is a new stream: every call without a reply is sent again, oldest first, with its own xid.
-    /// Whoever takes the server's calls is woken by `wakers`, since this stream carries none of them yet.
+    /// Handles a new stream: every call without a reply is retransmitted, oldest first, with its own xid. The task that
+    /// takes the server's calls goes into `wakers`, since this stream carries none of them yet.
     pub fn handle_connected(&mut self, wakers: &mut Vec<Waker>) {
         self.is_connected = true;
         self.back_calls.replace_stream(wakers);

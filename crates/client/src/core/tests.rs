@@ -323,7 +323,7 @@ fn datagrams_in_flight_stay_within_the_window() {
     assert_eq!(bench.datagrams().len(), 1);
 }
 
-/// A generator of numbers that a seed decides (SplitMix64).
+/// A seeded random number generator (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -336,12 +336,12 @@ impl Dice {
     }
 }
 
-/// Datagrams on their way, each with the turn in which it arrives.
+/// Datagrams in flight, each with the turn in which it arrives.
 #[derive(Default)]
 struct Wire(Vec<(u64, Vec<u8>)>);
 
 impl Wire {
-    /// Takes a datagram, and loses one in five, doubles one in five, and delays all.
+    /// Takes a datagram: loses one in five, duplicates one in five, and delays all.
     fn carry(&mut self, datagram: &[u8], turn: u64, dice: &mut Dice) {
         let copies = [0, 1, 1, 1, 2][dice.roll(5) as usize];
         self.0.extend((0..copies).map(|_| (turn + dice.roll(40), datagram.to_vec())));
@@ -354,7 +354,7 @@ impl Wire {
     }
 }
 
-/// Makes 200 calls over a bad wire; the server's reply is the call's text turned round.
+/// Makes 200 calls over a bad network; the server's reply is the call's text reversed.
 fn simulate(seed: u64) {
     const CALLS: u32 = 200;
     let mut dice = Dice(seed);

@@ -1,4 +1,4 @@
-//! Time-outs and retransmission.
+//! Timeouts and retransmission.
 
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -7,23 +7,23 @@ use super::clock::Clock;
 use super::{Core, Failure, News, Transport};
 use crate::statistics::nanoseconds;
 
-/// What time-outs ask of the driver.
+/// What the driver must do after timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expired {
     /// Nothing.
     Nothing,
-    /// The stream brings no replies: connect anew.
+    /// Reconnect: the stream brings no replies.
     Reconnect,
 }
 
 impl Core {
-    /// When [`Core::handle_timeout`] has something to do, if nothing else happens.
+    /// When to call [`Core::handle_timeout`], if nothing else happens.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let is_needed = self.pending > 0 && self.earliest_ns < Clock::NEVER_NS;
         is_needed.then(|| self.clock.instant(self.earliest_ns))
     }
 
-    /// Sends calls again whose time is up, or ends them when they were sent often enough.
+    /// Retransmits the calls whose time is up, or fails those that were sent often enough.
     pub fn handle_timeout(&mut self, now: Instant, wakers: &mut Vec<Waker>) -> Expired {
         let now_ns = self.clock.ns(now);
         if self.earliest_ns > now_ns {
@@ -49,7 +49,7 @@ impl Core {
         }
     }
 
-    /// Handles a call whose time is up, and says whether it was on its way.
+    /// Handles a call whose time is up, and returns whether it was in flight.
     fn expire(&mut self, place: usize, now_ns: u64, wakers: &mut Vec<Waker>) -> bool {
         let retry = self.config.retry;
         let slot = &mut self.slots[place];
@@ -65,7 +65,7 @@ impl Core {
             self.leave_table(xid, was_queued);
             return !was_queued;
         }
-        // One call that takes long is no silence while others are answered.
+        // One slow call is no silence while others get replies.
         let is_silence = retry.is_hard && slot.call.expiries > retry.retransmissions;
         if is_silence && !self.is_silent && slot.replies_before == self.counters.replies {
             (self.is_silent, self.news) = (true, Some(News::Silent));

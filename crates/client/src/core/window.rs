@@ -1,6 +1,6 @@
-/// How many calls may be on their way at once over datagrams, where nobody else avoids congestion.
+/// How many calls may be in flight over datagrams, where nothing else avoids congestion.
 ///
-/// The window grows by one per window of replies and is halved by a time-out: additive increase, multiplicative decrease.
+/// The window grows by one per window of replies and halves on a timeout: additive increase, multiplicative decrease.
 #[derive(Debug)]
 pub(super) struct Window {
     limit: usize,
@@ -8,9 +8,9 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Before anything is known of the network: a few full datagrams fit in every socket's default buffer.
+    /// The first window, before anything is known of the network: its datagrams fit in every socket's default buffer.
     const FIRST: usize = 8;
-    /// One call at a time still goes on.
+    /// One call at a time still makes progress.
     const MIN: usize = 1;
     /// Past this a socket's buffer overflows before the network does.
     const MAX: usize = 256;
