@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::shared::Shared;
 use crate::core::BackEvent;
 
-/// The calls of the server on a connection, for one task that answers them.
+/// The server's calls on a connection, for one task that answers them.
 #[derive(Debug)]
 pub(crate) struct BackCalls {
     shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! The driver of a UDP socket: a message is a datagram, and what is lost is sent again by the core.
+//! The driver of a UDP socket. A message is a datagram; the core retransmits what is lost.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,7 +14,7 @@ use super::timer::Timer;
 
 /// The largest datagram, in bytes.
 const MAX_DATAGRAM_BYTES: usize = 1 << 16;
-/// Memory that several replies share, in bytes.
+/// The memory that several replies share, in bytes.
 const BLOCK_BYTES: usize = 4 * MAX_DATAGRAM_BYTES;
 /// How many datagrams one turn receives before other tasks get their turn.
 const RECEIVES_PER_TURN: usize = 64;
@@ -22,7 +22,7 @@ const RECEIVES_PER_TURN: usize = 64;
 pub(super) struct Driver {
     shared: Arc<Shared>,
     socket: UdpSocket,
-    /// The datagram that the socket did not take yet, when it is not empty.
+    /// The datagram that the socket has not accepted yet; empty if there is none.
     outgoing: BytesMut,
     incoming: BytesMut,
     timer: Timer,
@@ -42,13 +42,13 @@ impl Driver {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // Replies first: they open the window for what is sent then.
+        // Replies first: they open the window for what is sent next.
         self.receive(cx);
         ready!(self.poll_state(cx));
         Poll::Ready(())
     }
 
-    /// Looks what the callers and the clock want; ready when nobody needs the socket any more.
+    /// Handles timeouts and sends queued calls; ready when the connection is closing.
     fn poll_state(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let deadline = {
@@ -83,7 +83,7 @@ impl Driver {
             }
             match self.socket.poll_send(cx, &self.outgoing) {
                 Poll::Pending => return,
-                // What the socket refuses is as good as lost on the way, and is sent again in its time.
+                // A datagram that the socket refuses counts as lost, and is retransmitted on timeout.
                 Poll::Ready(Err(error)) => self.note(&error),
                 Poll::Ready(Ok(_)) => {}
             }
@@ -101,7 +101,7 @@ impl Driver {
                 self.incoming.reserve(BLOCK_BYTES);
             }
             match self.socket.try_recv_buf(&mut self.incoming) {
-                // What came in one turn came at one time.
+                // All datagrams of one turn get one time.
                 Ok(_) => self.take_message(*now.get_or_insert_with(super::now)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => self.note(&error),
@@ -121,7 +121,7 @@ impl Driver {
         news.into_iter().for_each(|news| self.watch.tell(news));
     }
 
-    /// A socket error is a server that is not there yet or a network that is full: retransmission deals with both.
+    /// A socket error means that the server is not there yet or the network is full. Retransmission handles both.
     fn note(&self, error: &io::Error) {
         if error.kind() == io::ErrorKind::ConnectionRefused {
             self.shared.lock().core.handle_refused();

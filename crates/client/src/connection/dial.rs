@@ -1,4 +1,4 @@
-//! Sockets to a server, from a privileged port where that is wanted and allowed.
+//! Sockets to a server, from a privileged port if requested and allowed.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,9 +8,9 @@ use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
 use super::tunnel::{Stream, Tunnel};
 
-/// The ports that servers take for privileged, highest first; those below 600 belong to well-known services.
+/// The ports that servers consider privileged; those below 600 belong to well-known services.
 const PRIVILEGED_PORTS: std::ops::RangeInclusive<u16> = 600..=1023;
-/// How many ports are tried before any port will do.
+/// How many privileged ports are tried before any port will do.
 const MAX_PORT_TRIES: u16 = 64;
 /// The receive buffer of a datagram socket, in bytes: room for a window of large replies.
 const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
@@ -25,7 +25,8 @@ pub(super) struct Dial {
 }
 
 impl Dial {
-    /// Connects a stream. `last_port` is the port of the connection before, which the server's replay cache knows.
+    /// Connects a stream. `last_port` is the port of the connection before, by which the server's replay cache knows
+    /// the client.
     pub(super) async fn stream(&self, last_port: Option<u16>) -> io::Result<Stream> {
         let attempt = async {
             if let Some(tunnel) = &self.tunnel {
@@ -70,10 +71,10 @@ impl Dial {
         socket.connect(self.address).await
     }
 
-    /// Makes a datagram socket that hears this server only.
+    /// Makes a datagram socket that receives from this server only.
     pub(super) async fn datagram(&self) -> io::Result<UdpSocket> {
         let socket = self.bound_datagram()?;
-        // A smaller buffer than asked for loses datagrams, which are then sent again.
+        // A smaller buffer than requested loses datagrams, which are then retransmitted.
         let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&socket, DATAGRAM_BUFFER_BYTES);
         socket.set_nonblocking(true)?;
         socket.connect(self.address)?;
@@ -90,7 +91,7 @@ impl Dial {
         std::net::UdpSocket::bind(self.local(0))
     }
 
-    /// The privileged ports to try, if any: from a random one downwards, so that connections made at once do not meet.
+    /// The privileged ports to try, if any: upwards from a random one, so that concurrent connections do not collide.
     fn ports(&self) -> impl Iterator<Item = u16> + use<> {
         let wanted = self.use_privileged_port && rustix::process::geteuid().is_root();
         let span = PRIVILEGED_PORTS.end() - PRIVILEGED_PORTS.start() + 1;
@@ -108,7 +109,7 @@ impl Dial {
     }
 }
 
-/// Whether another local port may do better.
+/// Whether another local port may work.
 fn is_port_trouble(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     matches!(error.kind(), AddrInUse | AddrNotAvailable | PermissionDenied)

@@ -37,14 +37,15 @@ pub use response::Response;
 use shared::Shared;
 pub use tunnel::Tunnel;
 
-/// What a reply may take besides 1 MiB of data, in bytes.
+/// The bytes of a reply besides its data.
 const REPLY_HEADER_BYTES: usize = 64 * 1024;
 /// The most fragments of one reply.
 const MAX_REPLY_FRAGMENTS: usize = 1024;
 
-/// A connection to a server, and who calls over it. Clones share it; it is closed when the last one is gone.
+/// A connection to a server, and the user who calls over it. Clones share it; it is closed when the last one is
+/// dropped.
 ///
-/// Many calls may be on their way at once, from as many tasks as you like. A call whose future is dropped is forgotten.
+/// Many calls may be in flight at once, from any number of tasks. Dropping the future of a call cancels the call.
 ///
 /// ```no_run
 /// # async fn example() -> client::Result<()> {
@@ -59,14 +60,14 @@ const MAX_REPLY_FRAGMENTS: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct Connection(Arc<Closer>, Arc<Principal>);
 
-/// Closes the connection when the last handle on it goes.
+/// Closes the connection when its last handle is dropped.
 #[derive(Debug)]
 struct Closer {
     shared: Arc<Shared>,
-    /// Where the task runs that moves the bytes.
+    /// The runtime of the driver.
     runtime: runtime::Handle,
     address: SocketAddr,
-    /// How long a call waits for a silent server, if not for ever.
+    /// How long a call waits for a silent server; `None` for ever.
     patience: Option<Duration>,
 }
 
@@ -77,8 +78,7 @@ impl Drop for Closer {
 }
 
 impl Connection {
-    /// Connects to `address`; `server` is the name that errors call it by. The task that moves the bytes runs on the
-    /// current runtime.
+    /// Connects to `address`; errors name the server `server`. The driver runs on the current runtime.
     ///
     /// # Errors
     /// [`Reason::Connect`].
@@ -106,7 +106,7 @@ impl Connection {
         Ok(Connection(Arc::new(closer), Principal::new(&options.credentials)))
     }
 
-    /// The same connection, over which somebody else calls.
+    /// The same connection, with calls by `principal`.
     pub(crate) fn acting_as(&self, principal: &Arc<Principal>) -> Connection {
         Connection(Arc::clone(&self.0), Arc::clone(principal))
     }
@@ -114,12 +114,12 @@ impl Connection {
     /// Calls a procedure and waits for the reply.
     ///
     /// # Errors
-    /// When there is no reply, or the server did not carry the call out. Statuses are in the reply.
+    /// When there is no reply, or the server did not carry out the call. Statuses are in the reply.
     pub async fn call<O: Operation>(&self, arguments: &O::Arguments<'_>) -> Result<Response<O>> {
         self.call_with_data(arguments, None).await
     }
 
-    /// Calls a procedure whose arguments end with opaque data, which is sent from where it lies.
+    /// Calls a procedure whose arguments end with opaque data.
     pub(crate) async fn call_with_data<O: Operation>(
         &self,
         arguments: &impl Encode,
@@ -133,8 +133,8 @@ impl Connection {
         self.call_labelled(None, tail, write).await
     }
 
-    /// Calls a procedure whose arguments `write` appends; it says what the call is counted as, and `asked` is when the caller
-    /// began to wait for a place for it, if it did.
+    /// Calls a procedure. `write` appends the arguments and returns the label in the statistics. `asked` is when the
+    /// caller began to wait for a session slot, if it waited.
     pub(crate) async fn call_labelled<O: Operation>(
         &self,
         asked: Option<Instant>,
@@ -154,8 +154,8 @@ impl Connection {
         }
     }
 
-    /// Waits until there is room for a call, but not in a queue that a silent server lets stand still for longer than a
-    /// call may take. Says whether it waited.
+    /// Waits until there is room for a call, but fails if no reply arrives for as long as a call may take. Returns
+    /// whether it waited.
     async fn permit(&self) -> std::result::Result<(SemaphorePermit<'_>, bool), Failure> {
         let permits = &self.0.shared.permits;
         if let Ok(permit) = permits.try_acquire() {
@@ -172,22 +172,22 @@ impl Connection {
         }
     }
 
-    /// The calls of the server on this connection, from now on; the connection ends without regard to them.
+    /// The server's calls on this connection, from now on. They do not keep the connection open.
     pub(crate) fn back_calls(&self) -> BackCalls {
         BackCalls::new(Arc::clone(&self.0.shared))
     }
 
-    /// How long a call waits for a silent server before it fails, if not for ever.
+    /// How long a call waits for a silent server before it fails; `None` for ever.
     pub(crate) fn patience(&self) -> Option<Duration> {
         self.0.patience
     }
 
-    /// Does in the background what is left to do of something that was dropped, on whatever thread that was.
+    /// Finishes the work of something dropped in the background, from any thread.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.runtime.spawn(work);
     }
 
-    /// Runs something that must not be left half done, even if nobody waits for it any more.
+    /// Runs work to its end, even if the caller is dropped.
     pub(crate) async fn to_the_end<T: Send + 'static>(
         &self,
         name: &'static str,
@@ -202,28 +202,27 @@ impl Connection {
         self.0.address
     }
 
-    /// The name that errors call the server by.
+    /// The server's name in errors.
     pub(crate) fn server(&self) -> &Arc<str> {
         &self.0.shared.server
     }
 
-    /// Who calls.
+    /// The user who calls.
     pub(crate) fn principal(&self) -> &Arc<Principal> {
         &self.1
     }
 
-    /// Whether there is a connection now, as far as anybody knows: what is called while there is none waits for another one.
+    /// Whether there is a connection, as far as known. Calls made without one wait for the next.
     pub fn is_up(&self) -> bool {
         self.0.shared.is_up()
     }
 
-    /// What is told when the stream is lost, for one who listens; it does not keep the connection alive.
+    /// Notifies one listener when the stream is lost. It does not keep the connection alive.
     pub(crate) fn losses(&self) -> Arc<Notify> {
         Arc::clone(&self.0.shared.lost)
     }
 
-    /// The next connection to call over, of those that share a load: they take turns, and those that are lost are left out
-    /// while others are there.
+    /// The next of the connections that share a load. They take turns; lost ones are skipped while others are up.
     pub(crate) fn next_of<'c>(all: &'c [Connection], turn: &AtomicUsize) -> &'c Connection {
         let [first, rest @ ..] = all else { unreachable!("every mount has a connection") };
         if rest.is_empty() {
@@ -239,19 +238,19 @@ impl Connection {
         Error::new(&self.0.shared.server, operation, reason)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.0.shared.lock().core.counters()
     }
 
-    /// What was recorded so far, of each procedure; of caches a connection knows nothing.
+    /// The statistics of each procedure so far. A connection knows nothing of caches.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
         self.observed().add_to(&mut statistics);
         statistics
     }
 
-    /// What reads the statistics of this connection, also when it is closed.
+    /// Reads the statistics of this connection, even after it is closed.
     pub(crate) fn observed(&self) -> Observed {
         Observed(Arc::clone(&self.0.shared))
     }
@@ -260,8 +259,7 @@ impl Connection {
         Error::new(self.server(), O::NAME, Reason::NoReply(failure))
     }
 
-    /// Encodes a call that was asked for, and has a place now, into the queue, and wakes the driver when nobody did since it
-    /// looked last.
+    /// Encodes a call into the queue, and wakes the driver unless a caller did so since its last poll.
     fn submit<O: Operation>(
         &self,
         (asked, now): (Instant, Instant),
@@ -278,7 +276,7 @@ impl Connection {
                 put_header::<O>(self.1.header(), xid, head);
                 write(head)
             };
-            // The permits are as many as the core has places, so it is never full here.
+            // There are as many permits as the core has room for calls, so it is never full here.
             let xid = state.core.submit(now, tail, write).map_err(|_| Failure::Closed)?;
             state.core.expect(xid, Response::<O>::is_whole);
             if asked < now {
@@ -293,8 +291,8 @@ impl Connection {
     }
 }
 
-/// Puts the call's own numbers into the header that all calls of one principal share: xid, program, version and procedure are the first,
-/// fourth, fifth and sixth word (RFC 5531 §9).
+/// Puts the call's own numbers into the header that all calls of one principal share. Xid, program, version and
+/// procedure are the words 1, 4, 5 and 6 (RFC 5531 §9).
 fn put_header<O: Operation>(template: &[u8], xid: Xid, head: &mut Buffer) {
     head.put(template);
     let words = head.as_mut_slice();
@@ -309,17 +307,17 @@ fn reply_limits() -> rpc::record::Limits {
     rpc::record::Limits { max_bytes, max_fragments: MAX_REPLY_FRAGMENTS }
 }
 
-/// The time as the runtime has it, whose clock tests can stop.
+/// The time of the runtime, whose clock tests can stop.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// A number that is another one in each process and each time; the keys come from the system's randomness.
+/// A number that differs in each process and in each call; the keys come from the system's randomness.
 pub(crate) fn random() -> u32 {
     RandomState::new().build_hasher().finish() as u32
 }
 
-/// What a connection has recorded. It does not keep the connection open.
+/// The statistics of a connection. They do not keep the connection open.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed(Arc<Shared>);
 
@@ -335,7 +333,7 @@ impl Observed {
     }
 }
 
-/// Waits for the reply to one call, and forgets the call when nobody waits any more.
+/// Waits for the reply to one call, and cancels the call when dropped.
 struct Reply<'a> {
     shared: &'a Shared,
     xid: Xid,

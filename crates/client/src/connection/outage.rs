@@ -1,4 +1,4 @@
-//! Which servers are silent, so that whoever waits for one is told once, however many connections lead to it.
+//! The silent servers, so that users are told once of each, however many connections lead to it.
 
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::core::News;
 
-/// The silent servers, each with the watches of the connections that noticed. A server leaves when it answers, and when
-/// none of these connections is left.
+/// The silent servers, each with the watches that noticed it. A server is removed when it answers, or when none of
+/// these watches is left.
 static SILENT: Mutex<BTreeMap<Arc<str>, Vec<u64>>> = Mutex::new(BTreeMap::new());
 
-/// What one connection has noticed of its server.
+/// What one connection notices of its server.
 #[derive(Debug)]
 pub(super) struct Watch {
     server: Arc<str>,
@@ -23,7 +23,7 @@ impl Watch {
         Watch { server, number: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Tells what the core found out, unless another connection to this server did already.
+    /// Logs news of the server, unless another connection already did.
     pub(super) fn tell(&self, news: News) {
         match news {
             News::Silent if self.is_first() => {

@@ -30,8 +30,8 @@ impl<O: Operation> Response<O> {
         Ok(Response { message, results_at, server: Arc::clone(server), operation: PhantomData })
     }
 
-    /// Whether a message is a reply to such a call, from its first byte to its last. Whoever is told that its arguments were garbage
-    /// (RFC 5531 §9, GARBAGE_ARGS) may have been understood had they arrived whole.
+    /// Whether a message is a complete reply to such a call. GARBAGE_ARGS (RFC 5531 §9) counts as damage: the arguments
+    /// may not have arrived whole.
     pub(super) fn is_whole(message: &[u8]) -> bool {
         match Reply::parse(message) {
             Ok(Reply { outcome: Outcome::Success(mut from), .. }) => O::Reply::decode(&mut from).is_ok(),
@@ -40,7 +40,7 @@ impl<O: Operation> Response<O> {
         }
     }
 
-    /// Reads the results; they borrow from this reply.
+    /// Decodes the results, which borrow from this reply.
     ///
     /// # Errors
     /// [`Reason::BadReply`].
@@ -49,12 +49,12 @@ impl<O: Operation> Response<O> {
         O::Reply::decode(&mut from).map_err(|source| self.error(Reason::BadReply(source)))
     }
 
-    /// The results, not read yet.
+    /// The results, not decoded.
     pub(crate) fn results(&self) -> &[u8] {
         &self.message[self.results_at..]
     }
 
-    /// A part of the results that [`Response::decode`] lent, kept alive without a copy.
+    /// A part of the results of [`Response::decode`], kept alive without a copy.
     ///
     /// # Panics
     /// When `part` is not a part of this reply.

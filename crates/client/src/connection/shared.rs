@@ -6,7 +6,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::core::{Core, Failure};
 
-/// What a connection's callers and its driver share.
+/// The state that a connection's callers and its driver share.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -15,16 +15,16 @@ pub(super) struct Shared {
     pub(super) server: Arc<str>,
     /// Whether there is a stream to send over; datagrams can always be sent.
     is_up: AtomicBool,
-    /// Told when the stream is lost; remembers it for one who asks later.
+    /// Notified when the stream is lost; keeps the notice for a later listener.
     pub(super) lost: Arc<Notify>,
 }
 
-/// What the lock guards. It is held for the time of one call's encoding or one batch's bookkeeping, never over a system
-/// call or a wake.
+/// The locked state. The lock is held while one call is encoded or one batch is processed, never over a system call or
+/// a wake.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) core: Core,
-    /// Wakes the driver; taken by the first caller after it looked, so that later callers need not wake it again.
+    /// Wakes the driver. The first caller after a poll takes it, so that later callers need not wake the driver again.
     pub(super) driver: Option<Waker>,
     pub(super) is_closing: bool,
 }
@@ -41,13 +41,12 @@ impl Shared {
         }
     }
 
-    /// The state. A panic while it was locked cannot have left it half changed in a way that memory safety cares for,
-    /// and the calls that are in it still want their ends.
+    /// The state, even after a panic under the lock: its calls still need their results.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes whether there is a stream to send over.
+    /// Sets whether there is a stream to send over.
     pub(super) fn set_up(&self, is_up: bool) {
         self.is_up.store(is_up, Ordering::Relaxed);
         if !is_up {
@@ -59,7 +58,7 @@ impl Shared {
         self.is_up.load(Ordering::Relaxed)
     }
 
-    /// Ends every call: the driver is gone.
+    /// Ends every call: the driver has ended.
     pub(super) fn end(&self, wakers: &mut Vec<Waker>) {
         {
             let mut state = self.lock();
@@ -82,7 +81,7 @@ impl Shared {
     }
 }
 
-/// Wakes the callers whose calls are over, outside of the lock.
+/// Wakes the callers whose calls have ended, outside of the lock.
 pub(super) fn wake_all(wakers: &mut Vec<Waker>) {
     wakers.drain(..).for_each(Waker::wake);
 }

@@ -1,4 +1,4 @@
-//! The driver of a TCP connection: moves bytes between the socket and the core, and connects anew when it is lost.
+//! The driver of a TCP connection: transfers bytes between the socket and the core, and reconnects when it is lost.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -21,20 +21,20 @@ use crate::core::{Batch, Expired, Failure, Incoming};
 /// The shortest and the longest pause between two attempts to connect.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// A connection that lived this long without trouble is replaced at once.
+/// A connection that lived longer than this is replaced without a pause.
 const STEADY: Duration = Duration::from_secs(1);
-/// How many reads that complete no reply one turn makes before other tasks get theirs.
+/// How many reads without a whole reply one turn makes before other tasks get theirs.
 const READS_PER_TURN: usize = 4;
 
-/// Why a stream is served no more.
+/// Why the stream is no longer served.
 enum End {
-    /// Nobody needs it any more.
+    /// The connection is closing.
     Closing,
     /// The peer or the network ended it.
     Lost(io::Error),
-    /// Replies do not come.
+    /// Replies time out.
     Silent,
-    /// What comes is not made of records.
+    /// The received bytes are no records.
     Broken(record::Error),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Driver {
     timer: Timer,
     wakers: Vec<Waker>,
     watch: Watch,
-    /// Whether this turn was put off already so that more calls can join the batch.
+    /// Whether this turn was put off once, so that more calls can join the batch.
     has_waited: bool,
 }
 
@@ -88,7 +88,7 @@ impl Driver {
         self.receive(stream, cx)
     }
 
-    /// Looks what the callers and the clock want.
+    /// Handles closing and timeouts; ready when the stream must end.
     fn poll_state(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         loop {
             let mut state = self.shared.lock();
@@ -131,8 +131,8 @@ impl Driver {
         }
     }
 
-    /// Fills the batch, but only in the turn after the one that found something to send: the tasks that run in between
-    /// add their calls to it.
+    /// Fills the batch one turn after there is something to send, so that the tasks that run in between add their
+    /// calls.
     fn gather(&mut self, cx: &mut Context<'_>) -> bool {
         let mut state = self.shared.lock();
         if !state.core.wants_to_send() {
@@ -150,8 +150,8 @@ impl Driver {
         true
     }
 
-    /// Receives a part of what has come and hands the replies on. Whoever was waiting for them has a turn then, and what they call next is sent
-    /// before more is received: a server that was to wait until all its replies are dealt with would have nothing to do meanwhile.
+    /// Receives some bytes and delivers the replies. The woken callers run next, and their new calls are sent before
+    /// more is received. Otherwise the server would be idle while all its replies are processed.
     fn receive(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<End> {
         for _ in 0..READS_PER_TURN {
             let (memory, room) = self.incoming.room();
@@ -175,14 +175,14 @@ impl Driver {
         Poll::Pending
     }
 
-    /// Hands on what has come whole, and says how many callers that woke.
+    /// Delivers the whole messages, and returns how many callers it woke.
     fn take_messages(&mut self) -> Result<usize, record::Error> {
         let (result, news) = {
             let (mut state, mut now) = (self.shared.lock(), None);
             let result = loop {
                 match self.incoming.next_message() {
                     Ok(Some(message)) => {
-                        // What came together came at one time.
+                        // All messages of one read get one time.
                         let now = *now.get_or_insert_with(super::now);
                         state.core.handle_message(now, message, &mut self.wakers);
                     }
@@ -201,7 +201,7 @@ impl Driver {
         result.map(|()| woken)
     }
 
-    /// Connects again and again until it succeeds or nobody needs it any more. Time-outs go on meanwhile.
+    /// Reconnects until it succeeds or the connection closes. Calls still time out meanwhile.
     async fn reconnect(&mut self, port: Option<u16>, pause: Duration) -> Option<Stream> {
         self.shared.set_up(false);
         self.shared.lock().core.handle_lost();
@@ -226,20 +226,21 @@ impl Driver {
     }
 }
 
-/// Gives the driver another turn after all tasks that can run now. Callers need not wake it before, which is why nobody is told how to.
+/// Runs the driver again after all tasks that can run now. Callers need not wake it before, so it leaves no waker for
+/// them.
 fn come_back(cx: &mut Context<'_>) {
     let _ = pin!(tokio::task::yield_now()).poll(cx);
 }
 
 impl Drop for Driver {
-    /// Ends the calls that are left when the runtime ends before them.
+    /// Fails the remaining calls when the runtime ends first.
     fn drop(&mut self) {
         self.shared.end(&mut self.wakers);
     }
 }
 
-/// How long a server is left alone that ended so many streams one after the other as soon as they were there. A first one is
-/// bad luck.
+/// The pause before reconnecting to a server that ended this many streams in a row right after they began. The first
+/// needs no pause.
 fn pause_after(short_lives: u32) -> Duration {
     match short_lives {
         0 | 1 => Duration::ZERO,
@@ -247,7 +248,7 @@ fn pause_after(short_lives: u32) -> Duration {
     }
 }
 
-/// Connects after `pause`, and then again and again.
+/// Connects after `pause`, and retries until it succeeds.
 async fn connect_until_it_works(dial: Dial, port: Option<u16>, mut pause: Duration) -> Stream {
     loop {
         tokio::time::sleep(pause).await;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// One alarm that is set again only when it must ring earlier, since most deadlines are met and pass by.
+/// A timer that is reset only to an earlier deadline, since most deadlines pass unused.
 #[derive(Debug)]
 pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
@@ -17,7 +17,7 @@ impl Timer {
         Timer { sleep: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)), is_set: false }
     }
 
-    /// Waits until `deadline`, which may be another one each time.
+    /// Waits until `deadline`, which may differ in each call.
     pub(super) fn poll(&mut self, deadline: Instant, cx: &mut Context<'_>) -> Poll<()> {
         let wanted = tokio::time::Instant::from_std(deadline);
         loop {

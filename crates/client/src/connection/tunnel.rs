@@ -1,4 +1,4 @@
-//! Streams to a server by another way than a TCP socket that the client opens itself.
+//! Streams to a server that are not TCP sockets of the client.
 
 use std::fmt;
 use std::future::Future;
@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 
 type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Bytes>>> + Send>>;
 
-/// How to reach a server where its address alone does not lead there: through a relay, over a socket that is not TCP's, or
-/// in the memory of a test. It is asked again whenever a stream was lost.
+/// How to reach a server where its address alone does not lead there: through a relay, over another kind of socket, or
+/// in the memory of a test. Each replacement of a lost stream uses it again.
 ///
 /// ```
 /// use client::{Options, Tunnel};
@@ -27,7 +27,7 @@ type Opening = Pin<Box<dyn Future<Output = io::Result<Box<dyn Bytes>>> + Send>>;
 pub struct Tunnel(Arc<dyn Fn(SocketAddr) -> Opening + Send + Sync>);
 
 impl Tunnel {
-    /// A tunnel whose streams `open` makes; it is told the address that would be connected to otherwise.
+    /// A tunnel whose streams `open` makes. It gets the address that the client would connect to otherwise.
     pub fn new<F, S>(open: impl Fn(SocketAddr) -> F + Send + Sync + 'static) -> Tunnel
     where
         F: Future<Output = io::Result<S>> + Send + 'static,
@@ -51,7 +51,7 @@ impl fmt::Debug for Tunnel {
 }
 
 impl PartialEq for Tunnel {
-    /// Whether both are one.
+    /// Whether both are clones of one tunnel.
     fn eq(&self, other: &Tunnel) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -59,7 +59,7 @@ impl PartialEq for Tunnel {
 
 impl Eq for Tunnel {}
 
-/// Bytes that go both ways.
+/// Bytes in both directions.
 pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Bytes for S {}
@@ -71,7 +71,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// The port on this side, where there is one.
+    /// The local port, if there is one.
     pub(super) fn port(&self) -> Option<u16> {
         match self {
             Stream::Tcp(stream) => stream.local_addr().ok().map(|address| address.port()),
@@ -79,7 +79,7 @@ impl Stream {
         }
     }
 
-    /// Ends it at once. Nothing more is wanted of it, so it is reset: its port would be kept from the next one for minutes.
+    /// Closes the stream with a reset. Otherwise its port would stay unavailable to the next one for minutes.
     pub(super) fn reset(self) {
         if let Stream::Tcp(stream) = &self {
             let _ = stream.set_zero_linger();
