@@ -4,8 +4,8 @@ use super::getattr;
 use crate::connection::Connection;
 use crate::{Credentials, Handle, Result, Rights};
 
-/// Which of the `wanted` things the caller may do, by the permission bits: version 2 cannot ask. The server may say
-/// otherwise when it comes to it, above all to a superuser.
+/// Which of the `wanted` rights the permission bits grant: version 2 has no ACCESS. The server may decide otherwise,
+/// above all for a superuser.
 pub(crate) async fn access(connection: &Connection, file: &Handle, wanted: Rights) -> Result<Rights> {
     let attributes = getattr(connection, file).await?;
     let allowed = match connection.principal().credentials() {

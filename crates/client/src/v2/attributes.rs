@@ -13,7 +13,7 @@ const MODE_BITS: u32 = 0o7777;
 const KIND_BITS: u32 = 0o170_000;
 const KIND_FIFO: u32 = 0o010_000;
 const KIND_SOCKET: u32 = 0o140_000;
-/// What UNIX servers count blocks in, whatever their block size is.
+/// The unit of the block counts of UNIX servers, whatever their block size is.
 const BLOCK_BYTES: u64 = 512;
 
 pub(super) fn neutral(fattr: &nfs2::Fattr) -> Attributes {
@@ -46,7 +46,7 @@ fn kind(fattr: &nfs2::Fattr) -> FileKind {
         nfs2::FileType::Symlink => FileKind::Symlink,
         nfs2::FileType::Socket => FileKind::Socket,
         nfs2::FileType::Fifo => FileKind::Fifo,
-        // Servers give no type to what the RFC has no type for; the mode has it.
+        // Servers send no type where the RFC has none; the mode tells the kind.
         nfs2::FileType::Non => match fattr.mode & KIND_BITS {
             KIND_FIFO => FileKind::Fifo,
             KIND_SOCKET => FileKind::Socket,
@@ -55,12 +55,12 @@ fn kind(fattr: &nfs2::Fattr) -> FileKind {
     }
 }
 
-/// A time: its seconds have no sign (RFC 1094 §2.3.4).
+/// A time; its seconds are unsigned (RFC 1094 §2.3.4).
 fn time(time: nfs2::Time) -> Timestamp {
     Timestamp { seconds: i64::from(time.seconds), nanoseconds: time.microseconds.min(999_999) * 1000 }
 }
 
-/// A device as Linux puts it into 32 bits: minor bits 0 to 7, major 12 bits, minor bits 8 to 19.
+/// A device as Linux encodes it in 32 bits: minor bits 0 to 7, major 12 bits, minor bits 8 to 19.
 fn device(word: u32) -> Device {
     Device { major: word >> 8 & 0xfff, minor: word & 0xff | word >> 12 & 0xf_ff00 }
 }
@@ -69,7 +69,7 @@ pub(super) fn wire_device(device: Device) -> u32 {
     device.minor & 0xff | (device.major & 0xfff) << 8 | (device.minor & 0xf_ff00) << 12
 }
 
-/// What to set, with the length as this version has it.
+/// The attributes to set, with the size in this version's width.
 ///
 /// # Errors
 /// [`Reason::TimeOutOfRange`](crate::Reason::TimeOutOfRange).

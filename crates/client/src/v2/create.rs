@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Reason, Result, Status};
 
-/// Makes a regular file (RFC 1094 §2.2.10). The procedure takes a file that is there already, so a guarded creation looks
-/// first; between the two somebody else may make it.
+/// Creates a regular file (RFC 1094 §2.2.10). CREATE accepts an existing file, so a guarded creation looks the name up
+/// first. Another client may create the file in between.
 pub(crate) async fn create(
     connection: &Connection,
     dir: &Handle,

@@ -4,7 +4,7 @@ use super::{handle, success};
 use crate::connection::Connection;
 use crate::{FsInfo, Handle, Result};
 
-/// What the server can do: the transfer size is from STATFS (RFC 1094 §2.2.18), everything else from the version.
+/// What the server supports: STATFS returns the transfer size (RFC 1094 §2.2.18), the version implies the rest.
 pub(crate) async fn fsinfo(connection: &Connection, root: &Handle) -> Result<FsInfo> {
     let file = handle::<Statfs>(connection, root)?;
     let response = connection.call::<Statfs>(&StatfsArgs { file }).await?;

@@ -5,7 +5,7 @@ use super::{handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 
-/// How full the file system is (RFC 1094 §2.2.18); nothing is known of the number of files.
+/// The space of the file system (RFC 1094 §2.2.18); the numbers of files are unknown.
 pub(crate) async fn fsstat(connection: &Connection, file: &Handle) -> Result<Space> {
     let file = handle::<Statfs>(connection, file)?;
     let response = connection.call::<Statfs>(&StatfsArgs { file }).await?;

@@ -4,7 +4,7 @@ use super::{dir_op, entry, success};
 use crate::connection::Connection;
 use crate::{Entry, Handle, Result};
 
-/// Finds a name in a directory (RFC 1094 §2.2.5).
+/// Looks up a name in a directory (RFC 1094 §2.2.5).
 pub(crate) async fn lookup(connection: &Connection, dir: &Handle, name: &[u8]) -> Result<Entry> {
     let what = dir_op::<Lookup>(connection, dir, name)?;
     let response = connection.call::<Lookup>(&LookupArgs { what }).await?;

@@ -6,10 +6,10 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
-/// What a directory's mode is when nobody names it: servers take the number that stands for "none" at its word.
+/// The mode of a directory if the caller gives none: servers use the number that stands for "no mode" as a mode.
 const DEFAULT_MODE: u32 = 0o755;
 
-/// Makes a directory (RFC 1094 §2.2.15).
+/// Creates a directory (RFC 1094 §2.2.15).
 pub(crate) async fn mkdir(
     connection: &Connection,
     dir: &Handle,

@@ -12,8 +12,8 @@ const KIND_BLOCK: u32 = 0o060_000;
 const KIND_SOCKET: u32 = 0o140_000;
 const DEFAULT_MODE: u32 = 0o644;
 
-/// Makes a device, a socket or a FIFO by CREATE, as UNIX clients have done since SunOS: the kind stands in the mode and
-/// the device in the length. A FIFO is a character device that no driver has.
+/// Creates a device, a socket or a FIFO by CREATE, as UNIX clients have done since SunOS. The mode holds the kind, the
+/// size the device. A FIFO is a character device that no driver has.
 pub(crate) async fn mknod(
     connection: &Connection,
     dir: &Handle,

@@ -1,5 +1,5 @@
-//! NFS version 2 (RFC 1094): each module is one procedure, from neutral arguments to neutral results. What version 2 has
-//! no procedure for is made of what it has, or refused.
+//! NFSv2 (RFC 1094): each module is one procedure, from neutral arguments to neutral results. Procedures that version 2
+//! lacks are emulated or refused.
 
 mod access;
 mod attributes;
@@ -54,7 +54,7 @@ pub(crate) use write::write;
 use crate::connection::{Connection, Response};
 use crate::{Entry, Error, Handle, Lie, Reason, Result};
 
-/// The handle as this version has it.
+/// The handle in this version's form.
 fn handle<O: Operation>(connection: &Connection, handle: &Handle) -> Result<FileHandle> {
     let bytes = handle.as_bytes();
     let wrong = || Error::new(connection.server(), O::NAME, Reason::Lie(Lie::HandleLength(bytes.len())));
@@ -65,7 +65,7 @@ fn dir_op<'a, O: Operation>(connection: &Connection, dir: &Handle, name: &'a [u8
     Ok(DirOp { dir: handle::<O>(connection, dir)?, name })
 }
 
-/// The results of a call that was carried out.
+/// The results of a call, or its status as an error.
 fn success<O: Operation, T>(response: &Response<O>, results: Res<T>) -> Result<T> {
     match results {
         Res::Ok(ok) => Ok(ok),
@@ -77,7 +77,7 @@ fn entry(found: &DirOpOk) -> Entry {
     Entry { handle: found.file.into(), attributes: attributes::neutral(&found.attributes) }
 }
 
-/// A number of 32 bits, which is all that version 2 has for offsets and lengths.
+/// A number of 32 bits: version 2 has no larger offsets and lengths.
 fn word<O: Operation>(connection: &Connection, value: u64) -> Result<u32> {
     let reason = || Reason::TooLarge { bytes: value as usize, max: u32::MAX as usize };
     u32::try_from(value).map_err(|_| Error::new(connection.server(), O::NAME, reason()))

@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::{Data, Handle, Lie, Reason, Result};
 use vfs::Attributes;
 
-/// Reads up to `count` bytes (RFC 1094 §2.2.7), and tells what the file is like. The data stays where it was received.
+/// Reads up to `count` bytes (RFC 1094 §2.2.7), and returns the attributes. The data stays where it was received.
 pub(crate) async fn read(
     connection: &Connection,
     file: &Handle,
@@ -20,7 +20,7 @@ pub(crate) async fn read(
     if got > count as usize {
         return Err(response.error(Reason::Lie(Lie::TooMuchData { asked: count, got })));
     }
-    // The reply does not say whether the file ends; its length does.
+    // The reply has no flag for the end of the file; the file's size tells.
     let is_eof = offset + got as u64 >= u64::from(ok.head.attributes.size);
     if got == 0 && !is_eof && count > 0 {
         return Err(response.error(Reason::Lie(Lie::NoData)));

@@ -6,13 +6,13 @@ use crate::directory::{PageBuilder, RawEntry};
 use crate::types::{DirPosition, Page};
 use crate::{Handle, Result};
 
-/// The largest reply of READDIR that servers of version 2 expect to be asked for, in bytes.
+/// The largest READDIR reply that version 2 servers expect to return, in bytes.
 const MAX_COUNT: u32 = proto::nfs2::MAX_DATA_BYTES as u32;
 
-/// Lists a part of a directory: names only (RFC 1094 §2.2.17). Cookies have 32 bits and no verifier.
+/// Lists one page of a directory, names only (RFC 1094 §2.2.17). Cookies have 32 bits and no verifier.
 pub(crate) async fn readdir(connection: &Connection, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
     let dir = handle::<Readdir>(connection, dir)?;
-    // The low half is the whole cookie: it came from this version.
+    // The low half is the whole cookie, since it came from this version.
     let arguments = ReaddirArgs { dir, cookie: from.cookie as u32, count: count.min(MAX_COUNT) };
     let response = connection.call::<Readdir>(&arguments).await?;
     let ok = success(&response, response.decode()?)?;
@@ -25,7 +25,7 @@ pub(crate) async fn readdir(connection: &Connection, dir: &Handle, from: DirPosi
     page.finish(ok.eof).map_err(|reason| response.error(reason))
 }
 
-/// As [`readdir`]: version 2 has no such procedure, and the files are looked up one by one.
+/// Like [`readdir`]: version 2 has no such procedure, so files are looked up one by one.
 pub(crate) async fn readdirplus(connection: &Connection, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
     readdir(connection, dir, from, count).await
 }

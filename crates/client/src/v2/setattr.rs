@@ -5,7 +5,7 @@ use super::{attributes, handle, success, word};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 
-/// Sets attributes and tells what they are then (RFC 1094 §2.2.3).
+/// Sets attributes and returns all attributes afterwards (RFC 1094 §2.2.3).
 pub(crate) async fn setattr(connection: &Connection, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
     let size = set.size_bytes.map(|size| word::<Setattr>(connection, size)).transpose()?;
     let file = handle::<Setattr>(connection, file)?;

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
-/// Makes a symbolic link to `target` and looks it up, since the reply says nothing of it (RFC 1094 §2.2.14).
+/// Creates a symbolic link to `target` and looks it up, since the reply does not describe it (RFC 1094 §2.2.14).
 pub(crate) async fn symlink(
     connection: &Connection,
     dir: &Handle,

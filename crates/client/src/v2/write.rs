@@ -17,7 +17,7 @@ struct WriteHead {
     total_count: u32,
 }
 
-/// Writes `data`, to stable storage whatever is asked for (RFC 1094 §2.2.9), and tells what the file is like then.
+/// Writes `data`, always to stable storage (RFC 1094 §2.2.9), and returns the attributes afterwards.
 pub(crate) async fn write(
     connection: &Connection,
     file: &Handle,
@@ -26,7 +26,7 @@ pub(crate) async fn write(
     _stability: Stability,
 ) -> Result<(Written, FileChange)> {
     let count = u32::try_from(data.len()).unwrap_or(u32::MAX);
-    // The last byte's place has to fit too.
+    // The end must fit too.
     word::<Write>(connection, offset.saturating_add(u64::from(count)))?;
     let offset = word::<Write>(connection, offset)?;
     let file = handle::<Write>(connection, file)?;
