@@ -30,12 +30,12 @@ pub(super) fn neutral(fattr: &nfs3::Fattr) -> Attributes {
     }
 }
 
-/// What a reply tells of a directory that was changed (RFC 1813 §2.6).
+/// The change of a directory, as far as the reply has it (RFC 1813 §2.6).
 pub(super) fn dir_change(wcc: &nfs3::WccData) -> DirChange {
     DirChange { before: wcc.before.map(|before| change(before.changed)), after: wcc.after.as_ref().map(neutral) }
 }
 
-/// What a reply tells of a file whose bytes were changed (RFC 1813 §2.6).
+/// The change of a file's data, as far as the reply has it (RFC 1813 §2.6).
 pub(super) fn file_change(wcc: &nfs3::WccData) -> FileChange {
     let version = |before: nfs3::WccAttr| FileVersion {
         change: change(before.changed),
@@ -45,7 +45,7 @@ pub(super) fn file_change(wcc: &nfs3::WccData) -> FileChange {
     FileChange { before: wcc.before.map(version), after: wcc.after.as_ref().map(neutral) }
 }
 
-/// The time of the last change, as the number that this version lacks.
+/// ctime as a change number, which this version lacks.
 fn change(changed: nfs3::Time) -> u64 {
     u64::from(changed.seconds) << 32 | u64::from(changed.nanoseconds)
 }
@@ -62,12 +62,12 @@ fn kind(file_type: nfs3::FileType) -> FileKind {
     }
 }
 
-/// A time: its seconds have no sign (RFC 1813 §2.5).
+/// A time; its seconds are unsigned (RFC 1813 §2.5).
 fn time(time: nfs3::Time) -> Timestamp {
     Timestamp { seconds: i64::from(time.seconds), nanoseconds: time.nanoseconds.min(999_999_999) }
 }
 
-/// What to set.
+/// The attributes to set.
 ///
 /// # Errors
 /// [`Reason::TimeOutOfRange`](crate::Reason::TimeOutOfRange).

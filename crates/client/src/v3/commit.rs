@@ -5,8 +5,8 @@ use crate::connection::Connection;
 use crate::{Handle, Result, WriteVerifier};
 use vfs::Attributes;
 
-/// Brings what was written to stable storage: `count` bytes, or all to the end when it is 0 (RFC 1813 §3.3.21). Tells what the
-/// file is like then, as far as the reply does.
+/// Commits written data to stable storage: `count` bytes, or all to the end if it is 0 (RFC 1813 §3.3.21). Returns the
+/// attributes afterwards, if the reply has them.
 pub(crate) async fn commit(
     connection: &Connection,
     file: &Handle,

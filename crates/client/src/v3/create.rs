@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
-/// Makes a regular file (RFC 1813 §3.3.8).
+/// Creates a regular file (RFC 1813 §3.3.8).
 pub(crate) async fn create(
     connection: &Connection,
     dir: &Handle,
@@ -24,7 +24,7 @@ pub(crate) async fn create(
     let response = connection.call::<Create>(&CreateArgs { place, how }).await?;
     let ok = success(&response, response.decode()?)?;
     let (entry, change) = made(connection, dir, name, ok).await?;
-    // An exclusive CREATE carries no attributes, and the server may keep the verifier in the times: they are set now.
+    // An exclusive CREATE carries no attributes, and the server may store the verifier in the times: set them now.
     if matches!(mode, CreateMode::Exclusive(_)) {
         let set = with_times(set);
         let attributes = setattr(connection, &entry.handle, &set).await?;

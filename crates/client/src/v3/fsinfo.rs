@@ -4,7 +4,7 @@ use super::{handle, success};
 use crate::connection::Connection;
 use crate::{FsInfo, Handle, Result};
 
-/// What the file system and the server can do (RFC 1813 §3.3.19).
+/// What the file system and the server support (RFC 1813 §3.3.19).
 pub(crate) async fn fsinfo(connection: &Connection, root: &Handle) -> Result<FsInfo> {
     let object = handle::<Fsinfo>(connection, root)?;
     let response = connection.call::<Fsinfo>(&FsArgs { object }).await?;

@@ -5,7 +5,7 @@ use super::{handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 
-/// How full the file system is (RFC 1813 §3.3.18).
+/// The space and the file counts of the file system (RFC 1813 §3.3.18).
 pub(crate) async fn fsstat(connection: &Connection, file: &Handle) -> Result<Space> {
     let object = handle::<Fsstat>(connection, file)?;
     let response = connection.call::<Fsstat>(&FsArgs { object }).await?;

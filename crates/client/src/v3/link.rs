@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Handle, Result};
 
-/// Gives a file one more name (RFC 1813 §3.3.15).
+/// Creates a hard link to `file` (RFC 1813 §3.3.15).
 pub(crate) async fn link(connection: &Connection, file: &Handle, dir: &Handle, name: &[u8]) -> Result<DirChange> {
     let file = handle::<Link>(connection, file)?;
     let link = dir_op::<Link>(connection, dir, name)?;

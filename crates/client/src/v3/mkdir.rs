@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
-/// Makes a directory (RFC 1813 §3.3.9).
+/// Creates a directory (RFC 1813 §3.3.9).
 pub(crate) async fn mkdir(
     connection: &Connection,
     dir: &Handle,

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile};
 
-/// Makes a device, a socket or a FIFO (RFC 1813 §3.3.11).
+/// Creates a device, a socket or a FIFO (RFC 1813 §3.3.11).
 pub(crate) async fn mknod(
     connection: &Connection,
     dir: &Handle,

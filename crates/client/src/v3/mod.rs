@@ -1,4 +1,4 @@
-//! NFS version 3 (RFC 1813): each module is one procedure, from neutral arguments to neutral results.
+//! NFSv3 (RFC 1813): each module is one procedure, from neutral arguments to neutral results.
 
 mod access;
 mod attributes;
@@ -56,7 +56,7 @@ use crate::connection::{Connection, Response};
 use crate::types::DirChange;
 use crate::{Entry, Error, Handle, Lie, Reason, Result};
 
-/// The handle as this version has it.
+/// The handle in this version's form.
 fn handle<O: Operation>(connection: &Connection, handle: &Handle) -> Result<FileHandle> {
     FileHandle::new(handle.as_bytes()).ok_or_else(|| {
         let reason = Reason::Lie(Lie::HandleLength(handle.as_bytes().len()));
@@ -68,7 +68,7 @@ fn dir_op<'a, O: Operation>(connection: &Connection, dir: &Handle, name: &'a [u8
     Ok(DirOp { dir: handle::<O>(connection, dir)?, name })
 }
 
-/// The results of a call that was carried out.
+/// The results of a call, or its status as an error.
 fn success<O: Operation, T, F>(response: &Response<O>, results: Res<T, F>) -> Result<T> {
     match results {
         Res::Ok(ok) => Ok(ok),
@@ -76,8 +76,8 @@ fn success<O: Operation, T, F>(response: &Response<O>, results: Res<T, F>) -> Re
     }
 }
 
-/// The file that was just made, and its directory. A server may leave out the file's handle and attributes (RFC 1813 §3.3.8): then
-/// it is looked up.
+/// The created file and the change of its directory. If the server left out the file's handle (RFC 1813 §3.3.8), the
+/// name is looked up.
 async fn made(
     connection: &Connection,
     dir: &Handle,
@@ -91,7 +91,7 @@ async fn made(
     Ok((entry, attributes::dir_change(&made.dir_wcc)))
 }
 
-/// A file with its attributes, which are asked for when the server left them out.
+/// A file with its attributes, which are fetched if the server left them out.
 async fn entry(connection: &Connection, handle: Handle, found: proto::nfs3::PostOpAttr) -> Result<Entry> {
     let attributes = match found {
         Some(found) => attributes::neutral(&found),

@@ -5,8 +5,8 @@ use crate::connection::Connection;
 use crate::{Data, Handle, Lie, Reason, Result};
 use vfs::Attributes;
 
-/// Reads up to `count` bytes (RFC 1813 §3.3.6), and tells what the file is like, as far as the reply does. The data stays where it
-/// was received.
+/// Reads up to `count` bytes (RFC 1813 §3.3.6). Returns the attributes too, if the reply has them. The data stays where
+/// it was received.
 pub(crate) async fn read(
     connection: &Connection,
     file: &Handle,

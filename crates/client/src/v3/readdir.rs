@@ -6,7 +6,7 @@ use crate::directory::{PageBuilder, RawEntry};
 use crate::types::{DirPosition, Page};
 use crate::{Handle, Result};
 
-/// Lists a part of a directory: names only (RFC 1813 §3.3.16).
+/// Lists one page of a directory, names only (RFC 1813 §3.3.16).
 pub(crate) async fn readdir(connection: &Connection, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
     let dir = handle::<Readdir>(connection, dir)?;
     let arguments = ReaddirArgs { dir, cookie: from.cookie, verifier: from.verifier, count };

@@ -6,7 +6,7 @@ use crate::directory::{PageBuilder, RawEntry};
 use crate::types::{DirPosition, Page};
 use crate::{Entry, Handle, Result};
 
-/// Lists a part of a directory with handles and attributes (RFC 1813 §3.3.17).
+/// Lists one page of a directory with handles and attributes (RFC 1813 §3.3.17).
 pub(crate) async fn readdirplus(connection: &Connection, dir: &Handle, from: DirPosition, count: u32) -> Result<Page> {
     let dir = handle::<Readdirplus>(connection, dir)?;
     let (cookie, verifier) = (from.cookie, from.verifier);

@@ -5,7 +5,7 @@ use super::{attributes, getattr, handle, success};
 use crate::connection::Connection;
 use crate::{Handle, Result};
 
-/// Sets attributes and tells what they are then (RFC 1813 §3.3.2).
+/// Sets attributes and returns all attributes afterwards (RFC 1813 §3.3.2).
 pub(crate) async fn setattr(connection: &Connection, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
     let object = handle::<Setattr>(connection, file)?;
     let arguments = SetattrArgs { object, attributes: attributes::wire_set::<Setattr>(connection, set)?, guard: None };

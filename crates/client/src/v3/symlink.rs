@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::types::DirChange;
 use crate::{Entry, Handle, Result};
 
-/// Makes a symbolic link to `target` (RFC 1813 §3.3.10).
+/// Creates a symbolic link to `target` (RFC 1813 §3.3.10).
 pub(crate) async fn symlink(
     connection: &Connection,
     dir: &Handle,

@@ -18,7 +18,7 @@ struct WriteHead {
     stable: StableHow,
 }
 
-/// Writes `data` (RFC 1813 §3.3.7), and tells what the file was like before and is like then, as far as the reply does.
+/// Writes `data` (RFC 1813 §3.3.7). Returns the version before and the attributes afterwards, if the reply has them.
 pub(crate) async fn write(
     connection: &Connection,
     file: &Handle,
