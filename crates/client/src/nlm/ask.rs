@@ -7,14 +7,14 @@ use super::call::{Answer, Question, ask};
 use super::link::Link;
 use crate::{Connection, Error, Mount, Reason, Result, Version};
 
-/// How long it is waited before a lock manager that is gone is looked for again: at first, and at most.
+/// The pause before a lock manager that does not answer is asked again: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
-/// How long it is left alone by those who look whether one that was lost is back.
+/// The pause between two checks of whether a lost lock manager is back.
 pub(super) const LOST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Mount {
-    /// Asks the server's lock manager. On a hard mount one that was there before and is gone is waited for.
+    /// Asks the server's lock manager. A hard mount waits for a lock manager that was there before.
     pub(super) async fn ask_locks(&self, question: &Question<'_>) -> Result<Answer> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -34,13 +34,13 @@ impl Mount {
             let link = self.lock_link().await?.acting_as(self.principal());
             tokio::select! {
                 answer = ask(&link, question) => break (link, answer),
-                // It is asked once more, which locks and unlocks nothing else than before.
+                // The question is repeated, which locks and unlocks nothing else than before.
                 () = self.is_replaced(&link) => {}
             }
         };
         if answer.as_ref().is_err_and(is_away) {
             let mut slot = self.0.nlm.link.lock().await;
-            // Somebody else may have found another way meanwhile.
+            // Another task may have replaced the link meanwhile.
             if slot.as_ref().is_some_and(|now| now.number == link.number) {
                 slot.take();
             }
@@ -48,7 +48,7 @@ impl Mount {
         answer
     }
 
-    /// Returns when the way was lost and there is another one.
+    /// Returns when the link was lost and replaced.
     async fn is_replaced(&self, link: &Link) {
         loop {
             tokio::time::sleep(LOST_PAUSE).await;
@@ -58,12 +58,13 @@ impl Mount {
         }
     }
 
-    /// The way to the lock manager. One that is lost is looked for again: it may have another port after a restart.
+    /// The link to the lock manager. A lost one is replaced, since the lock manager may have another port after a
+    /// restart.
     pub(super) async fn lock_link(&self) -> Result<Link> {
         let mut slot = self.0.nlm.link.lock().await;
         match &*slot {
             Some(link) if link.connection.is_up() => Ok(link.clone()),
-            // While there is none, the lost one is as good as any: whoever asks over it waits for as long as the options say.
+            // Until there is another one the lost link will do: a call over it waits for as long as the options say.
             Some(lost) => match self.find_locks().await {
                 Ok(link) => Ok(slot.insert(link).clone()),
                 Err(_) => Ok(lost.clone()),
@@ -87,8 +88,8 @@ impl Mount {
         self.0.nlm.links.load(Ordering::Relaxed) > 0
     }
 
-    /// Another number whenever a connection to the lock manager or to the server was lost and made anew, or nobody was at the port of
-    /// one without streams.
+    /// A number that changes whenever a connection to the lock manager or to the server was replaced, or nobody
+    /// listened on the port of a datagram socket.
     pub(super) async fn lock_losses(&self) -> u64 {
         let of = |connection: &Connection| {
             let counters = connection.counters();
@@ -96,12 +97,12 @@ impl Mount {
         };
         let link = self.0.nlm.link.lock().await.as_ref().map_or(0, |link| of(&link.connection));
         let server: u64 = self.connections().iter().map(of).sum();
-        // Every new way counts for more than all reconnections of the one before.
+        // Each new link counts for more than all reconnections of the one before.
         (self.0.nlm.links.load(Ordering::Relaxed) << 32).wrapping_add(link).wrapping_add(server)
     }
 }
 
-/// Whether nobody answers, so that the lock manager may be elsewhere by now.
+/// Whether no lock manager answers, so that it may be elsewhere by now.
 fn is_away(error: &Error) -> bool {
     matches!(error.reason(), Reason::NoReply(_) | Reason::Connect { .. } | Reason::NotRegistered { .. })
 }

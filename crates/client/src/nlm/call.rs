@@ -1,4 +1,4 @@
-//! The calls of the lock manager, in each of its versions.
+//! Calls to the lock manager, in each version of its protocol.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,7 @@ use super::link::Link;
 use crate::v4::HeldLock;
 use crate::{Error, Handle, Lie, Reason, Result};
 
-/// What is asked.
+/// The procedure to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Lock { reclaim: bool },
@@ -32,11 +32,11 @@ pub(super) struct Question<'a> {
     pub(super) range: HeldLock,
 }
 
-/// What the server says.
+/// The server's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
     Status(Status),
-    /// Somebody's lock is in the way of a TEST.
+    /// A lock that conflicts with a TEST.
     Held {
         svid: i32,
         owner: Vec<u8>,
@@ -86,7 +86,7 @@ async fn ask_version<V: Version>(link: &Link, question: &Question<'_>) -> Result
     }
 }
 
-/// A call that is answered by a status.
+/// Sends a call that is answered by a status.
 async fn tell<O>(link: &Link, arguments: &O::Arguments<'_>, cookie: NetObj<'_>) -> Result<Answer>
 where
     O: for<'a> Operation<Reply<'a> = Res<'a>>,
@@ -101,11 +101,11 @@ fn check(sent: NetObj<'_>, came: NetObj<'_>, error: &dyn Fn(Reason) -> Error) ->
     if sent == came { Ok(()) } else { Err(error(Reason::Lie(Lie::OtherCookie))) }
 }
 
-/// The range as the version has it, where a length of 0 is everything from the offset on; `None` when it reaches too far.
+/// The range in the version's form, where length 0 reaches to the end; `None` if it exceeds the version's width.
 fn range<'a, V: Version>(question: &Question<'a>) -> Option<Range<'a, V::Offset>> {
     let Question { file, host, owner, svid, range, .. } = question;
     let length = if range.length() == u64::MAX { 0 } else { range.length() };
-    // The last byte has to have a number of this width as well.
+    // The offset of the last byte must fit as well.
     V::Offset::try_from(range.offset.checked_add(length.saturating_sub(1))?).ok()?;
     Some(Range {
         caller_name: host,

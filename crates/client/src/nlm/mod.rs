@@ -1,8 +1,7 @@
 //! Locks of NFSv2 and NFSv3, through the server's lock manager (NLM; RFC 1813 appendix II).
 //!
-//! No lock is waited for at the server: whoever waits asks again, and so nothing here has to be called back. That the server
-//! restarted is found out by looking whether it still has a lock that is held here; then all are reclaimed. See
-//! decision 14.
+//! No call waits for a lock at the server: waiters ask again, so that the server never calls back. A restart of the
+//! server is detected by testing for a lock held here; if that is lost, all locks are reclaimed. See decision 14.
 
 mod ask;
 mod call;
@@ -20,24 +19,24 @@ use link::Link;
 pub(crate) use owner::FileLocks;
 use owner::LockOwner;
 
-/// The number of the next owner: the server takes it for that of a process, and no two owners of this host may have the same.
-/// The first is any number, so that those of other processes here are others.
+/// The number of the next owner, which the server takes for a process id. No two owners of this host may share one, so
+/// the first is random, and other processes have others.
 static NEXT_SVID: LazyLock<AtomicI32> = LazyLock::new(|| AtomicI32::new((random() >> 1) as i32));
 
 /// A mount's side of the lock manager.
 #[derive(Debug, Default)]
 pub(crate) struct Nlm {
     link: tokio::sync::Mutex<Option<Link>>,
-    /// How many ways to the lock manager were found so far.
+    /// How many links were found so far.
     links: AtomicU64,
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Who has locks, by number.
+    /// The owners of locks, by number.
     owners: BTreeMap<i32, Weak<LockOwner>>,
-    /// Whether a task looks after them.
+    /// Whether a task watches them.
     is_watched: bool,
 }
 
@@ -46,7 +45,7 @@ impl Nlm {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that somebody has locks; true if a task has to be started that looks after them.
+    /// Adds an owner of locks; `true` if the caller must start a task that watches them.
     fn add(&self, owner: &Arc<LockOwner>) -> bool {
         let mut table = self.table();
         table.owners.insert(owner.svid(), Arc::downgrade(owner));
@@ -57,7 +56,7 @@ impl Nlm {
         self.table().owners.remove(&svid);
     }
 
-    /// Those who have locks. When there are none, whoever asks looks after them no more.
+    /// The owners of locks. If there are none, the caller must stop watching.
     fn watched(&self) -> Vec<Arc<LockOwner>> {
         let mut table = self.table();
         table.owners.retain(|_, owner| owner.strong_count() > 0);

@@ -12,7 +12,7 @@ use crate::losses::{Guard, Kept, Losable};
 use crate::v4::{HeldLock, HeldLocks};
 use crate::{Connection, Error, Handle, Mount, Reason, Result, Status};
 
-/// Who has the locks of one open file, as the server sees him: a process of this host.
+/// The owner of the locks of one open file: to the server, a process of this host.
 #[derive(Debug)]
 pub(crate) struct LockOwner {
     pub(super) mount: Mount,
@@ -21,16 +21,16 @@ pub(crate) struct LockOwner {
     host: Vec<u8>,
     name: Vec<u8>,
     held: Kept<Held>,
-    /// Held by whoever changes the locks, which happens one change after the other.
+    /// Locked by whoever changes the locks, one change at a time.
     pub(super) order: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     locks: HeldLocks,
-    /// Those that the server lost for good and nobody has given up so far.
+    /// Locks that the server lost for good and that were not released since.
     lost: HeldLocks,
-    /// Whether the server may have granted a lock and its answer was lost.
+    /// Whether the server may have granted a lock whose reply was lost.
     may_have_more: bool,
 }
 
@@ -59,7 +59,7 @@ impl LockOwner {
         self.held().locks.to_vec()
     }
 
-    /// Notes that the server lost a lock and somebody else may have changed the file.
+    /// Records that the server lost a lock, so that others may have changed the file.
     pub(super) fn lose(&self, lock: HeldLock) {
         let mut held = self.held();
         held.locks.remove(&lock);
@@ -69,7 +69,7 @@ impl LockOwner {
         }
     }
 
-    /// Refuses an operation while a lock is lost.
+    /// Fails while a lock is lost.
     fn check_kept(&self, operation: &'static str) -> Result<()> {
         if self.held.has_losses() { Err(self.error(operation, Reason::StateLost)) } else { Ok(()) }
     }
@@ -79,23 +79,23 @@ impl LockOwner {
         self.mount.ask_locks(&Question { verb, file: &self.handle, host, owner, svid, range }).await
     }
 
-    /// Asks, as somebody else would, whose lock is in the way.
+    /// Tests as another owner, to find the lock that conflicts.
     pub(super) async fn ask_as_stranger(&self, range: HeldLock) -> Result<Answer> {
         let (host, owner, svid) = (&self.host[..], &b"nobody"[..], next_svid());
         let question = Question { verb: Verb::Test, file: &self.handle, host, owner, svid, range };
         self.mount.ask_locks(&question).await
     }
 
-    /// Whether it is this owner's lock that a TEST found.
+    /// Whether a lock found by TEST is this owner's.
     pub(super) fn is_me(&self, svid: i32, owner: &[u8]) -> bool {
         svid == self.svid && owner == self.name
     }
 
-    /// Asks for a lock once; what was locked in its place before is given back.
+    /// Requests a lock once, and returns the locks that it replaced.
     async fn take_once(self: &Arc<Self>, wanted: HeldLock) -> Result<Vec<HeldLock>> {
         let _order = self.order.lock().await;
         self.check_kept("LOCK")?;
-        // What is lost from here on is noticed, even before anybody looks after the lock. That there is no way, asking says.
+        // Losses count from here on, before anybody watches the lock. Without a link the request below fails.
         let _ = self.mount.lock_link().await;
         let losses = self.mount.lock_losses().await;
         let asked = self.ask(Verb::Lock { reclaim: false }, wanted).await;
@@ -103,7 +103,7 @@ impl LockOwner {
         match asked? {
             Answer::Status(Wire::Granted) => {}
             Answer::Status(Wire::Blocked) => {
-                // It was not asked to wait, and must not grant what nobody waits for.
+                // The request was not to wait, so the server must not grant it later.
                 self.ask(Verb::Cancel, wanted).await?;
                 return Err(self.denied(wanted));
             }
@@ -176,7 +176,7 @@ impl LockOwner {
 }
 
 impl LockHolder for LockOwner {
-    /// Other changes go before while the server reclaims.
+    /// Other changes may go first during the server's grace period.
     async fn take(
         self: &Arc<Self>,
         wanted: HeldLock,
@@ -206,7 +206,7 @@ impl LockHolder for LockOwner {
     }
 }
 
-/// The locks of one open file. They are given back when it is dropped.
+/// The locks of one open file. Dropping this releases them.
 #[derive(Debug)]
 pub(crate) struct FileLocks(Arc<LockOwner>);
 
@@ -219,27 +219,27 @@ impl FileLocks {
         FileLocks(Arc::new(LockOwner { mount: mount.clone(), handle: *handle, svid, host, name, held, order }))
     }
 
-    /// Locks a range if nobody else's lock is in the way.
+    /// Locks a range if no other lock conflicts.
     pub(crate) async fn try_lock(&self, wanted: HeldLock) -> Result<Grant<LockOwner>> {
         grant::try_lock(&self.0, wanted).await
     }
 
-    /// Whether something is locked, or was and is lost.
+    /// Whether anything is or may be locked, or a lock was lost.
     pub(crate) fn has_any(&self) -> bool {
         !self.0.held().has_none()
     }
 
-    /// Refuses an operation while a lock of the file is lost.
+    /// Fails while a lock of the file is lost.
     pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
         self.0.check_kept(operation)
     }
 
-    /// The lock that is in the way of another one, as the error that says so.
+    /// The error for the lock that conflicts with `wanted`.
     pub(crate) async fn whose(&self, wanted: HeldLock) -> Error {
         self.0.whose(wanted).await
     }
 
-    /// Whether a range could be locked.
+    /// Tests whether a range could be locked.
     pub(crate) async fn test(&self, wanted: HeldLock) -> Result<()> {
         let mut patience = self.0.mount.patience();
         loop {
@@ -254,14 +254,14 @@ impl FileLocks {
         }
     }
 
-    /// Unlocks a range, even if nobody waits for it any more. What is not locked stays so.
+    /// Unlocks a range, even if the caller is dropped. Unlocked parts stay unlocked.
     pub(crate) async fn unlock(&self, range: HeldLock) -> Result<()> {
         let owner = Arc::clone(&self.0);
         let closed = |_| self.0.error("UNLOCK", Reason::NoReply(Failure::Closed));
         tokio::spawn(async move { owner.release(range).await }).await.map_err(closed)?
     }
 
-    /// Gives all locks back.
+    /// Releases all locks.
     pub(crate) async fn close(&self) -> Result<()> {
         self.unlock(HeldLock::everything()).await
     }

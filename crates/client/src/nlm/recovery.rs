@@ -1,4 +1,4 @@
-//! Locks after a restart of the server, which tells nobody here of it.
+//! Recovery of locks after a restart of the server, which notifies nobody here.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::mount::Mounted;
 use crate::v4::HeldLock;
 use crate::{Mount, Result};
 
-/// How often it is looked whether the connection was lost, which costs no call.
+/// How often connections are checked for losses, which costs no call.
 const LOOK_PERIOD: Duration = Duration::from_millis(200);
-/// How often the server is asked whether it still has a lock: several times in the shortest grace period of servers.
+/// How often the server is asked whether it still has a lock: several times in the shortest grace period.
 const PROBE_PERIOD: Duration = Duration::from_secs(10);
-/// How often one lock is asked about while the server says that it reclaims and does not let it be reclaimed.
+/// How often one lock is retried while the server accepts only reclaims and refuses this one.
 const MAX_PROBES: u32 = 3;
 
-/// Looks after all locks of a mount, until there are none. When the first was asked for, connections had been lost as `losses` tells.
+/// Watches all locks of a mount until there are none. `losses` is the count of losses when the first was requested.
 pub(super) fn watch(mount: &Mount, losses: u64) {
     let mounted = Arc::downgrade(&mount.0);
     tokio::spawn(async move { run(mounted, losses).await });
@@ -35,7 +35,7 @@ async fn run(mounted: Weak<Mounted>, losses: u64) {
         if owners.is_empty() {
             return;
         }
-        // A connection that is lost is made anew here, as nobody else may ask for anything.
+        // This replaces a lost connection, since nobody else may send anything.
         if !mount.lock_link().await.is_ok_and(|link| link.connection.is_up()) {
             tokio::time::sleep(LOST_PAUSE).await;
         }
@@ -48,7 +48,7 @@ async fn run(mounted: Weak<Mounted>, losses: u64) {
             Ok(()) => Some(now),
             Err(error) => {
                 tracing::debug!(%error, "cannot look after the locks");
-                // The next look tries again.
+                // The next round tries again.
                 None
             }
         };
@@ -60,21 +60,21 @@ async fn run(mounted: Weak<Mounted>, losses: u64) {
 enum Found {
     Held,
     Gone,
-    /// It lets locks be reclaimed only.
+    /// It accepts only reclaims.
     Reclaims,
 }
 
 async fn look(owner: &LockOwner, lock: HeldLock) -> Result<Found> {
     Ok(match owner.ask_as_stranger(lock.as_exclusive()).await? {
         Answer::Held { svid, owner: name, .. } if owner.is_me(svid, &name) => Found::Held,
-        // Of several shared locks any may be told of, and only a server that was not restarted has any.
+        // TEST may report any of several shared locks; a restarted server has none of them.
         Answer::Held { .. } if !lock.is_exclusive() => Found::Held,
         Answer::Status(Wire::DeniedGracePeriod) => Found::Reclaims,
         _ => Found::Gone,
     })
 }
 
-/// Looks at one lock, and reclaims all when it is not there: a restart takes all of them.
+/// Tests one lock, and reclaims all if it is lost: a restart loses all of them.
 async fn check(owners: &[Arc<LockOwner>]) -> Result<()> {
     let Some((owner, lock)) = owners.iter().find_map(|owner| Some((owner, *owner.locks().first()?))) else {
         return Ok(());
@@ -83,7 +83,7 @@ async fn check(owners: &[Arc<LockOwner>]) -> Result<()> {
         let _order = owner.order.lock().await;
         look(owner, lock).await?
     };
-    // It may have been given back before it was looked at.
+    // It may have been released before it was tested.
     if found == Found::Held || !owner.locks().contains(&lock) {
         return Ok(());
     }
@@ -93,7 +93,7 @@ async fn check(owners: &[Arc<LockOwner>]) -> Result<()> {
     Ok(())
 }
 
-/// Reclaims all locks of one owner. When one cannot be had back, somebody else may have changed the file.
+/// Reclaims all locks of one owner. If one cannot be reclaimed, others may have changed the file.
 async fn reclaim(owner: &LockOwner) -> Result<()> {
     let _order = owner.order.lock().await;
     for lock in owner.locks() {
@@ -111,7 +111,7 @@ async fn reclaim_one(owner: &LockOwner, lock: HeldLock) -> Result<bool> {
         if answer == Answer::Status(Wire::Granted) {
             return Ok(true);
         }
-        // Servers that do not reclaim refuse this for a lock that they have, too.
+        // Servers without reclaim refuse this even for a lock that they have.
         match look(owner, lock).await? {
             Found::Held => return Ok(true),
             Found::Gone => return Ok(false),
