@@ -1,7 +1,6 @@
 //! The core of a connection, without a socket and without a clock: the table of calls that wait for their replies.
 //!
-//! Time comes in as an argument; what to send goes out as a [`Batch`] or as datagrams; what was received comes in as
-//! whole messages. These hold always:
+//! The time and whole messages come in as arguments. A [`Batch`] or datagrams to send go out. These invariants hold:
 //!
 //! - A call has one xid from its first send to its last, however often it is sent and over however many connections, so
 //!   that the server's replay cache knows it (RFC 5531 §4).

@@ -23,7 +23,7 @@ impl Core {
         is_needed.then(|| self.clock.instant(self.earliest_ns))
     }
 
-    /// Retransmits the calls whose time is up, or fails those that were sent often enough.
+    /// Retransmits the calls that timed out, or fails those that were sent often enough.
     pub fn handle_timeout(&mut self, now: Instant, wakers: &mut Vec<Waker>) -> Expired {
         let now_ns = self.clock.ns(now);
         if self.earliest_ns > now_ns {
@@ -49,7 +49,7 @@ impl Core {
         }
     }
 
-    /// Handles a call whose time is up, and returns whether it was in flight.
+    /// Handles a call that timed out, and returns whether it was in flight.
     fn expire(&mut self, place: usize, now_ns: u64, wakers: &mut Vec<Waker>) -> bool {
         let retry = self.config.retry;
         let slot = &mut self.slots[place];

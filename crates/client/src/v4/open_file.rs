@@ -91,7 +91,7 @@ enum Again {
     Reclaim(Option<Kind>),
     /// It is delegated to the client, which opened it locally.
     Delegated(Stateid),
-    /// None: others may have had it meanwhile.
+    /// By none, as a new open: others may have changed it meanwhile.
     Anew,
 }
 
@@ -409,7 +409,7 @@ impl OpenFile {
         let mut results = reply.results();
         results.ok::<Putfh, _>()?;
         let ok = match opened(results.next::<Open>()?, owner, &reply) {
-            // The lease expired: the client id is as good as forgotten (RFC 7530 §9.6.3).
+            // The lease expired: treat the client id as lost (RFC 7530 §9.6.3).
             Err(error) if !has_handles && error.v4_status() == Some(Status::Expired) => {
                 return Err(reply.refusal(Status::StaleClientid));
             }

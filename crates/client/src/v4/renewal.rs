@@ -61,7 +61,7 @@ impl Client {
         let session = self.session();
         let operations = [ArgOp::Renew(RenewArgs { client: session.client })];
         match self.attempt(&session, &Request::reading("RENEW", &operations)).await? {
-            // The lease expired: the client id is as good as forgotten (RFC 7530 §9.6.3).
+            // The lease expired: treat the client id as lost (RFC 7530 §9.6.3).
             Ok(reply) if reply.status() == Status::Expired => self.renew_session(&session).await,
             // The lease is renewed all the same (RFC 7530 §16.28).
             Ok(reply) if reply.status() == Status::CbPathDown => self.restore_callback_path(&session).await,
@@ -78,7 +78,7 @@ impl Client {
         let operations = [ArgOp::Renew(RenewArgs { client: session.client })];
         let reply = self.own().call_in(session, &Request::reading("RENEW", &operations)).await?;
         match reply.status() {
-            // The lease expired: the client id is as good as forgotten (RFC 7530 §9.6.3).
+            // The lease expired: treat the client id as lost (RFC 7530 §9.6.3).
             Status::Expired => Err(reply.refusal(Status::StaleClientid)),
             Status::CbPathDown => Ok(()),
             _ => reply.results().ok::<Renew, _>(),

@@ -31,7 +31,7 @@ struct Table {
     sequences: Box<[u32]>,
     /// The free slots, one bit each.
     free: Box<[u64]>,
-    /// The number of slots that the server wants used.
+    /// How many slots the server allows to be used.
     target: u32,
     /// The number of permits to withdraw because the target went down.
     excess: u32,
@@ -122,7 +122,7 @@ impl Slots {
         }
     }
 
-    /// Uses as many slots as the server wants (RFC 8881 §2.10.6.1), at least one.
+    /// Follows the server's target for the slots in use (RFC 8881 §2.10.6.1), at least one.
     pub(super) fn aim(&self, target_highest: SlotId) {
         let mut table = self.lock();
         let target = target_highest.0.saturating_add(1).clamp(1, table.sequences.len() as u32);
