@@ -1,4 +1,4 @@
-//! What users may do with files.
+//! Access rights of users to files.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::answers::{Answers, FileState};
 use crate::credentials::Principal;
 use crate::{Caching, Handle, Rights};
 
-/// All rights of one user to one file, for many of both.
+/// All rights per file and user.
 #[derive(Debug)]
 pub(crate) struct AccessCache(Answers<(Handle, Arc<Principal>), Rights>);
 
@@ -20,7 +20,7 @@ impl AccessCache {
         self.0.look(&(*file, Arc::clone(user)), state)
     }
 
-    /// Takes in an answer to the question for [`Rights::ALL`].
+    /// Takes in the reply to an ACCESS for [`Rights::ALL`].
     pub(crate) fn learn(&self, file: &Handle, user: &Arc<Principal>, (state, rights): (FileState, Rights)) {
         self.0.learn((*file, Arc::clone(user)), state, (rights, 0));
     }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::order::Order;
 use vfs::{Attributes, Timestamp};
 
-/// The state of a file in which an answer about it is true: who may do what depends on these.
+/// The state of a file for which an answer is valid: access rights depend on these attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
     change: u64,
@@ -21,7 +21,7 @@ impl FileState {
     }
 }
 
-/// One answer for each of many files, or questions about files, each true in one state of its file.
+/// One answer per key, each valid for one state of its file.
 #[derive(Debug)]
 pub(super) struct Answers<K, T> {
     answers: Mutex<Kept<K, T>>,
@@ -53,7 +53,7 @@ impl<K: Clone + Eq + Hash, T: Clone> Answers<K, T> {
         kept.of.get(about).filter(|answer| answer.state == state).map(|answer| answer.value.clone())
     }
 
-    /// Takes in an answer that takes that many bytes beside its place.
+    /// Stores an answer that takes `bytes` beside its entry.
     pub(super) fn learn(&self, about: K, state: FileState, (value, bytes): (T, usize)) {
         let mut kept = self.lock();
         kept.bytes += bytes;

@@ -1,10 +1,10 @@
-//! Attributes of files, believed for a while.
+//! Attributes of files, valid for a while.
 //!
-//! How long depends on how long a file is known not to have changed: what was the same for ten seconds is believed for ten
-//! more, within the bounds that the options name. So files at rest are asked for seldom, and busy ones often.
+//! How long depends on how long a file has not changed: what was the same for ten seconds stays valid for ten more,
+//! within the bounds of the options. So files at rest are rarely revalidated, and busy ones often.
 //!
-//! Replies may overtake one another. A reply is taken for newer than what is known when its call was sent after that was learned;
-//! otherwise nobody knows in which order the server carried out the calls, and the file's own times decide.
+//! Replies may overtake one another. A reply is newer than a cached entry if its call was sent after the entry was
+//! learned. Otherwise the order at the server is unknown, and the file's own times decide.
 
 use std::cmp::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(crate) struct AttributeCache {
     max_entries: usize,
 }
 
-/// When a call was sent, among all that was learned and sent.
+/// When a call was sent: the count of events in the cache at that time, and the clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     pub(super) number: u64,
@@ -35,34 +35,33 @@ pub(crate) struct Asked {
 #[derive(Debug, Default)]
 struct Files {
     known: Order<Handle, Known>,
-    /// How often something was learned or outdated, here or in caches that go by this number.
+    /// Counts what was learned or invalidated, here or in caches that use this counter.
     number: u64,
-    /// The number at which a name of some file was taken away last of which nobody knows whose it was.
+    /// The count at which this client last removed a name without knowing its file.
     unlinked: u64,
 }
 
-/// The shortest and the longest time that something is believed.
+/// The shortest and the longest time that attributes stay valid.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     min: Duration,
     max: Duration,
 }
 
-/// What is known of one file.
 #[derive(Debug)]
 struct Known {
-    /// `None` when the file was changed since, in ways that no reply told.
+    /// `None` when the file was changed since, and no reply told how.
     now: Option<Now>,
-    /// When this was learned or outdated: calls that were sent before may tell of the time before.
+    /// The count when this was learned or invalidated: calls sent before may show earlier state.
     number: u64,
 }
 
 #[derive(Debug)]
 struct Now {
     attributes: Attributes,
-    /// When the file was first seen like this.
+    /// When the file was first seen in this state.
     since: Instant,
-    /// Until when it is taken for unchanged.
+    /// The end of validity.
     until: Instant,
 }
 
@@ -76,19 +75,19 @@ impl AttributeCache {
         }
     }
 
-    /// Notes that a call is sent now whose reply carries attributes.
+    /// Stamps a call that is sent now and whose reply carries attributes.
     pub(crate) fn ask(&self) -> Asked {
         Asked { number: self.lock().number, time: Instant::now() }
     }
 
-    /// Notes that what was asked for before now is old in some way.
+    /// Advances the count: replies to calls sent before now may be stale.
     pub(crate) fn turn(&self) -> Asked {
         let mut files = self.lock();
         files.number += 1;
         Asked { number: files.number, time: Instant::now() }
     }
 
-    /// The attributes of a file, as long as they are believed.
+    /// The attributes of a file, as long as they are valid.
     pub(crate) fn get(&self, file: &Handle) -> Option<Attributes> {
         let mut files = self.lock();
         let unlinked = files.unlinked;
@@ -98,12 +97,13 @@ impl AttributeCache {
         is_believed.then_some(now.attributes)
     }
 
-    /// The attributes of a file as they were learned last, for those who know by other means that it has not changed since.
+    /// The attributes of a file as last learned, valid or not, for callers that know by other means that it has not
+    /// changed.
     pub(crate) fn last(&self, file: &Handle) -> Option<Attributes> {
         self.lock().known.get(file)?.now.as_ref().map(|now| now.attributes)
     }
 
-    /// Takes in what the reply to a call says of a file, unless something newer is known.
+    /// Takes in attributes from the reply to a call, unless something newer is known.
     pub(crate) fn learn(&self, asked: Asked, file: &Handle, attributes: &Attributes) {
         let mut files = self.lock();
         if asked.number < files.unlinked && has_more_names(attributes) {
@@ -123,13 +123,12 @@ impl AttributeCache {
         self.put(&mut files, file, Some(Now { attributes: *attributes, since, until }));
     }
 
-    /// Notes that a file was changed by this client, and that what is known of it, and the replies that are still under way, may
-    /// tell of the time before.
+    /// Invalidates the attributes of a file that this client changed, and those in replies still under way.
     pub(crate) fn outdate(&self, file: &Handle) {
         self.put(&mut self.lock(), file, None);
     }
 
-    /// Notes that this client took a name away and does not know which file it led to: any that has further names may have one less.
+    /// Notes that this client removed a name of an unknown file: any file with several links may have lost one.
     pub(crate) fn outdate_linked(&self) {
         let mut files = self.lock();
         files.number += 1;
@@ -155,7 +154,7 @@ impl AttributeCache {
 }
 
 impl Known {
-    /// Whether this is older than what a reply says, or newer; equal when nobody can tell.
+    /// `Less` when this entry is older than the reply, `Greater` when newer, `Equal` when the order is unknown.
     fn compare(&self, asked: Asked, attributes: &Attributes) -> Ordering {
         if self.number <= asked.number {
             return Ordering::Less;
@@ -170,12 +169,12 @@ impl Bounds {
     }
 }
 
-/// Whether a file can be found under another name when one is taken away. Directories have one.
+/// Whether a file may stay reachable when one of its names is removed. Directories have one name.
 fn has_more_names(attributes: &Attributes) -> bool {
     attributes.links > 1 && attributes.kind != FileKind::Directory
 }
 
-/// Whether a file has not changed between two replies. Reading it changes its time of access only.
+/// Whether a file has not changed between two replies. Reading it changes only its access time.
 fn is_same(one: &Attributes, other: &Attributes) -> bool {
     let told = |of: &Attributes| (of.change, of.changed, of.modified, of.size_bytes, of.fileid);
     told(one) == told(other)
@@ -205,7 +204,7 @@ mod tests {
         cache.learn(cache.ask(), &handle(1), &version(seconds));
     }
 
-    /// For how many whole seconds what is known is still believed.
+    /// For how many whole seconds an entry is still valid.
     async fn believed_s(cache: &AttributeCache) -> u64 {
         let mut seconds = 0;
         while cache.get(&handle(1)).is_some() {

@@ -1,4 +1,5 @@
-//! Every cache is fed with many times what it may keep: it keeps as much as it may, of what was used last, and what it tells is right.
+//! Feeds every cache with many times its limit: it keeps the most recently used entries up to the limit, and its
+//! answers are right.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +42,7 @@ fn most() -> u64 {
 
 #[test]
 fn attributes_of_many_files() {
-    // A slow machine takes longer than files are believed to be as they were.
+    // Long validity, so that nothing expires on a slow machine.
     let believed = Duration::from_secs(3600);
     let cache = AttributeCache::new(&Caching { file_min: believed, file_max: believed, ..Caching::default() });
     (0..MANY).for_each(|number| cache.learn(cache.ask(), &handle(number), &attributes(number)));
@@ -61,7 +62,7 @@ fn many_names_of_one_directory_and_a_name_of_each_of_many() {
         };
         for number in 0..MANY {
             let (dir, name) = if is_one { (0, number.to_string()) } else { (number, "name".into()) };
-            // Of every other one it is known that there is none.
+            // Every other name is cached as absent.
             let file = (number % 2 == 0).then(|| handle(number));
             cache.learn(clock.ask(), Place { dir: &handle(dir), name: name.as_bytes() }, version(), file);
         }

@@ -1,8 +1,8 @@
-//! Listings of directories, page by page as the server told them.
+//! Listings of directories, page by page as the server sent them.
 //!
-//! The pages of one directory are what follows on each other from its beginning, all read while the directory was believed to have
-//! one version. A listing may also begin behind any of their entries. Attributes are not kept here: those that are believed stand in
-//! the cache of attributes.
+//! The pages of one directory follow on each other from its beginning and were all read at one version of the
+//! directory. A listing may be continued behind any of their entries. Attributes are kept in the attribute cache
+//! instead.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,15 +14,15 @@ use super::{Asked, DirVersion};
 use crate::types::{DirPosition, Page};
 use crate::{Caching, Detail, Handle};
 
-/// How many bytes of listings there may be for each entry that other caches may have.
+/// Bytes of listings allowed for each entry that other caches may have.
 pub(super) const BYTES_PER_ENTRY: usize = 512;
 
 /// Listings of many directories.
 #[derive(Debug)]
 pub(crate) struct DirectoryCache {
     listings: Mutex<Listings>,
-    /// The longest time that a listing is believed although the directory seems to be the same: where versions are times, two
-    /// changes may have one.
+    /// The longest time that a listing is valid although the directory seems unchanged: where versions are times, two
+    /// changes may share one.
     max_age: Duration,
     max_dirs: usize,
     max_bytes: usize,
@@ -38,16 +38,17 @@ struct Listings {
 struct Listing {
     /// `None` when this client changed the directory since.
     version: Option<DirVersion>,
-    /// When this client changed the directory, or the first page was asked for: what was asked for before is old.
+    /// The count of events when this client changed the directory or requested the first page. Calls sent before are
+    /// stale.
     since: u64,
     begun: Instant,
     pages: Vec<Arc<KeptPage>>,
-    /// The page that was looked at last, beside which the next look mostly is.
+    /// The page of the last look; the next look is mostly on it or on the one behind it.
     last_look: usize,
     bytes: usize,
 }
 
-/// A page as one reply told it.
+/// A page as received in one reply.
 #[derive(Debug)]
 pub(crate) struct KeptPage {
     pub(crate) entries: Vec<KeptEntry>,
@@ -66,14 +67,14 @@ pub(crate) struct KeptEntry {
     pub(crate) file: Option<Handle>,
 }
 
-/// What is known of the names behind a place in a listing: a page, and how many of its entries stand before that place.
+/// A page and how many of its entries stand before the requested position.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptPart {
     pub(crate) page: Arc<KeptPage>,
     pub(crate) skipped: usize,
 }
 
-/// Which part of which directory in which version.
+/// The requested part of a directory in one version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) dir: &'a Handle,
@@ -92,19 +93,19 @@ impl DirectoryCache {
         }
     }
 
-    /// What is known of the names from there on.
+    /// The cached names from that position on.
     pub(crate) fn look(&self, part: Part<'_>) -> Option<KeptPart> {
         self.lock().believed(part, self.max_age)?.find(part.from, part.detail)
     }
 
-    /// Whether the whole directory is known.
+    /// Whether the whole directory is cached.
     pub(crate) fn is_whole(&self, part: Part<'_>) -> bool {
         let mut listings = self.lock();
         let Some(listing) = listings.believed(part, self.max_age) else { return false };
         listing.pages.last().is_some_and(|page| page.is_last) && listing.pages.iter().all(|page| page.has(part.detail))
     }
 
-    /// Takes in a page, unless it follows on nothing that is known, or was asked for before something newer.
+    /// Takes in a page, unless it follows on nothing cached or was requested before something newer.
     pub(crate) fn learn(&self, asked: Asked, part: Part<'_>, page: &Page) {
         let mut listings = self.lock();
         let Listings { of, bytes } = &mut *listings;
@@ -128,7 +129,7 @@ impl DirectoryCache {
         listings.shrink(self.max_dirs, self.max_bytes);
     }
 
-    /// Forgets the listing of a directory that this client changed, and the pages that are still under way.
+    /// Invalidates the listing of a directory that this client changed, and pages still under way.
     pub(crate) fn outdate(&self, now: Asked, dir: &Handle) {
         let mut listings = self.lock();
         let old = listings.of.insert(*dir, Listing { version: None, ..Listing::new(DirVersion::default(), now) });
@@ -169,7 +170,7 @@ impl Listing {
         Some(KeptPart { page: Arc::clone(page), skipped })
     }
 
-    /// The page that tells what follows, and how many of its entries stand before that.
+    /// The page that continues from a position, and how many of its entries stand before it.
     fn place(&self, from: DirPosition) -> Option<(usize, usize)> {
         let near = [self.last_look, self.last_look + 1];
         let all = near.into_iter().chain(0..self.pages.len());
@@ -177,7 +178,7 @@ impl Listing {
         places.next()
     }
 
-    /// Puts a page in behind what it follows on, in the place of everything that was there.
+    /// Appends a page at its position, and drops everything cached behind that position.
     fn append(&mut self, page: KeptPage) {
         if let Some((index, skipped)) = self.place(page.from) {
             self.cut(index, skipped);
@@ -190,7 +191,7 @@ impl Listing {
         }
     }
 
-    /// Leaves that many pages, and that many entries of the next one.
+    /// Truncates the listing to that many pages and that many entries of the next one.
     fn cut(&mut self, pages: usize, entries: usize) {
         let cut: Vec<_> = self.pages.drain(pages..).collect();
         self.bytes -= cut.iter().map(|page| page.bytes).sum::<usize>();
@@ -216,7 +217,7 @@ impl KeptPage {
         KeptPage { entries, detail: part.detail, from: part.from, next: page.next, is_last: page.is_last, bytes }
     }
 
-    /// A page of the first entries, which are some but not all.
+    /// A page of the first `count` entries: at least one, and not all.
     fn first(&self, count: usize) -> KeptPage {
         let entries = self.entries[..count].to_vec();
         let bytes = size_of_entries(&entries);
@@ -224,12 +225,12 @@ impl KeptPage {
         KeptPage { entries, next, is_last: false, bytes, ..*self }
     }
 
-    /// Whether it tells enough.
+    /// Whether it has the requested detail.
     fn has(&self, detail: Detail) -> bool {
         self.detail == Detail::Entries || detail == Detail::Names
     }
 
-    /// How many of the entries stand before that place, if the page tells what follows it.
+    /// How many of the entries stand before that position, if the page continues from it.
     fn place(&self, from: DirPosition) -> Option<usize> {
         if from == self.from {
             return Some(0);
@@ -265,7 +266,6 @@ mod tests {
             Bench { attributes: AttributeCache::new(&caching), dirs: DirectoryCache::new(&caching) }
         }
 
-        /// Takes in a page of entries with these cookies.
         fn learn(&self, part: Part<'_>, cookies: std::ops::Range<u64>, is_last: bool) {
             let next = at(cookies.end - 1);
             let entry = |cookie: u64| DirEntry {
@@ -278,7 +278,7 @@ mod tests {
             self.dirs.learn(self.attributes.ask(), part, &page);
         }
 
-        /// The cookies of the entries that are known from there on.
+        /// The cookies of the entries cached from that position on.
         fn look(&self, part: Part<'_>) -> Option<Vec<u64>> {
             let kept = self.dirs.look(part)?;
             Some(kept.page.entries[kept.skipped..].iter().map(|entry| entry.cookie).collect())

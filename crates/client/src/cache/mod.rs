@@ -72,7 +72,7 @@ impl Caches {
     }
 }
 
-/// What changes whenever the names of a directory do.
+/// Changes whenever the names of a directory change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct DirVersion {
     change: u64,

@@ -1,8 +1,8 @@
-//! What names in directories lead to, and which names there are none of.
+//! The files that names in directories lead to, and names that do not exist.
 //!
-//! An answer is kept with the version of the directory that was known when it was asked for, and is believed while the directory
-//! is known to have that version: it was true at a time when the directory was at least that new. All answers of one directory
-//! share an edition; when the directory changes it gets another edition, and the old answers are forgotten in their turn.
+//! An answer is kept with the directory's version at the time of the LOOKUP, and is valid while the directory has that
+//! version. All answers of a directory share an edition. When the directory changes it gets a new edition, and the old
+//! answers are evicted in their turn.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::{Caching, Handle, NameCaching};
 pub(crate) struct NameCache {
     names: Mutex<Names>,
     caching: NameCaching,
-    /// The longest time that an answer is believed although the directory seems to be the same: where versions are times, two
-    /// changes may have one.
+    /// The longest time that an answer is valid although the directory seems unchanged: where versions are times, two
+    /// changes may share one.
     max_age: Duration,
     max_entries: usize,
 }
@@ -36,15 +36,15 @@ struct Names {
 struct Directory {
     edition: u64,
     version: Option<DirVersion>,
-    /// When this client changed the directory, or learned of its version: answers that were asked for before are old.
+    /// The count of events when this client changed the directory or learned its version. Calls sent before are stale.
     since: u64,
-    /// Whether the next version that is asked for is taken for what this client made of the one that is known.
+    /// Whether the next version requested is taken for the result of this client's own change.
     is_own_next: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Found {
-    /// The file, or `None` when there is none of that name.
+    /// The file, or `None` if there is none of that name.
     file: Option<Handle>,
     learned: Instant,
 }
@@ -66,12 +66,12 @@ impl NameCache {
         }
     }
 
-    /// Whether every name is asked for each time, so that nobody needs to know whether its directory is as it was.
+    /// Whether every name is looked up each time, so that nobody needs to revalidate its directory.
     pub(crate) fn keeps_nothing(&self) -> bool {
         self.caching == NameCaching::Off || self.max_age.is_zero()
     }
 
-    /// The file of that name, or `Some(None)` when it is known that there is none.
+    /// The file of that name, or `Some(None)` when the name is known not to exist.
     pub(crate) fn look(&self, place: Place<'_>, version: DirVersion) -> Option<Option<Handle>> {
         let mut names = self.lock();
         let dir = names.dirs.get(place.dir).filter(|dir| dir.version == Some(version))?;
@@ -80,7 +80,7 @@ impl NameCache {
         (found.learned.elapsed() <= self.max_age).then_some(found.file)
     }
 
-    /// Takes in an answer that was asked for when the directory had that version.
+    /// Takes in the answer to a LOOKUP that was sent when the directory had that version.
     pub(crate) fn learn(&self, asked: Asked, place: Place<'_>, version: DirVersion, file: Option<Handle>) {
         if !self.is_kept(place.name, file) {
             return;
@@ -91,8 +91,7 @@ impl NameCache {
         names.shrink(self.max_entries);
     }
 
-    /// Forgets a name that this client changed, and whatever answers to earlier questions are still under way. Tells which file
-    /// it was taken to lead to.
+    /// Invalidates a name that this client changed, and answers still under way. Returns the file it led to, if known.
     pub(crate) fn outdate(&self, now: Asked, place: Place<'_>) -> Option<Handle> {
         let mut names = self.lock();
         let before = names.outdate(now, place);
@@ -100,9 +99,9 @@ impl NameCache {
         before
     }
 
-    /// As [`NameCache::outdate`], for a change of which the reply tells nothing but that it was made (RFC 1094 has no version of the
-    /// directory in it), and after which the name leads to `file`, if that is known. The next version of the directory is taken for
-    /// what this change made: what others change before that is asked for is seen when the names are too old to be believed.
+    /// Like [`NameCache::outdate`], for a change whose reply carries no version of the directory (RFC 1094). The name
+    /// leads to `file` afterwards, if that is known. The next version requested is taken for the result of this change.
+    /// Changes by others before that request stay hidden until the names expire.
     pub(crate) fn replace(
         &self,
         (asked, now): (Asked, Asked),
@@ -110,7 +109,7 @@ impl NameCache {
         file: Option<Option<Handle>>,
     ) -> Option<Handle> {
         let mut names = self.lock();
-        // Of changes that were under way together nobody knows which was made first.
+        // The order of changes that were under way together is unknown.
         let is_alone = names.dirs.get(place.dir).is_none_or(|dir| dir.since <= asked.number);
         let before = names.outdate(now, place);
         if let Some(dir) = names.dirs.get(place.dir) {
@@ -124,7 +123,7 @@ impl NameCache {
         before
     }
 
-    /// Takes in the version of a directory, if this client made it what it is since another one was known.
+    /// Takes in a directory's version, if it is taken for the result of this client's own change.
     pub(crate) fn take_next(&self, asked: Asked, dir: &Handle, version: DirVersion) {
         let mut names = self.lock();
         if let Some(known) = names.dirs.get(dir)
@@ -135,7 +134,8 @@ impl NameCache {
         }
     }
 
-    /// Notes that a directory has another version, and that every name but those that this client changed leads where it led.
+    /// Moves a directory on to a version that only this client's changes made: all names that they left alone stay
+    /// valid.
     pub(crate) fn carry(&self, dir: &Handle, before: u64, version: DirVersion) {
         let mut names = self.lock();
         if let Some(known) = names.dirs.get(dir)
@@ -154,7 +154,7 @@ impl NameCache {
         is_wanted && name.len() <= Name::MAX_BYTES
     }
 
-    /// How many answers are kept, of old editions, too.
+    /// How many answers are kept, including those of old editions.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
         self.lock().found.len()
@@ -166,7 +166,7 @@ impl NameCache {
 }
 
 impl Names {
-    /// The edition of a directory's answers of that version, or `None` when something newer is known.
+    /// The edition for answers at that version, or `None` when something newer is known.
     fn edition(&mut self, dir: &Handle, version: DirVersion, asked: u64) -> Option<u64> {
         let Some(known) = self.dirs.get(dir) else { return Some(self.add(dir, Some(version), asked)) };
         if asked < known.since {

@@ -1,12 +1,13 @@
-//! A map that knows the order in which its entries were last used: what every cache of a mount is kept in.
+//! A map in the order in which its entries were last used. All caches of a mount are kept in it.
 //!
-//! It has no limit of its own: whoever inserts pops what was used longest ago until its own limit, in entries or bytes, is kept.
+//! It has no limit of its own: callers that insert pop the oldest entries until their own limit, in entries or bytes,
+//! is kept.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Where there is no neighbour.
+/// Index of no neighbour.
 const NONE: usize = usize::MAX;
 
 /// Entries in the order of their last use. Every operation takes constant time.
@@ -16,7 +17,7 @@ pub(crate) struct Order<K, V> {
     slots: Vec<Slot<K, V>>,
     newest: usize,
     oldest: usize,
-    /// The first of the slots without an entry, which are chained by `older`.
+    /// The first of the free slots, which are chained by `older`.
     free: usize,
 }
 
@@ -34,12 +35,11 @@ impl<K, V> Default for Order<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Order<K, V> {
-    /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// The entry, which is the newest from now on.
+    /// The entry, which becomes the newest.
     pub(crate) fn get<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -53,7 +53,7 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
         self.slots[slot].entry.as_mut().map(|(_, value)| value)
     }
 
-    /// Puts an entry in as the newest, and hands back the one that it takes the place of.
+    /// Inserts an entry as the newest and returns the one it replaces.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         if let Some(there) = self.get(&key) {
             return Some(std::mem::replace(there, value));
@@ -65,7 +65,6 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
         None
     }
 
-    /// Takes an entry out.
     pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -75,7 +74,7 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
         self.release(slot).map(|(_, value)| value)
     }
 
-    /// Takes the entry out that was used longest ago.
+    /// Removes the entry that was used longest ago.
     pub(crate) fn pop_oldest(&mut self) -> Option<(K, V)> {
         if self.oldest == NONE {
             return None;
@@ -85,7 +84,7 @@ impl<K: Clone + Eq + Hash, V> Order<K, V> {
         Some((key, value))
     }
 
-    /// All entries, the one that was used longest ago first, as often as anybody looks.
+    /// All entries, least recently used first; iterating does not count as use.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let mut next = self.oldest;
         std::iter::from_fn(move || {

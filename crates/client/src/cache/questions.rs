@@ -1,8 +1,8 @@
-//! Questions that several ask at once, and that one call answers.
+//! Identical requests at the same time share one call.
 //!
-//! Who asks first makes the call. The others wait for its end and look into the caches again, so that they believe nothing that a
-//! cache does not: an answer from before an own change is only the first one's. When the first one goes away before the reply is
-//! there, the next one makes the call.
+//! The first asker makes the call. The others wait for its end and look into the caches again, so that they trust only
+//! what the caches trust: a reply from before an own change serves the first asker alone. When the first asker is
+//! cancelled before the reply, the next one makes the call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::credentials::Principal;
 use crate::types::DirPosition;
 use crate::{Caching, Detail, Handle, NameCaching, Reason, Result};
 
-/// The questions that calls are under way for.
+/// The questions with a call under way.
 #[derive(Debug)]
 pub(crate) struct Questions {
     under_way: Mutex<HashMap<Question, UnderWay>>,
@@ -22,7 +22,7 @@ pub(crate) struct Questions {
     are_names_kept: bool,
 }
 
-/// What is asked. Its answers stand in one of the caches.
+/// What is requested. The answers are kept in one of the caches.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Question {
     Attributes(Handle),
@@ -32,10 +32,11 @@ pub(crate) enum Question {
     Page { dir: Handle, from: DirPosition, detail: Detail },
 }
 
-/// How the call ended, which whoever makes it holds locked: that there is nothing to wait for, or that there was no reply.
+/// How the call ended: `Ok` when there is nothing more to wait for, `Err` when no reply came. The asker that makes the
+/// call holds the lock.
 type End = AsyncMutex<Option<Result<()>>>;
 
-/// A call, and how many ask for it.
+/// A call, and how many wait for it or make it.
 #[derive(Debug, Default)]
 struct UnderWay {
     end: Arc<End>,
@@ -53,7 +54,7 @@ impl Questions {
         }
     }
 
-    /// Makes `call`, or waits for the same one that is under way and takes what `look` finds in the caches then.
+    /// Makes `call`, or waits for the same one that is under way and takes what `look` then finds in the caches.
     pub(crate) async fn ask<T>(
         &self,
         question: Question,
@@ -83,7 +84,7 @@ impl Questions {
         }
     }
 
-    /// Whether answers are kept, so that it is worth waiting for them.
+    /// Whether answers are cached, so that it is worth waiting for them.
     fn is_kept(&self, question: &Question) -> bool {
         match question {
             Question::Attributes(_) | Question::Rights(..) | Question::Target(_) => self.are_attributes_kept,
@@ -97,7 +98,7 @@ impl Questions {
     }
 }
 
-/// What those who wait are told: a server that did not answer one is not asked by all of them in turn.
+/// What the waiters get. They share a missing reply, so that they do not call a silent server in turn.
 fn outcome<T>(answer: &Result<T>) -> Result<()> {
     match answer {
         Err(error) if matches!(error.reason(), Reason::NoReply(_)) => Err(error.clone()),
@@ -105,7 +106,7 @@ fn outcome<T>(answer: &Result<T>) -> Result<()> {
     }
 }
 
-/// One of those who ask the same.
+/// One of those that ask the same.
 struct Asker<'a> {
     questions: &'a Questions,
     question: Question,
@@ -123,12 +124,12 @@ impl<'a> Asker<'a> {
         Asker { questions, question, end }
     }
 
-    /// Has whoever asks from now on make another call.
+    /// Makes later askers start another call.
     fn is_over(&self) {
         self.leave(|_| 0);
     }
 
-    /// Changes how many ask, and forgets the call when nobody does. Another one may be under way already.
+    /// Updates the number of askers, and removes the call at zero. A newer call may have its place already.
     fn leave(&self, left: impl FnOnce(usize) -> usize) {
         let mut all = self.questions.lock();
         let Some(under_way) = all.get_mut(&self.question).filter(|now| Arc::ptr_eq(&now.end, &self.end)) else {
@@ -155,7 +156,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use tokio::sync::Notify;
 
-    /// A server that answers when it is told to, and counts.
+    /// A server that answers on demand and counts the calls.
     #[derive(Default)]
     struct Bench {
         calls: AtomicU32,
@@ -192,7 +193,7 @@ mod tests {
 
     type Asking = tokio::task::JoinHandle<Result<u32>>;
 
-    /// Ten who ask the same, of whom all but the first wait.
+    /// Ten askers of the same question, of which all but the first wait.
     async fn ten(bench: &Arc<Bench>, questions: &Arc<Questions>, answer: Result<u32>) -> Vec<Asking> {
         let ask = |_| {
             let (bench, questions, answer) = (Arc::clone(bench), Arc::clone(questions), answer.clone());
@@ -203,7 +204,7 @@ mod tests {
         asking
     }
 
-    /// Lets all tasks come to where they wait.
+    /// Lets all tasks run until they wait.
     async fn settle() {
         for _ in 0..50 {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Where symbolic links lead to.
+//! Targets of symbolic links.
 
 use std::sync::Arc;
 
@@ -22,7 +22,6 @@ impl SymlinkCache {
         self.0.look(link, state)
     }
 
-    /// Takes in a target.
     pub(crate) fn learn(&self, link: &Handle, state: FileState, target: Arc<[u8]>) {
         let bytes = target.len();
         self.0.learn(*link, state, (target, bytes));

@@ -1,10 +1,9 @@
-//! One block of a file: which of its bytes are known, and how far those that were changed have come on their way to the
-//! server.
+//! One block of a file: which of its bytes are known, and how far changed bytes have come on their way to the server.
 //!
-//! A changed byte is `dirty`, then `writing` while a WRITE carries it, then `unstable` while only the server's memory has it,
-//! then `committing` while a COMMIT is under way, and then as clean as one that was read. It may be changed again at any
-//! point; what is `writing` is never sent a second time meanwhile, because the server may carry two WRITEs out in any order.
-//! The block is kept until nothing of it is changed.
+//! A changed byte is `dirty`, then `writing` while a WRITE carries it, then `unstable` while only the server's memory
+//! has it, then `committing` while a COMMIT is under way, and then clean. It may be changed again at any point. Bytes
+//! in `writing` are never sent a second time meanwhile, because the server may carry out two WRITEs in any order. The
+//! block is kept until all of it is clean.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use super::fill::Fill;
 use super::ranges::Ranges;
 
-/// Parts of a block that wait for the same, and the number of the oldest change among them.
+/// Parts of a block in the same state, and the number of the oldest change among them.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) ranges: Ranges,
@@ -34,7 +33,7 @@ impl Parts {
         ranges.iter().for_each(|range| other.add(range.clone(), since));
     }
 
-    /// The number of the oldest change, or none that is as old.
+    /// The number of the oldest change, or `u64::MAX` if there is none.
     pub(super) fn since(&self) -> u64 {
         if self.ranges.is_empty() { u64::MAX } else { self.since }
     }
@@ -48,27 +47,27 @@ impl Parts {
 pub(super) struct Block {
     pub(super) file: u32,
     pub(super) index: u64,
-    /// Empty until something of it is known. Readers share it for as long as they copy from it.
+    /// Empty until some bytes are known. Readers share it while they copy from it.
     pub(super) data: Bytes,
-    /// The bytes that are as a reader has to see them.
+    /// The bytes that readers may see.
     pub(super) known: Ranges,
     pub(super) dirty: Parts,
     pub(super) writing: Parts,
     pub(super) unstable: Parts,
     pub(super) committing: Parts,
-    /// What brings the bytes that are not known.
+    /// The READ that fetches the bytes that are not known.
     pub(super) fill: Option<Arc<Fill>>,
-    /// The file was cut here while it is filled: what the server says of the bytes from here on is old.
+    /// Where the file was truncated during the fill: bytes fetched for offsets from here on are stale.
     pub(super) fill_limit: u32,
-    /// What fills it is older than what is known of the file, and is not to be used.
+    /// The block was invalidated during the fill, so the fetched data is discarded.
     pub(super) is_outdated: bool,
     /// How many readers and writers wait for it, or hold what they waited for.
     pub(super) pins: u32,
-    /// Nobody looked at it since it was asked for.
+    /// No reader has looked at it since it was requested.
     pub(super) is_unseen: bool,
-    /// Somebody used it since its place in the order of use was looked at.
+    /// It was used since its place in the order of use was last checked.
     pub(super) is_used: bool,
-    /// It is not in the file any more; only those who wait for it see it.
+    /// It is no longer in the file; only those that wait for it see it.
     pub(super) is_detached: bool,
 }
 
@@ -93,12 +92,12 @@ impl Block {
         }
     }
 
-    /// Whether something of it is not on the server's stable storage yet.
+    /// Whether some of it is not on the server's stable storage yet.
     pub(super) fn is_unclean(&self) -> bool {
         !(self.dirty.is_empty() && self.writing.is_empty() && self.unstable.is_empty() && self.committing.is_empty())
     }
 
-    /// The number of the oldest change that the server has not got.
+    /// The number of the oldest change that has not reached the server.
     pub(super) fn unwritten_since(&self) -> u64 {
         self.dirty.since().min(self.writing.since())
     }
@@ -108,20 +107,20 @@ impl Block {
         self.unwritten_since().min(self.unstable.since()).min(self.committing.since())
     }
 
-    /// Where the last byte ends that the server may not have after a restart, or 0.
+    /// The end of the last byte that the server may still lose, or 0.
     pub(super) fn unclean_end(&self) -> u32 {
         let all = [&self.dirty, &self.writing, &self.unstable, &self.committing];
         all.into_iter().map(|parts| parts.ranges.end()).max().unwrap_or(0)
     }
 
-    /// Whether parts are kept only to be sent again should the server lose them. What the server has there now can be read
-    /// once they are committed: there is no place for both.
+    /// Whether some parts are kept only for retransmission. The server's current bytes there can be read after the
+    /// COMMIT: the block has no place for both.
     pub(super) fn has_hidden_parts(&self) -> bool {
         let mut sent = self.unstable.ranges.iter().chain(self.committing.ranges.iter());
         sent.any(|part| !self.known.contains(part))
     }
 
-    /// Changes the bytes where they lie, or in a copy while somebody else has them, too.
+    /// Changes the bytes in place, or in a copy while somebody else holds them, too.
     fn edit(&mut self, block_bytes: u32, change: impl FnOnce(&mut [u8])) {
         let mut memory = match std::mem::take(&mut self.data) {
             none if none.is_empty() => BytesMut::zeroed(block_bytes as usize),
@@ -131,7 +130,7 @@ impl Block {
         self.data = memory.freeze();
     }
 
-    /// Takes `data` as change number `since`.
+    /// Stores `data` as change number `since`.
     pub(super) fn write(&mut self, at: u32, data: &[u8], (block_bytes, since): (u32, u64)) {
         let range = at..at + data.len() as u32;
         if self.data.is_empty() && range == (0..block_bytes) {
@@ -143,7 +142,8 @@ impl Block {
         self.dirty.add(range, since);
     }
 
-    /// Puts what the server has where nothing is known: `bytes`, and zeros behind them. Their memory is kept if they are whole.
+    /// Fills unknown parts with the server's `bytes`, and with zeros behind them. An empty block takes over a whole
+    /// block's memory.
     pub(super) fn install(&mut self, mut bytes: Bytes, block_bytes: u32) {
         bytes.truncate(block_bytes.min(self.fill_limit) as usize);
         if self.data.is_empty() && bytes.len() == block_bytes as usize {
@@ -173,14 +173,14 @@ impl Block {
         }
     }
 
-    /// The server did not take this part, and is to be sent it again.
+    /// The server did not take this part; it will be sent again.
     pub(super) fn not_written(&mut self, range: &Range<u32>) {
         let since = self.writing.since();
         self.writing.ranges.remove(range);
         self.dirty.add(range.clone(), since);
     }
 
-    /// The server will not take this part. What it has there instead is not known.
+    /// The server refused this part, so its bytes there are unknown.
     pub(super) fn refused(&mut self, range: &Range<u32>) {
         self.writing.ranges.remove(range);
         self.known.remove(range);
@@ -195,19 +195,19 @@ impl Block {
         self.committing.ranges.clear();
     }
 
-    /// The server lost what was being committed.
+    /// The server lost the data that the COMMIT was for.
     pub(super) fn not_committed(&mut self) {
         self.committing.move_to(&mut self.dirty);
         self.known.insert_all(&self.dirty.ranges);
     }
 
-    /// The server lost what was not committed.
+    /// The server lost its unstable data.
     pub(super) fn lost(&mut self) {
         self.unstable.move_to(&mut self.dirty);
         self.known.insert_all(&self.dirty.ranges);
     }
 
-    /// Nothing of what was changed will reach the server any more.
+    /// Drops all changes: none of them will reach the server any more.
     pub(super) fn give_up(&mut self) {
         for parts in [&mut self.dirty, &mut self.writing, &mut self.unstable, &mut self.committing] {
             parts.ranges.clear();
@@ -215,15 +215,15 @@ impl Block {
         self.known.clear();
     }
 
-    /// What the server told is old: only what it was not sent is still as a reader has to see it. What it was sent somebody else may
-    /// have written over; should the server lose it, it is sent again as it is here.
+    /// Invalidates the clean bytes. Dirty bytes and bytes being written stay known. Another client may have overwritten
+    /// unstable bytes, but they are kept in case the server loses them.
     pub(super) fn forget_clean(&mut self) {
         self.known.clear();
         self.known.insert_all(&self.dirty.ranges);
         self.known.insert_all(&self.writing.ranges);
     }
 
-    /// The file ends at `end` now, and what comes behind it later begins as zeros.
+    /// Truncates the block's part of the file to `end`. Bytes behind it read as zeros if the file grows again.
     pub(super) fn cut(&mut self, end: u32, block_bytes: u32) {
         let tail = end..block_bytes;
         for parts in [&mut self.dirty, &mut self.writing, &mut self.unstable, &mut self.committing] {
@@ -239,7 +239,7 @@ impl Block {
     }
 }
 
-/// Puts the bytes that belong into a gap there, and zeros behind the last of them.
+/// Copies the fetched bytes into a gap, and zeros behind the last of them.
 fn fill_gap(memory: &mut [u8], gap: &Range<u32>, bytes: &[u8]) {
     let (from, to) = (gap.start as usize, gap.end as usize);
     let told = bytes.len().clamp(from, to);

@@ -2,31 +2,31 @@ use crate::{Caching, Sizes};
 
 /// The smallest and the largest block, in bytes.
 const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 4096..=1 << 20;
-/// The fewest blocks that a cache works with: some that are read, some that are written.
+/// The fewest blocks that a cache works with: some for reads, some for writes.
 const MIN_BLOCKS: usize = 8;
-/// Which part of the memory is for what sequential readers of large files have left.
+/// One part in this many of the memory is for blocks that sequential readers of large files have left.
 const BEHIND: usize = 16;
 /// The most bytes that one reader waits for at a time.
 const MAX_WANTED_BYTES: usize = 8 << 20;
 
-/// How the data of a mount is kept.
+/// Limits of the block cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Config {
-    /// A block has two to this power bytes.
+    /// A block has `1 << shift` bytes.
     pub(super) shift: u32,
     /// The most blocks.
     pub(super) max_blocks: usize,
-    /// The most that are kept behind sequential readers of files for which there is no room.
+    /// The most blocks kept behind sequential readers of files that do not fit.
     pub(super) max_behind: usize,
-    /// The most of them with changes in them. Readers always find as many that are clean.
+    /// The most dirty blocks: at most half of all, so that readers find room.
     pub(super) max_unclean: usize,
     /// The most blocks that one reader waits for at a time.
     pub(super) max_wanted: u64,
-    /// How many neighbours one READ brings.
+    /// How many adjacent blocks one READ fetches.
     pub(super) read_blocks: u64,
     /// The most bytes of one WRITE.
     pub(super) write_bytes: u32,
-    /// How far ahead data is asked for, in bytes.
+    /// The most bytes of read-ahead.
     pub(super) ahead_bytes: u64,
 }
 
@@ -58,12 +58,12 @@ impl Config {
         index << self.shift
     }
 
-    /// The first block behind byte `end`.
+    /// The first block that starts at or behind byte `end`.
     pub(super) fn blocks_to(&self, end: u64) -> u64 {
         (end >> self.shift) + u64::from(end & u64::from(self.block_bytes() - 1) != 0)
     }
 
-    /// The part of block `index` between two places in the file.
+    /// The part of block `index` between two offsets in the file.
     pub(super) fn part(&self, index: u64, from: u64, to: u64) -> std::ops::Range<u32> {
         let start = self.start(index);
         let within = |place: u64| place.saturating_sub(start).min(u64::from(self.block_bytes())) as u32;

@@ -22,23 +22,23 @@ use crate::file::{Io, direct};
 use crate::statistics::Recorder;
 use crate::{Error, Reason, Result};
 
-/// For how long a file's attributes are not even looked for in their cache; it is never longer than they are believed.
+/// For how long a file's attributes are not looked up in their cache again; never longer than they are valid.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An open file, by way of the cache. When it is dropped, what was changed is written in the background.
+/// An open file with cached data. On drop, dirty data is written back in the background.
 #[derive(Debug)]
 pub(crate) struct FileData {
     io: Arc<Io>,
     file: u32,
     reader: u32,
-    /// What the next read finds, if it is like the last one.
+    /// The window of the file's newest sequential reader.
     lens: Arc<Lens>,
-    /// Where the tasks run: that of the mount, whoever uses the file.
+    /// The runtime that the file was opened on; its tasks run there, whoever uses the file.
     runtime: Runtime,
 }
 
 impl FileData {
-    /// Begins to use a file that is as `attributes` say; if it was cut when it was opened, nothing of before is kept.
+    /// Opens a file with these attributes. `is_cut`: the open truncated it, so nothing older is kept.
     pub(crate) fn open(io: &Arc<Io>, attributes: &Attributes, is_cut: bool) -> FileData {
         let mut state = io.mount.blocks().lock();
         let (file, reader) = state.open(&io.handle, attributes);
@@ -71,13 +71,13 @@ impl FileData {
         self.fill(&mut call, offset, buffer).await
     }
 
-    /// Whether a read is so large that its bytes are only kept by whoever asks for them.
+    /// Whether a read bypasses the cache: it is large, and the server has the newest bytes.
     pub(crate) fn passes(&self, offset: u64, bytes: u64) -> bool {
         bytes > self.io.mount.options().caching.max_kept_read_bytes
             && self.state().is_servers(self.file, offset, offset.saturating_add(bytes))
     }
 
-    /// Fills buffers one after the other, unless the file ends. What is not there is asked for at once for all of them.
+    /// Fills buffers one after another, unless the file ends. Missing data is requested at once for all of them.
     pub(crate) async fn read_vectored(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
         let count = buffers.iter().map(|buffer| buffer.len()).sum();
         let mut call = Call::new(self, &self.recorder().block_reads, (offset, count));
@@ -92,7 +92,6 @@ impl FileData {
         Ok(done)
     }
 
-    /// Fills one of the buffers of a call.
     async fn fill(&self, call: &mut Call<'_>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let (mut done, now) = (0, Instant::now());
         loop {
@@ -119,7 +118,7 @@ impl FileData {
         }
     }
 
-    /// Takes all of `data`; it is written later, or sent at once to be committed if it is urgent. Nobody waits here for its end.
+    /// Takes all of `data`, to be written later, or sent and committed at once if it is urgent. Does not wait for that.
     pub(crate) async fn write(&self, offset: u64, data: &[u8], is_urgent: bool) -> Result<()> {
         let mut call = Call::new(self, &self.recorder().block_writes, (offset, data.len()));
         let mut done = 0;
@@ -128,14 +127,14 @@ impl FileData {
                 let mut state = self.state();
                 let (file, can_read, now) = (self.file, self.io.can_read, Instant::now());
                 if state.file_ref(file).version.is_none() {
-                    // What lies behind the end is zeros: where the end is has to be known.
+                    // Bytes behind the end are zeros, so the length has to be known.
                     Wait::Attributes(state.file_ref(file).changes)
                 } else {
                     let author = Author { file, io: Some(&self.io), can_read, now };
                     let (taken, step) = state.write(author, &mut call.progress, offset + done as u64, &data[done..])?;
                     done += taken;
                     if is_urgent && taken > 0 && done == data.len() {
-                        // The task that writes is to know before it looks: a WRITE that is to be stable needs no COMMIT.
+                        // Set before the task looks: a single WRITE can then be stable, and needs no COMMIT.
                         state.want_written(file, true);
                     }
                     if state.needs_task(self.file) {
@@ -152,14 +151,14 @@ impl FileData {
         }
     }
 
-    /// Has all changes written, and committed if that is wanted.
+    /// Has all changes written, and committed if asked.
     pub(crate) async fn flush(&self, is_committed: bool) -> Result<()> {
         self.written(is_committed).await;
         self.state().file(self.file).late.failures.take(Some(&self.io)).map_or(Ok(()), Err)
     }
 
-    /// Has all changes written, or committed, and takes the version that the file has then for our own: whether somebody else
-    /// changes the file from now on is only seen by one who knows what it is like now. The last reply to a WRITE or COMMIT may have told.
+    /// Flushes, and then adopts the file's version as our own: only a known version reveals later changes by others.
+    /// The last reply to a WRITE or COMMIT may have told it already.
     pub(crate) async fn finish(&self, is_committed: bool) -> Result<()> {
         let result = self.flush(is_committed).await;
         let (is_explained, changes) = {
@@ -173,7 +172,7 @@ impl FileData {
         result
     }
 
-    /// Waits until all changes are written, or committed, or refused.
+    /// Waits until all changes are written (committed if asked) or refused.
     pub(crate) async fn written(&self, is_committed: bool) {
         let to = {
             let mut state = self.state();
@@ -186,29 +185,29 @@ impl FileData {
         self.io.mount.blocks().wait_for_progress(unfinished).await;
     }
 
-    /// Cuts or lengthens the file.
+    /// Truncates or extends the file.
     pub(crate) async fn set_size(&self, size_bytes: u64) -> Result<()> {
         let hold = Hold::new(&self.io, self.file);
         let closed = |_| closed(&self.io);
         self.runtime.spawn(async move { hold.set_size(size_bytes).await }).await.map_err(closed)?
     }
 
-    /// Has the next read ask for the attributes that are believed, even if it was just done.
+    /// Has the next read check the file's attributes again, even right after a check.
     pub(crate) fn look_again(&self) {
         self.state().file(self.file).checked_until = None;
     }
 
-    /// Forgets everything that is not changed here: it was changed past the cache.
+    /// Invalidates all clean data: the file was changed past the cache.
     pub(crate) fn forget(&self) {
         self.state().forget(self.file);
     }
 
-    /// Notes that the bytes of the file are changed past the cache, until what this gives is dropped.
+    /// Notes that the file's bytes are changed past the cache until the result is dropped.
     pub(crate) fn pass(&self) -> Passing {
         Passing::begin(&self.io, self.file)
     }
 
-    /// Asks what the file is like now.
+    /// Checks the file's attributes. Returns whether its version is known.
     async fn check(&self, changes: u64) -> Result<bool> {
         let is_passed = self.state().file_ref(self.file).passing > 0;
         let attributes = match is_passed {
@@ -219,12 +218,12 @@ impl FileData {
         let mut state = self.state();
         state.learn(self.file, &attributes, changes);
         let file = state.file(self.file);
-        // If it was changed past the cache meanwhile, nothing is known yet.
+        // After a change past the cache meanwhile, the version stays unknown.
         file.checked_until = file.version.is_some().then_some(until);
         Ok(file.version.is_some())
     }
 
-    /// Starts what has to be done before the caller goes on, and tells what to wait for.
+    /// Starts a step's jobs, and returns what the caller has to wait for.
     fn start(&self, state: &State, step: Step) -> Wait {
         for job in step.jobs {
             let filling = Filling { io: Arc::clone(&self.io), job: Some(job) };
@@ -281,12 +280,12 @@ impl Wait {
     }
 }
 
-/// A read or write that is under way. When nobody waits for it any more, what it pinned is let go.
+/// A read or write under way. On drop, also by cancellation, it releases its pins.
 struct Call<'a> {
     data: &'a FileData,
     recorder: &'a Recorder,
     progress: Progress,
-    /// Whether it is known which version of the file is read.
+    /// Whether the version of the file that is read is known.
     is_checked: bool,
 }
 
@@ -312,7 +311,7 @@ impl Drop for Call<'_> {
     }
 }
 
-/// A task that reads blocks. However it ends, those who wait are told.
+/// A task that reads blocks. It wakes those that wait, however it ends.
 struct Filling {
     io: Arc<Io>,
     job: Option<Job>,
@@ -341,7 +340,7 @@ impl Drop for Filling {
     }
 }
 
-/// Reads `count` bytes, in one READ if it can be; fewer where the file ends.
+/// Reads `count` bytes, in one READ if possible; fewer where the file ends.
 async fn read(io: &Arc<Io>, offset: u64, count: usize) -> Result<Bytes> {
     if count <= io.mount.sizes().read as usize {
         return direct::read_piece(io, offset, count).await;

@@ -1,4 +1,4 @@
-//! Errors of late writes, until those are told who wrote.
+//! Errors of late writes, kept until their writers get them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -7,25 +7,25 @@ use crate::credentials::Principal;
 use crate::file::Io;
 use crate::{Error, Reason};
 
-/// The most users of one file whose errors are kept; beyond, the oldest one goes to the log.
+/// The most users of one file whose errors are kept; beyond that the oldest error goes to the log.
 const MAX_USERS: usize = 16;
 
-/// What went wrong with the writes of a file and nobody was told yet: the first error of each user, and of each open that lost what the
-/// server had given it.
+/// Errors of a file's writes that nobody got yet: the first of each user, and of each open that lost its state at the
+/// server.
 #[derive(Debug, Default)]
 pub(super) struct Failures(VecDeque<Failure>);
 
 #[derive(Debug)]
 struct Failure {
-    /// Who wrote, if that is known.
+    /// The writer, if known.
     user: Option<Arc<Principal>>,
-    /// The open whose loss it is, and which nobody else shares.
+    /// The open that lost its state; the error is for nobody else.
     open: Option<Weak<Io>>,
     error: Error,
 }
 
 impl Failures {
-    /// Keeps an error of what was written by way of `io`, unless an earlier one is kept for the same.
+    /// Keeps an error of data written through `io`, unless an earlier one is kept for the same recipient.
     pub(super) fn note(&mut self, io: Option<&Arc<Io>>, error: Error) {
         let open = io.filter(|_| matches!(error.reason(), Reason::StateLost)).map(Arc::downgrade);
         self.keep(Failure { user: io.map(|io| Arc::clone(io.mount.principal())), open, error });
@@ -43,7 +43,7 @@ impl Failures {
         self.0.push_back(new);
     }
 
-    /// The error that is for this open and its user, once. One of nobody in particular is everybody's, and who is nobody in particular
+    /// The error for this open and its user, once. An error without a user is for anyone, and a caller without an open
     /// takes any.
     pub(super) fn take(&mut self, io: Option<&Arc<Io>>) -> Option<Error> {
         self.take_if(|failure| io.is_none_or(|io| failure.concerns(io.mount.principal(), Arc::as_ptr(io))))

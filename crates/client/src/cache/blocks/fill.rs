@@ -4,19 +4,19 @@ use tokio::sync::Semaphore;
 
 use crate::{Error, Result};
 
-/// Blocks that are on their way from the server, for all who wait for them.
+/// A READ of blocks under way, for all that wait for it.
 #[derive(Debug)]
 pub(super) struct Fill {
-    /// It never has a permit: it is closed when the blocks are there, or cannot be had.
+    /// It never has a permit. It is closed when the blocks are there or the READ failed.
     gate: Semaphore,
     error: OnceLock<Error>,
 }
 
 impl Fill {
-    /// Waits until the blocks are there. They may be out of date by then.
+    /// Waits until the blocks are there. They may be stale by then.
     ///
     /// # Errors
-    /// Why they cannot be had.
+    /// The error of the READ.
     pub(super) async fn ended(&self) -> Result<()> {
         // Closing is the only way for this to end.
         let _ = self.gate.acquire().await;
@@ -25,7 +25,7 @@ impl Fill {
 
     pub(super) fn end(&self, error: Option<Error>) {
         if let Some(error) = error {
-            // Whoever ends it does so once.
+            // It is set once, by the task that ends the fill.
             let _ = self.error.set(error);
         }
         self.gate.close();
@@ -39,7 +39,7 @@ impl Default for Fill {
 }
 
 impl Fill {
-    /// One that nobody has to wait for.
+    /// A fill that nobody has to wait for.
     pub(super) fn ended_already() -> Fill {
         let fill = Fill::default();
         fill.end(None);

@@ -1,4 +1,4 @@
-//! What of a file is written next, and what its outcome means.
+//! Chooses what of a file to write next, and handles the outcome.
 
 use std::ops::Range;
 
@@ -11,25 +11,25 @@ use super::state::State;
 use crate::types::FileChange;
 use crate::{Error, Result, WriteVerifier, Written};
 
-/// How often in a row a server may lose what was unstable before it is asked to write to stable storage at once.
+/// How often in a row a server may lose unstable data before WRITEs go to stable storage at once.
 const MAX_LOSSES: u32 = 4;
-/// The most WRITEs of one file that are under way.
+/// The most WRITEs of one file under way.
 const MAX_WRITES: u32 = 16;
 
-/// What a task that writes a file does next.
+/// The next action of a task that writes a file.
 #[derive(Debug)]
 pub(super) enum Action {
     /// Send this.
     Write(Batch),
     /// Commit what was sent.
     Commit,
-    /// Wait to be woken, or until then.
+    /// Wait to be woken, at most until then.
     Wait(Option<Instant>),
-    /// End: nothing is changed.
+    /// End: nothing is dirty.
     End,
 }
 
-/// Neighbouring changes that one WRITE carries. The data is a copy: it may be changed again meanwhile.
+/// Adjacent changes that one WRITE carries. The data is a copy, because the block may be changed again meanwhile.
 #[derive(Debug)]
 pub(super) struct Batch {
     pieces: Vec<Piece>,
@@ -83,7 +83,8 @@ impl State {
         Action::End
     }
 
-    /// Has everything that is changed by now written, and committed, without further delay; its number.
+    /// Has everything dirty now written, and committed if asked, without further delay. Returns the newest change's
+    /// number.
     pub(super) fn want_written(&mut self, file: u32, is_committed: bool) -> u64 {
         let newest = self.newest_change;
         let late = &mut self.file(file).late;
@@ -95,7 +96,7 @@ impl State {
         newest
     }
 
-    /// The number of the oldest change in a state.
+    /// The smallest of the change numbers that `since` returns for dirty blocks.
     fn oldest(&self, file: u32, since: impl Fn(&super::block::Block) -> u64) -> u64 {
         self.unclean_slots(file).map(|(_, slot)| since(self.block_ref(slot))).min().unwrap_or(u64::MAX)
     }
@@ -105,7 +106,7 @@ impl State {
         state.unclean.iter().filter_map(|index| Some((*index, *state.blocks.get(index)?)))
     }
 
-    /// The first neighbouring changes behind the cursor of at least so many bytes, or before it.
+    /// The first adjacent changes with at least `least` bytes, searched from the cursor on, then from the start.
     fn pick(&mut self, file: u32, least: u32) -> Option<Vec<Piece>> {
         let cursor = self.file_ref(file).late.cursor;
         let found = self.pick_in(file, cursor..u64::MAX, least).or_else(|| self.pick_in(file, 0..cursor, least));
@@ -155,8 +156,8 @@ impl State {
         Batch { pieces, offset, data: data.freeze(), stability }
     }
 
-    /// How safe a WRITE must be: one alone that is to be committed anyway needs no COMMIT when it is stable, and a server that
-    /// keeps losing things is not trusted with them.
+    /// A single WRITE that is to be committed anyway is sent stable and needs no COMMIT. A server that keeps losing
+    /// unstable data gets only stable WRITEs.
     fn stability(&self, file: u32) -> Stability {
         let late = &self.file_ref(file).late;
         let is_alone = late.writes == 0
@@ -171,7 +172,7 @@ impl State {
         }
     }
 
-    /// Takes in how a WRITE went.
+    /// Takes in the outcome of a WRITE.
     pub(super) fn end_write(&mut self, file: u32, batch: &Batch, result: Result<(Written, FileChange)>) {
         let late = &mut self.file(file).late;
         late.writes -= 1;
@@ -193,13 +194,14 @@ impl State {
         state.late.series.get_or_insert_with(|| Series::new(base));
     }
 
-    /// Judges what all WRITEs that were under way together told, when the last of them has ended.
+    /// Compares what all WRITEs under way together told about the file, when the last of them has ended.
     fn end_series(&mut self, file: u32) {
         let state = self.file(file);
         let Some(series) = state.late.series.take_if(|_| state.late.writes == 0) else { return };
         let mut is_other = series.found_another() || state.is_promise_broken();
         match series.end() {
-            // A reply that came late may tell of a shorter file than the last one did; and if somebody cut it, its attributes say so next.
+            // A late reply may show a shorter file than the newest one did. If somebody truncated it, its attributes
+            // will tell.
             Some(now) if now.size_bytes >= state.server_size => {
                 is_other |= now.size_bytes > state.server_size;
                 (state.version, state.is_explained, state.promise) = (Some(now), false, None);
@@ -247,14 +249,14 @@ impl State {
     }
 
     fn end_piece(&mut self, file: u32, piece: &Piece, end: impl FnOnce(&mut super::block::Block)) {
-        // It may have been given up meanwhile.
+        // The change may have been dropped meanwhile.
         if self.is_at(piece.slot, file, piece.index) && self.block(piece.slot).writing.ranges.contains(&piece.part) {
             end(self.block(piece.slot));
             self.note_changes(piece.slot);
         }
     }
 
-    /// Keeps an error for whoever comes next, and believes nothing that was known of the file.
+    /// Keeps an error for the writer, and has the file's attributes checked again.
     fn note_error(&mut self, file: u32, error: Error) {
         let state = self.file(file);
         if state.opens == 0 {
@@ -265,7 +267,7 @@ impl State {
         self.measure(file);
     }
 
-    /// Another verifier than before means that the server may have lost what was unstable (RFC 1813 §3.3.7).
+    /// A verifier other than before means that the server may have lost unstable data (RFC 1813 §3.3.7).
     fn compare_verifier(&mut self, file: u32, verifier: WriteVerifier) {
         let late = &mut self.file(file).late;
         if late.verifier.replace(verifier).is_some_and(|before| before != verifier) {
@@ -273,7 +275,7 @@ impl State {
         }
     }
 
-    /// Has everything in a state sent again.
+    /// Has data that the server lost sent again.
     fn lose(&mut self, file: u32, lose: impl Fn(&mut super::block::Block)) {
         let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
         slots.into_iter().for_each(|slot| lose(self.block(slot)));
@@ -288,7 +290,7 @@ impl State {
         (late.is_committing, late.committing) = (true, late.verifier);
     }
 
-    /// Takes in how a COMMIT went.
+    /// Takes in the outcome of a COMMIT.
     pub(super) fn end_commit(&mut self, file: u32, result: Result<WriteVerifier>) {
         let late = &mut self.file(file).late;
         late.is_committing = false;
@@ -321,7 +323,7 @@ impl State {
         }
     }
 
-    /// Gives up everything that was not written.
+    /// Drops everything that was not written.
     pub(super) fn abandon(&mut self, file: u32, error: Error) {
         let slots: Vec<u32> = self.unclean_slots(file).map(|(_, slot)| slot).collect();
         for slot in slots {
@@ -343,7 +345,7 @@ impl State {
         self.file_numbers().find(|file| !self.is_written(*file, to, true))
     }
 
-    /// Whether all changes up to number `to` are at the server, or on its stable storage.
+    /// Whether all changes up to number `to` are at the server, or on its stable storage if `is_committed`.
     pub(super) fn is_written(&self, file: u32, to: u64, is_committed: bool) -> bool {
         let oldest = match is_committed {
             true => self.oldest(file, |block| block.unclean_since()),
@@ -353,17 +355,17 @@ impl State {
     }
 }
 
-/// Neighbours that are gathered for one WRITE.
+/// Adjacent pieces gathered for one WRITE.
 struct Run {
     pieces: Vec<Piece>,
     bytes: u32,
-    /// Where the next neighbour would begin.
+    /// Where the next piece would begin.
     next: u64,
     most: u32,
 }
 
 impl Run {
-    /// Adds as much of a piece as there is room for; one that is no neighbour begins anew.
+    /// Adds as much of a piece as there is room for. A piece that is not adjacent starts a new run.
     fn add(&mut self, start: u64, mut piece: Piece) {
         if self.next != start {
             self.pieces.clear();

@@ -1,7 +1,7 @@
-//! What the next small reads of a sequential reader find, beside the lock of all blocks.
+//! The reader window: bytes for the next small reads of a sequential reader, outside of the lock of all blocks.
 //!
-//! Whatever changes the file or one of its blocks closes the lens first, under that lock, and so does the end of the time for which the
-//! file is known to be what is kept of it: what is in a lens holds for as long as it is there.
+//! Every change of the file or of one of its blocks closes the window first, under that lock. Its bytes are hidden when
+//! the last check of the file's attributes expires. So the bytes are valid for as long as they are there.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,34 +9,34 @@ use bytes::{Buf, Bytes};
 use tokio::runtime::Handle as Runtime;
 use tokio::time::{Instant, sleep_until};
 
-/// The most that is copied at a time, in bytes: whoever closes the lens waits for that.
+/// The largest read, in bytes: whoever closes the window waits for its copy.
 const MAX_READ_BYTES: usize = 64 * 1024;
 
-/// A part of a block that one reader is about to read on.
+/// A part of a block that one reader is about to read.
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) reader: u32,
-    /// Where the reader has come to in the file.
+    /// The reader's position in the file.
     pub(super) next: u64,
-    /// What is there, for as long as it may be shown.
+    /// The bytes there, as long as they may be shown.
     pub(super) bytes: Bytes,
-    /// Until when the file is known to be what is kept of it.
+    /// When the check of the file's attributes expires.
     pub(super) until: Instant,
 }
 
-/// The view of a file's newest reader, if it reads in order.
+/// The window of a file's newest sequential reader.
 #[derive(Debug, Default)]
 pub(super) struct Lens(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     view: Option<View>,
-    /// Whether a task takes what is seen away in time.
+    /// Whether a task hides the bytes when they expire.
     is_watched: bool,
 }
 
 impl Lens {
-    /// Fills `buffer` if all of it is in view, and nobody else looks at the moment.
+    /// Fills `buffer` if the window has all of it and nobody else uses the window now.
     pub(super) fn read(&self, reader: u32, at: u64, buffer: &mut [u8]) -> bool {
         let Ok(mut inner) = self.0.try_lock() else { return false };
         let Some(view) = &mut inner.view else { return false };
@@ -51,17 +51,17 @@ impl Lens {
         true
     }
 
-    /// Shows what a reader will ask for.
+    /// Opens the window.
     pub(super) fn open(&self, view: View) {
         self.lock().view = Some(view);
     }
 
-    /// Shows nothing any more; how far which reader has come.
+    /// Closes the window. Returns its reader and the position reached.
     pub(super) fn close(&self) -> Option<(u32, u64)> {
         self.lock().view.take().map(|view| (view.reader, view.next))
     }
 
-    /// Sees to it that nothing is seen for longer than it may be.
+    /// Starts the task that hides the bytes when they expire, unless it runs.
     pub(super) fn watch(self: &Arc<Lens>, runtime: &Runtime) {
         if !std::mem::replace(&mut self.lock().is_watched, true) {
             let watch = Watch(Arc::clone(self));
@@ -73,7 +73,7 @@ impl Lens {
         }
     }
 
-    /// Hides what may not be seen from `now` on, or says until when it may.
+    /// Hides bytes that have expired at `now`, or returns when they do.
     fn expire(&self, now: Instant) -> Option<Instant> {
         let mut inner = self.lock();
         let view = inner.view.as_mut().filter(|view| !view.bytes.is_empty())?;
@@ -89,7 +89,7 @@ impl Lens {
     }
 }
 
-/// The task that watches a lens. When its runtime ends before the time is over, nothing is seen from then on.
+/// The task that expires a window. If its runtime ends earlier, the bytes are hidden at once.
 struct Watch(Arc<Lens>);
 
 impl Drop for Watch {

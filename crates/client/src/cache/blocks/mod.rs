@@ -1,4 +1,4 @@
-//! The data of files in memory: what was read, what will be read, and what was written and is not at the server yet.
+//! The data of files in memory: read, read ahead, and dirty data on its way to the server.
 //!
 //! All files of a mount share one bound of memory, and all opens of a file share its data. What happens to the blocks
 //! is decided without sockets and tasks, in `state`, `read`, `write` and `flush`; the tasks here carry it out. Blocks
@@ -73,7 +73,7 @@ impl BlockCache {
         BlockCache { state: Mutex::new(State::new(Config::new(caching, sizes))) }
     }
 
-    /// Waits until everything that is changed by now is on the server's stable storage, or was refused.
+    /// Waits until all data dirty by now is on the server's stable storage, or was refused.
     pub(crate) async fn finish(&self) {
         let to = self.lock().newest_change;
         self.wait_for_progress(|state| {
@@ -84,19 +84,19 @@ impl BlockCache {
         .await;
     }
 
-    /// Waits until everything of a file that is changed by now is at the server, or was refused.
+    /// Waits until all data of a file that is dirty by now is at the server, or was refused.
     pub(crate) async fn write_back(&self, handle: &Handle) {
         let to = {
             let mut state = self.lock();
             let Some(file) = state.find_file(handle) else { return };
             state.want_written(file, false)
         };
-        // A file that is forgotten meanwhile has no changes.
+        // A file that is gone from the cache has no dirty data.
         self.wait_for_progress(|state| state.find_file(handle).filter(|file| !state.is_written(*file, to, false)))
             .await;
     }
 
-    /// Waits for the progress of the file that `unfinished` names, and again of the next one, until it names none.
+    /// Waits for progress of the file that `unfinished` returns, and asks again until it returns none.
     async fn wait_for_progress(&self, unfinished: impl Fn(&mut State) -> Option<u32>) {
         loop {
             let progress = {
@@ -108,7 +108,7 @@ impl BlockCache {
         }
     }
 
-    /// How long a file is with the changes that are not at the server, if there are any.
+    /// The length of a file including dirty data, or `None` if it has none.
     pub(crate) fn unwritten_size(&self, handle: &Handle) -> Option<u64> {
         let state = self.lock();
         let file = state.find_file(handle)?;

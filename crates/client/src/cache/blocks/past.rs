@@ -1,7 +1,7 @@
-//! Changes of files that do not go through their blocks, and how they are kept apart from those that do.
+//! Changes of files that bypass the block cache.
 //!
-//! The server may carry out a WRITE that is under way before or after a change of the file's length, so that nothing is sent while a
-//! file is cut. While the bytes of a file are changed past the cache, nothing that is read of them is kept.
+//! The server may carry out a WRITE under way before or after a change of the file's length, so nothing is sent while a
+//! file is truncated. While the bytes of a file are changed past the cache, nothing read from it is kept.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::state::State;
 use crate::file::Io;
 use crate::{Mount, Result};
 
-/// Keeps changes from being written while the file is cut.
+/// Holds back a file's dirty data while its length is set.
 pub(super) struct Hold {
     io: Arc<Io>,
     file: u32,
@@ -37,7 +37,7 @@ impl Hold {
         Ok(())
     }
 
-    /// Waits until no WRITE is under way: one that is carried out later would lengthen the file again.
+    /// Waits until no WRITE is under way: one that is carried out later would extend the file again.
     async fn quiet(&self) {
         let unfinished = |state: &mut State| state.file_ref(self.file).late.is_under_way().then_some(self.file);
         self.io.mount.blocks().wait_for_progress(unfinished).await;
@@ -55,7 +55,7 @@ impl Drop for Hold {
     }
 }
 
-/// Keeps all changes of a mount from being written: a file is cut of which only the name is known.
+/// Holds back all dirty data of a mount while a file is truncated of which only the name is known.
 #[derive(Debug)]
 pub(crate) struct HoldAll(Mount);
 
@@ -79,7 +79,7 @@ impl Drop for HoldAll {
     }
 }
 
-/// A change of a file's bytes past the cache, which is under way until this is dropped, however it ends.
+/// A change of a file's bytes past the cache. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Passing {
     io: Arc<Io>,

@@ -1,19 +1,19 @@
-//! What a server promises of a file, and what follows from it for own writes.
+//! A server's promise about a file, and its effect on own writes.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::state::{FileState, State};
 
-/// That nobody else changes a file (RFC 8881 §10.4).
+/// The promise that nobody else changes a file (RFC 8881 §10.4).
 pub(crate) trait Promise: Debug + Send + Sync {
-    /// Whether it has held until now, from when it was given.
+    /// Whether it has held since it was given.
     fn holds(&self) -> bool;
 }
 
 impl State {
-    /// Notes that what becomes of a file from now on is explained by own writes, for as long as `promise` holds. Says no where something
-    /// hangs on an earlier promise that does not.
+    /// Takes own writes as the cause of every change of the file, for as long as `promise` holds. Returns `false` if an
+    /// earlier promise in use is broken.
     pub(super) fn rely_on(&mut self, file: u32, promise: Arc<dyn Promise>) -> bool {
         let state = self.file(file);
         let is_sound = !state.is_promise_broken();
@@ -25,7 +25,7 @@ impl State {
 }
 
 impl FileState {
-    /// Whether somebody else may have changed the file although own writes were taken for all that did.
+    /// Whether somebody else may have changed the file while own writes were taken for the only ones.
     pub(super) fn is_promise_broken(&self) -> bool {
         self.promise.as_ref().is_some_and(|promise| !promise.holds())
     }

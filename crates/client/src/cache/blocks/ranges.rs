@@ -19,7 +19,6 @@ impl Ranges {
         self.0.iter()
     }
 
-    /// Where the last one ends.
     pub(super) fn end(&self) -> u32 {
         self.0.last().map_or(0, |last| last.end)
     }
@@ -28,7 +27,7 @@ impl Ranges {
         self.0.iter().any(|own| own.start <= range.start && range.end <= own.end)
     }
 
-    /// Whether `range` would become one with a range that is here.
+    /// Whether `range` would merge with one of these.
     pub(super) fn touches(&self, range: &Range<u32>) -> bool {
         self.0.iter().any(|own| own.start <= range.end && range.start <= own.end)
     }

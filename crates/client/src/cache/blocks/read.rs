@@ -1,4 +1,4 @@
-//! Looking for bytes, asking for those that are not there, and asking ahead of sequential readers.
+//! Finding bytes, requesting those that are missing, and reading ahead.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use super::lens::View;
 use super::state::State;
 use crate::Result;
 
-/// Who reads a file through one open, and where it is expected to go on.
+/// A reader of a file through one open, and where it is expected to go on.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) file: u32,
-    /// Where the last read ended; none ended here at first.
+    /// Where the last read ended; `u64::MAX` before the first one.
     pub(super) next: u64,
-    /// Up to where data was asked for ahead.
+    /// The end of the data requested ahead.
     asked: u64,
-    /// How far ahead is asked, in bytes: twice as far each time.
+    /// The read-ahead window in bytes; it doubles each time.
     window: u64,
-    /// The block that was read last, which is found without a search.
+    /// The block read last, which is found without a search.
     last: (u64, u32),
-    /// The block from which on one was read after the other.
+    /// The first block of the current sequential run.
     began: u64,
 }
 
@@ -36,19 +36,19 @@ impl Reader {
 /// What one read or write has done so far.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Where it began, and where it ends, unless the file ends before.
+    /// The offsets at which it began and ends, unless the file ends before.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Blocks that it waits for or waited for, in their order.
+    /// Blocks that it waits for or waited for, in order.
     pub(super) pins: VecDeque<(u64, u32)>,
-    /// Blocks before this one were counted.
+    /// Blocks before this one are counted.
     pub(super) counted_to: u64,
     pub(super) hits: u64,
     pub(super) misses: u64,
 }
 
 impl Progress {
-    /// Counts a look at a block, unless it was counted.
+    /// Counts a hit or miss once per block.
     pub(super) fn count(&mut self, index: u64, is_hit: bool) {
         if index >= self.counted_to {
             self.counted_to = index + 1;
@@ -64,11 +64,11 @@ pub(super) enum Then {
     Done,
     /// It goes on at once.
     More,
-    /// These blocks are on their way.
+    /// These blocks are being fetched.
     Filled(Arc<Fill>),
     /// Memory becomes free.
     Room,
-    /// Something of the file is written, or committed.
+    /// Data of the file is written, or committed.
     Written,
 }
 
@@ -76,11 +76,11 @@ pub(super) enum Then {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) then: Then,
-    /// What is to be read from the server, by tasks.
+    /// READs for tasks to send.
     pub(super) jobs: Vec<Job>,
 }
 
-/// Neighbouring blocks that are to be read from the server at once.
+/// Adjacent blocks to fetch with one job.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) file: u32,
@@ -88,22 +88,22 @@ pub(super) struct Job {
     first: u64,
     slots: Vec<u32>,
     block_bytes: u32,
-    /// What to read: nothing behind the end of the server's file.
+    /// The range to read: nothing behind the end of the server's file.
     pub(super) offset: u64,
     pub(super) bytes: usize,
-    /// What [`super::state::FileState::changes`] was then.
+    /// [`super::state::FileState::changes`] when the job was made.
     changes: u64,
 }
 
 impl Job {
-    /// Moves what was read into memory of its own for each block: what it was received into is not kept.
+    /// Copies the data into separate memory for each block, so that the receive buffer is not kept.
     pub(super) fn brought(&self, bytes: &[u8]) -> Brought {
         let block_bytes = self.block_bytes as usize;
         Brought { bytes: bytes.len(), blocks: bytes.chunks(block_bytes).map(Bytes::copy_from_slice).collect() }
     }
 }
 
-/// What a job has brought, block by block; fewer bytes than were asked for where the file ends.
+/// The data that a job fetched, block by block; fewer bytes than requested where the file ends.
 #[derive(Debug)]
 pub(super) struct Brought {
     bytes: usize,
@@ -111,8 +111,8 @@ pub(super) struct Brought {
 }
 
 impl State {
-    /// Finds what one block has of the bytes from `at` on, at most `count` of them, and asks for what is not there. They are copied when
-    /// nobody is kept from looking any more.
+    /// Finds the bytes that one block holds from `at` on, at most `count` of them, and requests what is missing. The
+    /// caller copies them after releasing the lock.
     pub(super) fn read(&mut self, reader: u32, progress: &mut Progress, at: u64, count: usize) -> (Bytes, Step) {
         let file = self.reader(reader).file;
         self.close_lens(file);
@@ -142,7 +142,7 @@ impl State {
         (found, Step { then: Then::Done, jobs })
     }
 
-    /// Whether all bytes between two places are the server's to tell: some of them are not here, and none was changed here.
+    /// Whether a read needs the server for these bytes: some are not cached, and none was changed here.
     pub(super) fn is_servers(&self, file: u32, at: u64, end: u64) -> bool {
         let state = self.file_ref(file);
         let end = end.min(state.size);
@@ -153,7 +153,7 @@ impl State {
         state.unclean.range(indexes.clone()).next().is_none() && indexes.any(|index| self.find(file, index).is_none())
     }
 
-    /// Lets a reader who reads in order read on in the same block without looking here, up to where more has to be asked for.
+    /// Opens the window of a sequential reader on the rest of its block, up to where more has to be requested.
     fn look_on(&mut self, reader: u32, count: u64) {
         let Reader { file, next, asked, window, last: (index, slot), .. } = self.readers[reader as usize];
         let (state, is_here) = (self.file_ref(file), self.is_at(slot, file, index));
@@ -168,7 +168,7 @@ impl State {
         self.open_lens(View { reader, next, bytes, until });
     }
 
-    /// Finds bytes in the block that this reader read last, when nothing but copying is left to do: most small reads are like that.
+    /// Finds bytes in the reader's last block if only copying is left to do, as for most small reads.
     pub(super) fn glance(
         &mut self,
         reader: u32,
@@ -190,7 +190,7 @@ impl State {
         }
         let is_sequential = next == at;
         let has_to_ask = is_sequential && self.config.ahead_bytes > 0 && asked.saturating_sub(end) <= window / 2;
-        // To look at the clock costs as much as all the rest.
+        // Reading the clock costs as much as all the rest.
         if has_to_ask || !self.is_checked(file, now()) {
             return None;
         }
@@ -207,7 +207,7 @@ impl State {
         &mut self.readers[reader as usize]
     }
 
-    /// A part of a block, if it is there.
+    /// A part of a block, if it is cached.
     fn look(&mut self, reader: u32, progress: &mut Progress, index: u64, part: &std::ops::Range<u32>) -> Option<Bytes> {
         let pinned = progress.pins.pop_front_if(|pin| pin.0 == index).map(|pin| pin.1);
         let (last, file) = (self.reader(reader).last, self.reader(reader).file);
@@ -231,9 +231,9 @@ impl State {
         bytes
     }
 
-    /// Notes that a reader went on from block `left` to another one. Of a file that memory has no room for, what is read first in order
-    /// stays, for whoever begins again, and the rest goes soon after it was read, so that its memory is used again: as the newest, it
-    /// would take the place of all else, and be gone in turn before anybody came back to it.
+    /// Notes that a reader went on from block `left` to another one. When a file does not fit into memory, the start of
+    /// a sequential run stays for a reader that begins again. The rest is dropped soon after it was read: as the newest
+    /// data it would evict everything else, and be evicted before anybody came back to it.
     fn moved(&mut self, reader: u32, left: (u64, u32), index: u64) {
         let most = self.config.max_blocks as u64;
         let reader = self.reader(reader);
@@ -258,7 +258,7 @@ impl State {
         }
     }
 
-    /// Pins the blocks that are wanted and not there, and asks for those that nobody asked for yet.
+    /// Pins the wanted blocks that are missing, and requests those that nobody requested yet.
     pub(super) fn want(
         &mut self,
         file: u32,
@@ -277,7 +277,7 @@ impl State {
             let Some(slot) = self.asked_for(file, index, jobs) else { break };
             let Some(slot) = slot else { continue };
             let block = self.block(slot);
-            // The first one has just been looked at.
+            // The caller has just looked at the first one.
             block.is_unseen &= index != indexes.start;
             first = first.or_else(|| block.fill.clone());
             self.pin(slot);
@@ -289,7 +289,7 @@ impl State {
                 self.want_room();
                 Then::Room
             }
-            // It has just become known, without asking.
+            // It has just become known without a READ.
             None => Then::Filled(Arc::new(Fill::ended_already())),
         }
     }
@@ -300,8 +300,8 @@ impl State {
         }
     }
 
-    /// The block that is on its way, or nothing where everything is known; asks for it if nobody did. `None` when there is no
-    /// memory for it, or while a part is to be committed before.
+    /// The block that is being fetched, or `Some(None)` where everything is known; requests it if nobody did. `None`
+    /// without memory for it, or while a part has to be committed first.
     #[allow(clippy::option_option, reason = "the outer one ends the loop")]
     fn asked_for(&mut self, file: u32, index: u64, jobs: &mut Vec<Job>) -> Option<Option<u32>> {
         let (start, block_bytes) = (self.config.start(index), self.config.block_bytes());
@@ -323,7 +323,7 @@ impl State {
             None => self.new_block(file, index)?,
         };
         if start >= self.empty_from(file) {
-            // The server has nothing there: what is not known here are zeros.
+            // The server has no bytes there, so unknown bytes are zeros.
             self.block(slot).install(Bytes::new(), block_bytes);
             self.settle(slot);
             return Some(None);
@@ -332,7 +332,7 @@ impl State {
         Some(Some(slot))
     }
 
-    /// Lets a block be read together with the one before it, if that is read too and there is room in the READ.
+    /// Adds a block to the READ for the one before it if that has room, or to a new one.
     fn add_to_jobs(&mut self, file: u32, index: u64, slot: u32, jobs: &mut Vec<Job>) {
         let changes = self.file_ref(file).changes;
         let end = self.config.start(index + 1).min(self.empty_from(file));
@@ -364,16 +364,16 @@ impl State {
         };
         let block = self.block(slot);
         (block.fill, block.fill_limit, block.is_outdated, block.is_unseen) = (Some(fill), u32::MAX, false, true);
-        // A part of it may have been known, and nobody may have needed that.
+        // A partly known block may have been evictable.
         self.order.remove(&slot);
     }
 
-    /// Asks ahead of a reader that reads one thing after the other.
+    /// Reads ahead of a sequential reader.
     fn ahead(&mut self, reader: u32, at: u64, end: u64, jobs: &mut Vec<Job>) {
         let (most, shift) = (self.config.ahead_bytes, self.config.shift);
         let step = self.config.read_blocks << shift;
         let file = self.reader(reader).file;
-        // What is read now is not kept.
+        // Data read during a change past the cache is not kept.
         let is_passed = self.file_ref(file).passing > 0;
         let state = self.reader(reader);
         let is_sequential = state.next == at;
@@ -398,7 +398,7 @@ impl State {
         }
     }
 
-    /// Takes in what a job has brought, or why it brought nothing.
+    /// Takes in the data of a job, or its error.
     pub(super) fn end_job(&mut self, job: &Job, result: Result<Brought>) {
         let block_bytes = self.config.block_bytes();
         let is_passed = self.file_ref(job.file).passing > 0;
@@ -408,7 +408,7 @@ impl State {
             if let (Ok(brought), false) = (&result, block.is_outdated) {
                 block.install(brought.blocks.get(number).cloned().unwrap_or_default(), block_bytes);
             }
-            // Only those who wait for it see what may be changed by now.
+            // What may have changed by now is only for those that already wait.
             let is_let_go = is_passed && !block.is_unclean() && !block.is_detached;
             match is_let_go {
                 true => self.detach(job.first + number as u64, *slot),
@@ -421,7 +421,7 @@ impl State {
             && brought.bytes < job.bytes
             && state.changes == job.changes
         {
-            // Somebody has cut the file meanwhile.
+            // Somebody truncated the file meanwhile.
             state.server_size = state.server_size.min(job.offset + brought.bytes as u64);
             state.checked_until = None;
             self.measure(job.file);

@@ -1,9 +1,9 @@
-//! Whether what replies to WRITEs tell of a file is explained by those WRITEs alone, or somebody else changed the file, too.
+//! Detects from the replies to WRITEs whether somebody else changed the file, too.
 //!
-//! WRITEs that are under way together may be carried out in any order, and what a reply tells of the file before and after need not be
-//! taken in one moment with the change itself (RFC 1813 §2.6; a COMPOUND is not atomic either, RFC 8881 §2.10.6.4). One thing holds all
-//! the same: whichever WRITE was carried out first found the file as it was known before the first was sent, if nobody else changed it in
-//! between. And when all have ended, the file is as long as they and what was known before make it.
+//! WRITEs under way together may be carried out in any order. The attributes before and after in a reply need not be
+//! atomic with the change (RFC 1813 §2.6; a COMPOUND is not atomic either, RFC 8881 §2.10.6.4). One thing holds all the
+//! same: the WRITE that is carried out first finds the file as it was known before, unless somebody else changed it in
+//! between. When all have ended, the file is as long as they and its earlier length make it.
 
 use vfs::{Attributes, Timestamp};
 
@@ -12,15 +12,15 @@ use crate::types::{FileChange, FileVersion};
 /// The WRITEs of a file from the first that is sent while none is under way to the end of the last.
 #[derive(Debug)]
 pub(super) struct Series {
-    /// What the file was before, as far as that is known.
+    /// The file's version before, if it is known.
     base: Option<FileVersion>,
-    /// Whether one of them found it like that.
+    /// Whether one of them found this version.
     is_base_found: bool,
-    /// Whether some reply does not say what the WRITE found.
+    /// Whether some reply does not tell the version before the WRITE.
     is_start_unclear: bool,
-    /// Whether some reply does not say what the file was like after.
+    /// Whether some reply does not tell the version after the WRITE.
     is_end_unclear: bool,
-    /// What the file was last seen like.
+    /// The newest version in the replies, and what orders it.
     newest: Option<((Timestamp, u64, u64), FileVersion)>,
 }
 
@@ -29,7 +29,7 @@ impl Series {
         Series { base, is_base_found: false, is_start_unclear: false, is_end_unclear: false, newest: None }
     }
 
-    /// Takes in what the reply to one WRITE tells, or that it tells nothing.
+    /// Takes in what the reply to one WRITE tells about the file, if anything.
     pub(super) fn add(&mut self, told: &FileChange) {
         self.is_start_unclear |= told.before.is_none();
         self.is_base_found |= told.before.is_some() && told.before == self.base;
@@ -39,7 +39,8 @@ impl Series {
         }
     }
 
-    /// Replies overtake one another: what the file was like last, its own times say, and its length where the clock stood still.
+    /// Replies overtake one another. The newest is found by ctime, and by change attribute and length where the clock
+    /// stood still.
     fn see(&mut self, after: &Attributes) {
         let order = (after.changed, after.change, after.size_bytes);
         if self.newest.is_none_or(|(newest, _)| newest < order) {
@@ -52,12 +53,12 @@ impl Series {
         self.base = None;
     }
 
-    /// Whether the file was another one already when the first WRITE was carried out. Of what is unclear nobody can tell.
+    /// Whether somebody else had changed the file before the first WRITE. `false` while a reply leaves that open.
     pub(super) fn found_another(&self) -> bool {
         self.base.is_some() && !self.is_base_found && !self.is_start_unclear
     }
 
-    /// What the file is now, if all replies together tell.
+    /// The file's version now, if every reply told it.
     pub(super) fn end(&self) -> Option<FileVersion> {
         self.newest.filter(|_| !self.is_end_unclear).map(|(_, version)| version)
     }

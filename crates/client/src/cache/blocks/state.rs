@@ -1,13 +1,13 @@
-//! The blocks of all files of a mount, and the memory that they take: no sockets, no tasks, no clock.
+//! The blocks of all files of a mount, and their memory: no sockets, no tasks, no clock.
 //!
 //! What always holds:
-//! - A block is in the map of its file unless it is detached, and then somebody waits for it or for its fill.
-//! - A block is in `order`, and may be dropped at any time, exactly if nothing of it is changed, nobody waits for it, and
-//!   nothing fills it.
-//! - `order` says how long ago a block came into it. Whether it was used since is noted in the block, which a reader has at hand, while its
-//!   neighbours in the order are anywhere in memory; one that was gets a new place when it would be dropped.
-//! - Whoever may change a file or a block gets it from [`State::file`] or [`State::block`], which close the file's lens.
-//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them have changes.
+//! - A block is in the map of its file unless it is detached; then somebody waits for it or for its fill.
+//! - A block is in `order`, and may be evicted at any time, exactly if it is clean, nobody waits for it, and nothing
+//!   fills it.
+//! - `order` sorts blocks by insertion. A use is only noted in the block, which a reader has at hand, while its
+//!   neighbours in the order are anywhere in memory. A block in use since gets a new place instead of being evicted.
+//! - [`State::file`] and [`State::block`] give mutable access, and close the file's reader window first.
+//! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them are dirty.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -29,72 +29,71 @@ use crate::file::Io;
 use crate::types::FileVersion;
 use crate::{Error, Handle, WriteVerifier};
 
-/// How many blocks are spared at a time because somebody used them; when all were, the oldest goes all the same.
+/// How many recently used blocks one eviction spares. When all were used, the oldest is evicted nonetheless.
 const MAX_SPARED: usize = 64;
 
-/// A file of which something is kept, or that is open.
+/// A file that is open or has cached data.
 #[derive(Debug)]
 pub(super) struct FileState {
     pub(super) handle: Handle,
-    /// How many are open.
+    /// How many opens it has.
     pub(super) opens: u32,
     /// How many tasks will come back to it.
     pub(super) tasks: u32,
     pub(super) blocks: BTreeMap<u64, u32>,
-    /// Those of them that have changes.
+    /// The indexes of dirty blocks.
     pub(super) unclean: BTreeSet<u64>,
-    /// How long the file is, with what was not written yet.
+    /// The length of the file, dirty data included.
     pub(super) size: u64,
-    /// How long the server's file is.
+    /// The length of the server's file.
     pub(super) server_size: u64,
-    /// How many changes are under way that go past the cache.
+    /// How many changes past the cache are under way.
     pub(super) passing: u32,
-    /// Which state of the file its clean blocks are of; none when it is not known.
+    /// The version of the file that its clean blocks belong to; `None` if unknown.
     pub(super) version: Option<FileVersion>,
-    /// Whether own writes, whose replies did not tell of it, explain that the server has another version.
+    /// Whether own writes, whose replies did not tell the new version, explain that the server has another one.
     pub(super) is_explained: bool,
-    /// What those who wrote since the version was known relied on.
+    /// The promise that WRITEs since `version` was learned rely on.
     pub(super) promise: Option<Arc<dyn Promise>>,
-    /// Counts own changes at the server: attributes that were asked for before one may tell of the time before.
+    /// Counts own changes at the server. Attributes requested before a change may show earlier state.
     pub(super) changes: u64,
     pub(super) checked_until: Option<Instant>,
     pub(super) late: LateWrites,
     pub(super) lens: Arc<Lens>,
-    /// Whether it shows anything, as far as is known here.
+    /// Whether the reader window may be open.
     pub(super) has_lens: bool,
 }
 
-/// What is known of the changes of a file that are written late.
+/// Write-back of a file's dirty data.
 #[derive(Debug, Default)]
 pub(super) struct LateWrites {
-    /// How to write.
+    /// The open that data is written through.
     pub(super) io: Option<Arc<Io>>,
     pub(super) has_task: bool,
-    /// Wakes the task.
     pub(super) wake: Arc<Notify>,
-    /// Tells of everything that ended.
+    /// Signals each WRITE and COMMIT that ends.
     pub(super) progress: Arc<Notify>,
-    /// Changes up to this number are wanted at the server, and on its stable storage.
+    /// Changes up to this number are wanted at the server; up to `commit_to`, on its stable storage.
     pub(super) flush_to: u64,
     pub(super) commit_to: u64,
-    /// When everything is written although nobody asked for it.
+    /// When everything is written even if nobody asks for it.
     pub(super) deadline: Option<Instant>,
-    /// Dirty bytes, about: what is written twice counts twice.
+    /// Dirty bytes, roughly: bytes written twice count twice.
     pub(super) gathered_bytes: u64,
     /// How many WRITEs are under way.
     pub(super) writes: u32,
-    /// What they tell of the file, while any is.
+    /// What their replies tell about the file.
     pub(super) series: Option<Series>,
     pub(super) is_committing: bool,
     /// While this is not 0 nothing is sent.
     pub(super) holds: u32,
-    /// What the newest unstable WRITE was answered with.
+    /// The verifier in the reply to the newest unstable WRITE.
     pub(super) verifier: Option<WriteVerifier>,
-    /// What it was when the COMMIT was sent.
+    /// That verifier when the COMMIT was sent.
     pub(super) committing: Option<WriteVerifier>,
-    /// How often in a row the server lost what was unstable.
+    /// How often in a row the server lost unstable data.
     pub(super) losses: u32,
-    /// Where the next search for something to write begins.
+    /// Where the next search for dirty data begins.
     pub(super) cursor: u64,
     pub(super) failures: Failures,
 }
@@ -105,7 +104,7 @@ impl LateWrites {
         self.failures.note(self.io.as_ref(), error);
     }
 
-    /// Whether the server may still carry something out.
+    /// Whether the server may still carry out a WRITE or COMMIT.
     pub(super) fn is_under_way(&self) -> bool {
         self.writes > 0 || self.is_committing
     }
@@ -119,9 +118,10 @@ pub(super) struct State {
     pub(super) readers: Slab<Reader>,
     pub(super) slots: Slab<Block>,
     pub(super) order: Order<u32, ()>,
-    /// Blocks that sequential readers of large files have left, oldest first: file, index and slot. They may be gone by now.
+    /// Blocks that sequential readers of large files have left, oldest first: file, index and slot. Some may be gone by
+    /// now.
     pub(super) behind: VecDeque<(u32, u64, u32)>,
-    /// How many blocks have changes.
+    /// How many blocks are dirty.
     pub(super) unclean: usize,
     /// The number of the newest change.
     pub(super) newest_change: u64,
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    /// Opens a file that is as `attributes` say, and begins a reader of it.
+    /// Opens a file with these attributes, and adds a reader to it.
     pub(super) fn open(&mut self, handle: &Handle, attributes: &Attributes) -> (u32, u32) {
         let file = match self.by_handle.get(handle) {
             Some(file) => *file,
@@ -164,7 +164,7 @@ impl State {
         (file, reader as u32)
     }
 
-    /// The file of this handle, if anything is known of it.
+    /// The file of this handle, if it is in the cache.
     pub(super) fn find_file(&self, handle: &Handle) -> Option<u32> {
         self.by_handle.get(handle).copied()
     }
@@ -201,7 +201,7 @@ impl State {
         self.forget_unused(file);
     }
 
-    /// Forgets a file that nobody has open and of which nothing is kept.
+    /// Drops a file that nobody has open and that has no cached data.
     pub(super) fn forget_unused(&mut self, file: u32) {
         let state = self.file(file);
         if state.opens == 0 && state.tasks == 0 && state.blocks.is_empty() && !state.late.has_task {
@@ -211,7 +211,7 @@ impl State {
         }
     }
 
-    /// Takes in what the server says of a file; `changes` is what it was when the server was asked.
+    /// Takes in attributes from the server; `changes` is the file's count when they were requested.
     pub(super) fn learn(&mut self, file: u32, attributes: &Attributes, changes: u64) {
         let state = self.file(file);
         if state.changes != changes {
@@ -219,7 +219,7 @@ impl State {
         }
         let version = FileVersion::of(attributes);
         let is_own = (state.is_explained || state.late.writes > 0) && !state.is_promise_broken();
-        // Own writes make a file no shorter, and no longer than they reach.
+        // Own writes never shorten a file, nor extend it beyond their own end.
         let has_own_size = (state.server_size..=state.size).contains(&version.size_bytes);
         let is_other = state.version != Some(version) && !(is_own && has_own_size);
         state.version = Some(version);
@@ -234,19 +234,19 @@ impl State {
         self.measure(file);
     }
 
-    /// Whether what is known of the file need not be looked at again.
+    /// Whether the file needs no check of its attributes at `now`.
     pub(super) fn is_checked(&self, file: u32, now: Instant) -> bool {
         let state = self.file_ref(file);
         state.passing == 0 && state.checked_until.is_some_and(|until| now < until)
     }
 
-    /// Whether a task has to be started that writes what is changed; whoever gets `true` does it.
+    /// Whether a write-back task must be started; the caller that gets `true` starts it.
     pub(super) fn needs_task(&mut self, file: u32) -> bool {
         let state = self.file(file);
         !state.unclean.is_empty() && !std::mem::replace(&mut state.late.has_task, true)
     }
 
-    /// Works out how long the file is.
+    /// Computes the length of the file.
     pub(super) fn measure(&mut self, file: u32) {
         let state = self.file_ref(file);
         let ends = state.unclean.iter().rev().find_map(|index| {
@@ -257,7 +257,7 @@ impl State {
         self.file(file).size = size;
     }
 
-    /// Notes that the file was changed at the server past the cache: what was asked for before may tell of the time before.
+    /// Invalidates a file that was changed at the server past the cache. Replies to earlier calls may be stale.
     pub(super) fn forget(&mut self, file: u32) {
         self.forget_clean(file);
         let state = self.file(file);
@@ -266,7 +266,7 @@ impl State {
         state.late.series.iter_mut().for_each(Series::forget_base);
     }
 
-    /// Notes that the file is changed past the cache from now on.
+    /// Notes that a change past the cache begins.
     pub(super) fn begin_passing(&mut self, file: u32) {
         self.forget(file);
         let state = self.file(file);
@@ -283,13 +283,13 @@ impl State {
         self.forget_unused(file);
     }
 
-    /// From where on the server surely has no bytes of a file.
+    /// The offset from which on the server surely has no bytes of a file.
     pub(super) fn empty_from(&self, file: u32) -> u64 {
         let state = self.file_ref(file);
         if state.passing == 0 { state.server_size } else { u64::MAX }
     }
 
-    /// Forgets everything that was not changed here.
+    /// Invalidates all clean data.
     pub(super) fn forget_clean(&mut self, file: u32) {
         let all: Vec<(u64, u32)> = self.file(file).blocks.iter().map(|(index, slot)| (*index, *slot)).collect();
         for (index, slot) in all {
@@ -303,7 +303,7 @@ impl State {
         }
     }
 
-    /// Takes a block out of its file.
+    /// Removes a block from its file.
     pub(super) fn detach(&mut self, index: u64, slot: u32) {
         let file = self.block(slot).file;
         self.file(file).blocks.remove(&index);
@@ -312,7 +312,7 @@ impl State {
         self.settle(slot);
     }
 
-    /// Whether somebody's changes take more than half of what they may, or memory is wanted.
+    /// Whether dirty blocks take more than half of their limit, or somebody waits for memory.
     pub(super) fn is_pressed(&self) -> bool {
         self.wants_room || self.unclean * 2 > self.config.max_unclean
     }
@@ -320,7 +320,7 @@ impl State {
 
 /// Blocks and the memory for them.
 impl State {
-    /// A file is kept for as long as somebody names it.
+    /// A file stays as long as somebody holds its number.
     pub(super) fn file(&mut self, file: u32) -> &mut FileState {
         self.close_lens(file);
         &mut self.files[file as usize]
@@ -334,13 +334,13 @@ impl State {
         self.files.iter().map(|(number, _)| number as u32)
     }
 
-    /// A block is kept for as long as somebody names it.
+    /// A block stays as long as somebody holds its number.
     pub(super) fn block(&mut self, slot: u32) -> &mut Block {
         self.close_lens(self.block_ref(slot).file);
         &mut self.slots[slot as usize]
     }
 
-    /// Has readers look at the blocks again, from where they have come to.
+    /// Closes the file's reader window, and takes over the position that its reader has reached.
     pub(super) fn close_lens(&mut self, file: u32) {
         if let Some(state) = self.files.get_mut(file as usize)
             && std::mem::take(&mut state.has_lens)
@@ -350,7 +350,7 @@ impl State {
         }
     }
 
-    /// Shows a reader what it will ask for, which nothing changed may be before [`State::close_lens`].
+    /// Opens the reader window. None of what it shows may change before [`State::close_lens`].
     pub(super) fn open_lens(&mut self, view: View) {
         let file = self.readers[view.reader as usize].file;
         let state = &mut self.files[file as usize];
@@ -372,7 +372,7 @@ impl State {
         block.is_some_and(|block| block.file == file && block.index == index && !block.is_detached)
     }
 
-    /// A new block, for which an old one goes if it must, or `None` while all are needed.
+    /// A new block. At the limit an old one is evicted; `None` while all are needed.
     pub(super) fn new_block(&mut self, file: u32, index: u64) -> Option<u32> {
         if self.slots.len() >= self.config.max_blocks {
             let oldest = self.pop_oldest()?;
@@ -388,7 +388,7 @@ impl State {
         Some(slot)
     }
 
-    /// Takes the block out of the order that nobody used for long.
+    /// Takes out of the order the block that was not used for longest.
     fn pop_oldest(&mut self) -> Option<u32> {
         for _ in 0..MAX_SPARED {
             let (oldest, ()) = self.order.pop_oldest()?;
@@ -400,12 +400,11 @@ impl State {
         self.order.pop_oldest().map(|(oldest, ())| oldest)
     }
 
-    /// Notes that a block was used.
     pub(super) fn touch(&mut self, slot: u32) {
         self.block(slot).is_used = true;
     }
 
-    /// Nobody may drop the block until it is unpinned.
+    /// Keeps the block until it is unpinned.
     pub(super) fn pin(&mut self, slot: u32) {
         self.block(slot).pins += 1;
         self.order.remove(&slot);
@@ -416,7 +415,7 @@ impl State {
         self.settle(slot);
     }
 
-    /// Keeps a block that nobody needs at the moment in the order of use, or drops it when nothing is known of it.
+    /// Makes a block that nobody needs now evictable, or drops it when no bytes of it are known.
     pub(super) fn settle(&mut self, slot: u32) {
         let block = self.block_ref(slot);
         if block.pins > 0 || block.fill.is_some() || block.is_unclean() {
@@ -441,7 +440,7 @@ impl State {
         }
     }
 
-    /// Notes that somebody waits for memory, which writing changes gives.
+    /// Notes that somebody waits for memory, and wakes the writers that free it.
     pub(super) fn want_room(&mut self) {
         self.wants_room = true;
         self.wake_all();
@@ -452,7 +451,7 @@ impl State {
         self.files.iter().filter(|(_, file)| file.late.has_task).for_each(|(_, file)| file.late.wake.notify_one());
     }
 
-    /// Notes whether a block has changes, after that may have become different.
+    /// Updates the sets of dirty blocks after a block may have become dirty or clean.
     pub(super) fn note_changes(&mut self, slot: u32) {
         let block = self.block_ref(slot);
         let (file, index, is_unclean, is_detached) = (block.file, block.index, block.is_unclean(), block.is_detached);
@@ -476,7 +475,7 @@ impl State {
 
 #[cfg(test)]
 impl State {
-    /// Panics unless what is said at the top of this file holds.
+    /// Panics unless the invariants at the top of this file hold.
     pub(super) fn check(&self) {
         assert!(self.slots.len() <= self.config.max_blocks && self.unclean <= self.config.max_unclean);
         let unclean = |(_, file): (usize, &FileState)| file.unclean.len();

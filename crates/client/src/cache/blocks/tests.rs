@@ -1,4 +1,4 @@
-//! The state of all blocks, driven by hand: a server that is a vector of bytes, without sockets, tasks and clock.
+//! The state of all blocks, driven by hand: the server is a vector of bytes, without sockets, tasks and clock.
 
 use proto::nfs3;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ mod lens;
 mod others;
 
 const BLOCK: u64 = 4096;
-/// For how long a file is believed to be as it was when it was looked at.
+/// How long a check of the file's attributes is valid.
 const BELIEVED: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A client of one file, and its server.
@@ -32,7 +32,7 @@ struct World {
     /// How often the server's file was changed, and whether replies to WRITEs tell of it.
     change: u64,
     is_telling: bool,
-    /// What is on its way.
+    /// What is under way.
     jobs: Vec<Job>,
     batches: Vec<Batch>,
     has_commit: bool,
@@ -142,7 +142,7 @@ impl World {
         self.state.check();
     }
 
-    /// Starts what the writing task would start.
+    /// Starts what the task that writes would start.
     fn begin_work(&mut self) {
         loop {
             match self.state.next_action(self.file, self.now) {
@@ -167,7 +167,7 @@ impl World {
         self.state.check();
     }
 
-    /// Does at the server what a WRITE asks for.
+    /// Carries out a WRITE at the server.
     fn carry_out(&mut self, batch: Batch) -> (Batch, Written, FileChange) {
         self.writes += 1;
         let before = Some(FileVersion::of(&self.attributes()));
@@ -182,7 +182,7 @@ impl World {
         (batch, written, FileChange { before, after: Some(self.attributes()) })
     }
 
-    /// What the server says of its file.
+    /// The server's attributes of its file.
     fn attributes(&self) -> Attributes {
         attributes(self.server.len() as u64, self.change)
     }
@@ -206,7 +206,7 @@ impl World {
         self.state.check();
     }
 
-    /// Carries everything out that is to be done now.
+    /// Carries out everything that is due now.
     fn work(&mut self) {
         loop {
             self.answer_reads();
@@ -225,7 +225,7 @@ impl World {
         assert!(self.state.is_written(self.file, to, true));
     }
 
-    /// The server forgets what it did not bring to stable storage.
+    /// The server loses its unstable data.
     fn restart(&mut self) {
         self.server.clone_from(&self.stable);
         self.verifier.0[0] += 1;
@@ -237,7 +237,7 @@ fn span(from: u64, count: usize) -> Progress {
     Progress { from, to: from + count as u64, ..Progress::default() }
 }
 
-/// What somebody else did to the file shows in its attributes.
+/// A change by somebody else shows in these attributes.
 fn attributes(size_bytes: u64, change: u64) -> Attributes {
     Attributes { size_bytes, change, ..Attributes::new(FileKind::Regular, 1) }
 }

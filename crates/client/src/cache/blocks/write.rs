@@ -1,4 +1,4 @@
-//! Taking in what is written.
+//! Taking in written data.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,18 +12,17 @@ use super::state::State;
 use crate::Result;
 use crate::file::Io;
 
-/// How long changes wait to be written although nobody asks for it: long enough that most neighbours come together.
+/// How long dirty data waits although nobody asks for it: long enough to gather most of its neighbours.
 const WRITE_DELAY: Duration = Duration::from_secs(2);
-/// The most parts of a block that are known one by one; with more the whole block is read first.
+/// The most known parts that a block tracks; beyond that the whole block is read first.
 const MAX_PARTS: usize = 8;
 
-/// Who writes, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Author<'a> {
     pub(super) file: u32,
-    /// How it is written later.
+    /// The open that the data is written through later.
     pub(super) io: Option<&'a Arc<Io>>,
-    /// Whether the server lets the author read.
+    /// Whether this open may read.
     pub(super) can_read: bool,
     pub(super) now: Instant,
 }
@@ -32,7 +31,7 @@ impl State {
     /// Takes in as much of `data` as there is room for.
     ///
     /// # Errors
-    /// What happened to an earlier write of the same user, once.
+    /// The error of an earlier write of the same user, once.
     pub(super) fn write(
         &mut self,
         author: Author<'_>,
@@ -45,7 +44,8 @@ impl State {
             return Err(error);
         }
         if self.is_changed_by_another(author) {
-            // What one user wrote is not sent as another one's, nor what was written under locks in the name of who has others or none.
+            // Data of one user must not be sent as another's, nor data written under locks through an open with other
+            // locks or none.
             self.want_written(file, true);
             return Ok((0, Step { then: Then::Written, jobs: Vec::new() }));
         }
@@ -71,7 +71,7 @@ impl State {
         Ok((bytes, Step { then, jobs }))
     }
 
-    /// Whether there are changes of another user, or of another open where either has locks, that the server may still lose.
+    /// Whether the server may still lose changes of another user, or of another open when either open holds locks.
     fn is_changed_by_another(&self, Author { file, io, .. }: Author<'_>) -> bool {
         let state = self.file_ref(file);
         let (Some(io), Some(earlier)) = (io, &state.late.io) else { return false };
@@ -81,7 +81,7 @@ impl State {
         io.mount.principal() != earlier.mount.principal() || io.has_locks() || earlier.has_locks()
     }
 
-    /// A block that takes a part at once, or what has to happen before there is one.
+    /// The block that can take a part now, or what has to happen first.
     fn room_for(
         &mut self,
         author: Author<'_>,
@@ -113,7 +113,7 @@ impl State {
         Ok(slot)
     }
 
-    /// Whether one more part could not be known by itself. What the server has nothing of is known to be zeros.
+    /// Whether the block can track no further part. Bytes that the server does not have are known to be zeros.
     fn has_too_many_parts(&mut self, file: u32, slot: u32, part: &Range<u32>) -> bool {
         let (empty_from, block_bytes) = (self.empty_from(file), self.config.block_bytes());
         let start = self.config.start(self.block_ref(slot).index);
@@ -129,7 +129,7 @@ impl State {
         block.known.count() >= MAX_PARTS && !block.known.touches(part)
     }
 
-    /// Reads the rest of a block before it is written, or has it written where it cannot be read.
+    /// Reads the rest of a block before it is written. An open that cannot read has the block written back first.
     fn make_whole(
         &mut self,
         Author { file, can_read, .. }: Author<'_>,
@@ -161,7 +161,7 @@ impl State {
         state.size = state.size.max(end);
     }
 
-    /// Sees to it that what was changed will be written.
+    /// Schedules the write-back of changes.
     fn changed(&mut self, Author { file, io, now, .. }: Author<'_>, bytes: usize) {
         let (is_pressed, most) = (self.is_pressed(), u64::from(self.config.write_bytes));
         let late = &mut self.file(file).late;
@@ -175,7 +175,7 @@ impl State {
         }
     }
 
-    /// Cuts a file that the server has cut, or lengthens one that it has lengthened.
+    /// Follows a truncation or extension that the server has carried out.
     pub(super) fn set_size(&mut self, file: u32, size: u64) {
         let state = self.file(file);
         state.changes += 1;

@@ -1,4 +1,4 @@
-//! The task that writes what was changed in a file. There is one for as long as anything is.
+//! The task that writes a file's dirty data. It runs for as long as there is any.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use crate::types::FileChange;
 use crate::v4::Told;
 use crate::{Mount, Result, Written};
 
-/// Starts the task for a file.
 pub(super) fn start(runtime: &Runtime, mount: &Mount, file: u32) {
     let writer = Writer { mount: mount.clone(), file, is_over: false };
     runtime.spawn(writer.run());
@@ -58,7 +57,7 @@ impl Drop for Writer {
         if self.is_over {
             return;
         }
-        // The runtime has ended, and with it all that could be written.
+        // The runtime has ended, so nothing can be written any more.
         let mut state = self.mount.blocks().lock();
         if let Some(io) = state.file(self.file).late.io.clone() {
             state.abandon(self.file, closed(&io));
@@ -68,7 +67,6 @@ impl Drop for Writer {
     }
 }
 
-/// One WRITE that is under way.
 struct Writing {
     io: Arc<Io>,
     file: u32,
@@ -83,8 +81,8 @@ impl Writing {
         self.end(result);
     }
 
-    /// What the reply has to tell of the file. While nobody else can change it, what it was like is known; what it is like then tells the
-    /// COMMIT that unstable bytes need (RFC 8881 §10.4).
+    /// The attributes that the reply has to carry. While a promise keeps others from changing the file, the attributes
+    /// before the WRITE are known. Unstable bytes need a COMMIT, which fetches those after it (RFC 8881 §10.4).
     fn wanted(&self, stability: Stability) -> Told {
         let promise = self.io.promise();
         let is_promised = promise.is_some_and(|promise| self.io.mount.blocks().lock().rely_on(self.file, promise));
@@ -111,7 +109,6 @@ impl Drop for Writing {
     }
 }
 
-/// One COMMIT that is under way.
 struct Committing {
     io: Arc<Io>,
     file: u32,
