@@ -1,4 +1,4 @@
-//! What two files hold, compared byte by byte.
+//! Compares two files byte by byte.
 
 use std::fs::File;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::job::Job;
 use super::{CopyError, LocalError, local};
 use crate::{Handle, Mount};
 
-/// A file whose bytes are compared with another's.
+/// A file to compare with another.
 #[derive(Clone)]
 pub(super) enum Content {
     Here(Arc<File>, PathBuf),
@@ -35,7 +35,7 @@ impl Content {
         }
     }
 
-    /// How much is read at once, in bytes.
+    /// How many bytes are read at once.
     fn step(&self, job: &Job) -> u32 {
         match self {
             Content::Here(..) => job.mount.sizes().read,
@@ -60,7 +60,7 @@ async fn read_there((mount, file): (&Mount, &Handle), offset: u64, count: u32) -
     Ok(bytes.freeze())
 }
 
-/// Where two files differ first within `range`, if they do. A file that ends where the other goes on differs there.
+/// The first offset in `range` where two files differ, if any. A file that ends where the other goes on differs there.
 pub(super) async fn first_difference(
     job: &Arc<Job>,
     path: &[u8],
@@ -97,7 +97,7 @@ fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.into_iter().chain(other).min()
 }
 
-/// How many bytes both begin with. Equal slices, which is what there mostly is, are compared as a whole.
+/// The length of the common start. Equal slices, the usual case, are compared as a whole.
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     let shorter = a.len().min(b.len());
     if a[..shorter] == b[..shorter] {

@@ -7,19 +7,19 @@ use crate::{Error, Reason, Status};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
-    /// The server or the way to it.
+    /// The server, or the connection to it.
     #[error("{0}")]
     Remote(#[from] Error),
     /// This machine.
     #[error("{0}")]
     Local(#[from] LocalError),
-    /// The target is there already.
+    /// The target exists already.
     #[error("{}: exists already", path.escape_ascii())]
     Exists {
         /// The target.
         path: Vec<u8>,
     },
-    /// The target is there already and is something else, which is never overwritten.
+    /// The target exists and is another kind of file, which is never overwritten.
     #[error("{}: exists already and is another kind of file", path.escape_ascii())]
     OtherKind {
         /// The target.
@@ -34,18 +34,18 @@ pub enum CopyError {
     /// The tree would be copied into itself, without end.
     #[error("{}: the copy is inside of what is copied", path.escape_ascii())]
     IntoItself {
-        /// Where the copy was met.
+        /// Where the walk met the copy.
         path: Vec<u8>,
     },
-    /// The copy is not what the original is.
+    /// The copy differs from the original.
     #[error("{}: the copy differs from the original at byte {offset}", path.escape_ascii())]
     Differs {
         /// The file.
         path: Vec<u8>,
-        /// Where the first difference is, in bytes.
+        /// The offset of the first difference, in bytes.
         offset: u64,
     },
-    /// The tree is deeper than any that a path can name, or goes round in a circle.
+    /// The tree is deeper than any that a path can name, or has a loop.
     #[error("{}: more than {max} directories deep", path.escape_ascii())]
     TooDeep {
         /// The directory.
@@ -53,14 +53,14 @@ pub enum CopyError {
         /// The most directories.
         max: usize,
     },
-    /// Extended attributes are to be kept, and one side does not have them, or not this one.
+    /// Extended attributes are to be kept, and one side does not support them, or not this one.
     #[error("{}: cannot keep {}: {source}", path.escape_ascii(), xattrs(name.as_deref()))]
     Xattrs {
         /// The file.
         path: Vec<u8>,
-        /// The attribute, with `user.` in front, if it is about one.
+        /// The attribute with its prefix `user.`, if the error is about one.
         name: Option<Vec<u8>>,
-        /// What the server or the system says.
+        /// The error of the server or the system.
         source: io::Error,
     },
     /// The original became shorter while it was copied.
@@ -69,7 +69,7 @@ pub enum CopyError {
         /// The file.
         path: Vec<u8>,
     },
-    /// The server lost unstable bytes again and again.
+    /// The server lost unstable data repeatedly.
     #[error("{}: the server lost what was written {times} times", path.escape_ascii())]
     Lost {
         /// The file.
@@ -80,8 +80,8 @@ pub enum CopyError {
     /// [`Stop`](super::Stop) ended the copy.
     #[error("stopped before everything was copied")]
     Stopped,
-    /// Some files could not be copied, of which [`CopyOptions::on_failure`](super::CopyOptions::on_failure) heard. All
-    /// others were.
+    /// Some files could not be copied and were reported to [`CopyOptions::on_failure`](super::CopyOptions::on_failure).
+    /// All others were copied.
     #[error("{failed} files could not be copied")]
     Incomplete {
         /// How many.
@@ -93,7 +93,7 @@ pub enum CopyError {
 }
 
 impl CopyError {
-    /// Whether it makes sense to send the servers anything more.
+    /// Whether it makes sense to send the servers further requests.
     pub(super) fn leaves_servers_in_reach(&self) -> bool {
         match self {
             CopyError::Remote(error) => error.status().is_some(),
@@ -101,7 +101,7 @@ impl CopyError {
         }
     }
 
-    /// Whether it will be the same with every further file: the server is gone or has no room.
+    /// Whether every further file would fail likewise: the server is gone or has no room.
     pub fn ends_all(&self) -> bool {
         match self {
             CopyError::Remote(error) => match error.status() {
@@ -127,20 +127,20 @@ fn xattrs(name: Option<&[u8]>) -> String {
     }
 }
 
-/// What went wrong with a file of this machine.
+/// A failed operation on a file of this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot {operation}: {source}", path.display())]
 pub struct LocalError {
     /// The file.
     pub path: PathBuf,
-    /// What was tried.
+    /// The operation.
     pub operation: &'static str,
-    /// What the system says.
+    /// The error of the system.
     pub source: io::Error,
 }
 
 impl LocalError {
-    /// Adds path and operation to what the system says.
+    /// Adds path and operation to a system error.
     pub(super) fn wrap<'p>(
         path: &'p Path,
         operation: &'static str,

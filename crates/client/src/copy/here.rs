@@ -1,7 +1,7 @@
-//! Trees of this machine, which are copied from here or to here.
+//! Trees of this machine, as origin or target of a copy.
 //!
-//! A server's names are names and nothing else, and nothing here follows a symbolic link that was there or was just made:
-//! no server can have a file written outside of the target.
+//! A server's names are only names, and nothing here follows a symbolic link, existing or just made. So no server can
+//! have a file written outside of the target.
 
 use std::ffi::OsStr;
 use std::io;
@@ -36,7 +36,7 @@ impl LocalFile {
     }
 }
 
-/// A directory of this machine, and the names in it that did not come yet.
+/// A directory of this machine, and its names not met yet.
 pub(super) struct Names {
     dir: PathBuf,
     names: std::vec::IntoIter<Vec<u8>>,
@@ -171,7 +171,7 @@ impl Target for Here {
 }
 
 impl Here {
-    /// Sees to it that nothing is in the way: an error, unless it is of the same kind and may be overwritten. Then it is removed.
+    /// Removes a file in the way if it is of the same kind and may be overwritten; otherwise it is an error.
     pub(super) async fn make_way(self, job: &Job, to: &Path, kind: FileKind) -> Result<(), CopyError> {
         match self.look(job, to, kind).await? {
             Way::Free => Ok(()),
@@ -190,7 +190,7 @@ impl Here {
     }
 }
 
-/// What is where something shall be made.
+/// What is at a place where something is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Free,

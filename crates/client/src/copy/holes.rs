@@ -1,13 +1,12 @@
-//! Zeros that become holes, where nobody tells which they are.
+//! Finds blocks of zeros that become holes where the server tells no holes.
 
 use std::ops::Range;
 
-/// What holes are made of: blocks of this many zeros, as most file systems have them.
+/// Holes are blocks of this many zeros, as in most file systems.
 pub(super) const HOLE_BYTES: usize = 4096;
-/// A block of a hole.
 const HOLE: [u8; HOLE_BYTES] = [0; HOLE_BYTES];
 
-/// The ranges of `bytes` that are left when blocks of zeros are taken out.
+/// The ranges of `bytes` without blocks of zeros.
 pub(super) fn around(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let is_hole = |block: &&[u8]| **block == HOLE[..block.len()];
     let mut start = 0;

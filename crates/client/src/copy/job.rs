@@ -9,10 +9,10 @@ use vfs::{Attributes, SetAttributes, SetTime};
 use super::{CopyError, CopyOptions, Event, Stop, Summary};
 use crate::Mount;
 
-/// The permission bits with which a directory's owner may make files in it.
+/// The permission bits that let a directory's owner make files in it.
 pub(super) const OWNER_BITS: u32 = 0o700;
 
-/// One copy: what all its tasks share.
+/// A copy: the state that all its tasks share.
 pub(super) struct Job {
     pub(super) mount: Mount,
     pub(super) options: CopyOptions,
@@ -20,11 +20,11 @@ pub(super) struct Job {
     transfers: Arc<Semaphore>,
     summary: Mutex<Summary>,
     pub(super) ways: Ways,
-    /// Ends what copies files, when the user or a failure ends the job.
+    /// Ends the tasks that copy files when the user or a failure ends the job.
     pub(super) halt: Stop,
 }
 
-/// What the server was found to be unable to do.
+/// Operations that the server was found not to support.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     pub(super) is_without_clone: AtomicBool,
@@ -58,10 +58,10 @@ impl Job {
         }
     }
 
-    /// Tells of a failure and counts it, when the job goes on after it.
+    /// Reports and counts a failure if the job goes on after it.
     ///
     /// # Errors
-    /// The failure, when it ends the job.
+    /// The failure, if it ends the job.
     pub(super) fn failed(&self, path: &[u8], error: CopyError) -> Result<(), CopyError> {
         match &self.options.on_failure {
             Some(on_failure) if !error.ends_all() => {
@@ -73,7 +73,7 @@ impl Job {
         }
     }
 
-    /// Counts something that is copied whole, and tells of it.
+    /// Counts something that is copied completely, and reports it.
     pub(super) fn finished(&self, path: &[u8], count: impl FnOnce(&mut Summary)) {
         let is_file = {
             let mut summary = self.count();
@@ -102,18 +102,18 @@ impl Job {
         self.copied(bytes, 0);
     }
 
-    /// Waits until one more transfer may be on its way.
+    /// Waits until one more transfer may be under way.
     pub(super) async fn transfer(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.transfers).acquire_owned().await.ok()
     }
 
-    /// The mode of the copy of a directory from the start on: its owner may make files in it. Others have their rights
-    /// at once, unless its group is another one still. So it keeps a fitting mode however the copy ends.
+    /// The mode of a directory's copy from the start: its owner may make files in it. Others have their rights at once,
+    /// unless owners are kept, because the group may still be another one. So the mode fits however the copy ends.
     pub(super) fn first_mode(&self, original: &Attributes) -> u32 {
         if self.options.keep_owners { OWNER_BITS } else { original.mode | OWNER_BITS }
     }
 
-    /// What to set on a finished copy of a file with these attributes.
+    /// The attributes to set on a finished copy.
     pub(super) fn final_attributes(&self, original: &Attributes) -> SetAttributes {
         let times = self.options.keep_times;
         let owners = self.options.keep_owners;
@@ -128,7 +128,7 @@ impl Job {
     }
 }
 
-/// Tasks that copy files, as many at once as the job allows. The first error ends them all.
+/// Tasks that copy files, as many at once as the job allows. The first error ends all of them.
 pub(super) struct Files {
     job: Arc<Job>,
     tasks: JoinSet<Result<(), CopyError>>,
@@ -139,7 +139,7 @@ impl Files {
         Files { job: Arc::clone(job), tasks: JoinSet::new() }
     }
 
-    /// Starts a task as soon as there is room for it.
+    /// Starts a task as soon as the limit allows.
     pub(super) async fn spawn<F>(&mut self, copy: F) -> Result<(), CopyError>
     where
         F: Future<Output = Result<(), CopyError>> + Send + 'static,
@@ -155,12 +155,11 @@ impl Files {
         Ok(())
     }
 
-    /// Waits for all of them after the job was halted: each ends with that, or with a failure of its own.
+    /// Waits for all of them after the job was halted; their errors are dropped.
     pub(super) async fn halt(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 
-    /// Waits for all of them.
     pub(super) async fn wait(&mut self) -> Result<(), CopyError> {
         while let Some(done) = self.tasks.join_next().await {
             done??;

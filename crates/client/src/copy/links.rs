@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Files with several names that were copied under one of them, so that the others become links to it.
+/// Files with several names that were copied under one of them; the others become links to it.
 #[derive(Debug)]
 pub(super) struct Links<K, T> {
     copies: HashMap<K, (T, u64)>,
@@ -12,7 +12,7 @@ impl<K: Eq + Hash, T: Clone> Links<K, T> {
         Links { copies: HashMap::new() }
     }
 
-    /// The copy of `file`, if there is one. It is forgotten with the last name that can come.
+    /// The copy of `file`, if there is one. It is dropped with the last possible name.
     pub(super) fn find(&mut self, file: &K) -> Option<T> {
         let (copy, names_left) = self.copies.get_mut(file)?;
         *names_left -= 1;
@@ -23,7 +23,7 @@ impl<K: Eq + Hash, T: Clone> Links<K, T> {
         Some(copy)
     }
 
-    /// Remembers the copy of a file that has `names` names.
+    /// Remembers the copy of a file with `names` names.
     pub(super) fn remember(&mut self, file: K, copy: T, names: u64) {
         if names > 1 {
             self.copies.insert(file, (copy, names - 1));

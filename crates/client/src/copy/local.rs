@@ -1,4 +1,4 @@
-//! Files of this machine. These calls wait for the disk: they run on the runtime's threads for such calls.
+//! Files of this machine. These calls block, so they run on the runtime's threads for blocking calls.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -16,7 +16,7 @@ use super::job::OWNER_BITS;
 use super::{CopyError, LocalError};
 use crate::SpecialFile;
 
-/// Runs what waits for the disk away from the tasks that must not.
+/// Runs blocking work outside of the asynchronous tasks.
 pub(super) async fn blocking<T, F>(work: F) -> Result<T, CopyError>
 where
     T: Send + 'static,
@@ -25,7 +25,7 @@ where
     Ok(tokio::task::spawn_blocking(work).await??)
 }
 
-/// The attributes of a file, in the form that they have everywhere here.
+/// The attributes of a file in the form used everywhere here.
 pub(super) fn attributes(metadata: &Metadata) -> Attributes {
     let device = metadata.rdev();
     Attributes {
@@ -63,13 +63,13 @@ fn kind(file_type: std::fs::FileType) -> FileKind {
     }
 }
 
-/// The next data of `file` within `range`, at most `most` bytes of it, and where it is; `None` when only a hole or
-/// nothing follows.
+/// The next data of `file` within `range`, at most `most` bytes, and its offset; `None` when only a hole or nothing
+/// follows.
 pub(super) fn next_data(file: &File, range: Range<u64>, most: usize) -> io::Result<Option<(u64, Bytes)>> {
     let start = match rustix::fs::seek(file, SeekFrom::Data(range.start)) {
         Ok(start) if start < range.end => start,
         Ok(_) | Err(rustix::io::Errno::NXIO) => return Ok(None),
-        // Not every file system can tell holes; then all is data.
+        // Not every file system knows its holes; then everything is data.
         Err(rustix::io::Errno::INVAL) => range.start,
         Err(error) => return Err(error.into()),
     };
@@ -95,7 +95,7 @@ pub(super) fn read_at(file: &File, offset: u64, most: usize) -> io::Result<Bytes
     Ok(bytes.into())
 }
 
-/// Opens a file to be written: a new one, or the one that is there and no other that a symbolic link leads to.
+/// Opens a file for writing: a new one, or with `overwrite` an existing one, but none behind a symbolic link.
 pub(super) fn create(path: &Path, overwrite: bool) -> Result<File, LocalError> {
     let mut options = File::options();
     options.read(true).write(true).mode(0o600);
@@ -106,7 +106,7 @@ pub(super) fn create(path: &Path, overwrite: bool) -> Result<File, LocalError> {
     options.open(path).map_err(LocalError::wrap(path, "create"))
 }
 
-/// Opens the regular file that is there, to go on writing it, if there is one that has no other names.
+/// Opens an existing regular file to resume its copy, unless it has other names.
 pub(super) fn open_existing(path: &Path) -> Result<Option<(File, Metadata)>, LocalError> {
     let mut options = File::options();
     options.read(true).write(true).custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
@@ -127,8 +127,8 @@ pub(super) fn make_directory(path: &Path, mode: u32) -> Result<(), LocalError> {
         .map_err(LocalError::wrap(path, "set the mode"))
 }
 
-/// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure comes
-/// up again where a file is made.
+/// Lets the owner of a directory make files in it, which the mode from an earlier copy may forbid. A failure recurs
+/// when a file is made.
 pub(super) fn open_up(path: &Path) {
     let mode = std::fs::symlink_metadata(path).map_or(OWNER_BITS, |metadata| metadata.mode() & 0o7777);
     if mode & OWNER_BITS != OWNER_BITS {
@@ -150,7 +150,7 @@ pub(super) fn make_special(path: &Path, node: SpecialFile, mode: u32) -> Result<
         .map_err(|error| LocalError::wrap(path, "make the special file")(error.into()))
 }
 
-/// What MKNOD or mknod(2) makes of a file of this kind, if anything.
+/// The argument of MKNOD or mknod(2) for a file of this kind, if it is special.
 pub(super) fn special(attributes: &Attributes) -> Option<SpecialFile> {
     match attributes.kind {
         FileKind::BlockDevice => Some(SpecialFile::BlockDevice(attributes.device)),
@@ -161,8 +161,8 @@ pub(super) fn special(attributes: &Attributes) -> Option<SpecialFile> {
     }
 }
 
-/// Sets attributes of the file itself, not of what it leads to. Owners come first, since setting them clears bits of the
-/// mode, and times last.
+/// Sets attributes of the file itself, also of a symbolic link. Owners come first, because setting them clears bits of
+/// the mode, and times last.
 pub(super) fn set(path: &Path, set: &SetAttributes, is_symlink: bool) -> Result<(), LocalError> {
     if set.uid.is_some() || set.gid.is_some() {
         std::os::unix::fs::lchown(path, set.uid, set.gid).map_err(LocalError::wrap(path, "set the owner"))?;
@@ -187,7 +187,7 @@ fn timespec(time: SetTime) -> Timespec {
     Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds.into() }
 }
 
-/// The names in a directory. They are read as a whole: what is copied into a directory must not show up in its listing.
+/// The names in a directory, read as a whole: files copied into the directory must not show up in its listing.
 pub(super) fn names(path: &Path) -> Result<Vec<Vec<u8>>, LocalError> {
     let wrap = LocalError::wrap(path, "list");
     let entries = std::fs::read_dir(path).map_err(wrap.clone())?;

@@ -1,8 +1,8 @@
-//! The mark of a tree that is not copied whole yet: a file in its top directory that says of what it is a copy.
+//! The mark of an unfinished copy of a tree: a file in its top directory that names the original.
 //!
-//! A directory that is there takes copies in (cp(1)), and the copy of a directory is there when it is copied again. The
-//! mark tells one from the other. It is made before anything else in the directory, and removed when everything is
-//! copied.
+//! A copy to an existing directory goes into that directory (cp(1)), and when a copy is repeated, its own directory
+//! exists. The mark distinguishes the two. It is made before anything else in the directory, and removed when
+//! everything is copied.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,7 +20,7 @@ use crate::{Handle, Mount, Status};
 pub(super) const NAME: &str = ".wharf-copy";
 /// The mode of the mark.
 const PRIVATE: u32 = 0o600;
-/// The longest name of an original, in bytes: a path with every byte escaped, and a host.
+/// The longest name of an original, in bytes: a host, and a path with every byte escaped.
 const MAX_ORIGIN_BYTES: u32 = 20 * 1024;
 
 /// The path of the mark in a directory, for messages.
@@ -28,23 +28,23 @@ pub(super) fn path_in(dir: &[u8]) -> Vec<u8> {
     [dir, b"/", NAME.as_bytes()].concat()
 }
 
-/// What is in the mark of a copy of `origin`.
+/// The contents of the mark of a copy of `origin`.
 fn text(origin: &[u8]) -> Vec<u8> {
     const ADVICE: &[u8] =
         b"\nThis directory is not yet a whole copy of that. The same wharf cp with --resume completes it.\n";
     [origin, ADVICE].concat()
 }
 
-/// Of what a mark says that its directory is a copy.
+/// The original's name in a mark.
 fn origin(text: &[u8]) -> Vec<u8> {
     text.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec()
 }
 
-/// Of what a directory of this machine is a copy that is not whole yet, if it is one: the
-/// [`CopyOptions::mark`](super::CopyOptions::mark) of that copy.
+/// The original of an unfinished copy in a directory of this machine, if it is one: the copy's
+/// [`CopyOptions::mark`](super::CopyOptions::mark).
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn unfinished_here(dir: &Path) -> io::Result<Option<Vec<u8>>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = match File::options().read(true).custom_flags(flags).open(dir.join(NAME)) {
@@ -58,10 +58,10 @@ pub fn unfinished_here(dir: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(origin(&text)))
 }
 
-/// The same of a directory on a server.
+/// The same for a directory on a server.
 ///
 /// # Errors
-/// What the server says.
+/// The error of the server.
 pub async fn unfinished_there(mount: &Mount, dir: &Handle) -> crate::Result<Option<Vec<u8>>> {
     let found = match mount.lookup(dir, NAME.as_bytes()).await {
         Err(error) if error.status() == Some(Status::NoEntry) => return Ok(None),

@@ -1,17 +1,17 @@
-//! Copies of whole trees between this machine and a mounted export, and between exports.
+//! Copies whole trees between this machine and a mounted export, and between exports.
 //!
-//! Kept are: bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices; owners
-//! and extended attributes when asked for. Several files go at once and each has many transfers on the way, within
-//! limits for both. What is there already is never taken for a copy that was begun before: it is an error, or is
-//! overwritten when that was asked for. When a copy is to go on, what is whole stays (of a file's attributes the times
-//! are set last), and what is not is compared with its original.
+//! A copy keeps bytes, holes, modes, times, symbolic links, hard links within the tree, FIFOs, sockets and devices;
+//! owners and extended attributes on request. Several files are copied at once, with many transfers under way for each,
+//! within limits for both. An existing target is an error, or is overwritten on request; it is never taken for an
+//! unfinished copy. A resumed copy keeps whole files (a file's times are set last) and compares all others with their
+//! originals.
 //!
-//! Where holes are is asked from NFSv4.2 on (SEEK), so that they cost nothing there. Older versions do not tell: of a file that takes
-//! less room than it is long everything is read, and blocks of zeros are left out of the copy.
+//! From NFSv4.2 on the server tells where holes are (SEEK), so they cost nothing. With older versions, a file that
+//! takes less room than its length is read whole, and blocks of zeros become holes in the copy.
 //!
-//! A tree is walked depth first, and memory does not grow with it: of each directory on the way from the top there is one
-//! page of the server's listing, or the names when the directory is on this machine. Files with several names are kept in
-//! mind until all of these came by.
+//! A tree is walked depth first, and memory does not grow with it: each directory on the path from the top takes one
+//! page of the server's listing, or its names if it is on this machine. Files with several names are remembered until
+//! all of these were met.
 
 mod content;
 mod download;
@@ -48,80 +48,80 @@ pub use mark::{unfinished_here, unfinished_there};
 pub use resume::has_time;
 pub use stop::Stop;
 
-/// How many directories deep a tree may be: half as deep as Linux can name in one path.
+/// The deepest nesting of directories: half as deep as Linux can name in one path.
 const MAX_DEPTH: usize = 1024;
-/// How many directories that are copied wait for their modes and times at the most; then the copy waits until nothing is
-/// made in them any more.
+/// The most copied directories that wait for their modes and times. At the limit the walk waits until the files in them
+/// are copied.
 const MAX_UNFINISHED_DIRECTORIES: usize = 4096;
 
 /// How to copy.
 #[derive(Clone)]
 pub struct CopyOptions {
-    /// Whether files that are there already are overwritten and directories merged. Otherwise they are errors.
+    /// Whether existing files are overwritten and directories merged. Otherwise they are errors.
     pub overwrite: bool,
-    /// Whether a copy goes on that ended early: files stay whose copies are there with the same length and time of
-    /// modification, which a file gets last of all. Of all others what is there is compared with the original, and they
-    /// are copied from the first difference on.
+    /// Whether to go on with a copy that ended early. Files stay if their copies have the same length and time of
+    /// modification, which is set last. All other existing files are compared with their originals and copied from the
+    /// first difference on.
     pub resume: bool,
-    /// What is written into the top directory of a tree's copy, in a file `.wharf-copy`, until all of the tree is
-    /// copied: the name of the original. [`unfinished_here`] and [`unfinished_there`] read it.
+    /// The name of the original. The top directory of a tree's copy has it in a file `.wharf-copy` until the whole tree
+    /// is copied. [`unfinished_here`] and [`unfinished_there`] read it.
     pub mark: Option<Vec<u8>>,
     /// Whether every file is read back from its copy and compared.
     pub verify: bool,
-    /// Whether users and groups are kept, which mostly needs a superuser on both sides.
+    /// Whether users and groups are kept; this usually requires a superuser on both sides.
     pub keep_owners: bool,
-    /// Whether extended attributes of the user's are kept (`user.*`, RFC 8276), of regular files and directories: copies have those of their
-    /// originals and no others. A server has to speak NFSv4.2 and to keep them, which is asked before anything is copied; a file system of
-    /// this machine that keeps none has none to copy, and takes none.
+    /// Whether the user's extended attributes (`user.*`, RFC 8276) of regular files and directories are kept: a copy
+    /// has exactly those of its original. A server must speak NFSv4.2 and support them, which is checked before
+    /// anything is copied. A file system of this machine without them has none to copy, and takes none.
     pub keep_xattrs: bool,
-    /// Whether modes and times are kept. Otherwise new files have the mode of the old ones and the present time.
+    /// Whether modes and times are kept. Otherwise new files have the original's mode and the present time.
     pub keep_times: bool,
     /// How many files are copied at once, 1 to [`CopyOptions::MAX_FILES`].
     pub files: usize,
-    /// How many reads and writes of data are on their way at once, 1 to [`CopyOptions::MAX_TRANSFERS`]. Each takes the
+    /// How many reads and writes of data are under way at once, 1 to [`CopyOptions::MAX_TRANSFERS`]. Each takes the
     /// memory of one transfer.
     pub transfers: usize,
-    /// Hears of every step.
+    /// Called for every step.
     pub progress: Option<Progress>,
-    /// Hears of each file of a tree that could not be copied, and the copy goes on with the next one. Without this the
-    /// first failure ends the copy, and in any case one that would be the same with every further file: the server is
-    /// gone or has no room.
+    /// Called for each file of a tree that could not be copied; the copy then goes on. Without it the first failure
+    /// ends the copy. A failure that every further file would share always does: the server is gone or has no room.
     pub on_failure: Option<OnFailure>,
     /// What ends the copy early.
     pub stop: Option<Stop>,
 }
 
-/// Hears which path below the top could not be copied, and why; called from several tasks, and better quick.
+/// Called with the path below the top that could not be copied, and the error; from several tasks, so it should be
+/// quick.
 pub type OnFailure = Arc<dyn Fn(&[u8], &CopyError) + Send + Sync>;
 
-/// Hears of the steps of a copy; called from several tasks, and better quick.
+/// Called with the steps of a copy; from several tasks, so it should be quick.
 pub type Progress = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
 /// A step of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A file of this many bytes is going to be copied.
+    /// A file of this many bytes will be copied.
     Found {
         /// Its path below the tree's top.
         path: &'a [u8],
         /// Its length in bytes.
         bytes: u64,
     },
-    /// Its copy is there now and is incomplete.
+    /// Its copy exists now and is incomplete.
     Begun {
         /// Its path below the tree's top.
         path: &'a [u8],
     },
     /// So many more bytes are done, holes included.
     Copied(u64),
-    /// So many bytes of files were there already, with [`CopyOptions::resume`].
+    /// So many bytes of files were already copied, with [`CopyOptions::resume`].
     Kept(u64),
-    /// Something is copied whole.
+    /// Something is copied completely.
     Finished {
         /// Its path below the tree's top.
         path: &'a [u8],
-        /// Whether it is a regular file, and not one more name of another.
+        /// Whether it is a regular file, and not a further name of another.
         is_file: bool,
     },
 }
@@ -132,12 +132,12 @@ pub enum Event<'a> {
 pub struct Summary {
     /// Regular files.
     pub files: u64,
-    /// Regular files whose copies were there already, with [`CopyOptions::resume`].
+    /// Regular files that were already copied, with [`CopyOptions::resume`].
     pub kept: u64,
-    /// Bytes at the start of files that were there already, with [`CopyOptions::resume`]. They are not among the
-    /// following ones.
+    /// Bytes at the start of files that were already copied, with [`CopyOptions::resume`]. The counts of bytes below do
+    /// not include them.
     pub resumed_bytes: u64,
-    /// Files that could not be copied, of which [`CopyOptions::on_failure`] heard.
+    /// Files that could not be copied and were reported to [`CopyOptions::on_failure`].
     pub failed: u64,
     /// Directories.
     pub directories: u64,
@@ -149,9 +149,9 @@ pub struct Summary {
     pub hard_links: u64,
     /// Bytes of regular files, holes included.
     pub bytes: u64,
-    /// Bytes that went over the wire; less than the above by the holes.
+    /// Bytes that went over the wire: holes do not count.
     pub data_bytes: u64,
-    /// Bytes that the server copied by itself, from one of its files to another.
+    /// Bytes that the server copied by itself from one of its files to another.
     pub server_bytes: u64,
 }
 
@@ -197,7 +197,7 @@ impl std::fmt::Debug for CopyOptions {
     }
 }
 
-/// Copies a file or a tree of this machine to `to`, a path below the mount's root whose directory exists.
+/// Copies a file or a tree of this machine to `to`, a path below the mount's root whose parent directory exists.
 ///
 /// ```no_run
 /// # async fn example(mount: client::Mount) -> Result<(), client::copy::CopyError> {
@@ -211,7 +211,7 @@ impl std::fmt::Debug for CopyOptions {
 /// ```
 ///
 /// # Errors
-/// The first thing that goes wrong, with its path; what was copied until then stays.
+/// The first failure, with its path; what was copied until then stays.
 pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(mount, options));
     // Boxed, so that the futures of applications stay small for the compiler.
@@ -219,10 +219,10 @@ pub async fn upload(mount: &Mount, from: &Path, to: &[u8], options: &CopyOptions
     Ok(job.summary())
 }
 
-/// Copies a file or a tree below the mount's root to `to`, a path of this machine whose directory exists.
+/// Copies a file or a tree below the mount's root to `to`, a path of this machine whose parent directory exists.
 ///
 /// # Errors
-/// As those of [`upload()`].
+/// As for [`upload()`].
 pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptions) -> Result<Summary, CopyError> {
     let job = Arc::new(Job::new(mount, options));
     // Boxed, so that the futures of applications stay small for the compiler.
@@ -230,14 +230,15 @@ pub async fn download(mount: &Mount, from: &[u8], to: &Path, options: &CopyOptio
     Ok(job.summary())
 }
 
-/// Copies a file or a tree of one mount to `to`, a path below the root of another one, or the same, whose directory exists.
+/// Copies a file or a tree of one mount to `to`, a path below the root of another mount or the same; its parent
+/// directory exists.
 ///
-/// Where both are the same mount of NFSv4.2 the server copies by itself: files share their data where it can do that (CLONE), and
-/// are copied there otherwise (COPY). In all other cases the data goes through here. A copy that the server makes when this future is
-/// dropped is cancelled; [`Mount::copies_ended`] waits for that.
+/// If both are the same mount of NFSv4.2, the server copies by itself: it shares the data where it can (CLONE), and
+/// copies it otherwise (COPY). In all other cases the data goes through this machine. Dropping this future cancels a
+/// server's copy under way; [`Mount::copies_ended`] waits for that.
 ///
 /// # Errors
-/// As those of [`upload()`].
+/// As for [`upload()`].
 pub async fn between(
     (source, from): (&Mount, &[u8]),
     (target, to): (&Mount, &[u8]),

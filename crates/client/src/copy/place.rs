@@ -1,4 +1,4 @@
-//! A place on the server for a copy, and what may be there already.
+//! The place for a copy on a server, and a file that may exist there.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{Entry, Handle, Status};
 /// The mode of a file while it is written.
 const PRIVATE: u32 = 0o600;
 
-/// What is copied, where its bytes can be compared with those of its copy.
+/// The original, if its bytes may be compared with those of its copy.
 pub(super) type Original<'o> = Option<(&'o Content, &'o Attributes)>;
 
 /// Where something is copied to.
@@ -31,7 +31,7 @@ impl Place {
         Ok(Place { path: name.to_vec(), dir: dir.handle, name: name.to_vec() })
     }
 
-    /// Makes an empty regular file, or takes the one that is there when that is allowed, and tells its attributes then.
+    /// Makes an empty regular file, or takes an existing one if allowed and returns its attributes.
     async fn create(&self, job: &Job) -> Result<(Handle, Option<Attributes>), CopyError> {
         let set = SetAttributes { mode: Some(PRIVATE), ..SetAttributes::default() };
         let made = match job.mount.create(&self.dir, &self.name, CreateMode::Guarded, &set).await {
@@ -46,8 +46,8 @@ impl Place {
         Ok(made)
     }
 
-    /// The file to copy `original` to, and how many bytes of it are there already, which are of a copy that ended
-    /// early. Nothing else is left in it.
+    /// The file to copy `original` to, and how many of its first bytes an earlier copy left there. The file is
+    /// truncated to these.
     pub(super) async fn open(&self, job: &Arc<Job>, original: Original<'_>) -> Result<(Handle, u64), CopyError> {
         let (target, left) = self.create(job).await?;
         let Some(left) = left else { return Ok((target, 0)) };
@@ -66,13 +66,13 @@ impl Place {
         original: (&Content, &Attributes),
         (target, left): (&Handle, &Attributes),
     ) -> Result<u64, CopyError> {
-        // What is compared shall be on stable storage: its writer may not have lived to see to that (RFC 1813 §3.3.21).
+        // The compared data must be on stable storage; its writer may have ended before a COMMIT (RFC 1813 §3.3.21).
         job.mount.commit(target, 0, 0).await.map_err(|error| error.about(&self.path))?;
         let copy = Content::There(job.mount.clone(), *target);
         resume::good_bytes(job, &self.path, resume::Pair { original, copy: (&copy, left) }).await
     }
 
-    /// Leaves a file with these attributes, so that its copy goes on where it ends. Returns why the copy ends.
+    /// Sets the attributes for resuming on a file. Returns why the copy ends.
     pub(super) async fn leave(&self, job: &Job, file: &Handle, checkpoint: Option<SetAttributes>) -> CopyError {
         let Some(set) = checkpoint else { return CopyError::Stopped };
         match job.mount.setattr(file, &set).await {
@@ -81,7 +81,7 @@ impl Place {
         }
     }
 
-    /// Removes what is in the way, when it is of the same kind and may be overwritten.
+    /// Removes an existing file of the same kind if it may be overwritten.
     pub(super) async fn make_way(&self, job: &Job, kind: FileKind) -> Result<(), CopyError> {
         if !job.options.overwrite {
             return Ok(());
@@ -93,7 +93,7 @@ impl Place {
         }
     }
 
-    /// What is there under the name already, when it may be used.
+    /// The existing file of that name, if it may be overwritten.
     pub(super) async fn existing(&self, job: &Job, kind: FileKind) -> Result<Entry, CopyError> {
         if !job.options.overwrite {
             return Err(CopyError::Exists { path: self.path.clone() });
@@ -105,7 +105,7 @@ impl Place {
         }
     }
 
-    /// Says that what was to be made is there already, if that is what the server says.
+    /// Turns the server's `Status::Exists` into [`CopyError::Exists`].
     pub(super) fn refuse_existing<T>(&self, made: crate::Result<T>) -> Result<T, CopyError> {
         made.map_err(|error| match error.status() {
             Some(Status::Exists) => CopyError::Exists { path: self.path.clone() },

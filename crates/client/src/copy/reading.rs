@@ -7,9 +7,9 @@ use crate::{Entry, File, Handle, Mount, OpenOptions, Result, Segment, Segments, 
 pub(super) struct Source {
     mount: Mount,
     handle: Handle,
-    /// Only where holes can be told: otherwise to open it costs more than it brings.
+    /// Open only if SEEK can tell holes: otherwise an OPEN costs more than it gains.
     file: Option<File>,
-    /// Whether the file has holes, of which not every server tells: a file that takes less than its length has some.
+    /// Whether the file has holes: it takes less room than its length.
     pub(super) has_holes: bool,
 }
 
@@ -28,12 +28,11 @@ impl Source {
         let Some(file) = &self.file else { return Ok((offset < size).then_some(offset..size)) };
         let Some(start) = file.seek_data(offset).await?.filter(|start| *start < size) else { return Ok(None) };
         let end = file.seek_hole(start).await?.unwrap_or(size).min(size);
-        // Whoever cut the file in between left nothing there; a hole that begins where data does is a change as well.
+        // After a truncation in between, or when the hole begins at the data, everything counts as data.
         Ok(Some(start..if end > start { end } else { size }))
     }
 
-    /// Whether the file ends before `size` now, although it has no data from where it was looked for last: then what is missing is
-    /// no hole.
+    /// Whether a file without further data now ends before `size`: what is missing is then no hole.
     pub(super) async fn is_cut(&self, size: u64) -> Result<bool> {
         match &self.file {
             Some(file) => Ok(file.getattr().await?.size_bytes < size),
@@ -41,7 +40,6 @@ impl Source {
         }
     }
 
-    /// Reads up to `count` bytes.
     pub(super) async fn read(&self, offset: u64, count: u32) -> Result<Segments> {
         if let Some(file) = &self.file {
             return file.fill(offset, count).await;

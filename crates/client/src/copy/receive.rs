@@ -1,4 +1,4 @@
-//! One file's way from the server: many READs at once, each written where it belongs.
+//! Receives one file from a server: many READs at once, each written to its place.
 
 use std::fs::File;
 use std::io;
@@ -32,7 +32,7 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     if received_to < size {
         return Err(leave(&file, &target, received_to).await);
     }
-    // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
+    // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
     let original = (&There(job.mount.clone()), &file.from.handle);
     xattrs::keep(job, &file.path, original, (&Here, &file.to)).await?;
     let set = job.final_attributes(&file.from.attributes);
@@ -49,8 +49,7 @@ pub(super) async fn receive(job: &Arc<Job>, file: Receiving) -> Result<(), CopyE
     Ok(())
 }
 
-/// The file to copy to, and how many bytes of it are there already, which are of a copy that ended early. Nothing else
-/// is left in it.
+/// The file to copy to, and how many of its first bytes an earlier copy left there. The file is truncated to these.
 async fn open(job: &Arc<Job>, file: &Receiving, original: &Content) -> Result<(Arc<File>, u64), CopyError> {
     let (to, resumes, overwrites) = (file.to.clone(), job.options.resume, job.options.overwrite);
     let existing = local::blocking(move || if resumes { local::open_existing(&to) } else { Ok(None) });
@@ -72,7 +71,7 @@ async fn open(job: &Arc<Job>, file: &Receiving, original: &Content) -> Result<(A
     Ok((left, good))
 }
 
-/// Leaves a file so that its copy goes on behind its first `good` bytes, and says why the copy ends.
+/// Leaves a file so that its copy resumes behind its first `good` bytes. Returns why the copy ends.
 async fn leave(file: &Receiving, target: &Arc<File>, good: u64) -> CopyError {
     let Some(set) = resume::checkpoint(&file.from.attributes, good) else { return CopyError::Stopped };
     let (to, target) = (file.to.clone(), Arc::clone(target));
@@ -83,7 +82,7 @@ async fn leave(file: &Receiving, target: &Arc<File>, good: u64) -> CopyError {
     left.await.err().unwrap_or(CopyError::Stopped)
 }
 
-/// Reads everything behind the first `start` bytes, and says how far it came: less than to the end when the job was
+/// Reads everything behind the first `start` bytes. Returns how far it came: less than the length if the job was
 /// halted.
 async fn read_all(job: &Arc<Job>, file: &Receiving, target: &Arc<File>, start: u64) -> Result<u64, CopyError> {
     let attributes = &file.from.attributes;
@@ -183,7 +182,7 @@ fn put_all(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }
 
-/// Leaves out blocks of zeros; the file is new, so that they read as zeros anyway.
+/// Leaves out blocks of zeros; the file is new, so they read as zeros anyway.
 fn put_around_holes(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     holes::around(bytes).try_for_each(|range| file.write_all_at(&bytes[range.clone()], offset + range.start as u64))
 }

@@ -1,5 +1,5 @@
-//! One file's way from a server to a server: the server clones or copies it where both files are its own and it can do that,
-//! and otherwise its data goes through here, many reads and writes at once. Holes stay holes.
+//! Copies one file from server to server. If one server has both files and can, it clones or copies the data by itself;
+//! otherwise the data goes through this machine, with many reads and writes at once. Holes stay holes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::there::There;
 use super::{CopyError, holes, resume, verify, xattrs};
 use crate::{Copied, Entry, Error, File, Handle, Mount, OpenOptions, Segment, Status, Version, WriteVerifier};
 
-/// A file to copy from one server to another, or the same.
+/// A file to copy from one server to another, or within one.
 pub(super) struct Relaying {
     pub(super) source: Mount,
     pub(super) from: Entry,
@@ -28,17 +28,18 @@ pub(super) struct Relaying {
 pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, CopyError> {
     let attributes = &file.from.attributes;
     let content = Content::There(file.source.clone(), file.from.handle);
-    // What the server copies by itself is copied sooner than compared.
+    // The server copies faster than the file can be compared.
     let original = (!may_copy_there(job, &file)).then_some((&content, attributes));
     let (target, start) = file.to.open(job, original).await?;
     let (made, copied_to) = write_until_safe(job, &file, (&target, start)).await?;
     if copied_to < attributes.size_bytes {
-        // The server may go on for a moment with what it copies by itself.
+        // A server's own copy may still be going on for a moment.
         let checkpoint = original.and_then(|_| resume::checkpoint(attributes, copied_to));
         return Err(file.to.leave(job, &target, checkpoint).await);
     }
     let about = |error: Error| error.about(&file.to.path);
-    // The end may be a hole, which no WRITE makes. A clone has its length, and to set it anew would end the sharing of its last block.
+    // The end may be a hole, which no WRITE makes. A clone has its length already; setting it would end the sharing of
+    // its last block.
     if made == Made::Written {
         let size = SetAttributes { size_bytes: Some(attributes.size_bytes), ..SetAttributes::default() };
         job.mount.setattr(&target, &size).await.map_err(about)?;
@@ -47,25 +48,25 @@ pub(super) async fn relay(job: &Arc<Job>, file: Relaying) -> Result<Handle, Copy
         let copy = Content::There(job.mount.clone(), target);
         verify::compare(job, &file.to.path, (&content, &copy), attributes.size_bytes).await?;
     }
-    // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
+    // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
     let (source, there) = (There(file.source.clone()), There(job.mount.clone()));
     xattrs::keep(job, &file.to.path, (&source, &file.from.handle), (&there, &target)).await?;
     job.mount.setattr(&target, &job.final_attributes(attributes)).await.map_err(about)?;
     Ok(target)
 }
 
-/// What a copy has made that nobody waited for.
+/// The result of a server's copy that was not waited for.
 const NOTHING: Copied = Copied { count: 0, stability: Stability::File, verifier: WriteVerifier([0; 8]) };
 
-/// How a copy came about.
+/// How the data was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
     Cloned,
     Written,
 }
 
-/// Copies everything behind the first `start` bytes until the server has it on stable storage, and says how far it
-/// came: less than to the end when the job was halted.
+/// Copies everything behind the first `start` bytes to stable storage. Returns how far it came: less than the length if
+/// the job was halted.
 async fn write_until_safe(
     job: &Arc<Job>,
     file: &Relaying,
@@ -90,7 +91,7 @@ async fn write_until_safe(
     Err(CopyError::Lost { path: file.to.path.clone(), times: MAX_RESENDS + 1 })
 }
 
-/// Both files, open, where one server has them and may copy by itself.
+/// Both files, opened, if one server has them and may copy by itself.
 struct Ends(Option<(File, File)>);
 
 /// Whether the server may be able to copy the file by itself.
@@ -115,7 +116,7 @@ fn is_known(flag: &AtomicBool) -> bool {
     flag.load(Ordering::Relaxed)
 }
 
-/// Takes a server's refusal to copy by itself: the data goes another way then. What is wrong with the file comes up again there.
+/// Accepts a server's refusal to copy by itself: the data then goes through here, where errors of the file recur.
 fn refused(error: Error, is_without: &AtomicBool) -> crate::Result<()> {
     match error.status() {
         Some(Status::NotSupported) => is_without.store(true, Ordering::Relaxed),
@@ -133,10 +134,10 @@ struct Pass<'p> {
     source: &'p Arc<Source>,
     ends: &'p Ends,
     safety: Safety,
-    /// What is read and written here.
+    /// Reads and writes of this machine.
     parts: JoinSet<Result<Safety, CopyError>>,
-    /// Where the bytes begin that were not told of before. A copy of the server's that fails may have told of some that are copied
-    /// once more, and another pass copies nothing but such.
+    /// The end of the bytes already reported as progress. A server's copy that fails may have reported bytes that are
+    /// copied again, and a repeated pass copies only such bytes.
     told_to: u64,
     /// Everything before this is copied, or under way.
     copied_to: u64,
@@ -169,7 +170,7 @@ impl Pass<'_> {
         Ok(Made::Written)
     }
 
-    /// Copies the next data and the hole before it, if there is any data still.
+    /// Copies the next data and the hole before it. Returns `false` if no data is left.
     async fn copy_next(&mut self, size: u64) -> Result<bool, CopyError> {
         let offset = self.copied_to;
         let next = self.source.next_data(offset, size).await.map_err(|error| self.about(error))?;
@@ -181,7 +182,7 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// Lets the copy share the original's data, and says whether the server did it. CLONE leaves nothing unstable.
+    /// Shares the original's data with CLONE, which leaves nothing unstable. Returns whether the server did it.
     async fn clone_all(&self) -> crate::Result<bool> {
         let Some((from, to)) = &self.ends.0 else { return Ok(false) };
         if is_known(&self.job.ways.is_without_clone) {
@@ -197,7 +198,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Lets the server copy a range, and says how much of it was copied before the server had enough.
+    /// Lets the server copy a range. Returns how many bytes it copied before it stopped.
     async fn copy_there(&mut self, range: Range<u64>) -> crate::Result<u64> {
         let Some((from, to)) = &self.ends.0 else { return Ok(0) };
         let mut at = range.start;
@@ -225,7 +226,7 @@ impl Pass<'_> {
             told_to = told_to.max(end);
         };
         let copied = match to.begin_copy(from, at, at, count).await {
-            // Dropped, it is cancelled.
+            // Dropping it cancels it.
             Ok(copying) => tokio::select! {
                 copied = copying.end(&mut tell) => copied,
                 () = job.halt.stopped() => Ok(NOTHING),
@@ -267,7 +268,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// How many bytes of a range were not told of before.
+    /// How many bytes of a range were not reported before.
     fn untold(&self, range: Range<u64>) -> u64 {
         untold(range, self.told_to)
     }
@@ -282,13 +283,13 @@ fn untold(range: Range<u64>, told_to: u64) -> u64 {
     range.end.saturating_sub(range.start.max(told_to))
 }
 
-/// A range of a file that goes through here.
+/// A range of a file that goes through this machine.
 struct Part {
     job: Arc<Job>,
     source: Arc<Source>,
     target: Handle,
     path: Vec<u8>,
-    /// As in the pass.
+    /// As in [`Pass`].
     told_to: u64,
 }
 

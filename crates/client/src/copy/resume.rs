@@ -1,9 +1,9 @@
-//! Where the copy of a file goes on that ended early.
+//! Where to resume the copy of a file that ended early.
 //!
-//! A copy that ends in order leaves its file with the original's time of modification and shorter than the original:
-//! all bytes of it are then on stable storage. Only its end is compared, since it is the original's time that says of
-//! which file they are. A copy that did not end in order may have gaps. It is compared with the original from the start
-//! on, which changes nothing on the server, and goes on at the first difference.
+//! A copy that was stopped in order leaves its file shorter than the original, with the original's time of
+//! modification; then all its bytes are on stable storage. That time identifies the original, so only the end is
+//! compared. A copy that ended otherwise may have gaps. It is compared from the start, which changes nothing on the
+//! server, and resumes at the first difference.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::content::{Content, first_difference};
 use super::job::Job;
 use super::{CopyError, Event};
 
-/// How much of the end of a file that was left in order is compared, in bytes.
+/// How much of the end of a file that was stopped in order is compared, in bytes.
 const TAIL_BYTES: u64 = 1 << 20;
-/// Copies go on at a multiple of this, so that writes fit the pages of the server.
+/// Copies resume at a multiple of this, so that writes fit the server's pages.
 const ALIGN_BYTES: u64 = 64 << 10;
 
-/// Whether a copy was ended: it has its original's length, and its time of modification as far as the target's version
-/// of NFS can tell it.
+/// Whether a copy is whole: it has its original's length, and its time of modification as far as the target's version
+/// of NFS can represent it.
 pub(super) fn is_whole(copy: &Attributes, original: &Attributes) -> bool {
     copy.kind == FileKind::Regular && copy.size_bytes == original.size_bytes && has_time_of(copy, original)
 }
@@ -29,19 +29,19 @@ fn has_time_of(copy: &Attributes, original: &Attributes) -> bool {
     has_time(copy.modified, original.modified)
 }
 
-/// Whether a copy's time of modification is its original's, as far as the target's version of NFS can tell it.
+/// Whether a copy's time of modification is its original's, as far as the target's version of NFS can represent it.
 pub fn has_time(copy: Timestamp, original: Timestamp) -> bool {
     let in_microseconds = original.nanoseconds / 1000 * 1000;
     copy.seconds == original.seconds && [original.nanoseconds, in_microseconds].contains(&copy.nanoseconds)
 }
 
-/// A file and what is there of its copy, with their attributes.
+/// A file and its incomplete copy, with their attributes.
 pub(super) struct Pair<'p> {
     pub(super) original: (&'p Content, &'p Attributes),
     pub(super) copy: (&'p Content, &'p Attributes),
 }
 
-/// How many bytes of the copy are the original's already, from its first on.
+/// How many bytes at the start of the copy are already the original's.
 pub(super) async fn good_bytes(job: &Arc<Job>, path: &[u8], pair: Pair<'_>) -> Result<u64, CopyError> {
     let (original, copy) = (pair.original.1, pair.copy.1);
     let overlap = original.size_bytes.min(copy.size_bytes);
@@ -51,7 +51,7 @@ pub(super) async fn good_bytes(job: &Arc<Job>, path: &[u8], pair: Pair<'_>) -> R
     {
         overlap
     } else if original.used_bytes < original.size_bytes {
-        // To read holes takes longer than to leave them out once more.
+        // Reading holes takes longer than leaving them out once more.
         0
     } else {
         let contents = (pair.original.0, pair.copy.0);
@@ -67,10 +67,10 @@ async fn is_equal(job: &Arc<Job>, path: &[u8], pair: &Pair<'_>, range: Range<u64
     Ok(first_difference(job, path, contents, range).await?.is_none())
 }
 
-/// What to set on a copy of which only the first `good` bytes are there, all of them on stable storage. `None` when
-/// there is nothing to go on with.
+/// The attributes to set on a copy of which the first `good` bytes are on stable storage. `None` if there is nothing to
+/// resume.
 pub(super) fn checkpoint(original: &Attributes, good: u64) -> Option<SetAttributes> {
-    // A file of the original's length and time would be taken for a whole copy.
+    // A file with the original's length and time would be taken for a whole copy.
     let good = good.min(original.size_bytes.saturating_sub(1));
     (good > 0).then_some(SetAttributes {
         size_bytes: Some(good),

@@ -2,15 +2,15 @@ use vfs::Stability;
 
 use crate::{Copied, Handle, Mount, Result, WriteVerifier, Written};
 
-/// How often a file is copied anew because the server lost what was unstable, before the copy is given up.
+/// How often a file is copied again because the server lost unstable data, before the copy fails.
 pub(super) const MAX_RESENDS: u32 = 8;
 
-/// Whether the server still has what was written (RFC 1813 §3.3.21).
+/// Whether the server still has the written data (RFC 1813 §3.3.21).
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Safety {
-    /// That of what is unstable.
+    /// The verifier of the unstable data.
     verifier: Option<WriteVerifier>,
-    /// Whether there were different ones: the server was restarted in between.
+    /// Whether verifiers differed: the server restarted in between.
     is_torn: bool,
 }
 
@@ -37,7 +37,7 @@ impl Safety {
         }
     }
 
-    /// Brings what is unstable to stable storage, and says whether nothing of it was lost.
+    /// Commits unstable data. Returns whether none of it was lost.
     pub(super) async fn settle(&self, mount: &Mount, file: &Handle) -> Result<bool> {
         match self.verifier {
             None => Ok(true),

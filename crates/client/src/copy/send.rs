@@ -1,4 +1,4 @@
-//! One file's way to the server: many WRITEs at once, a COMMIT, and all of it again when the server lost unstable bytes.
+//! Sends one file to a server: many WRITEs at once, a COMMIT, and all of it again if the server lost unstable data.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(super) async fn send(job: &Arc<Job>, file: Sending) -> Result<Handle, CopyEr
     if job.options.verify {
         verify_sent(job, &file, (&content, &target), &set).await?;
     }
-    // Before the mode that may forbid it, and before the time of modification that says that the copy is whole.
+    // The mode may forbid this, and the time of modification marks the copy as whole: both are set afterwards.
     let there = There(job.mount.clone());
     xattrs::keep(job, &file.to.path, (&Here, &file.from), (&there, &target)).await?;
     job.mount.setattr(&target, &set).await.map_err(|error| error.about(&file.to.path))?;
@@ -56,16 +56,16 @@ struct Way<'w> {
     file: &'w Sending,
     source: &'w Arc<File>,
     target: &'w Handle,
-    /// Where the first byte is that the server does not have yet.
+    /// The offset of the first byte that the server does not have yet.
     start: u64,
 }
 
 /// How far a file was sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// Everything before this is at the server. It is less than the file's length when the job was halted.
+    /// Everything before this is at the server: less than the file's length if the job was halted.
     sent_to: u64,
-    /// Where the last data ends; a hole may follow.
+    /// The end of the last data; a hole may follow.
     data_end: u64,
 }
 
@@ -91,7 +91,7 @@ struct Pass {
     target: Handle,
     writes: JoinSet<crate::Result<Safety>>,
     safety: Safety,
-    /// Whether this is the first pass, whose bytes are told of.
+    /// Whether this is the first pass, whose bytes are reported as progress.
     counts: bool,
 }
 
@@ -137,7 +137,7 @@ impl Pass {
         local::blocking(move || local::next_data(&source, rest, most).map_err(LocalError::wrap(&from, "read"))).await
     }
 
-    /// Starts a WRITE. A file of one WRITE is made stable by it; others are by COMMIT.
+    /// Starts a WRITE. The only WRITE of a file goes to stable storage; a COMMIT follows several.
     fn write(&mut self, offset: u64, bytes: Bytes, is_all: bool, permit: Option<OwnedSemaphorePermit>) {
         let (mount, target) = (self.job.mount.clone(), self.target);
         let stability = if is_all { Stability::File } else { Stability::Unstable };
@@ -166,7 +166,7 @@ impl Pass {
     }
 }
 
-/// Refuses an original that has become shorter: what is missing of it is no hole.
+/// Refuses an original that has become shorter: what is missing is not a hole.
 async fn refuse_cut(file: &Sending, source: &Arc<File>) -> Result<(), CopyError> {
     let (source, from) = (Arc::clone(source), file.from.clone());
     let look = move || source.metadata().map_err(LocalError::wrap(&from, "look at"));

@@ -1,4 +1,4 @@
-//! What a walk asks of the tree that it walks through, of the place for the copy, and of the way from one to the other.
+//! What a walk needs of the tree it copies, of the place for the copy, and of the route between them.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,50 +12,49 @@ use crate::SpecialFile;
 
 /// Where a tree is copied from.
 pub(super) trait Origin: Xattrs {
-    /// A file of any kind, as it was met.
+    /// A file of any kind, as the walk met it.
     type File;
-    /// A directory while its entries are asked for.
+    /// A directory being listed.
     type Listing<'l>: Entries<Self::File>
     where
         Self: 'l;
 
-    /// The attributes that a file had when it was met.
+    /// The attributes of a file when the walk met it.
     fn attributes(file: &Self::File) -> &Attributes;
 
-    /// What has the extended attributes of a file.
+    /// The object that holds a file's extended attributes.
     fn holder(file: &Self::File) -> &Self::Holder;
 
-    /// Begins to list a directory.
     async fn list(&self, dir: &Self::File) -> Result<Self::Listing<'_>, CopyError>;
 
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     async fn readlink(&self, link: &Self::File, path: &[u8]) -> Result<Vec<u8>, CopyError>;
 }
 
 /// The entries of a directory.
 pub(super) trait Entries<F> {
-    /// The next one, with its name in the directory `path`. What is gone since that was listed is left out.
+    /// The next entry of the directory `path`, with its name. Entries removed since the listing are left out.
     async fn next(&mut self, path: &[u8]) -> Result<Option<(Vec<u8>, F)>, CopyError>;
 }
 
 /// Where a tree is copied to.
 pub(super) trait Target: Xattrs<Holder = Self::Made> {
-    /// Something that was made there.
+    /// A file or directory that was made there.
     type Made: Clone;
-    /// A name for something that is to be made.
+    /// A name for something to make.
     type Place;
 
     /// Whether files there may have several names.
     fn has_hard_links(&self) -> bool;
 
-    /// The place with a name in a directory that was made; `path` is the one below the tree's top.
+    /// The place for `name` in a directory that was made; `path` is the one below the tree's top.
     fn place(dir: &Self::Made, path: &[u8], name: &[u8]) -> Self::Place;
 
-    /// What is there under the name.
+    /// The existing file of that name, if any.
     async fn existing(&self, to: &Self::Place) -> Result<Option<(Self::Made, Attributes)>, CopyError>;
 
-    /// Makes a directory that its files can be copied into, for a copy of the one with these attributes, or takes the
-    /// one that is there when that is allowed; tells its attributes.
+    /// Makes a directory that files can be copied into, for a copy of the one with these attributes, or takes an
+    /// existing one if allowed. Returns its attributes, too.
     async fn make_directory(
         &self,
         job: &Job,
@@ -63,10 +62,10 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
         like: &Attributes,
     ) -> Result<(Self::Made, Attributes), CopyError>;
 
-    /// Marks a directory as a copy of `origin` that is not whole yet.
+    /// Marks a directory as an unfinished copy of `origin`.
     async fn mark(&self, dir: &Self::Made, path: &[u8], origin: &[u8]) -> Result<(), CopyError>;
 
-    /// Takes the mark away.
+    /// Removes the mark.
     async fn unmark(&self, dir: &Self::Made, path: &[u8]) -> Result<(), CopyError>;
 
     /// Makes a symbolic link like the one with these attributes.
@@ -85,10 +84,10 @@ pub(super) trait Target: Xattrs<Holder = Self::Made> {
         node_and_like: (SpecialFile, &Attributes),
     ) -> Result<(), CopyError>;
 
-    /// Gives a file that was copied one more name.
+    /// Gives a copied file one more name.
     async fn make_link(&self, job: &Job, to: &Self::Place, copy: Self::Made) -> Result<(), CopyError>;
 
-    /// Gives a directory the attributes that it shall have in the end: those of another one.
+    /// Sets the final attributes of a directory, from those of its original.
     async fn finish(&self, job: &Job, path: &[u8], dir: (Self::Made, &Attributes)) -> Result<(), CopyError>;
 }
 
@@ -99,7 +98,7 @@ pub(super) type Made<R> = <<R as Route>::Target as Target>::Made;
 /// Where a walk makes it.
 pub(super) type Place<R> = <<R as Route>::Target as Target>::Place;
 
-/// From where to where, and how regular files get there.
+/// From where to where a tree is copied, and how regular files get there.
 pub(super) trait Route: Clone + 'static {
     type Origin: Origin;
     type Target: Target;
@@ -113,7 +112,7 @@ pub(super) trait Route: Clone + 'static {
         false
     }
 
-    /// Copies a regular file with all that it has.
+    /// Copies a regular file with all its attributes.
     fn copy(
         self,
         job: Arc<Job>,

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Ends copies early and in order: no further file is begun, those that are being copied are left so that
-/// [`CopyOptions::resume`](super::CopyOptions::resume) goes on where they end, and directories get their modes and
-/// times. Clones end the same copies.
+/// Ends copies early and in order. No further file is begun, files under way are left for
+/// [`CopyOptions::resume`](super::CopyOptions::resume), and directories get their modes and times. Clones end the same
+/// copies.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
@@ -16,7 +16,7 @@ impl Default for Stop {
 
 impl Stop {
     /// Ends the copies that have this in their options. They return [`CopyError::Stopped`](super::CopyError::Stopped)
-    /// soon, as soon as the servers have answered what they were sent.
+    /// once the servers have answered the requests under way.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -28,7 +28,7 @@ impl Stop {
 
     /// Waits until the copies are to end.
     pub(super) async fn stopped(&self) {
-        // The sender is in `self`, so that it stays.
+        // `self` holds the sender, so this cannot fail.
         let _ = self.0.subscribe().wait_for(|is_stopped| *is_stopped).await;
     }
 }

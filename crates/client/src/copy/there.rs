@@ -1,4 +1,4 @@
-//! Trees of a mount, which are copied from there or to there.
+//! Trees of a mount, as origin or target of a copy.
 
 use vfs::{Attributes, FileKind, SetAttributes};
 
@@ -133,8 +133,8 @@ impl Target for There {
 }
 
 impl There {
-    /// Lets the owner of a directory make files in it, which its mode may forbid when it was copied before. A failure
-    /// comes up again where a file is made.
+    /// Lets the owner of a directory make files in it, which the mode from an earlier copy may forbid. A failure recurs
+    /// when a file is made.
     async fn open_up(&self, dir: &Entry) {
         let mode = dir.attributes.mode;
         if mode & OWNER_BITS != OWNER_BITS {

@@ -1,4 +1,4 @@
-//! Reading a copy back and comparing it with its original, byte by byte.
+//! Reads a copy back and compares it with its original, byte by byte.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) async fn compare(
     (original, copy): (&Content, &Content),
     size: u64,
 ) -> Result<(), CopyError> {
-    // One byte more than there are: it shows that both files end where they should.
+    // One byte more than the size shows that both files end where they should.
     match first_difference(job, path, (original, copy), 0..size.saturating_add(1)).await? {
         Some(offset) => Err(CopyError::Differs { path: path.to_vec(), offset }),
         None => Ok(()),

@@ -1,5 +1,5 @@
-//! The walk through a tree, wherever it is and wherever it is copied to: depth first, directories before what is in them, and
-//! their modes and times after it.
+//! The walk through a tree, on either side: depth first. Directories are made before their entries are copied, and get
+//! their modes and times afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use super::resume::is_whole;
 use super::sides::{Entries, File, Made, Origin, Place, Route, Target};
 use super::{CopyError, Event, MAX_DEPTH, MAX_UNFINISHED_DIRECTORIES, local, mark, xattrs};
 
-/// A file of a server or of this machine: its file system, and its number there.
+/// Identifies a file of a server or of this machine: `fsid` and `fileid`.
 type Id = (u64, u64);
 
 fn id(attributes: &Attributes) -> Id {
     (attributes.fsid, attributes.fileid)
 }
 
-/// Something to copy, and where to.
+/// A file to copy, and its target.
 pub(super) struct Step<R: Route> {
     pub(super) from: File<R>,
     /// The path below the tree's top, for messages.
@@ -47,17 +47,17 @@ struct Walk<'w, R: Route> {
     route: &'w R,
     files: Files,
     links: Links<Id, Made<R>>,
-    /// The copy's top, when that is a directory.
+    /// The copy's top, if it is a directory.
     top: Option<Id>,
-    /// The directories from the top to the one that is being copied.
+    /// The directories from the top to the one being copied.
     open: Vec<Open<'w, R>>,
-    /// Directories that get their modes and times when the files in them are copied too.
+    /// Directories that get their modes and times once the files in them are copied.
     unfinished: Vec<Unfinished<R>>,
-    /// The top of the tree when everything else is copied, or being copied.
+    /// The top of the tree, once everything else is copied or being copied.
     top_dir: Option<Unfinished<R>>,
 }
 
-/// How long a copy that ends early may take to leave its files so that it can go on.
+/// How long a copy that ends early may take to leave its files ready to resume.
 const HALT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Copies the tree whose top is `first`.
@@ -71,7 +71,7 @@ pub(super) async fn walk<R: Route>(job: &Arc<Job>, route: &R, first: Step<R>) ->
         () = stop.stopped() => Err(CopyError::Stopped),
     };
     if let Err(error) = ended {
-        // A server that does not answer any more leaves them as they are.
+        // If the server does not answer, the files stay as they are.
         let _ = tokio::time::timeout(HALT_TIMEOUT, walk.halt(&error)).await;
         return Err(error);
     }
@@ -82,7 +82,7 @@ pub(super) async fn walk<R: Route>(job: &Arc<Job>, route: &R, first: Step<R>) ->
 }
 
 impl<R: Route> Open<'_, R> {
-    /// The next entry. The mark of a copy that is not whole is no part of what is copied.
+    /// The next entry. Skips the mark of an unfinished copy.
     async fn next(&mut self, is_marked: bool) -> Result<Option<Step<R>>, CopyError> {
         let (name, from) = loop {
             match self.listing.next(&self.path).await? {
@@ -110,7 +110,7 @@ impl<R: Route> Walk<'_, R> {
             match next {
                 Ok(Some(step)) => self.copy_entry(step).await?,
                 Ok(None) => self.leave().await?,
-                // What is left of the listing is out of reach.
+                // The rest of the listing is unreachable.
                 Err(error) => {
                     self.fail(error)?;
                     self.leave().await?;
@@ -121,13 +121,13 @@ impl<R: Route> Walk<'_, R> {
         self.finish_top().await
     }
 
-    /// The next entry of the deepest directory that is open, if one is.
+    /// The next entry of the deepest open directory, if one is open.
     async fn next(&mut self) -> Option<Result<Option<Step<R>>, CopyError>> {
         let is_marked = self.open.len() == 1 && self.job.options.mark.is_some();
         Some(self.open.last_mut()?.next(is_marked).await)
     }
 
-    /// Copies an entry of a directory. What cannot be copied is left out, when the job goes on after failures.
+    /// Copies an entry of a directory. A failure skips the entry if the job goes on after failures.
     async fn copy_entry(&mut self, step: Step<R>) -> Result<(), CopyError> {
         let path = step.path.clone();
         match self.copy(step).await {
@@ -136,7 +136,7 @@ impl<R: Route> Walk<'_, R> {
         }
     }
 
-    /// Counts a failure of the deepest directory that is open.
+    /// Counts a failure of the deepest open directory.
     fn fail(&self, error: CopyError) -> Result<(), CopyError> {
         match self.open.last() {
             Some(open) => self.job.failed(&open.path, error),
@@ -174,7 +174,7 @@ impl<R: Route> Walk<'_, R> {
         Ok(())
     }
 
-    /// Goes on above the directory whose last entry has come.
+    /// Leaves a directory after its last entry.
     async fn leave(&mut self) -> Result<(), CopyError> {
         let Some(left) = self.open.pop() else { return Ok(()) };
         self.job.finished(&left.path, |summary| summary.directories += 1);
@@ -216,10 +216,10 @@ impl<R: Route> Walk<'_, R> {
         }
         self.job.tell(Event::Found { path: &step.path, bytes: attributes.size_bytes });
         let (route, job, path) = (self.route.clone(), Arc::clone(self.job), step.path.clone());
-        // It is large, and would be moved from here to there several times.
+        // The future is large; the box saves moving it several times.
         let copy = Box::pin(copy_file(route, Arc::clone(&job), step));
         if keeps_links {
-            // The further names need the copy: such files are copied one after the other.
+            // The further names need the copy, so such files are copied one after the other.
             let copy = copy.await?;
             self.links.remember(id(attributes), copy, u64::from(attributes.links));
             return Ok(());
@@ -234,7 +234,7 @@ impl<R: Route> Walk<'_, R> {
         self.files.spawn(copy).await
     }
 
-    /// Sees to it that a file is not emptied to be filled with itself, and gives its copy if that is there and is to stay.
+    /// Refuses to truncate a file for a copy onto itself. Returns the existing copy if it is to stay.
     async fn look(&self, step: &Step<R>, attributes: &Attributes) -> Result<Option<Made<R>>, CopyError> {
         let (overwrites, resumes) = (self.job.options.overwrite, self.job.options.resume);
         let must_look = resumes || (overwrites && self.route.is_one_server());
@@ -248,7 +248,7 @@ impl<R: Route> Walk<'_, R> {
         Ok((resumes && is_whole(&of_found, attributes)).then_some(found))
     }
 
-    /// Sets what the directories that were left shall have at the end. Those below others were left first.
+    /// Sets the final attributes of the directories left so far. Deeper ones were left first.
     async fn finish(&mut self) -> Result<(), CopyError> {
         self.files.wait().await?;
         for Unfinished { path, made, attributes } in self.unfinished.drain(..) {
@@ -258,7 +258,7 @@ impl<R: Route> Walk<'_, R> {
         Ok(())
     }
 
-    /// Ends the copy of a tree: without its mark, if all of it is there.
+    /// Finishes the tree's top, and removes its mark if everything was copied.
     async fn finish_top(&mut self) -> Result<(), CopyError> {
         let Some(Unfinished { path, made, attributes }) = self.top_dir.take() else { return Ok(()) };
         let target = self.route.target();
@@ -268,7 +268,7 @@ impl<R: Route> Walk<'_, R> {
         target.finish(self.job, &path, (made, &attributes)).await
     }
 
-    /// Leaves files so that the copy can go on, and gives all directories that were made their modes and times.
+    /// Leaves files ready to resume, and gives all directories made so far their modes and times.
     async fn halt(&mut self, error: &CopyError) {
         if !error.leaves_servers_in_reach() {
             return;
@@ -278,7 +278,7 @@ impl<R: Route> Walk<'_, R> {
         let directories = async {
             let open = open.drain(..).rev().map(Unfinished::from);
             for Unfinished { path, made, attributes } in unfinished.drain(..).chain(open).chain(top_dir.take()) {
-                // The copy ends with the first failure, which was another one.
+                // The copy ends with its first failure, so this one is dropped.
                 let _ = route.target().finish(job, &path, (made, &attributes)).await;
             }
         };
@@ -286,7 +286,6 @@ impl<R: Route> Walk<'_, R> {
     }
 }
 
-/// Copies a regular file, and counts it.
 fn copy_file<R: Route>(
     route: R,
     job: Arc<Job>,

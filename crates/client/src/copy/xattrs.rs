@@ -1,7 +1,7 @@
-//! Extended attributes of the user's, which a copy has as its original has them: no more, no fewer.
+//! Extended attributes of users: a copy has exactly those of its original.
 //!
-//! Names are those of RFC 8276, without the `user.` that Linux puts in front, so that nothing that a server tells can become an
-//! attribute of the system's on this machine.
+//! Names are those of RFC 8276, without the `user.` of Linux. So no name from a server can become a system attribute on
+//! this machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use super::place::Place;
 use super::there::There;
 use crate::{Entry, Handle, Status, XattrMode};
 
-/// What Linux puts in front of the names of such attributes.
+/// Linux's prefix for the names of user attributes.
 const PREFIX: &[u8] = b"user.";
-/// The longest value, and the longest list of names, that Linux has, in bytes (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
+/// The longest value, and the longest list of names, in bytes on Linux (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const MAX_LOCAL_BYTES: usize = 65_536;
 
 /// One side of a copy. Paths are for messages.
@@ -30,17 +30,17 @@ pub(super) trait Xattrs {
     /// The names of all attributes.
     async fn names(&self, file: &Self::Holder, path: &[u8]) -> Result<Vec<Vec<u8>>, CopyError>;
 
-    /// The value of one, if it is still there.
+    /// The value of one, if it still exists.
     async fn value(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<Option<Vec<u8>>, CopyError>;
 
-    /// Makes or replaces one.
+    /// Creates or replaces one.
     async fn set(&self, file: &Self::Holder, path: &[u8], of: (&[u8], Vec<u8>)) -> Result<(), CopyError>;
 
-    /// Removes one, if it is still there.
+    /// Removes one, if it still exists.
     async fn remove(&self, file: &Self::Holder, path: &[u8], name: &[u8]) -> Result<(), CopyError>;
 }
 
-/// Gives a copy the attributes of its original, if they are to be kept. At most one value is in memory at a time.
+/// Gives a copy its original's attributes, if they are to be kept. At most one value is in memory at a time.
 pub(super) async fn keep<O: Xattrs, T: Xattrs>(
     job: &Job,
     path: &[u8],
@@ -51,7 +51,7 @@ pub(super) async fn keep<O: Xattrs, T: Xattrs>(
         return Ok(());
     }
     let names = origin.names(original, path).await?;
-    // What was just made has none.
+    // A new file has none.
     let before = if job.options.overwrite { target.names(copy, path).await? } else { vec![] };
     for name in before.iter().filter(|name| !names.contains(name)) {
         target.remove(copy, path, name).await?;
@@ -64,16 +64,16 @@ pub(super) async fn keep<O: Xattrs, T: Xattrs>(
     Ok(())
 }
 
-/// Refuses to begin a copy whose original is at a server that tells no attributes.
+/// Refuses to copy from a server without extended attributes.
 pub(super) async fn check_origin(job: &Job, side: &There, original: &Entry, path: &[u8]) -> Result<(), CopyError> {
     match original.attributes.kind {
         FileKind::Regular | FileKind::Directory => check(job, side, &original.handle, path).await,
-        // Nothing else has any.
+        // Other kinds of files have none.
         _ => Ok(()),
     }
 }
 
-/// Refuses to begin a copy to a server that keeps no attributes.
+/// Refuses to copy to a server without extended attributes.
 pub(super) async fn check_target(job: &Job, side: &There, to: &Place) -> Result<(), CopyError> {
     check(job, side, &to.dir, &to.path).await
 }
@@ -83,7 +83,7 @@ async fn check(job: &Job, side: &There, file: &Handle, path: &[u8]) -> Result<()
         return Ok(());
     }
     match side.names(file, path).await {
-        // Who may not list them here may do so below.
+        // A user who may not list them here may do so below.
         Err(CopyError::Xattrs { source, .. }) if source.kind() != io::ErrorKind::Unsupported => Ok(()),
         other => other.map(drop),
     }
@@ -123,7 +123,7 @@ impl Xattrs for Here {
                 let names = list.split(|byte| *byte == 0);
                 Ok(names.filter_map(|name| name.strip_prefix(PREFIX)).map(<[u8]>::to_vec).collect())
             }
-            // A file system that keeps none has none to copy.
+            // A file system without attributes has none to copy.
             Err(Errno::NOTSUP) => Ok(Vec::new()),
             Err(error) => Err(failed(path, None, error)),
         }
@@ -153,12 +153,12 @@ impl Xattrs for Here {
     }
 }
 
-/// A name as Linux knows it.
+/// The name with Linux's prefix.
 fn full(name: &[u8]) -> Vec<u8> {
     [PREFIX, name].concat()
 }
 
-/// What a call leaves in a buffer that has room for whatever it may be.
+/// The bytes that a call writes into a buffer of the maximal size.
 fn local_value(call: impl FnOnce(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut value = vec![0; MAX_LOCAL_BYTES];
     let length = call(&mut value)?;
@@ -166,7 +166,7 @@ fn local_value(call: impl FnOnce(&mut [u8]) -> rustix::io::Result<usize>) -> rus
     Ok(value)
 }
 
-/// Makes a call that waits for the disk away from the tasks that must not.
+/// Runs a blocking call outside of the asynchronous tasks.
 async fn blocking<T, F>(file: &Path, call: F) -> Result<T, CopyError>
 where
     T: Send + 'static,
