@@ -1,4 +1,4 @@
-//! Changing what is in a directory.
+//! Changes of a directory's entries.
 
 use vfs::{Attributes, SetAttributes};
 
@@ -9,7 +9,7 @@ impl Dir {
     /// Makes a directory with these permission bits.
     ///
     /// # Errors
-    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    /// [`Status::Exists`](crate::Status::Exists); other errors of the server.
     pub async fn create_dir(&self, path: impl AsRef<[u8]>, mode: u32) -> Result<Dir> {
         let path = path.as_ref();
         let (dir, name) = self.parent(path).await?;
@@ -20,7 +20,7 @@ impl Dir {
     /// Makes a symbolic link to `target` at `path`, as `ln -s` does.
     ///
     /// # Errors
-    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    /// [`Status::Exists`](crate::Status::Exists); other errors of the server.
     pub async fn symlink(&self, target: impl AsRef<[u8]>, path: impl AsRef<[u8]>) -> Result<Entry> {
         let path = path.as_ref();
         let (dir, name) = self.parent(path).await?;
@@ -31,17 +31,17 @@ impl Dir {
     /// Makes a device, a socket or a FIFO with these permission bits.
     ///
     /// # Errors
-    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    /// [`Status::Exists`](crate::Status::Exists); other errors of the server.
     pub async fn create_special(&self, path: impl AsRef<[u8]>, node: SpecialFile, mode: u32) -> Result<Entry> {
         let path = path.as_ref();
         let (dir, name) = self.parent(path).await?;
         self.mount.mknod(&dir, &name, node, &with_mode(mode)).await.map_err(|error| error.about(path))
     }
 
-    /// Gives the file at `path`, which may be a symbolic link, the further name `to`, below `to_dir`.
+    /// Gives the file at `path` the further name `to`, below `to_dir`. Does not follow a symbolic link at `path`.
     ///
     /// # Errors
-    /// [`Status::Exists`](crate::Status::Exists); whatever else the server says.
+    /// [`Status::Exists`](crate::Status::Exists); other errors of the server.
     pub async fn hard_link(&self, path: impl AsRef<[u8]>, to_dir: &Dir, to: impl AsRef<[u8]>) -> Result<()> {
         let (path, to) = (path.as_ref(), to.as_ref());
         let file = self.lookup(path, Follow::Nothing).await?;
@@ -49,10 +49,10 @@ impl Dir {
         self.mount.link(&file.handle, &dir, &name).await.map_err(|error| error.about(to))
     }
 
-    /// Moves the file at `path` to the name `to`, below `to_dir`, over what is there if that is of the same kind.
+    /// Moves the file at `path` to the name `to`, below `to_dir`, and replaces an existing file of the same kind.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn rename(&self, path: impl AsRef<[u8]>, to_dir: &Dir, to: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         let (from_dir, from_name) = self.parent(path).await?;
@@ -61,10 +61,10 @@ impl Dir {
         renamed.map_err(|error| error.about(path))
     }
 
-    /// Removes a name that is not a directory's.
+    /// Removes a name of anything but a directory.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn remove_file(&self, path: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         let (dir, name) = self.parent(path).await?;
@@ -74,17 +74,17 @@ impl Dir {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
+    /// [`Status::NotEmpty`](crate::Status::NotEmpty); other errors of the server.
     pub async fn remove_dir(&self, path: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         let (dir, name) = self.parent(path).await?;
         self.mount.rmdir(&dir, &name).await.map_err(|error| error.about(path))
     }
 
-    /// Sets attributes of a file, and tells what they all are then.
+    /// Sets attributes of a file. Returns all its attributes afterwards.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn set_attributes(&self, path: impl AsRef<[u8]>, set: &SetAttributes) -> Result<Attributes> {
         let path = path.as_ref();
         let file = self.lookup(path, Follow::Links).await?;

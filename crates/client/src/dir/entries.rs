@@ -10,13 +10,14 @@ use crate::directory::Progress;
 use crate::types::DirPosition;
 use crate::{Detail, DirEntry, Error, Result, Status};
 
-/// The most names that are remembered for the case that a listing must begin again, 8 bytes each.
+/// The most names that a listing remembers in case it must restart, 8 bytes each.
 const MAX_GIVEN: usize = 1 << 20;
 
-/// The names in a directory, in the server's order, from memory as far as they are there.
+/// The names in a directory, in the server's order, from the cache where possible.
 ///
-/// Names that are made or removed meanwhile may be missing or not. When the server does not know any more where it was, which it may
-/// say after a change (RFC 1813 §3.3.16, NFS3ERR_BAD_COOKIE), the listing begins again, once, without what it gave already.
+/// Names that are made or removed meanwhile may be missing or not. If the server rejects the position, as it may after
+/// a change (RFC 1813 §3.3.16, NFS3ERR_BAD_COOKIE), the listing restarts once and leaves out the names it already
+/// returned.
 #[derive(Debug)]
 #[must_use = "nothing is listed until somebody asks for an entry"]
 pub struct Entries {
@@ -61,7 +62,7 @@ impl Entries {
     /// The next entry, or `None` at the end. `.` and `..` are never among them.
     ///
     /// # Errors
-    /// What the server says, and [`Reason::Lie`](crate::Reason::Lie) when the listing cannot be right or has no end.
+    /// The error of the server; [`Reason::Lie`](crate::Reason::Lie) if the listing is inconsistent or has no end.
     pub async fn next(&mut self) -> Result<Option<DirEntry>> {
         loop {
             let given = &mut self.given;
@@ -93,12 +94,12 @@ impl Entries {
     }
 }
 
-/// Whether the server does not know the place in the listing any more. NFSv4 may say so of the verifier.
+/// Whether the server no longer knows the position in the listing. NFSv4 may reject the verifier instead.
 fn is_lost(error: &Error) -> bool {
     matches!(error.status(), Some(Status::BadCookie | Status::NotSync))
 }
 
-/// Which names a listing gave, by their hashes.
+/// Hashes of the names that a listing has returned.
 #[derive(Debug, Default)]
 struct Given {
     hasher: RandomState,
@@ -108,7 +109,7 @@ struct Given {
 }
 
 impl Given {
-    /// Whether a name is to be given: only a listing that begins again has given some before.
+    /// Whether to return a name. Only a restarted listing has returned some before.
     fn is_new(&mut self, name: &[u8]) -> bool {
         if self.is_too_many {
             return true;
@@ -120,7 +121,7 @@ impl Given {
         is_new || !self.has_begun_again
     }
 
-    /// Whether the listing can begin again, as it does now.
+    /// Whether the listing can restart; marks it as restarted.
     fn begin_again(&mut self) -> bool {
         let can = !self.is_too_many && !self.has_begun_again;
         self.has_begun_again = true;

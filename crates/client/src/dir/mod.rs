@@ -1,4 +1,4 @@
-//! Directories as applications use them: paths below them, looked up through the caches of the mount.
+//! Directories for applications: files by paths below them, looked up through the caches of the mount.
 
 mod change;
 mod entries;
@@ -16,13 +16,13 @@ pub use entries::Entries;
 
 /// A directory of a mount, and the files below it by their paths.
 ///
-/// Paths are bytes with `/` between names, relative to the directory; a leading `/` means nothing. `..` goes up, and no higher than
-/// what is mounted. Symbolic links on the way are followed, absolute ones when they lead into the export; one at the
-/// end is followed by whatever is about a file's content or attributes, and not by what is about its name.
+/// Paths are bytes with `/` between names, relative to the directory; a leading `/` has no effect. `..` goes up, but
+/// not above the mounted directory. Symbolic links on the way are followed, absolute ones if they lead into the export.
+/// A link at the end is followed by methods about a file's content or attributes, not by those about its name.
 ///
-/// What the server told before is believed as [`Caching`](crate::Caching) says: names, attributes, rights, targets of links and
-/// listings come from memory where they can. What this mount changes is known at once. A call whose future is dropped is
-/// forgotten; if it was to change something, it may have done so.
+/// Names, attributes, rights, link targets and listings come from the cache where [`Caching`](crate::Caching) allows.
+/// Changes by this mount are visible at once. Dropping a call's future does not undo it: a change may have been carried
+/// out.
 ///
 /// ```
 #[doc = include_str!("../../doc/server_starts.txt")]
@@ -66,7 +66,7 @@ impl Mount {
         self.dir(&self.root().handle)
     }
 
-    /// The directory with that handle. Whether it is one, the first use shows.
+    /// The directory with that handle. If it is not a directory, the first use fails.
     pub fn dir(&self, handle: &Handle) -> Dir {
         Dir { mount: self.clone(), handle: *handle }
     }
@@ -74,20 +74,20 @@ impl Mount {
     /// The directory that `path` names, from the root of the export.
     ///
     /// # Errors
-    /// As those of [`Dir::open_dir`].
+    /// As for [`Dir::open_dir`].
     pub async fn open_dir(&self, path: impl AsRef<[u8]>) -> Result<Dir> {
         self.root_dir().open_dir(path).await
     }
 }
 
-/// Asking.
+/// Queries.
 impl Dir {
     /// The directory's handle.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// The mount that it is of.
+    /// The directory's mount.
     pub fn mount(&self) -> &Mount {
         &self.mount
     }
@@ -95,7 +95,7 @@ impl Dir {
     /// Finds a file.
     ///
     /// # Errors
-    /// What the server says of a component, such as [`Status::NoEntry`]; [`Reason::Path`].
+    /// The error of the server for a component, such as [`Status::NoEntry`]; [`Reason::Path`].
     pub async fn lookup(&self, path: impl AsRef<[u8]>, follow: Follow) -> Result<Entry> {
         let path = path.as_ref();
         self.walk().run(path, follow).await.map_err(|error| error.about(path))
@@ -104,7 +104,7 @@ impl Dir {
     /// The directory that `path` names.
     ///
     /// # Errors
-    /// [`Status::NotDirectory`]; as those of [`Dir::lookup`].
+    /// [`Status::NotDirectory`]; as for [`Dir::lookup`].
     pub async fn open_dir(&self, path: impl AsRef<[u8]>) -> Result<Dir> {
         let path = path.as_ref();
         let found = self.lookup(path, Follow::Links).await?;
@@ -117,7 +117,7 @@ impl Dir {
     /// The attributes of a file; those of this directory for an empty path.
     ///
     /// # Errors
-    /// As those of [`Dir::lookup`].
+    /// As for [`Dir::lookup`].
     pub async fn metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
         Ok(self.lookup(path, Follow::Links).await?.attributes)
     }
@@ -125,15 +125,15 @@ impl Dir {
     /// The attributes of a file or of a symbolic link itself.
     ///
     /// # Errors
-    /// As those of [`Dir::lookup`].
+    /// As for [`Dir::lookup`].
     pub async fn symlink_metadata(&self, path: impl AsRef<[u8]>) -> Result<Attributes> {
         Ok(self.lookup(path, Follow::Nothing).await?.attributes)
     }
 
-    /// Which of the `wanted` things the caller may do with a file.
+    /// Which of the `wanted` rights the caller has to a file.
     ///
     /// # Errors
-    /// As those of [`Dir::lookup`].
+    /// As for [`Dir::lookup`].
     pub async fn access(&self, path: impl AsRef<[u8]>, wanted: Rights) -> Result<Rights> {
         let path = path.as_ref();
         let found = self.lookup(path, Follow::Links).await?;
@@ -143,7 +143,7 @@ impl Dir {
     /// The target of a symbolic link.
     ///
     /// # Errors
-    /// [`Status::Invalid`] when it is none; as those of [`Dir::lookup`].
+    /// [`Status::Invalid`] if it is not a symbolic link; as for [`Dir::lookup`].
     pub async fn read_link(&self, path: impl AsRef<[u8]>) -> Result<Vec<u8>> {
         let path = path.as_ref();
         let found = self.lookup(path, Follow::Nothing).await?;
@@ -154,8 +154,8 @@ impl Dir {
         Ok(target.to_vec())
     }
 
-    /// The names in this directory, in the server's order. [`Detail::Entries`] brings handles and attributes with them, and
-    /// spares asking for those one by one.
+    /// The names in this directory, in the server's order. [`Detail::Entries`] adds handles and attributes, and saves a
+    /// call for each entry.
     pub fn read_dir(&self, detail: Detail) -> Entries {
         Entries::new(self.clone(), detail)
     }
@@ -164,7 +164,7 @@ impl Dir {
         Walk::new(&self.mount, self.handle, Source::Caches)
     }
 
-    /// The directory that the last component of a path is in, and that component.
+    /// The directory of a path's last component, and that component.
     async fn parent(&self, path: &[u8]) -> Result<(Handle, Vec<u8>)> {
         self.walk().run_to_last(path).await.map_err(|error| error.about(path))
     }

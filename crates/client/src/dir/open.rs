@@ -7,20 +7,20 @@ use super::Dir;
 use crate::{Error, File, Handle, Mount, OpenOptions, Reason, Result, Status};
 
 impl Dir {
-    /// Opens a regular file, and makes it if the options say so. A symbolic link at the end is followed, unless the file must be a
-    /// new one.
+    /// Opens a regular file, and makes it if the options say so. Follows a symbolic link at the end, unless the file
+    /// must be new.
     ///
-    /// What others wrote before they closed the file is seen, unless
+    /// The open sees what others wrote before they closed the file, unless
     /// [`Caching::close_to_open`](crate::Caching::close_to_open) is off.
     ///
     /// # Errors
-    /// What the server says; [`Status::ShareDenied`] when somebody has it open in a way that excludes this.
+    /// The error of the server; [`Status::ShareDenied`] if another open excludes this one.
     pub async fn open(&self, path: impl AsRef<[u8]>, options: &OpenOptions) -> Result<File> {
         let path = path.as_ref();
         self.open_below(path, options).await.map_err(|error| error.about(path))
     }
 
-    /// The walk bounds how many links are followed.
+    /// The walk limits how many links are followed.
     async fn open_below(&self, path: &[u8], options: &OpenOptions) -> Result<File> {
         let mut walk = self.walk();
         let (mut dir, mut name) = walk.run_to_last(path).await?;
@@ -50,7 +50,7 @@ async fn open_name(mount: &Mount, place: (&Handle, &[u8]), options: &OpenOptions
     }
 }
 
-/// Opens a file in a version in which the server knows nothing of it.
+/// Opens a file in a version without open state.
 async fn open_without_state(mount: &Mount, (dir, name): (&Handle, &[u8]), options: &OpenOptions) -> Result<Opened> {
     let is_made = options.create.is_some();
     let found = match mount.options().caching.close_to_open && !is_made {

@@ -1,25 +1,26 @@
-//! Whole files at once, and questions that need no file.
+//! Whole files at once, and queries that need no open file.
 
 use vfs::Space;
 
 use super::Dir;
 use crate::{Error, OpenOptions, Result, Status};
 
-/// The most bytes that are asked for at a time when a whole file is read.
+/// The most bytes requested at a time when a whole file is read.
 const STEP_BYTES: u64 = 1 << 20;
-/// The permission bits of a file that is made: what a umask of 022 leaves.
+/// The permission bits of a new file, as a umask of 022 leaves them.
 const NEW_FILE_MODE: u32 = 0o644;
 
 impl Dir {
-    /// All bytes of a file, as `tokio::fs::read` gives them. They must fit in memory.
+    /// Reads all bytes of a file, like `tokio::fs::read`. They must fit in memory.
     ///
     /// # Errors
-    /// As those of [`Dir::open`] and [`File::read_at`](crate::File::read_at).
+    /// As for [`Dir::open`] and [`File::read_at`](crate::File::read_at).
     pub async fn read(&self, path: impl AsRef<[u8]>) -> Result<Vec<u8>> {
         let path = path.as_ref();
         let file = self.open(path, &OpenOptions::read()).await?;
         let about = |error: Error| error.about(path);
-        // One byte more than there should be shows the end; a server that names a length is not believed further than a step.
+        // The first step asks for one byte more than the length, which shows the end. The limit protects from a false
+        // length.
         let step = (file.attributes().size_bytes.saturating_add(1)).clamp(1, STEP_BYTES) as usize;
         let mut bytes = Vec::new();
         loop {
@@ -34,11 +35,12 @@ impl Dir {
         }
     }
 
-    /// Makes `data` all that there is in a file, as `tokio::fs::write` does. It is made with the permission bits 0644 if it is not there, and
-    /// on the server's stable storage at the end. Whoever goes away before may leave a part of it.
+    /// Replaces a file's contents with `data`, like `tokio::fs::write`, and brings it to the server's stable storage. A
+    /// missing file is made with the permission bits 0o644. A future that is dropped early may leave a part of the
+    /// data.
     ///
     /// # Errors
-    /// As those of [`Dir::open`], [`File::write_at`](crate::File::write_at) and [`File::close`](crate::File::close).
+    /// As for [`Dir::open`], [`File::write_at`](crate::File::write_at) and [`File::close`](crate::File::close).
     pub async fn write(&self, path: impl AsRef<[u8]>, data: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         let file = self.open(path, &OpenOptions::write().replacing(NEW_FILE_MODE)).await?;
@@ -48,10 +50,10 @@ impl Dir {
         file.close().await.map_err(about)
     }
 
-    /// Whether there is a file of that name; of a symbolic link, whether it leads to one.
+    /// Whether a file of that name exists, or for a symbolic link its target.
     ///
     /// # Errors
-    /// As those of [`Dir::lookup`], but for [`Status::NoEntry`].
+    /// As for [`Dir::lookup`], except [`Status::NoEntry`].
     pub async fn try_exists(&self, path: impl AsRef<[u8]>) -> Result<bool> {
         match self.metadata(path).await {
             Ok(_) => Ok(true),
@@ -60,10 +62,10 @@ impl Dir {
         }
     }
 
-    /// How full the file system is that this directory is in, as statvfs(3) tells it. Version 2 says nothing of the number of files.
+    /// The space of the directory's file system, like statvfs(3). NFSv2 does not tell the number of files.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn space(&self) -> Result<Space> {
         self.mount.fsstat(&self.handle).await
     }

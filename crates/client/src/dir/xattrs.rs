@@ -3,10 +3,10 @@
 use super::Dir;
 use crate::{Follow, Result, XattrMode};
 
-/// Extended attributes of the user's, by their names without the `user.` that Linux puts in front (RFC 8276). Only NFSv4.2 has them, of
-/// regular files and directories; the empty path names this directory.
+/// Extended attributes of users, by names without Linux's prefix `user.` (RFC 8276). Only NFSv4.2 has them, for regular
+/// files and directories; the empty path names this directory.
 impl Dir {
-    /// The value of an extended attribute of a file, or `None` when there is none of that name.
+    /// The value of a file's extended attribute, or `None` if it has none of that name.
     ///
     /// ```no_run
     /// # async fn example(dir: client::Dir) -> client::Result<()> {
@@ -20,18 +20,18 @@ impl Dir {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server keeps none; as those of
-    /// [`Dir::lookup`]; what else the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] from a server without them; as
+    /// for [`Dir::lookup`]; other errors of the server.
     pub async fn get_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let path = path.as_ref();
         let file = self.lookup(path, Follow::Links).await?;
         self.mount.getxattr_if_there(&file.handle, name.as_ref()).await.map_err(|error| error.about(path))
     }
 
-    /// Gives an extended attribute of a file a value.
+    /// Sets an extended attribute of a file.
     ///
     /// # Errors
-    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`] as `mode` says; as those of [`Dir::get_xattr`].
+    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`], depending on `mode`; as for [`Dir::get_xattr`].
     pub async fn set_xattr(
         &self,
         path: impl AsRef<[u8]>,
@@ -48,7 +48,7 @@ impl Dir {
     /// The names of all extended attributes of a file, in the server's order.
     ///
     /// # Errors
-    /// As those of [`Dir::get_xattr`]; [`crate::Reason::Lie`] when the list has no end.
+    /// As for [`Dir::get_xattr`]; [`crate::Reason::Lie`] if the list has no end.
     pub async fn list_xattrs(&self, path: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>> {
         let path = path.as_ref();
         let file = self.lookup(path, Follow::Links).await?;
@@ -58,7 +58,7 @@ impl Dir {
     /// Removes an extended attribute of a file.
     ///
     /// # Errors
-    /// [`crate::Status::NoXattr`] when there is none of that name; as those of [`Dir::get_xattr`].
+    /// [`crate::Status::NoXattr`] if it does not exist; as for [`Dir::get_xattr`].
     pub async fn remove_xattr(&self, path: impl AsRef<[u8]>, name: impl AsRef<[u8]>) -> Result<()> {
         let path = path.as_ref();
         let file = self.lookup(path, Follow::Links).await?;

@@ -1,11 +1,11 @@
-//! Copies that the server makes itself (RFC 7862 §4), between two files that are open in one mount.
+//! Copies that the server makes by itself (RFC 7862 §4), between two open files of one mount.
 
 use super::File;
 use super::retry::under_stateid;
 use crate::cache::Passing;
 use crate::{Copied, Mount, Result, v4};
 
-/// A copy that the server makes, as [`File::begin_copy`] began it.
+/// A copy by the server, from [`File::begin_copy`].
 #[derive(Debug)]
 #[must_use = "a copy that nobody waits for is cancelled"]
 pub struct Copying {
@@ -14,12 +14,14 @@ pub struct Copying {
 }
 
 impl Copying {
-    /// Waits for its end; `progress` hears now and then how many bytes are copied, as far as the server tells.
+    /// Waits for the end of the copy. `progress` is called now and then with the number of bytes copied, as far as the
+    /// server tells.
     ///
     /// # Errors
-    /// What the server says; without [`Options::is_hard`](crate::Options::is_hard) [`Reason::CopyStalled`](crate::Reason::CopyStalled)
-    /// when it says that it copies, and for [`Options::patience`](crate::Options::patience) tells the same number of bytes. One that tells
-    /// none before the end has a second more for each 64 KiB of the copy.
+    /// The error of the server. Without [`Options::is_hard`](crate::Options::is_hard),
+    /// [`Reason::CopyStalled`](crate::Reason::CopyStalled) if an ongoing copy reports the same number of bytes for
+    /// [`Options::patience`](crate::Options::patience). A server that reports no bytes before the end has one second
+    /// more for each 64 KiB.
     pub async fn end(self, progress: impl FnMut(u64)) -> Result<Copied> {
         let Copying { begun, mut change } = self;
         let copied = match begun {
@@ -30,13 +32,13 @@ impl Copying {
         Ok(copied)
     }
 
-    /// Whether it goes on behind the server's reply.
+    /// Whether the copy goes on after the server's reply.
     pub fn goes_on(&self) -> bool {
         matches!(self.begun, v4::Begun::GoesOn(_))
     }
 }
 
-/// The change of the file that a copy makes. When nobody waits for its end any more, the change goes on until it is cancelled.
+/// The change of the file by a copy. If dropped before the end, the change lasts until the copy is cancelled.
 #[derive(Debug)]
 struct Change {
     passing: Option<Passing>,
@@ -56,7 +58,7 @@ impl Drop for Change {
 }
 
 impl Mount {
-    /// Waits until the server makes no copies for this mount: those that nobody waited for any more are cancelled then.
+    /// Waits until the server makes no copies for this mount any more; dropped ones are cancelled by then.
     pub async fn copies_ended(&self) {
         if let Ok(client) = self.v4() {
             client.copies_ended().await;
@@ -65,12 +67,12 @@ impl Mount {
 }
 
 impl File {
-    /// Lets the server copy `count` bytes of `source`, or all to its end when that is 0, into this file. It may copy fewer;
-    /// what is less safe than [`vfs::Stability::File`] must be committed.
+    /// Has the server copy `count` bytes of `source`, or all to its end if that is 0, into this file. It may copy
+    /// fewer. Data less safe than [`vfs::Stability::File`] must be committed.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server cannot;
-    /// [`crate::Status::Invalid`] for a range that reaches behind the source's end; what else it says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] from a server without COPY;
+    /// [`crate::Status::Invalid`] for a range beyond the source's end; other errors of the server.
     pub async fn copy_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copied> {
         let (open, other) = (self.opened_4_2("COPY")?, source.opened_4_2("COPY")?);
         self.prepare_transfer(source).await?;
@@ -81,11 +83,11 @@ impl File {
         })
     }
 
-    /// Lets the server copy `count` bytes of `source`, or all to its end when that is 0, into this file, if it likes behind its
-    /// reply. It may copy fewer; a copy that is dropped before its end is cancelled, and what was copied then stays.
+    /// Like [`File::copy_from`], but the server may go on after its reply. A copy that is dropped before its end is
+    /// cancelled; the bytes copied until then stay.
     ///
     /// # Errors
-    /// As those of [`File::copy_from`].
+    /// As for [`File::copy_from`].
     pub async fn begin_copy(&self, source: &File, from: u64, to: u64, count: u64) -> Result<Copying> {
         let (open, other) = (self.opened_4_2("COPY")?, source.opened_4_2("COPY")?);
         self.prepare_transfer(source).await?;
@@ -102,11 +104,11 @@ impl File {
         Ok(copying)
     }
 
-    /// Lets this file share `count` bytes with `source`, or all to its end when that is 0, until one of them is written.
+    /// Has this file share `count` bytes with `source`, or all to its end if that is 0, until one of them is written.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the file system cannot; what else the
-    /// server says, which may ask for whole blocks.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] from a file system without
+    /// CLONE; other errors of the server, which may require whole blocks.
     pub async fn clone_from(&self, source: &File, from: u64, to: u64, count: u64) -> Result<()> {
         let (open, other) = (self.opened_4_2("CLONE")?, source.opened_4_2("CLONE")?);
         self.prepare_transfer(source).await?;
@@ -117,8 +119,8 @@ impl File {
         })
     }
 
-    /// Lets the server know what was written before to both files. In this one it has to be safe: what is sent again after a restart
-    /// would go over the copy.
+    /// Sends earlier writes of both files to the server. Those of this file must be stable: retransmission after a
+    /// restart would overwrite the copy.
     async fn prepare_transfer(&self, source: &File) -> Result<()> {
         source.flush().await?;
         self.settle().await

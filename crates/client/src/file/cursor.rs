@@ -11,11 +11,11 @@ use super::File;
 /// The most bytes of one read or write; a caller's larger buffer takes several.
 const MAX_BYTES: usize = 1 << 20;
 
-/// A file with a position, for what reads and writes by tokio's traits. Any number of cursors may be at one file.
+/// A file with a position, for code that uses tokio's I/O traits. A file may have any number of cursors.
 ///
-/// As with tokio's own files a write is over when its bytes are taken; that it failed, the next write, flush or shutdown tells.
-/// Flush sends everything to the server, and shutdown brings it to stable storage. A cursor that is dropped before that may
-/// take its last bytes with it.
+/// As with tokio's own files, a write ends when its bytes are taken; the next write, flush or shutdown returns its
+/// error. Flush sends everything to the server, and shutdown brings it to stable storage. A cursor dropped before that
+/// may lose its last bytes.
 ///
 /// ```no_run
 /// # async fn example(mount: client::Mount) -> std::io::Result<()> {
@@ -39,13 +39,13 @@ pub struct Cursor {
     file: Arc<File>,
     position: u64,
     step: Option<Step>,
-    /// What was read from the position on and is not handed out yet.
+    /// Bytes read at the position and not returned yet.
     ready: Vec<u8>,
-    /// How far from the end the position is to be, once it is known where that is.
+    /// The offset of a seek from the end, until the length is known.
     from_end: Option<i64>,
 }
 
-/// What is under way. The file is not borrowed, nor a caller's buffer: callers may go away.
+/// The operation under way. It owns its data, because callers may drop their futures.
 enum Step {
     Reading(Work<Vec<u8>>),
     Writing(Work<()>),
@@ -56,7 +56,7 @@ enum Step {
 type Work<T> = Pin<Box<dyn Future<Output = crate::Result<T>> + Send>>;
 
 impl Cursor {
-    /// At the beginning of a file.
+    /// Starts at the beginning of a file.
     pub fn new(file: impl Into<Arc<File>>) -> Cursor {
         Cursor { file: file.into(), position: 0, step: None, ready: Vec::new(), from_end: None }
     }
@@ -66,12 +66,12 @@ impl Cursor {
         &self.file
     }
 
-    /// Where the next byte is read or written.
+    /// The offset of the next byte to read or write.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Waits for what was taken before, and forgets what nobody waits for.
+    /// Waits for writes and flushes under way, and drops reads and seeks.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let done = match &mut self.step {
             Some(Step::Writing(work) | Step::Flushing { work, .. }) => ready!(work.as_mut().poll(cx)),
@@ -118,7 +118,7 @@ impl Cursor {
         }
     }
 
-    /// Goes to another place, with nothing kept of what was read here.
+    /// Moves to another position.
     fn go(&mut self, position: Option<u64>) -> io::Result<()> {
         self.position = position.ok_or_else(|| {
             io::Error::new(
@@ -161,7 +161,7 @@ impl AsyncWrite for Cursor {
         self.ready.clear();
         let data = &data[..data.len().min(MAX_BYTES)];
         self.step = Some(self.write(data));
-        // Mostly memory takes it, and there is nothing to wait for.
+        // Usually the cache takes it at once.
         if let Poll::Ready(done) = self.poll_idle(cx) {
             done?;
         }

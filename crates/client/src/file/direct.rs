@@ -1,4 +1,4 @@
-//! Reading and writing past the cache: each byte is the server's, in pieces of the transfer size, several of them under way.
+//! Reading and writing past the cache, in pieces of the transfer size, with several of them under way.
 
 use std::collections::VecDeque;
 use std::io::IoSliceMut;
@@ -12,10 +12,10 @@ use super::Io;
 use crate::core::Failure;
 use crate::{Reason, Result};
 
-/// The most pieces of one read or write that are under way.
+/// The most pieces of one read or write under way.
 const MAX_UNDER_WAY: usize = 16;
 
-/// Fills `buffer` unless the file ends; how many bytes were read.
+/// Fills `buffer` unless the file ends. Returns how many bytes were read.
 pub(crate) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     let piece_bytes = io.mount.sizes().read as usize;
     if buffer.len() <= piece_bytes {
@@ -24,13 +24,13 @@ pub(crate) async fn read(io: &Arc<Io>, offset: u64, buffer: &mut [u8]) -> Result
     read_pieces(io, offset, buffer.chunks_mut(piece_bytes)).await
 }
 
-/// Fills buffers one after the other unless the file ends; how many bytes were read.
+/// Fills buffers one after another unless the file ends. Returns how many bytes were read.
 pub(super) async fn read_vectored(io: &Arc<Io>, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
     let piece_bytes = io.mount.sizes().read as usize;
     read_pieces(io, offset, buffers.iter_mut().flat_map(|buffer| buffer.chunks_mut(piece_bytes))).await
 }
 
-/// Fills pieces of the transfer size one after the other, with several READs under way.
+/// Fills pieces of the transfer size one after another, with several READs under way.
 async fn read_pieces<'b>(io: &Arc<Io>, offset: u64, mut pieces: impl Iterator<Item = &'b mut [u8]>) -> Result<usize> {
     let (mut under_way, mut next, mut done) = (VecDeque::new(), offset, 0);
     loop {
@@ -50,7 +50,7 @@ async fn read_pieces<'b>(io: &Arc<Io>, offset: u64, mut pieces: impl Iterator<It
     }
 }
 
-/// Reads `count` bytes, or fewer where the file ends, however many calls the server makes of it.
+/// Reads `count` bytes, or fewer where the file ends, with as many calls as it takes.
 pub(crate) async fn read_piece(io: &Io, offset: u64, count: usize) -> Result<Bytes> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     io.fill(offset, count).await.map(|segments| segments.into_data().bytes)
@@ -72,18 +72,18 @@ pub(super) async fn write(io: &Arc<Io>, offset: u64, data: &[u8]) -> Result<()> 
     }
 }
 
-/// Writes all of `data`, however many WRITEs the server makes of it.
+/// Writes all of `data`, with as many WRITEs as it takes.
 async fn write_piece(io: &Io, mut offset: u64, mut data: Bytes) -> Result<()> {
     while !data.is_empty() {
         let written = io.write(offset, data.clone(), Stability::File).await?;
         offset += u64::from(written.count);
-        // A server that says that it wrote more than it was given was found out before.
+        // A count above the length of the data was refused before.
         drop(data.split_to(written.count as usize));
     }
     Ok(())
 }
 
-/// A call that is under way beside others, and ends with whoever waits for it.
+/// A call under way beside others. Dropping it aborts its task.
 struct Piece<T>(JoinHandle<Result<T>>);
 
 impl<T: Send + 'static> Piece<T> {

@@ -1,4 +1,4 @@
-//! How the bytes of an open file are read and written by tasks that may live longer than the [`File`](super::File).
+//! Reads and writes of an open file by tasks that may outlive the [`File`](super::File).
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use crate::types::FileChange;
 use crate::v4::OpenFile;
 use crate::{Entry, Handle, Mount, Reason, Result, WriteVerifier, Written, v4};
 
-/// A file as those need it who bring its data and write it late. In NFSv4 it stays open for as long as one of them is there.
+/// A file for tasks that fetch and write its data. In NFSv4 it stays open while one of them exists.
 #[derive(Debug)]
 pub(crate) struct Io {
     pub(crate) mount: Mount,
     pub(crate) handle: Handle,
     pub(crate) open: Option<Arc<OpenFile>>,
-    /// Its locks, in versions that know no open files. They are given back when nothing of it is left to write.
+    /// Its locks, in versions without open state. They are released when no data is left to write.
     pub(crate) locks: Option<FileLocks>,
-    /// Whether the server lets it be read.
+    /// Whether the open allows reading.
     pub(crate) can_read: bool,
 }
 
 impl Io {
-    /// Refuses to read and write while what the server gave for the file is lost: whoever believes in it would see or spoil what others
-    /// wrote.
+    /// Refuses reads and writes while the file's open state or a lock is lost: they could see or damage data that
+    /// others wrote meanwhile.
     pub(crate) fn check_kept(&self, operation: &'static str) -> Result<()> {
         match (&self.open, &self.locks) {
             (Some(open), _) => open.check_kept(operation),
@@ -35,23 +35,22 @@ impl Io {
         }
     }
 
-    /// Whether something of the file is locked, or was and is lost.
+    /// Whether the file has locks, or had some that are lost.
     pub(crate) fn has_locks(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.has_locks()) || self.locks.as_ref().is_some_and(FileLocks::has_any)
     }
 
-    /// One WRITE.
     pub(crate) async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
         self.write_looking(offset, data, stability, v4::Told::After).await.map(|(written, _)| written)
     }
 
-    /// What the server has promised, if it is that nobody else changes the file.
+    /// The server's promise that nobody else changes the file, if there is one.
     pub(crate) fn promise(&self) -> Option<Arc<dyn Promise>> {
         self.open.as_ref()?.client().promise(&self.handle)
     }
 
-    /// One WRITE, and what the file was like before and is like then, as far as that is wanted and the server tells. Servers of
-    /// versions before 4 tell without being asked.
+    /// One WRITE, and the file's attributes before and after as far as `told` asks and the server tells. Servers before
+    /// NFSv4 tell them without being asked.
     pub(crate) async fn write_looking(
         &self,
         offset: u64,
@@ -77,17 +76,16 @@ impl Io {
         Ok((written, told))
     }
 
-    /// Commits the whole file.
     pub(crate) async fn commit(&self) -> Result<WriteVerifier> {
         self.mount.commit(&self.handle, 0, 0).await
     }
 
-    /// Asks the server for the attributes.
+    /// Fetches the attributes from the server.
     pub(crate) async fn getattr(&self) -> Result<Attributes> {
         self.mount.getattr(&self.handle).await
     }
 
-    /// Sets attributes, the length among them, with the right that the open gives.
+    /// Sets attributes, including the length, by the right of the open.
     pub(crate) async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
         let Some(open) = &self.open else { return self.mount.setattr(&self.handle, set).await };
         let mut change = self.mount.change([&self.handle]);

@@ -1,4 +1,4 @@
-//! Locks on ranges of a file. A length of `u64::MAX` is everything from the offset on.
+//! Locks on ranges of a file. A length of `u64::MAX` means everything from the offset on.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use super::File;
 use crate::v4::HeldLock;
 use crate::{Reason, Result, Status};
 
-/// How long a lock that somebody else has is left alone before it is asked for again: at first, and at most. A server of 4.1
-/// may tell earlier.
+/// The pause before a lock held by another owner is requested again: the first, and the longest. A server of NFSv4.1
+/// may notify earlier.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// Kinds of locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LockKind {
-    /// Others may have shared locks too.
+    /// Other owners may hold shared locks too.
     Shared,
-    /// Nobody else may have one.
+    /// No other owner may hold a lock.
     Exclusive,
 }
 
@@ -34,16 +34,16 @@ impl LockKind {
 }
 
 impl File {
-    /// Locks `length` bytes from `offset` on, and waits for as long as somebody else's lock is in the way. What this file has
-    /// locked there already is replaced. A future that is dropped gives the lock back that it gets all the same.
+    /// Locks `length` bytes from `offset` on, and waits while another owner's lock conflicts. Replaces this file's own
+    /// locks there. If the future is dropped, a lock granted later is released.
     ///
-    /// Data that others wrote before they let their locks go is seen from then on.
+    /// Reads after this call see all data that others wrote before they released their locks.
     ///
-    /// A lock that the server loses for good, as in a restart after which it cannot be reclaimed, is a lost one until it is unlocked or the
-    /// file is closed; so long the file is neither read nor written nor locked.
+    /// A lock that the server loses for good, such as after a restart when it cannot be reclaimed, stays lost until it
+    /// is unlocked or the file is closed. Until then reads, writes and locks of the file fail.
     ///
     /// # Errors
-    /// What the server says; [`Reason::StateLost`] when it lost earlier locks of this file for good.
+    /// The error of the server; [`Reason::StateLost`] if it lost earlier locks of this file for good.
     pub async fn lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -55,10 +55,10 @@ impl File {
         }
     }
 
-    /// Locks `length` bytes from `offset` on if nobody else's lock is in the way.
+    /// Locks `length` bytes from `offset` on if no other owner's lock conflicts.
     ///
     /// # Errors
-    /// [`Reason::Locked`] when one is; otherwise as [`File::lock`].
+    /// [`Reason::Locked`] if one does; otherwise as for [`File::lock`].
     pub async fn try_lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
         self.lock_once(kind, (offset, length), false).await
     }
@@ -68,7 +68,7 @@ impl File {
             Some(locks) => {
                 let wanted = self.range(kind, offset, length)?;
                 match locks.try_lock(wanted).await {
-                    // The lock manager does not say whose it is, and whoever asks again does not ask.
+                    // NLM does not tell the holder; a caller that retries does not need it.
                     Err(error) if matches!(error.reason(), Reason::Locked { .. }) && !waits => {
                         return Err(locks.whose(wanted).await);
                     }
@@ -88,7 +88,7 @@ impl File {
         Ok(())
     }
 
-    /// Forgets what others may have changed before they let their locks go.
+    /// Invalidates data that others may have changed before they released their locks.
     async fn see_what_others_wrote(&self) -> Result<()> {
         self.settle().await?;
         self.getattr().await?;
@@ -103,10 +103,10 @@ impl File {
         }
     }
 
-    /// Asks whether [`File::try_lock`] would succeed now.
+    /// Tests whether [`File::try_lock`] would succeed now.
     ///
     /// # Errors
-    /// As those of [`File::try_lock`].
+    /// As for [`File::try_lock`].
     pub async fn test_lock(&self, kind: LockKind, offset: u64, length: u64) -> Result<()> {
         match &self.io.locks {
             Some(locks) => locks.test(self.range(kind, offset, length)?).await,
@@ -114,10 +114,11 @@ impl File {
         }
     }
 
-    /// Unlocks `length` bytes from `offset` on, after what was changed is with the server. What is not locked stays so.
+    /// Unlocks `length` bytes from `offset` on, after all changes are at the server. Bytes without a lock stay
+    /// unlocked.
     ///
     /// # Errors
-    /// What the server says, of the lock or of a write before.
+    /// The error of the server, for the unlock or an earlier write.
     pub async fn unlock(&self, offset: u64, length: u64) -> Result<()> {
         let flushed = self.settle().await;
         let unlocked = match &self.io.locks {
@@ -127,7 +128,7 @@ impl File {
         flushed.and(unlocked)
     }
 
-    /// A range as the lock manager has it, where none is empty.
+    /// A range for NLM; an empty one is invalid.
     fn range(&self, kind: LockKind, offset: u64, length: u64) -> Result<HeldLock> {
         match length {
             0 => Err(self.mount.error("LOCK", Reason::Status(Status::Invalid))),

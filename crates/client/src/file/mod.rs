@@ -1,4 +1,4 @@
-//! A file that is open: what NFSv4 keeps for whoever reads, writes and locks it.
+//! Open files, and the state that NFSv4 keeps for them.
 
 mod copies;
 mod cursor;
@@ -30,17 +30,18 @@ pub use open_options::{Access, OpenOptions};
 pub use place::{Piece, place};
 pub use sparse::{Extent, Segment, Segments};
 
-/// An open file, as [`Dir::open`](crate::Dir::open) and [`Mount::open`] give it.
+/// An open file, from [`Dir::open`](crate::Dir::open) or [`Mount::open`].
 ///
-/// [`File::read_at`], [`File::write_at`] and their like go through what the mount keeps in memory, as
-/// [`Caching`](crate::Caching) says: a write is sent late, [`File::flush`] sends it, and [`File::sync`] and [`File::close`] bring it to the
-/// server's stable storage. Operations under the names of the RFCs, such as [`File::read`] and [`File::write`], always go to the server.
-/// Any number of calls may be under way at once. One whose future is dropped is forgotten; if it was to change something, it may have
-/// done so.
+/// [`File::read_at`], [`File::write_at`] and similar methods use the mount's cache, as [`Caching`](crate::Caching)
+/// says: a write is sent late, [`File::flush`] sends it, and [`File::sync`] and [`File::close`] bring it to the
+/// server's stable storage. Methods named after operations of the RFCs, such as [`File::read`] and [`File::write`],
+/// always go to the server. Any number of calls may be under way at once. Dropping a call's future does not undo it: a
+/// change may have been carried out.
 ///
-/// In NFSv4 the server knows that it is open: others may be kept from it, and ranges of it can be locked. All of that outlives a lost
-/// connection and a restart of the server. Older versions know no open files; there reading and writing go by the handle alone, and locks
-/// are the lock manager's (NLM). A file that is dropped is written and closed in the background, and nobody hears of errors.
+/// In NFSv4 the server has open state: it can deny other opens, and ranges of the file can be locked. This state
+/// survives a lost connection and a restart of the server. Older versions read and write by handle alone, and lock
+/// through the lock manager (NLM). A file that is dropped is written and closed in the background, and no caller gets
+/// the errors.
 ///
 /// ```
 #[doc = include_str!("../../doc/server_starts.txt")]
@@ -64,7 +65,7 @@ pub use sparse::{Extent, Segment, Segments};
 /// let (_, count) = tokio::try_join!(ledger.read_at(0, &mut first), ledger.read_at(6, &mut last))?;
 /// assert_eq!((&first, &last[..count]), (b"12", &b"90"[..]), "the file ends before the buffer");
 ///
-/// // Whoever waits no longer leaves nothing behind.
+/// // A dropped future leaves nothing behind.
 /// let in_time = tokio::time::timeout(Duration::from_secs(60), ledger.sync()).await;
 /// assert!(in_time.is_ok_and(|synced| synced.is_ok()));
 /// ledger.close().await?;
@@ -75,11 +76,11 @@ pub use sparse::{Extent, Segment, Segments};
 pub struct File {
     mount: Mount,
     entry: Entry,
-    /// What the server has given, in NFSv4.
+    /// The open state at the server, in NFSv4.
     open: Option<Arc<OpenFile>>,
-    /// How its bytes are read and written, by whatever task does it.
+    /// Reads and writes its bytes for all tasks.
     io: Arc<Io>,
-    /// Its bytes in memory, unless the mount keeps none.
+    /// Its cached bytes, unless the mount caches none.
     data: Option<Box<FileData>>,
 }
 
@@ -87,10 +88,10 @@ impl Mount {
     /// Opens a regular file in a directory, and makes it if the options say so.
     ///
     /// # Errors
-    /// What the server says; [`crate::Status::ShareDenied`] when somebody has it open in a way that excludes this.
+    /// The error of the server; [`crate::Status::ShareDenied`] if another open excludes this one.
     pub async fn open(&self, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<File> {
         self.check_name("OPEN", name)?;
-        // A WRITE that is carried out after the file is cut would make it longer again.
+        // A WRITE carried out after the truncation would extend the file again.
         let _hold = if options.cuts() && self.keeps_data() { Some(HoldAll::begin(self).await) } else { None };
         let Ok(client) = self.v4() else { return self.open_by_handle(dir, name, options).await };
         let (share, create) = (options.share(), options.create);
@@ -107,7 +108,7 @@ impl Mount {
         }
         let mut file = File::new(self, opened.entry, Some(opened.file), options);
         if let Some((CreateMode::Exclusive(_), set)) = &create {
-            // The verifier may be kept in the times, and not all attributes are taken: they are set now.
+            // The server may keep the verifier in the times, and may ignore other attributes: all are set now.
             let now = Some(SetTime::Now);
             let set = SetAttributes { accessed: set.accessed.or(now), modified: set.modified.or(now), ..*set };
             file.entry.attributes = file.setattr(&set).await?;
@@ -115,11 +116,11 @@ impl Mount {
         Ok(file)
     }
 
-    /// Opens a regular file that is known by its handle, and never makes one. Version 4.0 opens by names only: there the file
-    /// is used as one that nobody has open, and has no locks.
+    /// Opens a regular file by its handle; never makes one. NFSv4.0 opens by names only: there the file is used without
+    /// open state, and cannot be locked.
     ///
     /// # Errors
-    /// As those of [`Mount::open`].
+    /// As for [`Mount::open`].
     pub async fn open_handle(&self, file: &Handle, options: &OpenOptions) -> Result<File> {
         match self.v4() {
             Ok(client) if client.minor_version().has_sessions() => {
@@ -140,7 +141,7 @@ impl Mount {
         }
     }
 
-    /// Opens a file without asking the server, which has delegated it to this client.
+    /// Opens a file that is delegated to this client, without asking the server.
     async fn open_delegated(
         &self,
         client: &v4::Client,
@@ -156,13 +157,12 @@ impl Mount {
         Ok(Some(File::new(self, entry, Some(open), options)))
     }
 
-    /// Whether the bytes of files are kept in memory.
     fn keeps_data(&self) -> bool {
         !self.options().caching.is_direct
     }
 
-    /// A file that was found, and that the server does not know as open. It judges each READ and WRITE that it gets; here it is asked
-    /// whether others' bytes may be shown to this user. Owners may use what they have, as servers of older versions let them.
+    /// Uses a file without open state. The server checks each READ and WRITE; an ACCESS shows here whether this user
+    /// may see cached data of others. Owners skip the check, as servers of older versions let them read and write.
     pub(crate) async fn use_found(&self, entry: Entry, options: &OpenOptions) -> Result<File> {
         let is_owner = matches!(self.credentials(), Credentials::Sys { uid, .. } if *uid == entry.attributes.uid);
         if !is_owner {
@@ -171,7 +171,7 @@ impl Mount {
         Ok(File::new(self, entry, None, options))
     }
 
-    /// Finds or makes a file in a version that knows no open files.
+    /// Finds or makes a file in a version without open state.
     async fn open_by_handle(&self, dir: &Handle, name: &[u8], options: &OpenOptions) -> Result<File> {
         match &options.create {
             Some((mode, set)) => {
@@ -188,7 +188,7 @@ impl Mount {
 
 impl File {
     fn new(mount: &Mount, entry: Entry, open: Option<Arc<OpenFile>>, options: &OpenOptions) -> File {
-        // Before NFSv4 the handle alone gives the right to read.
+        // Before NFSv4, READ needs only the handle.
         let can_read = open.is_none() || options.access != Access::Write;
         let locks = mount.v4().is_err().then(|| FileLocks::new(mount, &entry.handle));
         let io = Io { mount: mount.clone(), handle: entry.handle, open: open.clone(), locks, can_read };
@@ -199,7 +199,7 @@ impl File {
         File { mount: mount.clone(), entry, open, io, data }
     }
 
-    /// The mount, as it is used by who opened the file.
+    /// The mount with the credentials of the opening user.
     pub(crate) fn mount(&self) -> &Mount {
         &self.mount
     }
@@ -214,23 +214,24 @@ impl File {
         &self.entry.attributes
     }
 
-    /// Writes `data`, which may be at most [`Sizes::write`](crate::Sizes::write) bytes, at least as safely as `stability`.
-    /// The data is sent from where it lies, after what [`File::write_at`] has taken is on the server's stable storage. What was
+    /// Writes `data`, at most [`Sizes::write`](crate::Sizes::write) bytes, at least as safely as `stability`. The data
+    /// is sent without a copy, once all data of [`File::write_at`] is on the server's stable storage. The caller keeps
+    /// unstable data until it is committed, and should not use [`File::write_at`] before.
     /// written unstably is the caller's to keep until it is committed, and [`File::write_at`] should wait until then.
     ///
     /// # Errors
-    /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
+    /// [`Reason::TooLarge`]; the error of the server; [`Reason::Lie`] if it claims to have written more than it got.
     pub async fn write(&self, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
         self.settle().await?;
         let _passing = self.passing();
         self.io.write(offset, data, stability).await
     }
 
-    /// Brings what was changed in memory to the server's stable storage: what a server loses is sent again, over whatever was
-    /// done past the cache meanwhile.
+    /// Brings all cached changes to the server's stable storage. Otherwise data that the server loses would be sent
+    /// again, over changes made past the cache meanwhile.
     ///
     /// # Errors
-    /// What the server says, once for each write that failed.
+    /// The error of the server, once for each failed write.
     async fn settle(&self) -> Result<()> {
         match &self.data {
             Some(data) => data.flush(true).await,
@@ -238,50 +239,50 @@ impl File {
         }
     }
 
-    /// Does as [`File::settle`] for one who only reads: writes that failed are told to others.
+    /// Like [`File::settle`], for reads: errors of failed writes are left to later calls.
     async fn settle_for_reading(&self) {
         if let Some(data) = &self.data {
             data.written(true).await;
         }
     }
 
-    /// Notes that the bytes of the file were changed at the server, past what is kept of them in memory.
+    /// Invalidates cached bytes: the file was changed at the server past the cache.
     pub(crate) fn forget_data(&self) {
         if let Some(data) = &self.data {
             data.forget();
         }
     }
 
-    /// Has the next read find out whether the file is still what is kept of it in memory.
+    /// Forces the next read to revalidate the cache.
     pub(crate) fn look_again(&self) {
         if let Some(data) = &self.data {
             data.look_again();
         }
     }
 
-    /// Fails while what the server gave for the file, the open or a lock, is lost.
+    /// Fails if the file's open state or a lock is lost.
     pub(crate) fn check_kept(&self) -> Result<()> {
         self.io.check_kept("LOCK")
     }
 
-    /// Notes that the bytes of the file are changed at the server, past what is kept of them in memory, until this is dropped.
+    /// Notes that the file's bytes are changed past the cache until the result is dropped.
     pub(super) fn passing(&self) -> Option<Passing> {
         self.data.as_ref().map(|data| data.pass())
     }
 
-    /// Brings what was written to stable storage, as [`Mount::commit`] does.
+    /// Commits written data to stable storage, like [`Mount::commit`].
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn commit(&self, offset: u64, count: u32) -> Result<WriteVerifier> {
         self.mount.commit(self.handle(), offset, count).await
     }
 
-    /// The file's attributes with all that was written here, from memory while they are believed, as
-    /// [`Dir::metadata`](crate::Dir::metadata) has them.
+    /// The file's attributes including all writes made here, from the cache while they are valid, like
+    /// [`Dir::metadata`](crate::Dir::metadata).
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn metadata(&self) -> Result<Attributes> {
         if let Some(data) = &self.data {
             data.written(false).await;
@@ -289,10 +290,10 @@ impl File {
         self.mount.attributes(self.handle()).await
     }
 
-    /// The file's attributes with all that was written here, as the server tells them now.
+    /// The file's attributes including all writes made here, from the server.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn getattr(&self) -> Result<Attributes> {
         if let Some(data) = &self.data {
             data.written(false).await;
@@ -300,13 +301,13 @@ impl File {
         self.mount.getattr(self.handle()).await
     }
 
-    /// Sets attributes, and tells what they all are then.
+    /// Sets attributes. Returns all attributes afterwards.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn setattr(&self, set: &SetAttributes) -> Result<Attributes> {
         let Some(data) = &self.data else { return self.io.setattr(set).await };
-        // What is written later would give the file another time.
+        // A later write would change the file's times again.
         data.written(false).await;
         let mut rest = *set;
         if let Some(size_bytes) = rest.size_bytes.take() {
@@ -318,7 +319,7 @@ impl File {
         self.io.setattr(&rest).await
     }
 
-    /// As [`File::opened`], for operations that only NFSv4.2 has.
+    /// Like [`File::opened`], for operations of NFSv4.2 only.
     fn opened_4_2(&self, operation: &'static str) -> Result<&Arc<OpenFile>> {
         match self.mount.version() {
             Version::V4_2 => self.opened(operation),
@@ -326,7 +327,7 @@ impl File {
         }
     }
 
-    /// What the server has given, which only NFSv4 does.
+    /// The open state, which exists only in NFSv4.
     fn opened(&self, operation: &'static str) -> Result<&Arc<OpenFile>> {
         let older = || self.mount.error(operation, Reason::NotInVersion(self.mount.version()));
         self.open.as_ref().ok_or_else(older)

@@ -3,19 +3,19 @@ use vfs::{CreateMode, SetAttributes};
 use crate::Rights;
 use crate::v4::Share;
 
-/// What is done with a file while it is open.
+/// The kinds of access that an open allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It is read.
+    /// Reading.
     Read,
-    /// It is written.
+    /// Writing.
     Write,
-    /// It is read and written.
+    /// Reading and writing.
     Both,
 }
 
 impl Access {
-    /// Whether who has these rights may open a file for this. What may be run may be read, since it is run where it is read
+    /// Whether these rights allow this access. The right to execute includes reading, because files are read to be run
     /// (RFC 1813 §4.4).
     pub(super) fn is_within(self, rights: Rights) -> bool {
         let can_read = rights.contains(Rights::READ) || rights.contains(Rights::EXECUTE);
@@ -35,64 +35,64 @@ impl Access {
 ///
 /// let alone = OpenOptions { denies_writes: true, ..OpenOptions::both() };
 /// assert_eq!(alone.access, Access::Both);
-/// // A file that nobody has made yet.
+/// // A new file that must not exist yet.
 /// let new = OpenOptions::write().making_new(0o640);
 /// assert!(new.create.is_some());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// What is done with it.
+    /// The access.
     pub access: Access,
-    /// Whether others may not open it for reading meanwhile. Only NFSv4 keeps them from it.
+    /// Whether others are denied to open the file for reading meanwhile. Only NFSv4 enforces this.
     pub denies_reads: bool,
-    /// Whether others may not open it for writing meanwhile. Only NFSv4 keeps them from it.
+    /// Whether others are denied to open the file for writing meanwhile. Only NFSv4 enforces this.
     pub denies_writes: bool,
-    /// How to make it, if it may be made, and its first attributes.
+    /// How to make the file, if that is allowed, and its first attributes.
     pub create: Option<(CreateMode, SetAttributes)>,
 }
 
 impl OpenOptions {
-    /// To read a file that is there.
+    /// Reads an existing file.
     pub fn read() -> OpenOptions {
         OpenOptions { access: Access::Read, denies_reads: false, denies_writes: false, create: None }
     }
 
-    /// To write a file that is there.
+    /// Writes an existing file.
     pub fn write() -> OpenOptions {
         OpenOptions { access: Access::Write, ..Self::read() }
     }
 
-    /// To read and write a file that is there.
+    /// Reads and writes an existing file.
     pub fn both() -> OpenOptions {
         OpenOptions { access: Access::Both, ..Self::read() }
     }
 
-    /// The same, and the file is made with these attributes.
+    /// Makes the file with these attributes.
     #[must_use]
     pub fn creating(self, mode: CreateMode, set: SetAttributes) -> OpenOptions {
         OpenOptions { create: Some((mode, set)), ..self }
     }
 
-    /// The same, and the file is made with these permission bits if it is not there.
+    /// Makes the file with these permission bits if it does not exist.
     #[must_use]
     pub fn making(self, mode: u32) -> OpenOptions {
         self.creating(CreateMode::Unchecked, SetAttributes { mode: Some(mode), ..SetAttributes::default() })
     }
 
-    /// The same, and the file is made with these permission bits, and must not be there before.
+    /// Makes the file with these permission bits; it must not exist.
     #[must_use]
     pub fn making_new(self, mode: u32) -> OpenOptions {
         self.creating(CreateMode::Guarded, SetAttributes { mode: Some(mode), ..SetAttributes::default() })
     }
 
-    /// The same, and the file is made with these permission bits if it is not there, and is empty if it is.
+    /// Makes the file with these permission bits if it does not exist, and truncates it if it does.
     #[must_use]
     pub fn replacing(self, mode: u32) -> OpenOptions {
         let set = SetAttributes { mode: Some(mode), size_bytes: Some(0), ..SetAttributes::default() };
         self.creating(CreateMode::Unchecked, set)
     }
 
-    /// Whether a file that is there gets another length.
+    /// Whether an existing file gets another length.
     pub(super) fn cuts(&self) -> bool {
         self.create.is_some_and(|(mode, set)| mode == CreateMode::Unchecked && set.size_bytes.is_some())
     }

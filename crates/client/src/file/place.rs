@@ -1,37 +1,38 @@
-//! Placing the pieces of a file in the buffer that they were read for.
+//! Places pieces of a file in the buffer that they were read for.
 
-/// A piece of a file and where it belongs in a buffer, in bytes from its start.
+/// A piece of a file and its place in a buffer, in bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Bytes that lie somewhere else.
+    /// Bytes in other memory.
     Data {
-        /// Where they belong.
+        /// The target place.
         at: usize,
         /// The bytes.
         bytes: &'a [u8],
     },
     /// Bytes that were received into the buffer itself, packed at its start.
     Packed {
-        /// Where they belong: never in front of where they lie.
+        /// The target place: never in front of `from`.
         at: usize,
-        /// Where they lie.
+        /// Where they are.
         from: usize,
-        /// How many they are.
+        /// How many bytes.
         length: usize,
     },
     /// A hole.
     Hole {
-        /// Where it belongs.
+        /// The target place.
         at: usize,
-        /// How long it is.
+        /// Its length in bytes.
         length: usize,
     },
 }
 
-/// Puts pieces where they belong: each byte is moved at most once, and holes become zeros. What does not fit is cut off.
+/// Moves pieces to their places: each byte is moved at most once, and holes become zeros. What does not fit is left
+/// out.
 ///
-/// The last piece goes first. Packed bytes belong no further to the front than they lie, so that whatever is placed covers
-/// only what was placed already or is moved by the same step.
+/// The last piece goes first. Packed bytes never move to the front, so a placed piece overwrites only bytes that were
+/// moved before or are moved by the same step.
 ///
 /// ```
 /// use client::{Piece, place};
@@ -72,7 +73,7 @@ where
     }
 }
 
-/// The part of `length` bytes from `at` on that is in the buffer.
+/// The part of `length` bytes from `at` on that is inside the buffer.
 fn room(buffer: &[u8], at: usize, length: usize) -> std::ops::Range<usize> {
     let start = at.min(buffer.len());
     start..at.saturating_add(length).clamp(start, buffer.len())
@@ -82,7 +83,7 @@ fn room(buffer: &[u8], at: usize, length: usize) -> std::ops::Range<usize> {
 mod tests {
     use super::*;
 
-    /// A generator of numbers that a seed decides (SplitMix64).
+    /// A random number generator with a seed (SplitMix64).
     struct Dice(u64);
 
     impl Dice {
@@ -94,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Some pieces that follow on each other, as the bytes that they stand for; `None` is a hole.
+    /// Random adjacent pieces, as the bytes that they stand for; `None` is a hole.
     fn content(dice: &mut Dice) -> Vec<(Option<Vec<u8>>, usize)> {
         let piece = |dice: &mut Dice| {
             let length = dice.below(40);
@@ -104,7 +105,7 @@ mod tests {
         (0..dice.below(12)).map(|_| piece(dice)).collect()
     }
 
-    /// What the buffer must hold in the end, put together from the front.
+    /// The expected buffer, built from the front.
     fn model(content: &[(Option<Vec<u8>>, usize)], length: usize) -> Vec<u8> {
         let mut all = Vec::new();
         for (bytes, length) in content {

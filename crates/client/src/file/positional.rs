@@ -1,4 +1,4 @@
-//! Reading and writing at any place, into and from the caller's memory, through the mount's cache of data.
+//! Reads and writes at any offset, in the caller's memory, through the mount's cache.
 
 use std::io::{IoSlice, IoSliceMut};
 
@@ -8,16 +8,16 @@ use vfs::SetAttributes;
 use super::{File, direct};
 use crate::{Reason, Result, Status};
 
-/// The length of the longest file that a system with POSIX' `off_t` can have.
+/// The longest file that POSIX' `off_t` can express.
 const MAX_FILE_BYTES: u64 = i64::MAX as u64;
 
 impl File {
-    /// Fills `buffer` from `offset` on, unless the file ends before; how many bytes were read. Any number of reads and writes
-    /// may be under way at once.
+    /// Fills `buffer` from `offset` on, unless the file ends before. Returns how many bytes were read. Any number of
+    /// reads and writes may be under way at once.
     ///
     /// # Errors
-    /// What the server says; [`Reason::Lie`] when it brings what cannot be; [`Status::Invalid`] for an `offset` over 2⁶³ − 1, where
-    /// no file has bytes.
+    /// The error of the server; [`Reason::Lie`] for an impossible reply; [`Status::Invalid`] for an `offset` over
+    /// 2⁶³ − 1, where no file has bytes.
     pub async fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         self.io.check_kept("READ")?;
         self.check_place(offset)?;
@@ -27,8 +27,8 @@ impl File {
         }
     }
 
-    /// Reads up to `count` bytes in the memory that their reply arrived in, if one READ brings them and nothing of them is kept here; `None`
-    /// has read nothing, and leaves it to [`File::read_at`].
+    /// Reads up to `count` bytes into the memory of their reply, if one READ suffices and the read bypasses the cache.
+    /// `None` has read nothing and leaves the read to [`File::read_at`].
     pub(crate) async fn read_brought(&self, offset: u64, count: usize) -> Result<Option<Bytes>> {
         self.io.check_kept("READ")?;
         self.check_place(offset)?;
@@ -39,10 +39,10 @@ impl File {
         direct::read_piece(&self.io, offset, count).await.map(Some)
     }
 
-    /// Fills several buffers one after the other, as [`File::read_at`] fills one.
+    /// Fills several buffers one after another, like [`File::read_at`].
     ///
     /// # Errors
-    /// As those of [`File::read_at`].
+    /// As for [`File::read_at`].
     pub async fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
         self.io.check_kept("READ")?;
         self.check_place(offset)?;
@@ -52,28 +52,27 @@ impl File {
         }
     }
 
-    /// Writes all of `data` at `offset`; how many bytes that are. What lies between the end of the file and `offset` reads as
-    /// zeros.
+    /// Writes all of `data` at `offset`. Returns its length. A gap behind the end of the file reads as zeros.
     ///
-    /// The server is sent it later, together with its neighbours, and [`File::sync`] waits for that. With
-    /// [`Caching::is_synchronous`](crate::Caching::is_synchronous) and [`Caching::is_direct`](crate::Caching::is_direct) it is on the
-    /// server's stable storage when this returns.
+    /// The data is sent later, together with its neighbours; [`File::sync`] waits for that. With
+    /// [`Caching::is_synchronous`](crate::Caching::is_synchronous) or [`Caching::is_direct`](crate::Caching::is_direct)
+    /// it is on the server's stable storage when this returns.
     ///
     /// # Errors
-    /// What the server says, of this write or of an earlier one that was sent late; [`Status::FileTooBig`] when it would end
-    /// behind byte 2⁶³ − 1.
+    /// The error of the server, for this write or an earlier one that was sent late; [`Status::FileTooBig`] if it would
+    /// end behind byte 2⁶³ − 1.
     pub async fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
         self.write_as(offset, data, self.is_synchronous()).await
     }
 
-    /// Writes as [`File::write_at`] does, and brings it to stable storage if that is wanted.
+    /// Writes like [`File::write_at`], and to stable storage if `is_stable`.
     pub(crate) async fn write_as(&self, offset: u64, data: &[u8], is_stable: bool) -> Result<usize> {
         self.take(offset, data, is_stable).await?;
         self.settle_if(is_stable).await?;
         Ok(data.len())
     }
 
-    /// Takes `data`, which may be written later, if not much later.
+    /// Takes `data` to be written later, or soon if it is urgent.
     async fn take(&self, offset: u64, data: &[u8], is_urgent: bool) -> Result<()> {
         self.io.check_kept("WRITE")?;
         self.check_end("WRITE", offset.checked_add(data.len() as u64))?;
@@ -91,10 +90,10 @@ impl File {
         self.mount.options().caching.is_synchronous
     }
 
-    /// Writes several pieces of data one after the other, as [`File::write_at`] writes one.
+    /// Writes several pieces of data one after another, like [`File::write_at`].
     ///
     /// # Errors
-    /// As those of [`File::write_at`].
+    /// As for [`File::write_at`].
     pub async fn write_vectored_at(&self, offset: u64, pieces: &[IoSlice<'_>]) -> Result<usize> {
         let count = pieces.iter().map(|piece| piece.len() as u64).sum();
         self.check_end("WRITE", offset.checked_add(count))?;
@@ -111,7 +110,7 @@ impl File {
     /// Sends all changed data to the server.
     ///
     /// # Errors
-    /// What the server says, once for each write that failed.
+    /// The error of the server, once for each failed write.
     pub async fn flush(&self) -> Result<()> {
         match &self.data {
             Some(data) => data.finish(false).await,
@@ -122,7 +121,7 @@ impl File {
     /// Brings all changed data to the server's stable storage.
     ///
     /// # Errors
-    /// As those of [`File::flush`].
+    /// As for [`File::flush`].
     pub async fn sync(&self) -> Result<()> {
         match &self.data {
             Some(data) => data.flush(true).await,
@@ -130,10 +129,10 @@ impl File {
         }
     }
 
-    /// Cuts the file or extends it with zeros.
+    /// Truncates the file or extends it with zeros.
     ///
     /// # Errors
-    /// What the server says; [`Status::FileTooBig`] when it would be longer than 2⁶³ − 1 bytes.
+    /// The error of the server; [`Status::FileTooBig`] for more than 2⁶³ − 1 bytes.
     pub async fn set_len(&self, size_bytes: u64) -> Result<()> {
         self.check_end("SETATTR", Some(size_bytes))?;
         if let Some(data) = &self.data {
@@ -143,11 +142,12 @@ impl File {
         self.setattr(&set).await.map(drop)
     }
 
-    /// Closes the file, and lets its locks go. All changed data is on the server's stable storage then. A file that is dropped
-    /// is closed in the background.
+    /// Closes the file and releases its locks. Afterwards all changed data is on the server's stable storage, unless
+    /// [`Caching::close_to_open`](crate::Caching::close_to_open) is off. A file that is dropped is closed in the
+    /// background.
     ///
     /// # Errors
-    /// What the server says, after which nothing is open either.
+    /// The error of the server; the file is closed nonetheless.
     pub async fn close(self) -> Result<()> {
         let finished = match &self.data {
             Some(data) if self.mount.options().caching.close_to_open => data.finish(true).await,
@@ -160,13 +160,13 @@ impl File {
         }
     }
 
-    /// Whether a file can have bytes there.
+    /// Refuses an offset where no file has bytes.
     fn check_place(&self, offset: u64) -> Result<()> {
         let refusal = || self.mount.error("READ", Reason::Status(Status::Invalid));
         if offset > MAX_FILE_BYTES { Err(refusal()) } else { Ok(()) }
     }
 
-    /// Whether a file can be so long.
+    /// Refuses a length that no file can have.
     fn check_end(&self, operation: &'static str, end: Option<u64>) -> Result<()> {
         let refusal = || self.mount.error(operation, Reason::Status(Status::FileTooBig));
         if end.is_none_or(|end| end > MAX_FILE_BYTES) { Err(refusal()) } else { Ok(()) }

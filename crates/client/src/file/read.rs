@@ -1,4 +1,4 @@
-//! Reading: with READ_PLUS where the server has it, so that holes cost no bytes on the wire, and with READ elsewhere.
+//! Reads with READ_PLUS where the server has it, so that holes cost no bytes on the wire, and with READ elsewhere.
 
 use std::sync::atomic::Ordering;
 
@@ -10,36 +10,36 @@ use super::{File, Io, Piece, Segment, Segments, place};
 use crate::v4::OpenFile;
 use crate::{Data, Error, Mount, ReadInto, Reason, Result, Status, v4};
 
-/// What holes are made of. It is never written, so that it takes no memory of its own.
+/// The bytes of holes. They are never written, so they take no memory.
 static ZEROS: [u8; proto::nfs3::MAX_DATA_BYTES] = [0; proto::nfs3::MAX_DATA_BYTES];
 
 impl File {
-    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them; they are copied only where data and
-    /// holes come together in one reply. What [`File::write_at`] has taken is brought to the server's stable storage before, as it is by
-    /// all who read past the cache.
+    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read). Copies them only if one reply has both
+    /// data and holes. As with all reads past the cache, data of [`File::write_at`] goes to the server's stable storage
+    /// first.
     ///
     /// # Errors
-    /// What the server says; [`Reason::Lie`](crate::Reason::Lie) when it brings what cannot be.
+    /// The error of the server; [`Reason::Lie`](crate::Reason::Lie) for an impossible reply.
     pub async fn read(&self, offset: u64, count: u32) -> Result<Data> {
         self.settle_for_reading().await;
         self.io.read(offset, count).await
     }
 
-    /// Reads into `buffer`, at most [`Sizes::read`](crate::Sizes::read) bytes; each is copied at most once. What a short reply
-    /// leaves out is asked for again. When the future is dropped the buffer may hold a part of the bytes.
+    /// Reads into `buffer`, at most [`Sizes::read`](crate::Sizes::read) bytes; each is copied at most once. Repeats the
+    /// call for what a short reply leaves out. If the future is dropped, the buffer may hold a part of the bytes.
     ///
     /// # Errors
-    /// As those of [`File::read`].
+    /// As for [`File::read`].
     pub async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
         self.settle_for_reading().await;
         self.io.read_into(offset, buffer).await
     }
 
-    /// Reads `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, as data and holes; fewer only where the file
+    /// Reads `count` bytes, at most [`Sizes::read`](crate::Sizes::read), as data and holes; fewer only where the file
     /// ends.
     ///
     /// # Errors
-    /// As those of [`File::read`].
+    /// As for [`File::read`].
     pub async fn fill(&self, offset: u64, count: u32) -> Result<Segments> {
         self.settle_for_reading().await;
         self.io.fill(offset, count).await
@@ -47,12 +47,12 @@ impl File {
 }
 
 impl Io {
-    /// As [`File::read`].
+    /// Like [`File::read`].
     pub(crate) async fn read(&self, offset: u64, count: u32) -> Result<Data> {
         self.segments(offset, count).await.map(Segments::into_data)
     }
 
-    /// As [`File::read_into`]. Each reply brings a byte at least, or the end.
+    /// Like [`File::read_into`]. Each reply brings at least one byte, or the end.
     pub(crate) async fn read_into(&self, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
         let wanted = buffer.len().min(self.mount.sizes().read as usize);
         let mut read = ReadInto { count: 0, is_eof: false };
@@ -67,7 +67,7 @@ impl Io {
         }
     }
 
-    /// As [`File::fill`]. Each reply brings a byte at least, or the end.
+    /// Like [`File::fill`]. Each reply brings at least one byte, or the end.
     pub(crate) async fn fill(&self, offset: u64, count: u32) -> Result<Segments> {
         let wanted = count.min(self.mount.sizes().read);
         let mut all = self.segments(offset, wanted).await?;
@@ -81,16 +81,16 @@ impl Io {
         Ok(all)
     }
 
-    /// Makes one READ_PLUS, or one READ where the server has none that works. Each reply may show it: others that are under way
-    /// were sent before it was known.
+    /// Sends one READ_PLUS, or one READ if the server has no READ_PLUS that works. Any reply may show that: others
+    /// under way were sent before.
     async fn segments(&self, offset: u64, count: u32) -> Result<Segments> {
         let Some(open) = self.open.as_ref().filter(|_| self.mount.uses_read_plus()) else {
             return Ok(Segments::from_data(offset, self.read_data(offset, count).await?));
         };
         let is_end = match self.read_plus(open, offset, count).await {
-            // Some servers tell the end of a file where it goes on: a READ shows whether this is the end.
+            // Some servers report the end of a file too early: a READ shows whether this is the end.
             Ok(none) if none.segments.is_empty() && count > 0 => true,
-            // NFS-Ganesha 4.3 has an empty segment for files with data and holes.
+            // NFS-Ganesha 4.3 returns an empty segment for files with data and holes.
             Err(error) if is_without_read_plus(&error) => false,
             other => return other,
         };
@@ -101,13 +101,11 @@ impl Io {
         Ok(Segments::from_data(offset, data))
     }
 
-    /// One READ_PLUS.
     pub(super) async fn read_plus(&self, open: &OpenFile, offset: u64, count: u32) -> Result<Segments> {
         let count = count.min(self.mount.sizes().read);
         under_stateid!(self, open, stateid => v4::read_plus(open.client(), &self.handle, stateid, (offset, count)))
     }
 
-    /// One READ.
     async fn read_data(&self, offset: u64, count: u32) -> Result<Data> {
         self.check_kept("READ")?;
         let Some(open) = &self.open else {
@@ -122,7 +120,7 @@ impl Io {
 }
 
 impl Mount {
-    /// Whether files are read with READ_PLUS: the version has it, the options want it, and every reply of the server made sense.
+    /// Whether READ_PLUS is in use: the version has it, the options allow it, and every reply so far was correct.
     pub fn uses_read_plus(&self) -> bool {
         self.0.has_read_plus.load(Ordering::Relaxed)
     }
@@ -134,7 +132,7 @@ impl Mount {
     }
 }
 
-/// Whether the server has no READ_PLUS, none for holes (RFC 7862 §15.10.4), or one whose replies make no sense.
+/// Whether the server has no READ_PLUS, none for holes (RFC 7862 §15.10.4), or a faulty one.
 fn is_without_read_plus(error: &Error) -> bool {
     matches!(
         error.reason(),
@@ -145,12 +143,12 @@ fn is_without_read_plus(error: &Error) -> bool {
 }
 
 impl Segments {
-    /// The bytes that they tell of, holes included.
+    /// Their length in bytes, holes included.
     pub fn length(&self) -> u64 {
         self.segments.iter().map(Segment::length).sum()
     }
 
-    /// Puts them into `buffer`, whose first byte stands for the one at `offset` of the file.
+    /// Puts them into `buffer`, which starts at `offset` of the file.
     pub fn place(&self, offset: u64, buffer: &mut [u8]) {
         place(self.segments.iter().map(|segment| segment.piece(offset)), buffer);
     }
@@ -160,7 +158,7 @@ impl Segments {
         Segments { segments, is_eof }
     }
 
-    /// All as bytes: those that were received where that is possible.
+    /// Everything as bytes, without a copy where possible.
     pub(super) fn into_data(mut self) -> Data {
         let is_eof = self.is_eof;
         let length = self.length() as usize;
@@ -174,7 +172,7 @@ impl Segments {
                 let start = self.segments.first().map_or(0, Segment::offset);
                 self.segments.push(last);
                 let mut bytes = vec![0; length];
-                // Zeros are there already.
+                // The memory is zeroed already.
                 let data = self.segments.iter().filter(|segment| matches!(segment, Segment::Data { .. }));
                 place(data.map(|segment| segment.piece(start)), &mut bytes);
                 bytes.into()
@@ -185,14 +183,14 @@ impl Segments {
 }
 
 impl Segment {
-    /// Where it begins, in bytes.
+    /// The offset in the file, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
             Segment::Data { offset, .. } | Segment::Hole { offset, .. } => *offset,
         }
     }
 
-    /// How many bytes it tells of.
+    /// The length in bytes.
     pub fn length(&self) -> u64 {
         match self {
             Segment::Data { bytes, .. } => bytes.len() as u64,
@@ -200,7 +198,7 @@ impl Segment {
         }
     }
 
-    /// Where it belongs in a buffer whose first byte stands for the one at `start`.
+    /// Its place in a buffer that starts at `start` of the file.
     fn piece(&self, start: u64) -> Piece<'_> {
         let at = usize::try_from(self.offset().saturating_sub(start)).unwrap_or(usize::MAX);
         match self {

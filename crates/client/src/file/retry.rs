@@ -4,10 +4,10 @@ use crate::patience::Patience;
 use crate::v4::{OpenFile, is_about_state};
 use crate::{Error, Result};
 
-/// How often one call is repeated because the server lost the state of the file, and it was had back.
+/// How often one call is repeated because the server lost the file's state, and it was recovered.
 const MAX_REPAIRS: u32 = 4;
 
-/// Decides whether a call is made again.
+/// Decides whether a call is repeated.
 pub(super) struct Retry {
     patience: Patience,
     repairs: u32,
@@ -18,12 +18,12 @@ impl Retry {
         Retry { patience, repairs: 0 }
     }
 
-    /// Does what helps after `error`, or gives it back when nothing does. The call was made with the state of `era`.
+    /// Recovers from `error`, or returns it if nothing helps. The call was made with the state of `era`.
     pub(super) async fn after(&mut self, error: Error, open: &OpenFile, era: u32) -> Result<()> {
         if is_about_state(&error) && self.repairs < MAX_REPAIRS {
             self.repairs += 1;
             if error.v4_status() == Some(nfs4::Status::OldStateid) {
-                // In 4.0 each LOCK and LOCKU makes the stateid of before old (RFC 7530 §9.1.4): with the reply there is another one.
+                // In NFSv4.0 each LOCK and LOCKU replaces the stateid (RFC 7530 §9.1.4): its reply brings the new one.
                 open.settled().await;
                 return Ok(());
             }
@@ -37,8 +37,8 @@ impl Retry {
     }
 }
 
-/// Makes a call with the stateid to read and write with, again while the server asks to try later, and with another stateid
-/// when it lost the first and gave a new one.
+/// Makes a call with the stateid for reads and writes. Repeats it while the server asks to try later, and with a new
+/// stateid after the old one was lost and recovered.
 macro_rules! under_stateid {
     ($file:expr, $open:expr, $stateid:ident => $call:expr) => {{
         let mut retry = crate::file::retry::Retry::new($file.mount.patience());

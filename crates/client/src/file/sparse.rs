@@ -9,29 +9,29 @@ use super::File;
 use super::retry::under_stateid;
 use crate::{Mount, Result, Status, Version, v4};
 
-/// A part of a file as READ_PLUS tells it.
+/// A part of a file in a READ_PLUS reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// Bytes, in the memory that the reply was received into.
+    /// Bytes, in the memory of the reply.
     Data {
-        /// Where they begin, in bytes.
+        /// Their offset in bytes.
         offset: u64,
         /// The bytes.
         bytes: Bytes,
     },
-    /// Bytes that read as zeros, and that the file has no room for.
+    /// Bytes that read as zeros and take no space in the file.
     Hole {
-        /// Where they begin, in bytes.
+        /// Their offset in bytes.
         offset: u64,
-        /// How many they are.
+        /// How many bytes.
         length: u64,
     },
 }
 
-/// What a READ_PLUS brought.
+/// The result of a READ_PLUS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// The segments, which follow on each other; they may tell of fewer bytes than were asked for.
+    /// Adjacent segments; they may cover fewer bytes than requested.
     pub segments: Vec<Segment>,
     /// Whether the file ends with them.
     pub is_eof: bool,
@@ -42,28 +42,29 @@ pub struct Segments {
 pub enum Extent {
     /// Bytes that were written.
     Data,
-    /// Bytes that read as zeros, such as those behind the end.
+    /// Bytes that read as zeros, including those behind the end.
     Hole,
 }
 
 impl File {
-    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read) of them, of which holes are only told.
+    /// Reads up to `count` bytes, at most [`Sizes::read`](crate::Sizes::read). Holes are reported without their bytes.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server has no READ_PLUS; what else it says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] from a server without READ_PLUS;
+    /// other errors of the server.
     pub async fn read_plus(&self, offset: u64, count: u32) -> Result<Segments> {
         let open = self.opened_4_2("READ_PLUS")?;
         self.settle_for_reading().await;
         self.io.read_plus(open, offset, count).await
     }
 
-    /// Where the next bytes of that kind begin, from `offset` on, or `None` when there are none: there is always a hole
+    /// The offset of the next bytes of that kind, from `offset` on, or `None` if there are none. There is always a hole
     /// behind the end.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] where the server has no SEEK;
-    /// [`crate::Status::NoDevice`] when `offset` is behind the end; what else the server says. [`File::seek_data`] and [`File::seek_hole`]
-    /// make lseek(2)'s answers of all of them.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; [`crate::Status::NotSupported`] from a server without SEEK;
+    /// [`crate::Status::NoDevice`] for an `offset` behind the end; other errors of the server. [`File::seek_data`] and
+    /// [`File::seek_hole`] turn the first three into results like lseek(2)'s.
     pub async fn seek(&self, offset: u64, extent: Extent) -> Result<Option<u64>> {
         let open = self.opened_4_2("SEEK")?;
         let what = match extent {
@@ -73,32 +74,32 @@ impl File {
         under_stateid!(self, open, stateid => v4::seek(open.client(), self.handle(), stateid, (offset, what)))
     }
 
-    /// Where data begins at `offset` or behind it, as lseek(2) says with `SEEK_DATA`; `None`, lseek's ENXIO, when there is none
+    /// The offset of data at `offset` or behind it, like lseek(2) with `SEEK_DATA`; `None`, for ENXIO, if there is none
     /// before the end. Where the server cannot tell, everything is data.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn seek_data(&self, offset: u64) -> Result<Option<u64>> {
         self.seek_or(offset, Extent::Data, |_| offset).await
     }
 
-    /// Where a hole begins at `offset` or behind it, as lseek(2) says with `SEEK_HOLE`: the end of the file is one. `None`,
-    /// lseek's ENXIO, when `offset` is there or behind. Where the server cannot tell, there is no other.
+    /// The offset of a hole at `offset` or behind it, like lseek(2) with `SEEK_HOLE`; the end of the file is one.
+    /// `None`, for ENXIO, if `offset` is at the end or behind. Where the server cannot tell, the end is the only hole.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn seek_hole(&self, offset: u64) -> Result<Option<u64>> {
         self.seek_or(offset, Extent::Hole, |size_bytes| size_bytes).await
     }
 
-    /// Seeks, in a file without holes where the server has no SEEK. It must know what was written before.
+    /// Seeks. Without SEEK, the file counts as one without holes. The server needs all earlier writes first.
     async fn seek_or(&self, offset: u64, extent: Extent, otherwise: impl Fn(u64) -> u64) -> Result<Option<u64>> {
         self.flush().await?;
         if self.mount.has_seek() {
             match self.seek(offset, extent).await {
                 Err(error) if error.status() == Some(Status::NotSupported) => self.mount.forgo_seek(),
                 Err(error) if error.status() == Some(Status::NoDevice) => return Ok(None),
-                // Whoever seeks at the very end may be told that it is a hole (RFC 7862 §15.11.3).
+                // A SEEK at the very end may find a hole there (RFC 7862 §15.11.3).
                 Ok(Some(found)) if extent == Extent::Hole && found == offset => return self.unless_end(offset).await,
                 found => return found,
             }
@@ -107,16 +108,16 @@ impl File {
         Ok((offset < size_bytes).then(|| otherwise(size_bytes)))
     }
 
-    /// A hole at `offset` where that is not the end.
+    /// A hole at `offset`, unless that is the end.
     async fn unless_end(&self, offset: u64) -> Result<Option<u64>> {
         Ok((offset < self.getattr().await?.size_bytes).then_some(offset))
     }
 
-    /// Makes room for `length` bytes from `offset` on, so that writing them cannot fail for want of it; the file gets longer
-    /// if they are behind its end.
+    /// Allocates space for `length` bytes from `offset` on, so that writes there cannot run out of space. The file
+    /// grows if they are behind its end.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; what the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; the error of the server.
     pub async fn allocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened_4_2("ALLOCATE")?;
         self.settle().await?;
@@ -124,10 +125,10 @@ impl File {
         under_stateid!(self, open, stateid => v4::allocate(open.client(), self.handle(), stateid, (offset, length)))
     }
 
-    /// Makes a hole of `length` bytes from `offset` on; the file stays as long as it is.
+    /// Makes a hole of `length` bytes from `offset` on; the file keeps its length.
     ///
     /// # Errors
-    /// [`crate::Reason::NotInVersion`] before NFSv4.2; what the server says.
+    /// [`crate::Reason::NotInVersion`] before NFSv4.2; the error of the server.
     pub async fn deallocate(&self, offset: u64, length: u64) -> Result<()> {
         let open = self.opened_4_2("DEALLOCATE")?;
         self.settle().await?;
@@ -137,7 +138,7 @@ impl File {
 }
 
 impl Mount {
-    /// Whether the server can be asked where data and holes are: the version has SEEK, and it was never refused.
+    /// Whether the server has SEEK: the version has it, and the server never refused it.
     fn has_seek(&self) -> bool {
         self.version() == Version::V4_2 && !self.0.is_without_seek.load(Ordering::Relaxed)
     }
