@@ -13,7 +13,7 @@ pub(super) fn get(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<At
 }
 
 impl Shared {
-    /// What is set of `set`: NFSv2 and NFSv3 get the nearest time that they have.
+    /// `set` with the nearest times that NFSv2 or NFSv3 can express.
     pub(super) fn storable(&self, set: &SetAttributes) -> SetAttributes {
         match self.mount.version() {
             version @ (Version::V2 | Version::V3) => old_times::clamped(version, set),
@@ -21,21 +21,21 @@ impl Shared {
         }
     }
 
-    /// The attributes of a file as those see it who do not know of its hidden name.
+    /// The attributes of a file without the link of its hidden name.
     pub(super) fn visible(&self, number: Number, attributes: Result<Attributes>) -> Result<Attributes> {
         let hidden = u32::from(self.opens.is_hidden(number));
         attributes.map(|found| Attributes { links: found.links.saturating_sub(hidden), ..found })
     }
 }
 
-/// Sets attributes. A server that refuses to set nothing (RFC 8881 §18.30.4 lets it) is only asked for them.
+/// Sets attributes. An empty set only fetches them, because a server may refuse it (RFC 8881 §18.30.4).
 pub(super) fn set(shared: &Shared, cx: &Context<'_>, node: &Handle, set: &SetAttributes) -> Result<Attributes> {
     let known = shared.handles.find(node)?;
     if set.is_empty() {
         return get(shared, cx, node);
     }
     let mount = shared.mount_for(cx);
-    // Who has the file open may cut it, whatever its mode says by now.
+    // A user who has the file open may truncate it, whatever its mode is by now.
     if let Some(file) = shared.opens.get(known.number, mount.principal(), OpenMode::Write) {
         return file.set_attributes(cx, set);
     }

@@ -1,4 +1,4 @@
-//! Waiting for the server on a thread that may wait.
+//! Waits for the server on a thread that may block.
 
 use std::io;
 use std::sync::mpsc;
@@ -8,17 +8,17 @@ use vfs::{Context, Error, Result};
 
 use super::{Shared, status};
 
-/// What a call on a thread that runs tasks is told: to wait there would keep the reply from being received.
+/// The error of a call on a runtime thread: blocking there would keep the reply from being received.
 const WRONG_THREAD: &str = "a remote file system is called on a thread of an asynchronous runtime; \
                             call it on a thread that may wait (std::thread)";
 
 impl Shared {
-    /// Waits for what the server says.
+    /// Waits for the server's reply.
     pub(super) fn wait<T>(&self, cx: &Context<'_>, work: impl Future<Output = crate::Result<T>>) -> Result<T> {
         self.wait_for(cx, work)?.map_err(status::neutral)
     }
 
-    /// Waits for what the server says, and leaves it to the caller what an error means.
+    /// Waits for the server's reply, and leaves an error to the caller.
     pub(super) fn wait_for<T>(
         &self,
         cx: &Context<'_>,
@@ -33,8 +33,8 @@ impl Shared {
         Ok(self.runtime.block_on(work))
     }
 
-    /// Lets `work` be done by the runtime, and waits for its end on a thread that may wait. This works when the runtime has ended, too:
-    /// the work is not done then.
+    /// Runs `work` on the runtime, and waits for its end on a thread that may block. If the runtime has ended, the work
+    /// is not done.
     pub(super) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let (done, end) = mpsc::sync_channel::<()>(1);
         self.runtime.spawn(async move {
@@ -42,7 +42,7 @@ impl Shared {
             drop(done);
         });
         if !is_runtime_thread() {
-            // There is nothing to receive but that the other side is gone.
+            // The channel carries nothing; the wait ends when the sender is dropped.
             let _ = end.recv();
         }
     }

@@ -1,4 +1,4 @@
-//! What makes names.
+//! Operations that make names.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn create(
     shared.entry(cx, &made, Some(NameIn::new(dir.handle, name)))
 }
 
-/// Version 2 has no exclusive creation: there, one that refuses what exists is as near as it gets.
+/// NFSv2 has no exclusive creation; a guarded one is the nearest.
 fn possible(version: Version, mode: CreateMode) -> CreateMode {
     match mode {
         CreateMode::Exclusive(_) if version == Version::V2 => CreateMode::Guarded,
@@ -33,8 +33,8 @@ fn possible(version: Version, mode: CreateMode) -> CreateMode {
     }
 }
 
-/// Makes a file and keeps it open for whoever opens it next: a file whose mode keeps its owner from writing can be written only
-/// by who made it, and nobody has to ask what it is like. `None` when it was there, and may not be opened for everything.
+/// Makes a file and keeps it open for the next open. If the mode forbids its owner to write, only this open can write
+/// it; and the open needs no further call. `None` if it existed and may not be opened for everything.
 fn create_open(
     shared: &Arc<Shared>,
     cx: &Context<'_>,
@@ -48,7 +48,7 @@ fn create_open(
         Err(error) => return Err(status::neutral(error)),
     };
     let attributes = match set.size_bytes {
-        // A file that was there is cut to nothing or left as it is by OPEN (RFC 7530 §16.16.5).
+        // OPEN truncates an existing file to 0 or leaves its length (RFC 7530 §16.16.5).
         Some(size) if size != file.attributes().size_bytes => {
             let size = SetAttributes { size_bytes: Some(size), ..SetAttributes::default() };
             shared.wait(cx, file.setattr(&size))?

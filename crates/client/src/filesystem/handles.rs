@@ -1,7 +1,7 @@
-//! Which number stands for which handle of the server.
+//! Maps numbers to handles of the server.
 //!
-//! A number is made from the handle's bytes, so that a file has the same one however often it is met. Where two handles would
-//! have one number, the one that was met later gets the next number that is free.
+//! A number is made from the handle's bytes, so a file always gets the same one. If two handles have the same hash, the
+//! one met later gets the next free number.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -13,12 +13,12 @@ use vfs::{Error, FileKind, Result};
 use crate::cache::Order;
 use crate::{Detail, Handle};
 
-/// The key of the hash: always the same, so that numbers are the same in every process. A server that looks for handles with one
-/// number harms nobody but its own clients.
+/// The key of the hash: constant, so that numbers are the same in every process. A server that searches for colliding
+/// handles harms only its own clients.
 const HASH_KEY: (u64, u64) = (0x7761_7266_2d72_656d, 0x6f74_6566_735f_6e6f);
-/// The most numbers that are tried for one handle.
+/// The most numbers to try for one handle.
 const MAX_TRIES: u64 = 16;
-/// When there is no room, the oldest one in so many is forgotten.
+/// One file in so many is evicted when the table is full.
 const EVICTED_SHARE: usize = 16;
 
 /// The number of a file.
@@ -44,7 +44,6 @@ impl NameIn {
     }
 }
 
-/// What is known of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     pub(super) number: Number,
@@ -56,24 +55,24 @@ pub(super) struct Known {
 struct Node {
     handle: Handle,
     kind: FileKind,
-    /// The name that it was met by last.
+    /// The name that last led to it.
     name: Option<NameIn>,
-    /// Of a directory: the last listing.
+    /// The last listing of a directory.
     listing: Listing,
-    /// How often it is open.
+    /// How many opens it has.
     pins: usize,
     last_use: u64,
 }
 
-/// What is kept of a listing from one part to the next.
+/// What a listing keeps from one part to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Listing {
     pub(super) verifier: [u8; 8],
-    /// How it began.
+    /// The detail that it began with.
     pub(super) detail: Detail,
 }
 
-/// All files that are known.
+/// All known files.
 #[derive(Debug)]
 pub(super) struct Handles {
     table: Mutex<Table>,
@@ -83,24 +82,23 @@ pub(super) struct Handles {
 #[derive(Debug)]
 struct Table {
     nodes: HashMap<Number, Node>,
-    /// Which file was met by which name last, by the number of the directory.
+    /// The file that a name last led to, by the number of its directory.
     names: Order<(Number, Box<[u8]>), Handle>,
     root: Handle,
     clock: u64,
 }
 
 impl Handles {
-    /// The number of the root.
     pub(super) const ROOT: Number = Number(1);
 
-    /// Makes a table that knows the root, and up to `max` files besides those that are open.
+    /// Makes a table with the root and up to `max` files besides open ones.
     pub(super) fn new(root: &crate::Entry, max: usize) -> Handles {
         let mut table = Table { nodes: HashMap::new(), names: Order::default(), root: root.handle, clock: 0 };
         table.nodes.insert(Self::ROOT, Node { pins: 1, ..Node::new(root) });
         Handles { table: Mutex::new(table), max }
     }
 
-    /// The number of a file that was met, by the name `name` if by one.
+    /// The number of a file that a reply named, with the name that led to it, if any.
     pub(super) fn meet(&self, entry: &crate::Entry, name: Option<NameIn>) -> Result<Known> {
         let mut table = self.lock();
         table.clock += 1;
@@ -121,7 +119,7 @@ impl Handles {
     /// The file of a number.
     ///
     /// # Errors
-    /// [`Error::Stale`] for one that was forgotten, [`Error::BadHandle`] for what is no number.
+    /// [`Error::Stale`] for an evicted one, [`Error::BadHandle`] for anything but a number.
     pub(super) fn find(&self, handle: &vfs::Handle) -> Result<Known> {
         let number = Number(handle.to_u64().ok_or(Error::BadHandle)?);
         let mut table = self.lock();
@@ -135,18 +133,18 @@ impl Handles {
     /// The directory of a number.
     ///
     /// # Errors
-    /// [`Error::NotDirectory`] for any other file; otherwise as [`Handles::find`].
+    /// [`Error::NotDirectory`] for other files; otherwise as for [`Handles::find`].
     pub(super) fn find_dir(&self, handle: &vfs::Handle) -> Result<Known> {
         let known = self.find(handle)?;
         if known.kind == FileKind::Directory { Ok(known) } else { Err(Error::NotDirectory) }
     }
 
-    /// The name that a file was met by last.
+    /// The name that last led to a file.
     pub(super) fn name(&self, number: Number) -> Option<NameIn> {
         self.lock().nodes.get(&number)?.name.clone()
     }
 
-    /// Notes that a file, if it is known, has another name now.
+    /// Records the new name of a file, if the file is known.
     pub(super) fn name_again(&self, file: &Handle, name: NameIn) {
         let mut table = self.lock();
         let Ok(number) = table.number_of(file) else { return };
@@ -155,7 +153,7 @@ impl Handles {
         table.note_name(name, (*file, self.max));
     }
 
-    /// Forgets a name that does not lead where it did any more, and tells which file it was taken to lead to.
+    /// Drops a name that no longer leads to its file. Returns that file.
     pub(super) fn forget_name(&self, dir: &Known, name: &[u8]) -> Option<Handle> {
         self.lock().names.remove(&(dir.number, name.into()))
     }
@@ -204,7 +202,7 @@ impl Node {
 }
 
 impl Table {
-    /// The number that the handle has, or would get.
+    /// The number that the handle has or would get.
     fn number_of(&self, handle: &Handle) -> Result<Number> {
         if *handle == self.root {
             return Ok(Handles::ROOT);
@@ -215,7 +213,7 @@ impl Table {
             is_usable && self.nodes.get(number).is_none_or(|node| node.handle == *handle)
         };
         let mut tries = (0..MAX_TRIES).map(|step| Number(first.wrapping_add(step)));
-        // So many numbers are never taken but by somebody who looked for them.
+        // Only somebody who searched for collisions can take so many numbers.
         tries.find(fits).ok_or(Error::Stale)
     }
 
@@ -227,7 +225,7 @@ impl Table {
         }
     }
 
-    /// Forgets the files that nobody used for the longest time and that are not open.
+    /// Evicts the least recently used files that are not open.
     fn forget_oldest(&mut self) {
         let mut uses: Vec<u64> = self.nodes.values().filter(|node| node.pins == 0).map(|node| node.last_use).collect();
         if uses.is_empty() {

@@ -1,4 +1,4 @@
-//! As whom the server is asked, and what callers may do.
+//! The identity that requests are sent with, and the caller's rights.
 
 use vfs::{Access, Attributes, Caller, Context, FileKind, Handle, Result, permission};
 
@@ -6,7 +6,7 @@ use super::Shared;
 use crate::{Credentials, Mount, Rights};
 
 impl Shared {
-    /// The mount as the caller uses it: the superuser's acts as each of its callers, any other one as its own user.
+    /// The mount for this caller: a superuser's mount acts as each caller, any other as its own user.
     pub(super) fn mount_for(&self, cx: &Context<'_>) -> Mount {
         let Caller { uid, gid, groups } = cx.caller;
         match self.mount.credentials() {
@@ -19,7 +19,7 @@ impl Shared {
     }
 }
 
-/// What the server lets the caller do. Where it is asked as somebody else, only as far as the permission bits let the caller do it.
+/// The caller's rights at the server. If requests are sent as another user, the permission bits limit them, too.
 pub(super) fn access(
     shared: &Shared,
     cx: &Context<'_>,

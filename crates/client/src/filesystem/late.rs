@@ -1,22 +1,23 @@
-//! Errors of data that was written late by an open file, for who writes or syncs that next.
+//! Errors of late writes, kept for the next write or sync.
 
 use std::sync::{Mutex, PoisonError};
 
 use vfs::{Error, Result};
 
-/// The error of a late write that was met where it may not be told: it is kept for the next write or sync of whoever wrote.
+/// The error of a late write that occurred where it cannot be returned; the next write or sync of the open file returns
+/// it.
 #[derive(Debug, Default)]
 pub(super) struct LateError(Mutex<Option<Error>>);
 
 impl LateError {
-    /// Keeps the error of `result`, if it has one and none is kept yet.
+    /// Keeps the error of `result`, unless one is kept already.
     pub(super) fn keep(&self, result: Result<()>) {
         if let Err(error) = result {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }
     }
 
-    /// Tells the error that is kept, once.
+    /// Returns the kept error, once.
     pub(super) fn tell(&self) -> Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }

@@ -1,7 +1,7 @@
-//! Locks of ranges of files, for owners that whoever calls this file system tells apart.
+//! Locks on ranges of files, for lock owners that callers of this file system distinguish.
 //!
-//! At the server an open file has one owner of locks, so each owner here has the file open once more for as long as it has locks. That
-//! also keeps its locks when the file is closed by others who share it.
+//! At the server an open has one lock owner. So each owner here has its own open of the file for as long as it has
+//! locks. This open also keeps the locks when others that share the file close it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,19 +14,19 @@ use super::handles::{Known, Number};
 use super::{Shared, open, status};
 use crate::{File, LockKind, Reason, Status};
 
-/// Everybody who has locks.
+/// All owners of locks.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
     table: Mutex<HashMap<(Number, LockOwner), Arc<Locker>>>,
-    /// How many there are, for those who read and write where nobody locks.
+    /// How many owners there are: reads and writes skip the table when it is 0.
     count: AtomicUsize,
 }
 
-/// An owner's own open file.
+/// An owner's own open of a file.
 #[derive(Debug)]
 struct Locker {
     file: File,
-    /// Whether it has ever got a lock.
+    /// Whether it was ever granted a lock.
     has_locked: AtomicBool,
 }
 
@@ -35,8 +35,8 @@ impl Locks {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses to read and write a file while somebody has a lost lock of it: a file that is open here is shared by all who have it open,
-    /// and which of them believes in the lock nobody tells.
+    /// Refuses reads and writes of a file while an owner has a lost lock on it. All users share the open file, so which
+    /// of them relies on the lock is unknown.
     pub(super) fn check(&self, number: Number) -> Result<()> {
         if self.count.load(Ordering::Relaxed) == 0 {
             return Ok(());
@@ -51,7 +51,7 @@ impl Locks {
     }
 }
 
-/// Takes a lock, or says what is in the way.
+/// Requests a lock. Returns the conflicting lock if there is one.
 pub(super) fn lock(
     shared: &Shared,
     cx: &Context<'_>,
@@ -74,7 +74,7 @@ pub(super) fn lock(
     outcome
 }
 
-/// Whether a lock could be had.
+/// Tests whether a lock would be granted.
 pub(super) fn test(
     shared: &Shared,
     cx: &Context<'_>,
@@ -82,7 +82,7 @@ pub(super) fn test(
     wanted: FileLock,
 ) -> Result<LockOutcome> {
     let locker = shared.locks.get(number, owner);
-    // Without locks of its own it may ask as anybody.
+    // An owner without locks may ask through any open.
     let file = locker.as_ref().map_or(open, |locker| &locker.file);
     let length = length(wanted.first_bytes, wanted.last_bytes);
     let outcome = shared.wait_for(cx, file.test_lock(kind(wanted), wanted.first_bytes, length));
@@ -92,7 +92,7 @@ pub(super) fn test(
     outcome.and_then(judge)
 }
 
-/// Gives up what an owner has locked of a range.
+/// Releases an owner's locks within a range.
 pub(super) fn unlock(
     shared: &Shared,
     cx: &Context<'_>,
@@ -110,21 +110,21 @@ pub(super) fn unlock(
 
 fn begin(shared: &Shared, cx: &Context<'_>, known: &Known, owner: LockOwner) -> Result<Arc<Locker>> {
     let file = match open::open_at_server(shared, cx, known, OpenMode::Write) {
-        // Who may only read may have shared locks.
+        // A user who may only read can still have shared locks.
         Err(Error::AccessDenied | Error::NotPermitted | Error::ReadOnly) => {
             open::open_at_server(shared, cx, known, OpenMode::Read)?
         }
         other => other?,
     };
     let locker = Arc::new(Locker { file, has_locked: AtomicBool::new(false) });
-    // Another thread of the same owner may have been faster; its file is the one that counts.
+    // Another thread of the same owner may have been faster; its open counts.
     let mut table = shared.locks.table();
     let locker = Arc::clone(table.entry((known.number, owner)).or_insert(locker));
     shared.locks.count.store(table.len(), Ordering::Relaxed);
     Ok(locker)
 }
 
-/// Notes that an owner has no locks any more.
+/// Removes an owner that has no locks any more.
 fn forget(shared: &Shared, key: (Number, LockOwner)) {
     let locker = {
         let mut table = shared.locks.table();
@@ -137,8 +137,8 @@ fn forget(shared: &Shared, key: (Number, LockOwner)) {
     }
 }
 
-/// Whoever uses an owner's file last closes it, which gives up all that is locked by it: one who asked for a lock while the owner gave up
-/// everything may have got it afterwards. That nobody waits for the answer harms nobody.
+/// Closes an owner's open after its last use, which releases all its locks: a lock may have been granted while the
+/// owner released everything. Nobody needs the reply.
 fn let_go(shared: &Shared, locker: Arc<Locker>) {
     if let Some(locker) = Arc::into_inner(locker) {
         shared.run(async move {
@@ -162,9 +162,9 @@ fn judge(outcome: crate::Result<()>) -> Result<LockOutcome> {
     }
 }
 
-/// Why LOCK, LOCKT or LOCKU failed. RESOURCE (RFC 7530 §13.1.3.4) is what NLM4_DENIED_NOLOCKS is. From NFSv4.1 on LOCK has no
-/// status for a full table (RFC 8881 §15.2): servers answer SERVERFAULT, which the client translates to an error that fits the
-/// request (§15.1.1.6), and for a remote lock that fails this is ENOLCK (fcntl(2)).
+/// The error of a failed LOCK, LOCKT or LOCKU. RESOURCE (RFC 7530 §13.1.3.4) corresponds to NLM4_DENIED_NOLOCKS. From
+/// NFSv4.1 on LOCK has no status for a full table (RFC 8881 §15.2): servers answer SERVERFAULT, which the client
+/// translates to an error that fits the request (§15.1.1.6). For a remote lock that fails this is ENOLCK (fcntl(2)).
 fn refusal(error: crate::Error) -> Error {
     match error.reason() {
         Reason::Status(Status::V4(nfs4::Status::Resource) | Status::ServerFault) => Error::NoLocks,
@@ -176,7 +176,7 @@ fn kind(lock: FileLock) -> LockKind {
     if lock.exclusive { LockKind::Exclusive } else { LockKind::Shared }
 }
 
-/// The length of a range as the protocol has it: all ones for everything from its first byte on.
+/// The length of a range in the protocol: all ones for everything from its first byte on.
 fn length(first: u64, last: u64) -> u64 {
     if last == u64::MAX { u64::MAX } else { last.saturating_sub(first).saturating_add(1) }
 }

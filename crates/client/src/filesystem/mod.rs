@@ -1,4 +1,4 @@
-//! A mounted export as a [`vfs::FileSystem`]: what serves, mounts or copies any file system does so with a remote one, too.
+//! A mounted export as a [`vfs::FileSystem`], to serve, mount or copy it like any other file system.
 
 mod attributes;
 mod call;
@@ -35,22 +35,22 @@ use handles::Handles;
 use locks::Locks;
 use opens::Opens;
 
-/// A mounted export as a file system whose calls wait.
+/// A mounted export as a file system with blocking calls.
 ///
-/// A call waits for the server on the thread that makes it, and the connections run on the runtime that was named. It must
-/// not be made on a thread that runs tasks: there it fails with an error that says so.
+/// A call waits for the server on the caller's thread; the connections run on the given runtime. A call on a thread
+/// that runs tasks fails with an error that says so.
 ///
-/// **Who asks.** When the mount is the superuser's, every call goes to the server as its caller's ([`Mount::acting_as`]), and what is done with an
-/// open file as that of who opened it. Any other mount keeps its own [`Credentials`](crate::Credentials); for a caller with another number than
-/// theirs, [`FileSystem::access`] gives only what the permission bits give to the caller, too.
+/// **Identity.** On a superuser's mount, every call is sent with its caller's credentials ([`Mount::acting_as`]), and
+/// calls on an open file with those of its opener. Any other mount keeps its own [`Credentials`](crate::Credentials).
+/// For callers with another user ID, [`FileSystem::access`] grants only what the permission bits grant them, too.
 ///
-/// **Handles** are numbers, made from those of the server, so that the same file has the same number for every process that mounts it.
-/// The last [`RemoteFs::MAX_HANDLES`] files that were met are known by them, and those that are open; the number of
-/// one that was forgotten is [`vfs::Error::Stale`] until somebody looks the file up. A process that serves the file system on and is
-/// restarted knows the root's alone at first: its clients have stale handles then, until they go down from the root again.
+/// **Handles** are numbers made from the server's handles, so a file has the same number in every process that mounts
+/// it. The table holds the last [`RemoteFs::MAX_HANDLES`] files and all open ones. The number of an evicted file is
+/// [`vfs::Error::Stale`] until it is looked up again. A process that re-exports the file system knows only the root
+/// after a restart: its clients have stale handles until they look up their paths again.
 ///
-/// **Files that are open and removed** stay usable: while this object has a file open, its last name is not removed but made
-/// `.nfs` and a number, and that name is removed when the file is closed.
+/// **Open files that are removed** stay usable: if this object has a file open, removing its last name renames it to
+/// `.nfs` and a number, and closing the file removes that name.
 ///
 /// ```no_run
 /// # async fn example() -> client::Result<()> {
@@ -67,7 +67,7 @@ use opens::Opens;
 #[derive(Debug, Clone)]
 pub struct RemoteFs(Arc<Shared>);
 
-/// What the file system and its open files share.
+/// The state that the file system and its open files share.
 #[derive(Debug)]
 struct Shared {
     mount: Mount,
@@ -76,22 +76,23 @@ struct Shared {
     opens: Opens,
     limits: OnceLock<PathLimits>,
     locks: Locks,
-    /// What hidden names begin with, other than those of any other client, and how many were given.
+    /// Makes hidden names unique among clients; `hidden_names` counts those given.
     name_seed: u64,
     hidden_names: AtomicU32,
 }
 
 impl RemoteFs {
-    /// The most files that are known by their numbers, besides those that are open.
+    /// The most files known by their numbers, besides open ones.
     pub const MAX_HANDLES: usize = 262_144;
 
-    /// Makes a file system of a mount, whose tasks run on `runtime`. That one must have threads of its own, and outlive the file system.
+    /// Makes a file system of a mount, whose tasks run on `runtime`. The runtime must have threads of its own, and
+    /// outlive the file system.
     pub fn new(mount: Mount, runtime: runtime::Handle) -> RemoteFs {
         let root = *mount.root();
         RemoteFs::rooted_at(mount, &root, runtime)
     }
 
-    /// Makes a file system of a directory in a mount, as a [`Url`](crate::Url) may name one, and what is below it.
+    /// Makes a file system of a directory in a mount, such as one that a [`Url`](crate::Url) names.
     pub fn rooted_at(mount: Mount, root: &crate::Entry, runtime: runtime::Handle) -> RemoteFs {
         let handles = Handles::new(root, Self::MAX_HANDLES);
         let opens = Opens::default();
@@ -204,9 +205,9 @@ impl FileSystem for RemoteFs {
         self.0.opens.tidy();
     }
 
-    /// Commits what was written to files that are open. Other files need nothing: closing a file commits it, and the
-    /// server replies to a change of names when it is on stable storage (RFC 1813 §4.8). A file that is being closed
-    /// meanwhile, and what other clients write, is not waited for.
+    /// Commits writes to open files. Other files need nothing: closing a file commits it, and the server replies to a
+    /// change of names only when it is on stable storage (RFC 1813 §4.8). Does not wait for files being closed
+    /// meanwhile, or for writes of other clients.
     fn sync_all(&self, cx: &Context<'_>) -> Result<()> {
         sync_all::sync_all(&self.0, cx)
     }

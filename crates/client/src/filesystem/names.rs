@@ -11,8 +11,8 @@ pub(super) fn lookup(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Res
     shared.entry(cx, &found, Some(NameIn::new(dir.handle, name)))
 }
 
-/// As [`lookup`], but a file that nobody writes here, and that is not a directory, is not asked for only because its attributes are old: who
-/// removes or renames it does not want them. Directories are gone through, which asks for them anyway.
+/// Like [`lookup`], but does not refetch expired attributes of a file that is no directory and has no writer here:
+/// removing or renaming it does not need them. Walking through a directory fetches its attributes anyway.
 pub(super) fn find(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<Found> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
@@ -21,7 +21,7 @@ pub(super) fn find(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Resul
     Ok(Found { entry, is_current })
 }
 
-/// The directory above. The server may have one above the root, which is not looked for.
+/// The parent directory. The server may have one above the root, which is not looked up.
 pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<Entry> {
     let known = shared.handles.find_dir(dir)?;
     if known.number == Handles::ROOT {
@@ -35,7 +35,7 @@ pub(super) fn parent(shared: &Shared, cx: &Context<'_>, dir: &Handle) -> Result<
     shared.entry(cx, &found, None)
 }
 
-/// The directory in which a directory was met last, if its name is believed to be there still.
+/// The directory in which a directory was last found, if the cached name is still valid.
 fn parent_by_name(shared: &Shared, cx: &Context<'_>, dir: &Known) -> Option<Result<crate::Entry>> {
     let NameIn { dir: handle, name } = shared.handles.name(dir.number)?;
     let mount = shared.mount_for(cx);
@@ -58,7 +58,8 @@ pub(super) fn read_link(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Res
 }
 
 impl Shared {
-    /// What was met, under its number. Of a file that is written here the server may not know all yet.
+    /// Registers a file and returns it under its number. If it is written here, the server may not have all changes
+    /// yet.
     pub(super) fn entry(&self, cx: &Context<'_>, found: &crate::Entry, name: Option<NameIn>) -> Result<Entry> {
         let known = self.handles.meet(found, name)?;
         let attributes = match self.opens.writer(known.number) {

@@ -1,4 +1,4 @@
-//! Opening files by their handles.
+//! Opens files by their handles.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::open_file::RemoteFile;
 use super::{Shared, status};
 use crate::{File, OpenOptions, Version};
 
-/// Opens a regular file, or takes it where it is open already.
+/// Opens a regular file, or shares one that is open already.
 pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: OpenMode) -> Result<Arc<RemoteFile>> {
     let known = shared.handles.find(node)?;
     match known.kind {
@@ -20,12 +20,12 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
     }
     let mount = shared.mount_for(cx);
     if let Some(file) = shared.opens.take_new(known.number, mount.principal()) {
-        // The reply that tells of its making is as good as one to its opening, while it is believed.
+        // The reply to its creation replaces that to an open, as long as its attributes are valid.
         shared.wait(cx, mount.attributes(&known.handle))?;
         return Ok(file);
     }
     if let Some(file) = shared.opens.get(known.number, mount.principal(), mode) {
-        // What others wrote before they closed it is seen from here on (close-to-open consistency).
+        // Close-to-open consistency: reads see what others wrote before they closed the file.
         shared.wait(cx, mount.attributes_at_open(&known.handle))?;
         file.look_again();
         return Ok(file);
@@ -36,7 +36,7 @@ pub(super) fn open(shared: &Arc<Shared>, cx: &Context<'_>, node: &Handle, mode: 
     Ok(file)
 }
 
-/// Opens a file at the server, for nobody else to share. Who may write it and not read it opens it for that.
+/// Opens a file at the server without sharing it. A user who may write but not read opens it for writing.
 pub(super) fn open_at_server(shared: &Shared, cx: &Context<'_>, known: &Known, mode: OpenMode) -> Result<File> {
     match mode {
         OpenMode::Read => open_for(shared, cx, known, OpenOptions::read()),
@@ -57,8 +57,8 @@ fn open_for(shared: &Shared, cx: &Context<'_>, known: &Known, options: OpenOptio
     shared.wait(cx, shared.mount_for(cx).open_handle(&known.handle, &options))
 }
 
-/// Opens by the name that the file was met by last, as 4.0 wants it. `None` when the name is another file's now, or nobody's:
-/// then the file is used without being open.
+/// Opens by the name that last led to the file, because NFSv4.0 requires a name. `None` if the name is another file's
+/// now, or gone: then the file is used without open state.
 fn open_by_name(
     shared: &Shared,
     cx: &Context<'_>,
@@ -68,7 +68,7 @@ fn open_by_name(
     match shared.wait_for(cx, shared.mount_for(cx).open(&at.dir, &at.name, options))? {
         Ok(file) if *file.handle() == known.handle => Ok(Some(file)),
         Ok(other) => {
-            // What was opened by mistake is closed; that this fails harms nobody.
+            // The wrong file was opened. An error of its close does not matter.
             let _ = shared.wait(cx, other.close());
             Ok(None)
         }

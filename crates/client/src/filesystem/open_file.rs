@@ -16,21 +16,21 @@ use super::{Shared, copies, locks};
 use crate::credentials::Principal;
 use crate::{File, Mount};
 
-/// A file that is open. It is committed and closed when it is dropped, which waits for the server.
+/// An open file. Dropping it commits and closes it, and waits for the server.
 #[derive(Debug)]
 pub(super) struct RemoteFile {
     shared: Arc<Shared>,
     number: Number,
     mode: OpenMode,
-    /// Who opened it.
+    /// The user who opened it.
     user: Arc<Principal>,
-    /// Only dropping takes it out.
+    /// Some until it is dropped.
     file: Option<File>,
     late: LateError,
 }
 
 impl RemoteFile {
-    /// Takes what was opened; the file stays known as long as this lives.
+    /// Takes over an opened file; its number stays known as long as this lives.
     pub(super) fn new(shared: &Arc<Shared>, known: Known, (mode, file): (OpenMode, File)) -> Arc<RemoteFile> {
         shared.handles.pin(&known);
         shared.opens.begin(known.number);
@@ -58,8 +58,8 @@ impl RemoteFile {
         &self.user
     }
 
-    /// Sets attributes by the right to write that the open file has. What was written before is sent before: it would give the
-    /// file other times afterwards.
+    /// Sets attributes by the open file's right to write. Sends earlier writes first: they would change the file's
+    /// times afterwards.
     pub(super) fn set_attributes(&self, cx: &Context<'_>, set: &SetAttributes) -> Result<Attributes> {
         let file = self.file()?;
         self.send_changes(cx)?;
@@ -74,8 +74,8 @@ impl RemoteFile {
         self.shared.visible(self.number, attributes)
     }
 
-    /// Has the server carry out what was written here, so that it knows how long the file is and when it was changed. Whoever asks for
-    /// attributes is not told that this failed.
+    /// Sends changes to the server, so that its length and times are current. An error is kept for the next write or
+    /// sync.
     pub(super) fn send_changes(&self, cx: &Context<'_>) -> Result<()> {
         if self.mode == OpenMode::Write {
             let sent = self.shared.wait_for(cx, self.file()?.flush())?;
@@ -84,7 +84,7 @@ impl RemoteFile {
         Ok(())
     }
 
-    /// Has the next read find out whether the file is still what is kept of it in memory.
+    /// Forces the next read to revalidate the cache.
     pub(super) fn look_again(&self) {
         if let Some(file) = &self.file {
             file.look_again();
@@ -145,7 +145,7 @@ impl OpenFile for RemoteFile {
 
     fn copy_range(&self, cx: &Context<'_>, from: &dyn OpenFile, range: CopyRange) -> Result<u64> {
         let from = self.shared.opens.own(from).ok_or(Error::NotSupported)?;
-        // A COPY of no bytes copies all there are (RFC 7862 §15.2.3).
+        // A COPY of 0 bytes copies everything (RFC 7862 §15.2.3).
         if range.length_bytes == 0 {
             return Ok(0);
         }
@@ -196,8 +196,8 @@ impl Drop for RemoteFile {
     }
 }
 
-/// Commits and closes a file, and removes the name that was kept for it. Nobody waits for errors here any more: who wants them calls
-/// [`OpenFile::sync`] before.
+/// Commits and closes a file, and removes its hidden name. Errors only go to the log; [`OpenFile::sync`] before the
+/// drop returns them.
 async fn close(mount: Mount, file: File, hidden: Option<Hidden>) {
     let server = mount.server();
     if let Err(error) = file.close().await {

@@ -1,4 +1,4 @@
-//! The files that are open, each once for reading and once for writing by each user.
+//! The open files: each once for reading and once for writing by each user.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,10 +10,10 @@ use super::open_file::RemoteFile;
 use crate::Mount;
 use crate::credentials::Principal;
 
-/// The most files that were just made and are kept open for whoever opens them next.
+/// The most new files that are kept open for their next open.
 const MAX_NEW: usize = 32;
 
-/// All files that are open.
+/// All open files.
 #[derive(Debug, Default)]
 pub(super) struct Opens(Mutex<Table>);
 
@@ -26,20 +26,20 @@ struct Table {
 #[derive(Debug)]
 struct New {
     file: Arc<RemoteFile>,
-    /// Whether [`Opens::tidy`] came by since.
+    /// Whether [`Opens::tidy`] ran since.
     is_old: bool,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     shared: Vec<Shareable>,
-    /// How many there are, of which others may have taken the places above.
+    /// How many opens there are; newer ones may have replaced some of those above.
     count: usize,
-    /// The name that is to be removed when nobody has the file open any more.
+    /// The name to remove when the file is closed for the last time.
     hidden: Option<Hidden>,
 }
 
-/// A file that whoever has the same rights may share.
+/// An open file that users with the same rights may share.
 #[derive(Debug)]
 struct Shareable {
     user: Arc<Principal>,
@@ -47,11 +47,11 @@ struct Shareable {
     file: Weak<RemoteFile>,
 }
 
-/// The name of a file that was removed while it was open.
+/// The hidden name of a file that was removed while it was open.
 #[derive(Debug)]
 pub(super) struct Hidden {
     pub(super) name: NameIn,
-    /// The mount as it was used by who removed the file.
+    /// The mount with the credentials of the user who removed the file.
     pub(super) mount: Mount,
 }
 
@@ -62,12 +62,12 @@ impl Hidden {
 }
 
 impl Opens {
-    /// Counts a file that was opened.
+    /// Counts an open.
     pub(super) fn begin(&self, number: Number) {
         self.lock().files.entry(number).or_default().count += 1;
     }
 
-    /// Counts a file that is closed. Whoever closes the last one gets the name that is to be removed.
+    /// Counts a close. The last one gets the name to remove.
     pub(super) fn end(&self, number: Number) -> Option<Hidden> {
         let mut table = self.lock();
         let slot = table.files.get_mut(&number)?;
@@ -84,13 +84,13 @@ impl Opens {
         slot.shared.push(Shareable { user, mode, file: Arc::downgrade(file) });
     }
 
-    /// A file that this user has just made, if it was kept: it is handed over.
+    /// A new file of this user, if it was kept open; hands it over.
     pub(super) fn take_new(&self, number: Number, user: &Arc<Principal>) -> Option<Arc<RemoteFile>> {
         let mut made = self.lock().take_new_where(|new| new.file.number() == number && new.file.user() == user);
         made.pop().map(|new| new.file)
     }
 
-    /// A file that this user has open for `mode`, if there is one.
+    /// A file that this user has open for `mode`, if any.
     pub(super) fn get(&self, number: Number, user: &Arc<Principal>, mode: OpenMode) -> Option<Arc<RemoteFile>> {
         let table = self.lock();
         let slot = table.files.get(&number)?;
@@ -101,19 +101,18 @@ impl Opens {
         }
     }
 
-    /// A file that is open for writing, if it is.
+    /// A file that is open for writing, if any.
     pub(super) fn writer(&self, number: Number) -> Option<Arc<RemoteFile>> {
         self.lock().files.get(&number)?.find(|file| file.mode == OpenMode::Write)
     }
 
-    /// All files that are open for writing.
     pub(super) fn writers(&self) -> Vec<Arc<RemoteFile>> {
         let table = self.lock();
         let shared = table.files.values().flat_map(|slot| &slot.shared);
         shared.filter(|file| file.mode == OpenMode::Write).filter_map(|file| file.file.upgrade()).collect()
     }
 
-    /// Keeps a file that was just made open, so that whoever made it can write it whatever its mode is.
+    /// Keeps a new file open, so that its creator can write it whatever its mode is.
     pub(super) fn keep_new(&self, file: Arc<RemoteFile>) {
         self.insert(&file);
         let mut table = self.lock();
@@ -123,13 +122,13 @@ impl Opens {
         drop(too_many);
     }
 
-    /// Closes a file that was made and that nobody has opened since.
+    /// Closes a new file that nobody has opened since.
     pub(super) fn let_go_of_new(&self, number: Number) {
         let made = self.lock().take_new_where(|new| new.file.number() == number);
         drop(made);
     }
 
-    /// Closes what was made and not been opened for a while.
+    /// Closes new files that nobody has opened for a while.
     pub(super) fn tidy(&self) {
         let mut table = self.lock();
         let old = table.take_new_where(|new| new.is_old);
@@ -142,17 +141,16 @@ impl Opens {
         self.lock().files.is_empty()
     }
 
-    /// Whether somebody has the file open.
+    /// Whether the file is open.
     pub(super) fn is_open(&self, number: Number) -> bool {
         self.lock().files.contains_key(&number)
     }
 
-    /// Whether the file has a hidden name.
     pub(super) fn is_hidden(&self, number: Number) -> bool {
         self.lock().files.get(&number).is_some_and(|slot| slot.hidden.is_some())
     }
 
-    /// Has a name removed when nobody has the file open any more. When that is so already the name comes back.
+    /// Has a name removed at the last close. Returns the name if the file is already closed.
     pub(super) fn hide(&self, number: Number, name: Hidden) -> Option<Hidden> {
         match self.lock().files.get_mut(&number) {
             Some(slot) => slot.hidden.replace(name),
@@ -160,7 +158,7 @@ impl Opens {
         }
     }
 
-    /// The open file that `file` is, if it is one of these.
+    /// The open file behind `file`, if it is one of these.
     pub(super) fn own(&self, file: &dyn OpenFile) -> Option<Arc<RemoteFile>> {
         let table = self.lock();
         let is_it = |shared: &Shareable| std::ptr::addr_eq(shared.file.as_ptr(), std::ptr::from_ref(file));
@@ -173,14 +171,14 @@ impl Opens {
 }
 
 impl Slot {
-    /// The first file that is meant and still there.
+    /// The first matching file that still exists.
     fn find(&self, is_meant: impl Fn(&Shareable) -> bool) -> Option<Arc<RemoteFile>> {
         self.shared.iter().filter(|file| is_meant(file)).find_map(|file| file.file.upgrade())
     }
 }
 
 impl Table {
-    /// Takes out a file that was just made, or was found by several who would have made it.
+    /// Takes matching new files out; there may be several if threads raced to make one.
     fn take_new_where(&mut self, is_taken: impl Fn(&New) -> bool) -> Vec<New> {
         let (taken, others): (Vec<New>, Vec<New>) = self.new.drain(..).partition(is_taken);
         self.new = others.into();

@@ -1,4 +1,4 @@
-//! Listing directories by the server's own cookies.
+//! Lists directories by the server's own cookies.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -10,12 +10,12 @@ use super::handles::{Known, Listing, NameIn};
 use crate::types::{DirPosition, Page};
 use crate::{Detail, DirEntry, Version};
 
-/// The largest cookie that a listing may give.
+/// The largest cookie that a listing may return.
 const MAX_COOKIE: u64 = u64::MAX - 2;
-/// The most replies without an entry that follow on each other.
+/// The most consecutive replies without an entry.
 const MAX_EMPTY_PAGES: u32 = 64;
 
-/// Gives the entries that come after a cookie: those of one reply, or of the first that has any.
+/// Returns the entries after a cookie: those of one reply, or of the first reply with any.
 pub(super) fn read_dir(
     shared: &Shared,
     cx: &Context<'_>,
@@ -48,8 +48,8 @@ fn page(shared: &Shared, cx: &Context<'_>, dir: &Known, (after, detail): (u64, D
         0 => Listing { verifier: [0; 8], detail },
         _ => shared.handles.listing(dir.number),
     };
-    // The kernel asks for the files themselves at the beginning, and then for names until somebody looks one up. Who removes everything does so
-    // only behind the end, and each LOOKUP is a call of its own.
+    // The kernel asks for attributes at the beginning, and then for names only, until it looks a name up. A user who
+    // removes everything looks up only behind the end, with a LOOKUP each; so the first detail is kept.
     let asked = if detail == Detail::Names && shared.mount.has_readdirplus() { begun.detail } else { detail };
     if shared.mount.version() == Version::V2 && u32::try_from(after).is_err() {
         return Err(Error::BadCookie);

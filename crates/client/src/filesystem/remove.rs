@@ -1,4 +1,4 @@
-//! Removing names, also of files that are open.
+//! Removes names, also of open files.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use super::handles::{Known, NameIn};
 use super::opens::Hidden;
 use crate::Handle;
 
-/// Removes a name that is not a directory's. The file is looked at first where one that is open may be lost.
+/// Removes a name of anything but a directory. Looks the file up first if an open one could be lost.
 pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, seen: Option<&Entry>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
@@ -22,7 +22,7 @@ pub(super) fn remove(shared: &Arc<Shared>, cx: &Context<'_>, place: Place<'_>, s
     shared.lose_name((&dir, name), || shared.wait(cx, shared.mount_for(cx).remove(&dir.handle, name)))
 }
 
-/// The file that would be lost with its name though somebody has it open.
+/// The open file that would lose its last name.
 pub(super) fn open_victim(
     shared: &Shared,
     cx: &Context<'_>,
@@ -43,7 +43,7 @@ pub(super) fn open_victim(
     Ok(shared.opens.is_open(victim.number).then_some(victim))
 }
 
-/// Gives a file that is open a name that nobody looks for, which is removed when the file is closed.
+/// Renames an open file to a hidden name, which the last close removes.
 fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim: &Known) -> Result<()> {
     let hidden = hidden_name(shared);
     shared.lose_name((dir, name), || {
@@ -52,7 +52,7 @@ fn hide(shared: &Shared, cx: &Context<'_>, (dir, name): (&Known, &[u8]), victim:
     remove_at_close(shared, cx, dir, (victim, hidden))
 }
 
-/// Has a hidden name removed by whoever closes the file, or removes it now when nobody has it open any more.
+/// Has the last close remove a hidden name, or removes it now if the file is already closed.
 pub(super) fn remove_at_close(
     shared: &Shared,
     cx: &Context<'_>,
@@ -66,13 +66,12 @@ pub(super) fn remove_at_close(
     }
 }
 
-/// A name that nobody else gives: `.nfs` as other clients have it, so that what cleans up behind clients knows it.
+/// A unique name with the usual prefix `.nfs`, so that tools that clean up behind clients find it.
 pub(super) fn hidden_name(shared: &Shared) -> Vec<u8> {
     let count = shared.hidden_names.fetch_add(1, Ordering::Relaxed);
     format!(".nfs{:016x}{count:08x}", shared.name_seed).into_bytes()
 }
 
-/// Removes an empty directory.
 pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) -> Result<()> {
     let dir = shared.handles.find_dir(&place.dir)?;
     let name = place.name.as_bytes();
@@ -80,15 +79,14 @@ pub(super) fn remove_dir(shared: &Shared, cx: &Context<'_>, place: Place<'_>) ->
 }
 
 impl Shared {
-    /// Does what takes a name from a file; what is believed of the file is not believed any more.
+    /// Runs an operation that removes a name, and invalidates the file's cached attributes.
     pub(super) fn lose_name<T>(&self, (dir, name): (&Known, &[u8]), work: impl FnOnce() -> Result<T>) -> Result<T> {
         let result = work();
         self.forget_name((dir, name), result.is_ok());
         result
     }
 
-    /// Does not believe any longer what is known of the file that has a name, and forgets the name if that is gone. Which file it was taken
-    /// to lead to.
+    /// Invalidates the attributes of the file that a name leads to, and drops the name if it is gone. Returns the file.
     pub(super) fn forget_name(&self, (dir, name): (&Known, &[u8]), is_gone: bool) -> Option<Handle> {
         let file = self.handles.forget_name(dir, name)?;
         self.mount.outdate(&file);

@@ -6,7 +6,7 @@ use super::Shared;
 use super::handles::{Known, NameIn};
 use super::remove::{hidden_name, open_victim, remove_at_close};
 
-/// Moves a name over another one. A file that is open and would lose its last name gets a hidden one before.
+/// Moves a name over another one. An open file that would lose its last name gets a hidden one first.
 pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to: Place<'_>) -> Result<()> {
     let (from_dir, to_dir) = (shared.handles.find_dir(&from.dir)?, shared.handles.find_dir(&to.dir)?);
     let (from_name, to_name) = (from.name.as_bytes(), to.name.as_bytes());
@@ -21,14 +21,14 @@ pub(super) fn rename(shared: &Arc<Shared>, cx: &Context<'_>, from: Place<'_>, to
         None => renamed,
         Some((victim, hidden)) if renamed.is_ok() => remove_at_close(shared, cx, &to_dir, (&victim, hidden)),
         Some((_, hidden)) => {
-            // Nothing was lost, and the further name is not needed.
+            // Nothing was lost, so the hidden name is not needed.
             let _ = shared.wait(cx, shared.mount_for(cx).remove(&to_dir.handle, &hidden));
             renamed
         }
     }
 }
 
-/// Gives the file that would lose its last name though it is open a further one, in the same directory.
+/// Gives an open file that would lose its last name a hidden one in the same directory.
 fn keep_victim(
     shared: &Shared,
     cx: &Context<'_>,
@@ -47,7 +47,7 @@ fn keep_victim(
     let hidden = hidden_name(shared);
     match shared.wait(cx, shared.mount_for(cx).link(&victim.handle, &to_dir.handle, &hidden)) {
         Ok(()) => Ok(Some((victim, hidden))),
-        // Without further names it is moved away, and for a moment there is nothing of that name.
+        // Without hard links it is renamed, and for a moment no file has the name.
         Err(Error::NotSupported) => {
             shared.wait(cx, shared.mount_for(cx).rename(&to_dir.handle, to_name, &to_dir.handle, &hidden))?;
             Ok(Some((victim, hidden)))
@@ -57,7 +57,7 @@ fn keep_victim(
 }
 
 impl Shared {
-    /// Does what moves a name; what is believed of the file that has it, and of the one that had the other, is not believed any more.
+    /// Runs an operation that moves a name, and invalidates the attributes of both files.
     fn move_name(
         &self,
         (from_dir, from): (&Known, &[u8]),

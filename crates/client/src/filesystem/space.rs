@@ -8,7 +8,7 @@ pub(super) fn space(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<
     shared.wait(cx, shared.mount_for(cx).fsstat(&known.handle))
 }
 
-/// What the server said when it was mounted, and what it says of names when it is first asked.
+/// Properties known since the mount; limits of names are requested at the first call.
 pub(super) fn properties(shared: &Shared) -> Properties {
     let info = shared.mount.info();
     let mut properties = Properties {
@@ -31,13 +31,13 @@ pub(super) fn properties(shared: &Shared) -> Properties {
     properties
 }
 
-/// Asked once, on the first thread that may wait; version 2 has no such limits.
+/// Requested once, on the first thread that may block; NFSv2 has no such limits.
 fn limits(shared: &Shared) -> Option<&crate::PathLimits> {
     if shared.limits.get().is_none()
         && shared.mount.version() != Version::V2
         && let Ok(limits) = shared.wait(&Context::ROOT, shared.mount.pathconf(&shared.mount.root().handle))
     {
-        // Another thread may have been told the same before.
+        // Another thread may have set it before.
         let _ = shared.limits.set(limits);
     }
     shared.limits.get()

@@ -1,4 +1,4 @@
-//! The table from what a server says to what a file system says.
+//! Maps errors of the client to errors of a file system.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use vfs::{Error, NameError};
 use crate::core::Failure;
 use crate::{Reason, Status};
 
-/// The error that a file system gives for one of a call.
+/// The file system's error for an error of a call.
 pub(super) fn neutral(error: crate::Error) -> Error {
     match error.reason() {
         Reason::Status(status) => of_status(*status, error),
@@ -23,7 +23,7 @@ pub(super) fn neutral(error: crate::Error) -> Error {
 
 fn of_status(status: Status, error: crate::Error) -> Error {
     match status {
-        // Another security flavour would be let in.
+        // With another security flavor the call might be allowed.
         Status::NotPermitted | Status::WrongSecurity => Error::NotPermitted,
         Status::NoEntry | Status::NoXattr => Error::NoEntry,
         Status::NoDevice => Error::NoDevice,
@@ -40,7 +40,7 @@ fn of_status(status: Status, error: crate::Error) -> Error {
         Status::NameTooLong => Error::NameTooLong,
         Status::NotEmpty => Error::NotEmpty,
         Status::Quota => Error::Quota,
-        // The handle was one when the server gave it.
+        // The handle was valid when the server gave it.
         Status::Stale | Status::BadHandle => Error::Stale,
         Status::NotSync | Status::Locked | Status::ShareDenied => Error::Busy,
         Status::BadCookie => Error::BadCookie,

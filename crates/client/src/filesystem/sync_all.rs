@@ -1,10 +1,10 @@
-//! Everything that was written through a file system, on the server's stable storage.
+//! Brings all writes through a file system to the server's stable storage.
 
 use vfs::{Context, OpenFile, Result};
 
 use super::Shared;
 
-/// Syncs each file that is open for writing, also after one has failed. The first error is told.
+/// Syncs each file that is open for writing, even after one fails. Returns the first error.
 pub(super) fn sync_all(shared: &Shared, cx: &Context<'_>) -> Result<()> {
     let mut outcome = Ok(());
     for file in shared.opens.writers() {

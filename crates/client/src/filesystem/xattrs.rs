@@ -25,7 +25,7 @@ pub(super) fn set(shared: &Shared, cx: &Context<'_>, node: &Handle, set: &SetXat
 pub(super) fn list(shared: &Shared, cx: &Context<'_>, node: &Handle) -> Result<Vec<Box<[u8]>>> {
     let known = shared.handles.find(node)?;
     let names = shared.wait(cx, shared.mount_for(cx).listxattrs(&known.handle))?;
-    // What the server tells is passed on only where it is a name.
+    // Invalid names from the server are left out.
     let is_name = |name: &Vec<u8>| XattrName::new(name).is_ok();
     let mut names: Vec<Box<[u8]>> = names.into_iter().filter(is_name).map(Vec::into_boxed_slice).collect();
     names.sort_unstable();
