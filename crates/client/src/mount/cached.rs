@@ -1,6 +1,6 @@
-//! Questions that the caches answer where they can, and how what replies tell gets into them.
+//! Queries that the caches answer where they can, and updates of the caches from replies.
 //!
-//! They have other names than the operations of the RFCs, which always ask the server.
+//! Their names differ from the operations of the RFCs, which always ask the server.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::v4::Target;
 use crate::{Entry, Error, Handle, Reason, Result, Rights, Status, Version};
 
 impl Mount {
-    /// The attributes of a file, from memory while they are believed ([`Caching`](crate::Caching)). [`Mount::getattr`] always asks.
+    /// The attributes of a file, from the cache while they are valid ([`Caching`](crate::Caching)). [`Mount::getattr`]
+    /// always asks the server.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn attributes(&self, file: &Handle) -> Result<Attributes> {
         let cached = self.caches().attributes.get(file).or_else(|| self.delegated_attributes(file));
         self.0.cache_recorder.attributes.look(cached.is_some());
@@ -28,11 +29,12 @@ impl Mount {
         }
     }
 
-    /// The attributes of a file that is opened: the server's own, so that what others wrote before they closed it is seen
-    /// (close-to-open consistency), unless [`Caching::close_to_open`](crate::Caching::close_to_open) is off.
+    /// The attributes of a file at its open. They come from the server, so that reads see what others wrote before they
+    /// closed the file (close-to-open consistency), unless [`Caching::close_to_open`](crate::Caching::close_to_open) is
+    /// off.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn attributes_at_open(&self, file: &Handle) -> Result<Attributes> {
         if !self.0.options.caching.close_to_open {
             return self.attributes(file).await;
@@ -45,24 +47,24 @@ impl Mount {
         }
     }
 
-    /// The attributes of a file that nobody else changes without this client's being asked, however old they are.
+    /// The attributes of a delegated file, however old they are: nobody else changes it without a recall.
     fn delegated_attributes(&self, file: &Handle) -> Option<Attributes> {
         self.1.v4.as_ref()?.has_delegation(file)?;
         self.caches().attributes.last(file)
     }
 
-    /// Finds a name in a directory, from memory while the directory is believed not to have changed, or that there is none of that
-    /// name. [`Mount::lookup`] always asks.
+    /// Finds a name in a directory, from the cache while the directory is unchanged; absent names are cached, too.
+    /// [`Mount::lookup`] always asks the server.
     ///
     /// # Errors
-    /// [`Status::NoEntry`], and whatever else the server says.
+    /// [`Status::NoEntry`]; other errors of the server.
     pub async fn find(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
         let cached = self.look_for(dir, name).await?;
         self.follow(Place { dir, name }, cached).await
     }
 
-    /// As [`Mount::find`], but a file other than a directory may be told of as it was when it was last heard of. Says whether it is still
-    /// believed to be so.
+    /// Like [`Mount::find`], but may return expired attributes of a file other than a directory. Also returns whether
+    /// they are still valid.
     pub(crate) async fn find_or_remember(&self, dir: &Handle, name: &[u8]) -> Result<(Entry, bool)> {
         let cached = self.look_for(dir, name).await?;
         if let Some(Some(handle)) = cached
@@ -75,7 +77,7 @@ impl Mount {
         self.follow(Place { dir, name }, cached).await.map(|entry| (entry, true))
     }
 
-    /// What is remembered of a name.
+    /// The cached file of a name.
     async fn look_for(&self, dir: &Handle, name: &[u8]) -> Result<Option<Option<Handle>>> {
         self.judge(dir, |rights| rights.contains(Rights::LOOKUP)).await?;
         if self.caches().names.keeps_nothing() {
@@ -88,13 +90,13 @@ impl Mount {
         Ok(cached)
     }
 
-    /// The file that a name leads to of which this much is remembered.
+    /// The file that a name leads to, given its cached answer.
     async fn follow(&self, place: Place<'_>, cached: Option<Option<Handle>>) -> Result<Entry> {
         let Place { dir, name } = place;
         match cached {
             Some(Some(handle)) => match self.attributes(&handle).await {
                 Ok(attributes) => Ok(Entry { handle, attributes }),
-                // Somebody else put another file in its place; the server knows which.
+                // Another file has replaced it; the server knows which.
                 Err(error) if error.status() == Some(Status::Stale) => self.lookup(dir, name).await,
                 Err(error) => Err(error.about(name)),
             },
@@ -107,12 +109,12 @@ impl Mount {
         }
     }
 
-    /// What a name leads to, if that is known of a directory that is believed not to have changed.
+    /// The cached file of a name in an unchanged directory.
     pub(crate) fn known_name(&self, dir: &Handle, name: &[u8]) -> Option<Handle> {
         self.caches().names.look(Place { dir, name }, self.dir_version(dir)?)?
     }
 
-    /// What a name leads to, if that and its attributes are known.
+    /// The cached file of a name, if its attributes are valid, too.
     fn known_entry(&self, place: Place<'_>) -> Option<Result<Entry>> {
         let version = self.dir_version(place.dir)?;
         let Some(handle) = self.caches().names.look(place, version)? else {
@@ -126,11 +128,11 @@ impl Mount {
         self.error("LOOKUP", Reason::Status(Status::NoEntry)).about(name)
     }
 
-    /// Which of the `wanted` things the caller may do, from memory while the file is believed not to have changed.
-    /// [`Mount::access`] always asks.
+    /// Which of the `wanted` rights the caller has, from the cache while the file is unchanged. [`Mount::access`]
+    /// always asks the server.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn rights(&self, file: &Handle, wanted: Rights) -> Result<Rights> {
         let state = FileState::of(&self.attributes(file).await?);
         let (access, user) = (&self.caches().access, self.principal());
@@ -147,10 +149,11 @@ impl Mount {
         Ok(rights & wanted)
     }
 
-    /// Has the server judge where memory might tell a user what another one has asked for.
+    /// Checks the user's rights before the cache returns data that another user has fetched. A mount with a single user
+    /// needs no check.
     ///
     /// # Errors
-    /// [`Status::AccessDenied`] unless the user's rights to the file suffice; what else the server says.
+    /// [`Status::AccessDenied`] if the user's rights do not suffice; other errors of the server.
     pub(crate) async fn judge(&self, file: &Handle, suffice: impl FnOnce(Rights) -> bool) -> Result<()> {
         if !self.0.users.are_several() || suffice(self.rights(file, Rights::ALL).await?) {
             return Ok(());
@@ -164,10 +167,11 @@ impl Mount {
         Ok(rights)
     }
 
-    /// The target of a symbolic link, from memory while the link is believed not to have changed. [`Mount::readlink`] always asks.
+    /// The target of a symbolic link, from the cache while the link is unchanged. [`Mount::readlink`] always asks the
+    /// server.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn link_target(&self, link: &Handle) -> Result<Arc<[u8]>> {
         let state = FileState::of(&self.attributes(link).await?);
         let cached = self.caches().symlinks.look(link, state);
@@ -191,12 +195,12 @@ impl Mount {
         &self.0.caches
     }
 
-    /// Notes that a call is sent now whose reply carries attributes.
+    /// Stamps a call that is sent now and whose reply carries attributes.
     pub(crate) fn ask(&self) -> Asked {
         self.caches().attributes.ask()
     }
 
-    /// Takes in what a reply says of a file.
+    /// Takes in a file's attributes from a reply.
     pub(crate) fn learn(&self, asked: Asked, file: &Handle, attributes: &Attributes) {
         self.caches().attributes.learn(asked, file, attributes);
         if self.version() == Version::V2 && attributes.kind == FileKind::Directory {
@@ -204,12 +208,12 @@ impl Mount {
         }
     }
 
-    /// The version that a directory is believed to have.
+    /// The cached version of a directory.
     pub(super) fn dir_version(&self, dir: &Handle) -> Option<DirVersion> {
         self.caches().attributes.get(dir).as_ref().map(DirVersion::of)
     }
 
-    /// Takes in what a lookup found that was made when the directory had that version.
+    /// Takes in the result of a LOOKUP sent while the directory had that version.
     pub(super) fn learn_lookup(&self, asked: Asked, place: Place<'_>, version: DirVersion, found: &Result<Entry>) {
         let file = match found {
             Ok(entry) => Some(entry.handle),
@@ -219,24 +223,26 @@ impl Mount {
         self.caches().names.learn(asked, place, version, file);
     }
 
-    /// Notes that this client changed a file, or may have when the reply was lost, and that nobody told what it is like now.
+    /// Invalidates a file that this client changed, or may have when the reply was lost, and whose new attributes are
+    /// unknown.
     pub(crate) fn outdate(&self, file: &Handle) {
         self.caches().attributes.outdate(file);
     }
 
-    /// Forgets what is known of a directory and its listing.
+    /// Invalidates a directory and its listing.
     pub(crate) fn outdate_dir(&self, dir: &Handle) {
         self.outdate(dir);
         self.outdate_listing(dir);
     }
 
-    /// Notes that this client changed what a name leads to, and tells which file that was, as far as it was known.
+    /// Invalidates a name that this client changed. Returns the file it led to, if known.
     pub(crate) fn outdate_name(&self, place: Place<'_>) -> Option<Handle> {
         let now = self.outdate_listing(place.dir);
         self.caches().names.outdate(now, place)
     }
 
-    /// As [`Mount::outdate_name`], for a change that was made and of whose directory the version of NFS tells nothing.
+    /// Like [`Mount::outdate_name`], for a change whose reply carries no attributes of the directory in this version of
+    /// NFS.
     pub(super) fn replace_name(&self, asked: Asked, place: Place<'_>, file: Option<Option<Handle>>) -> Option<Handle> {
         let now = self.outdate_listing(place.dir);
         self.caches().names.replace((asked, now), place, file)
@@ -249,19 +255,19 @@ impl Mount {
     }
 }
 
-/// What the server asks the holder of a delegation for writing.
+/// Requests of the server to the holder of a write delegation.
 impl Mounted {
-    /// Sends everything of a file that is changed by now to the server, and waits until it is there, or was refused.
+    /// Sends all dirty data of a file to the server, and waits until it is there or was refused.
     pub(crate) async fn write_back(&self, file: &Handle) {
         self.caches.blocks.write_back(file).await;
     }
 
-    /// How long a file is with the changes that are not at the server, if there are any.
+    /// The length of a file including dirty data, or `None` if it has none.
     pub(crate) fn unwritten_size(&self, file: &Handle) -> Option<u64> {
         self.caches.blocks.unwritten_size(file)
     }
 
-    /// Forgets what is known of a name under which a file may have been made, and of the file, when nobody was there to be told.
+    /// Invalidates a name under which a file may have been made, and the file, when the caller of the open is gone.
     pub(crate) fn outdate_opened(&self, target: &Target, file: Option<&Handle>) {
         let now = self.caches.attributes.turn();
         file.into_iter().for_each(|file| self.caches.attributes.outdate(file));
@@ -272,7 +278,7 @@ impl Mounted {
         }
     }
 
-    /// The attributes of a file as they were learned last, unless this client has changed it since.
+    /// The attributes of a file as last learned, unless this client has changed it since.
     pub(crate) fn last_attributes(&self, file: &Handle) -> Option<Attributes> {
         self.caches.attributes.last(file)
     }

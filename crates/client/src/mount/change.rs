@@ -5,10 +5,10 @@ use crate::cache::{Asked, DirVersion, Place};
 use crate::types::DirChange;
 use crate::{Entry, Handle, Version};
 
-/// A change that this client makes to some files, or to what some names lead to.
+/// A change by this client to some files or names.
 ///
-/// When nothing was learned of a file by the end of it, be it for a reply that does not tell, that was lost, or that nobody waited
-/// for any more, what is known of the file is not believed any longer. The same holds for names.
+/// On drop it invalidates every file and name of which nothing was learned: the reply did not tell, was lost, or the
+/// caller was cancelled.
 pub(crate) struct Change<'a, const N: usize> {
     mount: &'a Mount,
     asked: Asked,
@@ -17,12 +17,12 @@ pub(crate) struct Change<'a, const N: usize> {
 }
 
 impl Mount {
-    /// Notes that a call is sent now that changes these files.
+    /// Begins a call that changes these files.
     pub(crate) fn change<'a, const N: usize>(&'a self, files: [&'a Handle; N]) -> Change<'a, N> {
         Change { mount: self, asked: self.ask(), files: files.map(Some), names: [None; N] }
     }
 
-    /// Notes that a call is sent now that changes these names, and the directories that they are in.
+    /// Begins a call that changes these names and their directories.
     pub(crate) fn change_names<'a, const N: usize>(&'a self, places: [(&'a Handle, &'a [u8]); N]) -> Change<'a, N> {
         let (files, names) = (places.map(|(dir, _)| Some(dir)), places.map(|(dir, name)| Some(Place { dir, name })));
         Change { mount: self, asked: self.ask(), files, names }
@@ -30,7 +30,7 @@ impl Mount {
 }
 
 impl<const N: usize> Change<'_, N> {
-    /// Takes in what the reply says of a file, which may be one of those that were changed.
+    /// Takes in a file's attributes from the reply; the file may be one of those changed.
     pub(crate) fn learn(&mut self, entry: &Entry) {
         for changed in self.files.iter_mut().filter(|file| **file == Some(&entry.handle)) {
             *changed = None;
@@ -38,8 +38,8 @@ impl<const N: usize> Change<'_, N> {
         self.mount.learn(self.asked, &entry.handle, &entry.attributes);
     }
 
-    /// Takes in what became of the directory that the name at `index` is in, and which file it leads to now, if that is known. Tells
-    /// which file the name led to before, as far as that was known.
+    /// Takes in the change of the directory of the name at `index`, and the file that the name leads to now, if known.
+    /// Returns the file it led to before, if known.
     fn learn_name(&mut self, index: usize, change: &DirChange, file: Option<Option<Handle>>) -> Option<Handle> {
         let place = self.names[index].take()?;
         let before = match self.mount.version() {
@@ -55,7 +55,7 @@ impl<const N: usize> Change<'_, N> {
         if let Some(before) = change.before {
             self.mount.caches().names.carry(place.dir, before, version);
         }
-        // A reply that was overtaken by that to a later change tells of a version that is over.
+        // A reply overtaken by that to a later change has an old version.
         if self.mount.dir_version(place.dir) == Some(version)
             && let Some(file) = file
         {
@@ -72,7 +72,7 @@ impl Change<'_, 1> {
         self.learn(entry);
     }
 
-    /// Takes in that the name leads to this file now, of which the reply says no more.
+    /// Takes in that the name leads to this file now, whose attributes the reply does not tell.
     pub(super) fn linked(&mut self, file: &Handle, change: &DirChange) {
         self.learn_name(0, change, Some(Some(*file)));
     }
@@ -86,8 +86,8 @@ impl Change<'_, 1> {
 }
 
 impl Change<'_, 2> {
-    /// Takes in that the first name became the second one. When both lead to one file already nothing happens (RFC 1813
-    /// §3.3.14), so that the first is known to be gone only if its directory changed.
+    /// Takes in that the first name became the second one. If both led to one file already, nothing happens (RFC 1813
+    /// §3.3.14), so the first is known to be gone only if its directory changed.
     pub(super) fn renamed(&mut self, [from, to]: &[DirChange; 2]) {
         let is_changed = from.before.zip(from.after).is_some_and(|(before, after)| before != after.change);
         let file = self.learn_name(0, from, is_changed.then_some(None));

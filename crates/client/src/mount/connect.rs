@@ -1,4 +1,4 @@
-//! From a URL to a mount: the host's address, the ports, the export's handle, the transfer sizes.
+//! Mounts a URL: finds the host's address, the ports and the export's handle, and chooses the transfer sizes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::{
     v2, v3, v4,
 };
 
-/// The most components of a URL's path, each of which may cost one MNT.
+/// The most components of a URL's path; each may cost one MNT.
 const MAX_COMPONENTS: usize = 256;
 
 impl Mount {
-    /// Mounts what the URL names. What the URL says goes before the options.
+    /// Mounts the export that a URL names. The URL takes precedence over the options.
     ///
-    /// The path's longest part that is an export is mounted, as the server lists them or as it lets them be mounted; the
-    /// rest is [`Mount::path_below`].
+    /// This mounts the longest part of the path that is an export: one that the server lists, or lets the client mount.
+    /// The rest is [`Mount::path_below`].
     ///
     /// # Errors
-    /// Each with what is wrong: the host, the port, the export, or the server.
+    /// An unknown host, no service at the port, an unknown export, or an error of the server.
     pub async fn connect(url: &Url, options: &Options) -> Result<Mount> {
         let options = url.over(options);
         let server: Arc<str> = url.host.as_str().into();
@@ -42,13 +42,13 @@ impl Mount {
         Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
     }
 
-    /// Tells the server that the mount is over: older versions' servers may list it, and those of NFSv4 keep what is open. What
-    /// was written to files that were dropped is on the server's stable storage then.
+    /// Tells the server that the mount is over: servers of older versions may list it, and those of NFSv4 keep its
+    /// state. Data written to dropped files is on the server's stable storage then.
     ///
-    /// A mount of NFSv4 that is dropped does the same in the background, as far as it gets in five seconds and while the runtime lives.
+    /// Dropping a mount of NFSv4 does the same in the background, for five seconds at most and while the runtime lives.
     ///
     /// # Errors
-    /// What the server says, which can be ignored.
+    /// The error of the server, which can be ignored.
     pub async fn unmount(self) -> Result<()> {
         self.blocks().finish().await;
         if let Some(client) = &self.1.v4 {
@@ -63,10 +63,10 @@ impl Mount {
 }
 
 impl Mount {
-    /// A connection to the server's lock manager: at its own port if that is named; else at NFS's port if that is named, where
-    /// servers with one port answer; else where rpcbind says.
+    /// A connection to the server's lock manager: at its own port if one is named; else at the named port of NFS, if
+    /// the server has one port for both; else where rpcbind says.
     pub(crate) async fn connect_nlm(&self) -> Result<Connection> {
-        // A call that waits for ever would never find out that the lock manager has another port after a restart.
+        // A hard call would never notice that the lock manager has another port after a restart.
         let options = Options { is_hard: false, ..self.0.options.clone() };
         let (address, others) = (self.connection().address().ip(), &self.0.other_programs);
         let dialer = Dialer { address, server: &self.0.server, options: &options, others };
@@ -86,7 +86,7 @@ impl Mount {
 /// Connects to the MOUNT program of the URL's server, for [`mountd::exports`] and [`mountd::dump`].
 ///
 /// # Errors
-/// As those of [`Mount::connect`].
+/// As for [`Mount::connect`].
 pub(crate) async fn connect_mountd(url: &Url, options: &Options) -> Result<Connection> {
     let options = url.over(options);
     let server: Arc<str> = url.host.as_str().into();
@@ -102,21 +102,21 @@ pub(crate) async fn connect_mountd(url: &Url, options: &Options) -> Result<Conne
     Err(last.unwrap_or_else(|| Error::new(&server, "resolve", unknown())))
 }
 
-/// Whether another address of the host may do better: it may have several, of which only some are served.
+/// Whether another address may work: a host may have several, of which only some are served.
 fn may_be_elsewhere(error: &Error) -> bool {
     matches!(error.reason(), Reason::Connect { .. } | Reason::NotRegistered { .. } | Reason::NoReply(_))
 }
 
-/// An address of a server, and how to talk to it.
+/// An address of a server, and the options for it.
 pub(super) struct Dialer<'a> {
     pub(super) address: IpAddr,
     pub(super) server: &'a Arc<str>,
     pub(super) options: &'a Options,
-    /// What counts the calls to other programs than NFS.
+    /// Counts the calls to other programs than NFS.
     pub(super) others: &'a Arc<OtherPrograms>,
 }
 
-/// What was found out before a mount is there.
+/// The results that a mount is made from.
 pub(super) struct Found {
     pub(super) connections: Box<[Connection]>,
     pub(super) options: Options,
@@ -128,7 +128,7 @@ pub(super) struct Found {
 }
 
 impl Mount {
-    /// Chooses the sizes, and puts all together.
+    /// Chooses the sizes, and makes the mount.
     pub(super) fn new(server: &Arc<str>, found: Found, v4: Option<v4::Client>) -> Result<Mount> {
         let Found { connections, options, other_programs, export, below, root, info } = found;
         let sizes = Sizes::choose(&info, &options).map_err(|reason| Error::new(server, "FSINFO", reason))?;
@@ -209,8 +209,8 @@ impl Dialer<'_> {
         rpcbind::getport(&connection, Query { program, version, transport: self.options.transport }).await
     }
 
-    /// A connection to the lock manager that rpcbind knows: the newest that the version of NFS can have, over the transport of the
-    /// mount or else over the other one.
+    /// A connection to the lock manager that rpcbind knows: the newest version that fits this version of NFS, over the
+    /// mount's transport or else over the other one.
     async fn find_lock_manager(&self) -> Result<Connection> {
         let (program, versions) = (proto::nlm::PROGRAM, lock_managers(self.options.version));
         let rpcbind = rpcbind::connect(self.address, self.server, self.options).await?;
@@ -233,8 +233,8 @@ impl Dialer<'_> {
         Err(first.unwrap_or_else(|| Error::new(self.server, "GETPORT", missing())))
     }
 
-    /// A connection to MOUNT over the transport of the options. Where they name none, it is that of NFS, and the other one where rpcbind knows
-    /// MOUNT by that alone.
+    /// A connection to MOUNT over the transport of the options. If they name none, it is that of NFS, or the other one
+    /// if rpcbind knows MOUNT only there.
     async fn mountd(&self) -> Result<Connection> {
         let over = |transport| Options { transport, ..self.options.clone() };
         if let Some(transport) = self.options.mount_transport {
@@ -249,8 +249,8 @@ impl Dialer<'_> {
         }
     }
 
-    /// A connection to MOUNT: at its own port if that is named; else at NFS's port if that is named, where servers with
-    /// one port answer it; else where rpcbind says.
+    /// A connection to MOUNT: at its own port if one is named; else at the named port of NFS, if the server has one
+    /// port for both; else where rpcbind says.
     async fn mountd_here(&self) -> Result<Connection> {
         if let Some(port) = self.options.mount_port {
             return self.dial_other(port).await;
@@ -273,7 +273,7 @@ impl Dialer<'_> {
         };
         match answer {
             Ok(()) => Ok(true),
-            // It is there, and no other one is to be looked for.
+            // MOUNT is there in another version, so the search ends.
             Err(error) if matches!(error.reason(), Reason::Rejected(Rejection::ProgramMismatch { .. })) => Err(error),
             Err(error) if matches!(error.reason(), Reason::Rejected(_)) => Ok(false),
             Err(error) => Err(error),
@@ -282,7 +282,7 @@ impl Dialer<'_> {
 
     /// The handle of the export that `path` is in, its path, and the rest.
     async fn find_export(&self, mountd: &Connection, path: &[u8]) -> Result<(Handle, Vec<u8>, Vec<u8>)> {
-        // A server that does not say what it exports may still let it be mounted.
+        // A server that lists no exports may still allow the mount.
         let exports = mountd::exports(mountd).await.unwrap_or_default();
         let listed = exports.iter().filter_map(|export| Some((&export.directory, below(&export.directory, path)?)));
         if let Some((export, rest)) = listed.max_by_key(|(export, _)| export.len())
@@ -293,7 +293,7 @@ impl Dialer<'_> {
         self.try_prefixes(mountd, path).await.map_err(|error| no_export(error, exports, path))
     }
 
-    /// Tries to mount the path, then what is above it, up to the root.
+    /// Tries to mount the path, then its parent directories, up to the root.
     async fn try_prefixes(&self, mountd: &Connection, path: &[u8]) -> Result<(Handle, Vec<u8>, Vec<u8>)> {
         let mut first = None;
         for prefix in prefixes(path).take(MAX_COMPONENTS) {
@@ -311,8 +311,8 @@ impl Dialer<'_> {
     }
 }
 
-/// The versions of the lock manager's protocol that a version of NFS can have, newest first (RFC 1813 appendix II): only version 4 has
-/// handles and offsets that are long enough for NFSv3.
+/// The versions of NLM for a version of NFS, newest first (RFC 1813 appendix II): only version 4 has handles and
+/// offsets long enough for NFSv3.
 fn lock_managers(version: Version) -> &'static [u32] {
     match version {
         Version::V2 => &[3, 1],
@@ -320,7 +320,7 @@ fn lock_managers(version: Version) -> &'static [u32] {
     }
 }
 
-/// Names the exports that there are, if `path` is in none. Many servers say of such a path that they refuse the client.
+/// Names the existing exports if `path` is in none. For such a path, many servers report that they refuse the client.
 fn no_export(error: Error, exports: Vec<ExportEntry>, path: &[u8]) -> Error {
     let is_listed = exports.iter().any(|export| below(&export.directory, path).is_some());
     match *error.reason() {
@@ -334,14 +334,14 @@ fn no_export(error: Error, exports: Vec<ExportEntry>, path: &[u8]) -> Error {
     }
 }
 
-/// Whether a shorter path may be an export although this one is none.
+/// Whether a shorter path may be an export although this one is not.
 fn may_be_above(error: &Error) -> bool {
     use MountRefusal::{AccessDenied, Invalid, NoEntry, NotDirectory, NotPermitted};
     let Reason::Mount(refusal) = error.reason() else { return false };
     matches!(refusal, NoEntry | NotDirectory | AccessDenied | NotPermitted | Invalid | MountRefusal::Other(_))
 }
 
-/// What `path` names below `directory`, or `None` when it is not in it.
+/// The part of `path` below `directory`, or `None` if it is not in it.
 pub(super) fn below<'p>(directory: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     let directory = trim_end(directory);
     match path.strip_prefix(directory)? {
@@ -351,7 +351,7 @@ pub(super) fn below<'p>(directory: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     }
 }
 
-/// `path` and the directories above it, longest first; the last one is `/`.
+/// `path` and its parent directories, longest first; the last one is `/`.
 fn prefixes(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(trim_end(path));
     std::iter::from_fn(move || {

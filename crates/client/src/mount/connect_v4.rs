@@ -1,4 +1,4 @@
-//! From a URL to a mount of NFSv4, which has no MOUNT: the server's tree is walked from its root (RFC 7530 §7, RFC 8881 §2.7).
+//! Mounts a URL with NFSv4, which has no MOUNT: walks the server's tree from its root (RFC 7530 §7, RFC 8881 §2.7).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::connect::{Dialer, Found, below};
 use super::exports_v4;
 use crate::{Entry, Error, MountRefusal, NoExport, Reason, Result, Rights, Status, v4};
 
-/// The most components of a URL's path that are walked to find out where its file system begins.
+/// The most components of a URL's path to walk in search of its file system.
 const MAX_COMPONENTS: usize = 256;
 
 impl Dialer<'_> {
-    /// Mounts over NFSv4: the root is that of the file system which the path is in, as it is in older versions.
+    /// Mounts over NFSv4. As in older versions, the root is that of the path's file system.
     pub(super) async fn mount_v4(&self, minor: MinorVersion, path: &[u8]) -> Result<Mount> {
         let port = match self.options.nfs_port {
             Some(0) => self.ask_rpcbind(nfs3::PROGRAM, self.options.version.number()).await?,
@@ -44,7 +44,7 @@ impl Dialer<'_> {
     }
 }
 
-/// A server that makes no client of this one has no export for it (RFC 8881 §18.35.3, NFS4ERR_PERM).
+/// A server that refuses a client ID has no export for this client (RFC 8881 §18.35.3, NFS4ERR_PERM).
 fn refused(error: Error) -> Error {
     match error.status() {
         Some(Status::NotPermitted) => error.because(Reason::Mount(MountRefusal::AccessDenied)),
@@ -52,9 +52,9 @@ fn refused(error: Error) -> Error {
     }
 }
 
-/// The top of the file system that `path` is in, its path, and the rest. What of the path is not there, or is no
-/// directory, is in the file system of the last directory that is. Above the exports nothing can be made, and what is
-/// not there is no export.
+/// The top of the file system that `path` is in, its path, and the rest. Missing names, and those below a file, count
+/// as part of the last directory's file system. Above the exports nothing can be made, so a missing name there is a
+/// missing export.
 async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Vec<u8>, Vec<u8>)> {
     let mut here = v4::root(client).await?;
     let (root, mut top, mut top_path, mut walked) = (here, here, b"/".to_vec(), Vec::new());
@@ -75,7 +75,7 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
                     None => Ok(split(top, top_path, path)),
                 };
             }
-            // Whoever uses the file is told what is wrong with it.
+            // The error recurs when the file is used.
             Err(error) if error.status().is_some() => break,
             Err(error) => return Err(error),
         };
@@ -88,15 +88,14 @@ async fn find_file_system(client: &v4::Client, path: &[u8]) -> Result<(Entry, Ve
     Ok(split(top, top_path, path))
 }
 
-/// A file system's top, its path, and what of `path` is below it.
+/// A file system's top, its path, and the part of `path` below it.
 fn split(top: Entry, top_path: Vec<u8>, path: &[u8]) -> (Entry, Vec<u8>, Vec<u8>) {
     let rest = below(&top_path, path).unwrap_or_default().to_vec();
     (top, top_path, rest)
 }
 
-/// Why a name that is missing in `dir`, which is of the root's file system, means that there is no such export. `None`
-/// when it may be a file's: there are servers whose root is an export itself, and the last name of a path may be that
-/// of a file to be made.
+/// The reason if a name missing in `dir`, which is in the root's file system, means a missing export. `None` if it may
+/// be a file's: the root can be an export itself, and the path's last name can be that of a file to make.
 async fn no_export(client: &v4::Client, root: &Entry, (dir, is_last): (&Entry, bool)) -> Result<Option<Reason>> {
     if is_last && may_be_made(client, dir).await? {
         return Ok(None);
@@ -106,7 +105,7 @@ async fn no_export(client: &v4::Client, root: &Entry, (dir, is_last): (&Entry, b
     Ok((!none.exports.is_empty()).then_some(Reason::NoExport(none)))
 }
 
-/// Whether the server lets names be added to a directory, as none does above its exports.
+/// Whether the server lets names be added to a directory: never above its exports.
 async fn may_be_made(client: &v4::Client, dir: &Entry) -> Result<bool> {
     let rights = v4::access(client, &dir.handle, Rights::MODIFY | Rights::EXTEND).await?;
     Ok(rights != Rights::from_bits(0))

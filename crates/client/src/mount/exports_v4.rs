@@ -1,4 +1,4 @@
-//! What a server of NFSv4 exports: the file systems below its root (RFC 7530 §7.3, RFC 8881 §7.3).
+//! The exports of an NFSv4 server: the file systems below its root (RFC 7530 §7.3, RFC 8881 §7.3).
 
 use vfs::FileKind;
 
@@ -11,11 +11,11 @@ const MAX_DIRECTORIES: usize = 64;
 /// How many exports are found.
 const MAX_EXPORTS: usize = 256;
 
-/// How long a reply to READDIR may be, in bytes.
+/// The length of a READDIR's reply, in bytes.
 const REPLY_BYTES: u32 = 64 << 10;
 
-/// The paths of the file systems that begin below the root, as far as they can be found at little cost: the directories
-/// that lead there belong to the root's own.
+/// The paths of the file systems below the root, as far as a few calls find them. Directories on the way to them belong
+/// to the root's own file system.
 pub(super) async fn exports(client: &v4::Client, root: &Entry) -> Result<Vec<Vec<u8>>> {
     let (mut waiting, mut exports) = (vec![(Vec::new(), *root)], Vec::new());
     for _ in 0..MAX_DIRECTORIES {

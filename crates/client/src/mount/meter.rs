@@ -7,19 +7,18 @@ use crate::connection::Observed;
 use crate::statistics::CacheRecorder;
 use crate::v4::{self, Holdings};
 
-/// Reads what a mount counts, and does not keep its connections open: what was counted can still be read when the mount is
-/// gone.
+/// Reads the statistics of a mount without keeping its connections open. They can still be read when the mount is gone.
 #[derive(Debug, Clone)]
 pub struct Meter {
     connections: Box<[Observed]>,
     caches: Arc<CacheRecorder>,
     other_programs: Arc<OtherPrograms>,
-    /// What NFSv4 holds.
+    /// State of NFSv4.
     holdings: Option<Holdings>,
 }
 
 impl Meter {
-    /// What was counted so far, as [`Mount::statistics`] tells it.
+    /// The statistics so far, like [`Mount::statistics`].
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();
         statistics.caches = self.caches.counters();
@@ -29,19 +28,19 @@ impl Meter {
         statistics
     }
 
-    /// Whether both read of one mount.
+    /// Whether both are of one mount.
     pub fn is_same(&self, other: &Meter) -> bool {
         Arc::ptr_eq(&self.caches, &other.caches)
     }
 
-    /// Whether the mount is gone, so that nothing more will be counted.
+    /// Whether the mount is gone, so that the statistics no longer change.
     pub fn is_over(&self) -> bool {
         self.connections.iter().all(Observed::is_closed)
     }
 }
 
 impl Mount {
-    /// What reads the statistics of this mount, also when it is gone.
+    /// A reader of this mount's statistics, also for when the mount is gone.
     pub fn meter(&self) -> Meter {
         let connections = self.connections().iter().map(crate::Connection::observed).collect();
         let (caches, other_programs) = (Arc::clone(&self.0.cache_recorder), Arc::clone(&self.0.other_programs));
@@ -49,7 +48,7 @@ impl Mount {
         Meter { connections, caches, other_programs, holdings }
     }
 
-    /// What was counted so far, of each procedure and by each cache.
+    /// The statistics so far, of each procedure and each cache.
     ///
     /// ```no_run
     /// # fn example(mount: &client::Mount) {

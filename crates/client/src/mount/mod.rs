@@ -1,4 +1,4 @@
-//! A mounted export: the API that applications use, whatever the version of NFS.
+//! A mounted export: the API for applications, for every version of NFS.
 
 mod cached;
 mod change;
@@ -33,11 +33,11 @@ pub(crate) use path::{Source, Walk};
 pub use sizes::Sizes;
 pub(crate) use users::{User, Users};
 
-/// A mounted export, and who makes calls of it. Clones share its connections and what it keeps in memory.
+/// A mounted export, and the user on whose behalf calls are made. Clones share its connections and caches.
 ///
-/// Most applications go on with a [`Dir`](crate::Dir): [`Mount::root_dir`] and [`Mount::open_dir`] give one. The operations here are named as
-/// in the RFCs, take handles and always ask the server; [`Mount::walk`] makes a handle of a path. Any number of them may run at once, and
-/// one whose future is dropped is forgotten; if it was to change something, it may have done so.
+/// Most applications go on with a [`Dir`](crate::Dir), from [`Mount::root_dir`] or [`Mount::open_dir`]. The operations
+/// here are named as in the RFCs, take handles and always ask the server; [`Mount::walk`] makes a handle of a path. Any
+/// number of them may run at once. Dropping a future does not undo its call: a change may have been carried out.
 ///
 /// ```
 #[doc = include_str!("../../doc/server_starts.txt")]
@@ -77,27 +77,28 @@ pub(crate) struct Mounted {
     info: FsInfo,
     sizes: Sizes,
     caches: Caches,
-    /// Whether the server has READDIRPLUS, as far as is known.
+    /// Whether the server has READDIRPLUS, as far as known.
     has_readdirplus: AtomicBool,
     cache_recorder: Arc<CacheRecorder>,
     other_programs: Arc<OtherPrograms>,
-    /// Whether READ_PLUS is used; not any more once a reply said that the server has none.
+    /// Whether READ_PLUS is used: until a reply shows that the server has none that works.
     pub(crate) has_read_plus: AtomicBool,
-    /// The locks of older versions.
+    /// Locks before NFSv4.
     pub(crate) nlm: Nlm,
-    /// Whether a reply said that the server has no SEEK.
+    /// Whether the server has refused SEEK.
     pub(crate) is_without_seek: AtomicBool,
 }
 
 impl Drop for Mounted {
-    /// Nobody uses the mount any more: a server of NFSv4 is told so, unless it was, so that others need not wait for the end of its lease.
+    /// Destroys the state of NFSv4 at the server, unless that was done, so that others need not wait until the lease
+    /// expires.
     fn drop(&mut self) {
         self.users.own_client().iter().for_each(|client| client.close_soon());
     }
 }
 
 impl Mount {
-    /// The directory that is mounted, as it was when it was.
+    /// The mounted directory, with its attributes at the time of the mount.
     pub fn root(&self) -> &Entry {
         &self.0.root
     }
@@ -107,7 +108,7 @@ impl Mount {
         &self.0.export
     }
 
-    /// What the URL's path names below the export: empty for the export itself.
+    /// The part of the URL's path below the export: empty for the export itself.
     pub fn path_below(&self) -> &[u8] {
         &self.0.below
     }
@@ -117,17 +118,17 @@ impl Mount {
         self.0.options.version
     }
 
-    /// The options, with what the URL says in them.
+    /// The options, with those of the URL applied.
     pub fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// What the server said of itself and the file system when it was mounted.
+    /// Properties of the server and the file system at the time of the mount.
     pub fn info(&self) -> &FsInfo {
         &self.0.info
     }
 
-    /// How large READs, WRITEs and READDIRs are.
+    /// The sizes of READs, WRITEs and READDIRs.
     pub fn sizes(&self) -> Sizes {
         self.0.sizes
     }
@@ -137,35 +138,35 @@ impl Mount {
         &self.0.server
     }
 
-    /// All connections, for calls that are not here (`connection.call::<nfs3::Getattr>(&arguments)`).
+    /// All connections, for calls without a method here (`connection.call::<nfs3::Getattr>(&arguments)`).
     pub fn connections(&self) -> &[Connection] {
         &self.1.connections
     }
 
-    /// The connection whose turn it is.
+    /// The connection for the next call; they take turns.
     pub fn connection(&self) -> &Connection {
         Connection::next_of(&self.1.connections, &self.0.turn)
     }
 
-    /// For a call to a server that says "not now".
+    /// Limits the retries of a call whose server asks to try later.
     pub(crate) fn patience(&self) -> Patience {
         let without_leases = || Patience::new(self.connections().first().and_then(Connection::patience), None);
         self.1.v4.as_ref().map_or_else(without_leases, v4::Client::patience)
     }
 
-    /// What all connections counted so far.
+    /// The sum of all connections' counters.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.connections().iter().for_each(|connection| sum += connection.counters());
         sum
     }
 
-    /// What all caches counted so far.
+    /// The counters of all caches.
     pub fn cache_counters(&self) -> CacheCounters {
         self.0.cache_recorder.counters()
     }
 
-    /// The data of files in memory.
+    /// The cached data of files.
     pub(crate) fn blocks(&self) -> &BlockCache {
         &self.0.caches.blocks
     }
@@ -174,12 +175,12 @@ impl Mount {
         &self.0.cache_recorder
     }
 
-    /// The client of NFSv4, which only its mounts have.
+    /// The NFSv4 client; an error in older versions.
     pub(crate) fn v4(&self) -> Result<&v4::Client> {
         self.1.v4.as_ref().ok_or_else(|| self.error("COMPOUND", Reason::NotInVersion(self.version())))
     }
 
-    /// Whether both are clones of one mount, so that files of both can stand in one call.
+    /// Whether both are clones of one mount, so that one call can use files of both.
     pub fn is_same(&self, other: &Mount) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,7 +1,7 @@
-//! Changes of what names lead to.
+//! Changes of names.
 //!
-//! A call goes on to its end when nobody waits for it any more: the server may carry it out later, and what is learned of the names
-//! meanwhile is true only until it has. The end of the call, or of its connection, is the end of what is believed of them.
+//! A call goes on to its end even if its caller is cancelled. The server may carry it out later, and what is learned
+//! about the names meanwhile is valid only until then. The names are invalidated when the call or its connection ends.
 
 use bytes::Bytes;
 use vfs::{CreateMode, SetAttributes};
@@ -12,10 +12,10 @@ use crate::types::DirChange;
 use crate::{Entry, Handle, Result, SpecialFile, Version, v2, v3, v4};
 
 impl Mount {
-    /// Makes a regular file. Version 2 has no exclusive creation: there it is an error.
+    /// Makes a regular file. In NFSv2, which has no exclusive creation, that is an error.
     ///
     /// # Errors
-    /// [`Status::Exists`](crate::Status::Exists) as `mode` says; whatever else the server says.
+    /// [`Status::Exists`](crate::Status::Exists), depending on `mode`; other errors of the server.
     pub async fn create(&self, dir: &Handle, name: &[u8], mode: CreateMode, set: &SetAttributes) -> Result<Entry> {
         let set = *set;
         let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, create(&dir, &name, mode, &set)) };
@@ -25,7 +25,7 @@ impl Mount {
     /// Makes a directory.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn mkdir(&self, dir: &Handle, name: &[u8], set: &SetAttributes) -> Result<Entry> {
         let set = *set;
         let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, mkdir(&dir, &name, &set)) };
@@ -35,7 +35,7 @@ impl Mount {
     /// Makes a symbolic link to `target`.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn symlink(&self, dir: &Handle, name: &[u8], target: &[u8], set: &SetAttributes) -> Result<Entry> {
         let (target, set) = (Bytes::copy_from_slice(target), *set);
         self.make("SYMLINK", (dir, name), move |mount, dir, name| {
@@ -48,17 +48,17 @@ impl Mount {
     /// Makes a device, a socket or a FIFO.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn mknod(&self, dir: &Handle, name: &[u8], node: SpecialFile, set: &SetAttributes) -> Result<Entry> {
         let set = *set;
         let call = move |mount, dir, name: Vec<u8>| async move { call_once!(&mount, mknod(&dir, &name, node, &set)) };
         self.make("MKNOD", (dir, name), call).await
     }
 
-    /// Removes a name that is not a directory's.
+    /// Removes a name of anything but a directory.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn remove(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         let call = |mount, dir, name: Vec<u8>| async move { call_once!(&mount, remove(&dir, &name)) };
         self.unlink("REMOVE", (dir, name), call).await
@@ -67,16 +67,16 @@ impl Mount {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// [`Status::NotEmpty`](crate::Status::NotEmpty), and whatever else the server says.
+    /// [`Status::NotEmpty`](crate::Status::NotEmpty); other errors of the server.
     pub async fn rmdir(&self, dir: &Handle, name: &[u8]) -> Result<()> {
         let call = |mount, dir, name: Vec<u8>| async move { call_once!(&mount, rmdir(&dir, &name)) };
         self.unlink("RMDIR", (dir, name), call).await
     }
 
-    /// Moves a file to another name, over what is there if that is of the same kind.
+    /// Moves a file to another name, and replaces an existing file of the same kind.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn rename(&self, from_dir: &Handle, from: &[u8], to_dir: &Handle, to: &[u8]) -> Result<()> {
         self.check_name("RENAME", from)?;
         self.check_name("RENAME", to)?;
@@ -96,7 +96,7 @@ impl Mount {
     /// Gives `file` a further name.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn link(&self, file: &Handle, dir: &Handle, name: &[u8]) -> Result<()> {
         self.check_name("LINK", name)?;
         self.carry_out("LINK", |mount| {
@@ -111,7 +111,7 @@ impl Mount {
         .await
     }
 
-    /// Makes a name and what it leads to.
+    /// Makes a name and its file.
     async fn make<F>(
         &self,
         operation: &'static str,
@@ -135,7 +135,6 @@ impl Mount {
         .await
     }
 
-    /// Removes a name.
     async fn unlink<F>(
         &self,
         operation: &'static str,
@@ -159,7 +158,7 @@ impl Mount {
         .await
     }
 
-    /// Makes a call that goes on when nobody waits for it, and another one while the server asks to try later and somebody does.
+    /// Makes a call that goes on even if its caller is cancelled, and repeats it while the server asks to try later.
     async fn carry_out<T, F>(&self, name: &'static str, call: impl Fn(Mount) -> F) -> Result<T>
     where
         T: Send + 'static,

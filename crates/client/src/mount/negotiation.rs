@@ -1,4 +1,4 @@
-//! Which version of NFS is spoken: the newest that both sides know, where the options leave a choice.
+//! Chooses the version of NFS: the newest that both sides know, if the options leave a choice.
 
 use std::io::ErrorKind;
 
@@ -10,8 +10,8 @@ use crate::rpcbind::{self, Service};
 use crate::{Error, Options, Reason, Result, Status, Version};
 
 impl Dialer<'_> {
-    /// Mounts in the version of the options, or in the newest before it that the server speaks and the options allow. Where it speaks none,
-    /// the error is that of the newest.
+    /// Mounts in the version of the options, or else in the newest older one that the server speaks and the options
+    /// allow. If there is none, the error is that of the newest.
     pub(super) async fn negotiate(&self, path: &[u8]) -> Result<Mount> {
         let (mut options, mut first) = (self.options.clone(), None);
         loop {
@@ -29,27 +29,27 @@ impl Dialer<'_> {
             };
             tracing::debug!(server = %self.server, refused = %options.version, %next, "another version of NFS");
             options.version = next;
-            // Of a transport that some versions do not have nobody need be told.
+            // An error about a transport that this version lacks is not worth reporting.
             first = first.or(Some(error).filter(|error| !matches!(error.reason(), Reason::NeedsStream(_))));
         }
     }
 }
 
 impl Dialer<'_> {
-    /// Whether `error` tells that nobody is at the port of NFSv4, and the server's rpcbind that nobody should be: such a server has older
-    /// versions at most. One that is only starting has registered NFSv4, or has no rpcbind yet.
+    /// Whether the server has no NFSv4: `error` shows that nothing listens at its port, and rpcbind has not registered
+    /// it. A server that is starting has registered NFSv4, or has no rpcbind yet.
     async fn is_without_v4(&self, error: &Error) -> bool {
         let Reason::Connect { source, .. } = error.reason() else { return false };
         let is_usual_port = self.options.version >= Version::V4_0 && self.options.nfs_port.is_none();
         if !is_usual_port || source.kind() != ErrorKind::ConnectionRefused {
             return false;
         }
-        // GETPORT is no help: for a version that it does not know, rpcbind tells the port of another one.
+        // GETPORT is no help: for an unknown version, rpcbind returns the port of another one.
         let is_v4 = |service: &Service| (service.program, service.version) == (proto::nfs3::PROGRAM, 4);
         self.registered().await.is_ok_and(|services| !services.iter().any(is_v4))
     }
 
-    /// What the server's rpcbind knows.
+    /// The services that the server's rpcbind knows.
     async fn registered(&self) -> Result<Vec<Service>> {
         let connection = rpcbind::connect(self.address, self.server, self.options).await?;
         self.others.add(&connection);
@@ -61,7 +61,7 @@ fn may_be(options: &Options, version: Version) -> bool {
     options.lowest_version.is_some_and(|lowest| version >= lowest)
 }
 
-/// Whether the server only says that it does not speak a version.
+/// Whether the server only reports that it does not speak a version.
 fn is_of_version(error: &Error) -> bool {
     matches!(
         error.reason(),
@@ -71,8 +71,8 @@ fn is_of_version(error: &Error) -> bool {
     )
 }
 
-/// The version to try after `error`, if it says that the server does not speak this one. That nobody answers, or that the
-/// export is not there, says nothing about versions.
+/// The version to try after `error`, if it shows that the server does not speak this one. A missing reply or export
+/// says nothing about versions.
 fn step_down(version: Version, error: &Error) -> Option<Version> {
     let before_v4 = || if version >= Version::V4_0 { Some(Version::V3) } else { version.older() };
     match error.reason() {

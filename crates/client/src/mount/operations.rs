@@ -1,4 +1,4 @@
-//! The operations, each handed to the version that is mounted.
+//! The operations, each dispatched to the mounted version.
 
 use bytes::Bytes;
 use vfs::{Attributes, SetAttributes, Space, Stability};
@@ -25,7 +25,7 @@ macro_rules! call_once {
 }
 pub(super) use call_once;
 
-/// Calls an operation of the mounted version, again while the server asks to try later.
+/// Calls an operation of the mounted version, and repeats it while the server asks to try later.
 macro_rules! call {
     ($mount:expr, $operation:ident($($argument:expr),*)) => {{
         let mount: &Mount = $mount;
@@ -39,12 +39,12 @@ macro_rules! call {
     }};
 }
 
-/// Reading and asking.
+/// Operations that change nothing.
 impl Mount {
-    /// Shows that the server is there (NULL).
+    /// Shows that the server answers (NULL).
     ///
     /// # Errors
-    /// When there is no reply.
+    /// A missing reply.
     pub async fn null(&self) -> Result<()> {
         call!(self, null())
     }
@@ -52,7 +52,7 @@ impl Mount {
     /// Finds a name in a directory.
     ///
     /// # Errors
-    /// [`Status::NoEntry`](crate::Status::NoEntry), and whatever else the server says.
+    /// [`Status::NoEntry`](crate::Status::NoEntry); other errors of the server.
     pub async fn lookup(&self, dir: &Handle, name: &[u8]) -> Result<Entry> {
         let (asked, version) = (self.ask(), self.dir_version(dir));
         let found = call!(self, lookup(dir, name)).map_err(|error| error.about(name));
@@ -62,10 +62,10 @@ impl Mount {
         found.inspect(|entry| self.learn(asked, &entry.handle, &entry.attributes))
     }
 
-    /// Finds the directory that `dir` is in. The server may know one above what is mounted.
+    /// Finds the parent directory of `dir`. The server may know one above the mounted directory.
     ///
     /// # Errors
-    /// [`Status::NoEntry`](crate::Status::NoEntry) at the top of everything in version 4; what else the server says.
+    /// [`Status::NoEntry`](crate::Status::NoEntry) at the server's root in NFSv4; other errors of the server.
     pub async fn lookup_parent(&self, dir: &Handle) -> Result<Entry> {
         let asked = self.ask();
         let found = call!(self, lookupp(dir));
@@ -75,11 +75,11 @@ impl Mount {
     /// The attributes of a file.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn getattr(&self, file: &Handle) -> Result<Attributes> {
         let asked = self.ask();
         let attributes = call!(self, getattr(file)).inspect_err(|error| {
-            // Whoever looks up the name next is not to be sent here again.
+            // The next lookup of a name of this file must ask the server.
             if error.status() == Some(Status::Stale) {
                 self.outdate(file);
             }
@@ -88,10 +88,10 @@ impl Mount {
         Ok(attributes)
     }
 
-    /// Which of the `wanted` things the caller may do. Version 2 has no such call: there the permission bits answer.
+    /// Which of the `wanted` rights the caller has. NFSv2 has no such call; there the permission bits decide.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn access(&self, file: &Handle, wanted: Rights) -> Result<Rights> {
         call!(self, access(file, wanted))
     }
@@ -99,25 +99,25 @@ impl Mount {
     /// The target of a symbolic link.
     ///
     /// # Errors
-    /// What the server says; [`Reason::Lie`] when no path can be the target.
+    /// The error of the server; [`Reason::Lie`] if the target cannot be a path.
     pub async fn readlink(&self, link: &Handle) -> Result<Vec<u8>> {
         let target = call!(self, readlink(link))?;
-        // Whoever hands the target on to the system names another file than one who looks at all its bytes.
+        // A system that reads the target up to the NUL would follow another path.
         if target.contains(&0) {
             return Err(self.error("READLINK", Reason::Lie(Lie::BadTarget)));
         }
         Ok(target)
     }
 
-    /// Reads up to `count` bytes, at most [`Sizes::read`](super::Sizes::read) of them, without a copy.
+    /// Reads up to `count` bytes, at most [`Sizes::read`](super::Sizes::read), without a copy.
     ///
     /// # Errors
-    /// What the server says; [`Reason::Lie`] when it brings more than was asked for.
+    /// The error of the server; [`Reason::Lie`] for more bytes than requested.
     pub async fn read(&self, file: &Handle, offset: u64, count: u32) -> Result<Data> {
         self.read_and_look(file, offset, count).await.map(|(data, _)| data)
     }
 
-    /// As [`Mount::read`], with what the reply says of the file.
+    /// Like [`Mount::read`], with the file's attributes if the reply has them.
     pub(crate) async fn read_and_look(
         &self,
         file: &Handle,
@@ -128,11 +128,11 @@ impl Mount {
         call!(self, read(file, offset, count))
     }
 
-    /// Reads into `buffer`, at most [`Sizes::read`](super::Sizes::read) bytes; the data is copied once. When the future
-    /// is dropped the buffer is as it was.
+    /// Reads into `buffer`, at most [`Sizes::read`](super::Sizes::read) bytes, with one copy. If the future is dropped,
+    /// the buffer is unchanged.
     ///
     /// # Errors
-    /// As those of [`Mount::read`].
+    /// As for [`Mount::read`].
     pub async fn read_into(&self, file: &Handle, offset: u64, buffer: &mut [u8]) -> Result<ReadInto> {
         let count = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
         let data = self.read(file, offset, count).await?;
@@ -154,18 +154,18 @@ impl Mount {
         call!(self, readdirplus(dir, from, self.0.sizes.readdir))
     }
 
-    /// How full the file system around `file` is. Version 2 says nothing of the number of files.
+    /// The space of the file system of `file`. NFSv2 does not tell the number of files.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn fsstat(&self, file: &Handle) -> Result<Space> {
         call!(self, fsstat(file))
     }
 
-    /// What the file system and the server can do. Version 2 says nothing but the transfer size.
+    /// Properties of the file system and the server. NFSv2 tells only the transfer size.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn fsinfo(&self, file: &Handle) -> Result<FsInfo> {
         call!(self, fsinfo(file))
     }
@@ -173,18 +173,18 @@ impl Mount {
     /// The limits of names and links.
     ///
     /// # Errors
-    /// [`Reason::NotInVersion`] in version 2.
+    /// [`Reason::NotInVersion`] in NFSv2.
     pub async fn pathconf(&self, file: &Handle) -> Result<PathLimits> {
         call!(self, pathconf(file))
     }
 }
 
-/// Changing.
+/// Operations that change files.
 impl Mount {
-    /// Sets attributes, and tells what they all are then.
+    /// Sets attributes. Returns all attributes afterwards.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn setattr(&self, file: &Handle, set: &SetAttributes) -> Result<Attributes> {
         let mut change = self.change([file]);
         let attributes = call!(self, setattr(file, set))?;
@@ -192,11 +192,11 @@ impl Mount {
         Ok(attributes)
     }
 
-    /// Writes `data`, which may be at most [`Sizes::write`](super::Sizes::write) bytes, at least as safely as
-    /// `stability`. The data is sent from where it lies.
+    /// Writes `data`, at most [`Sizes::write`](super::Sizes::write) bytes, at least as safely as `stability`, without a
+    /// copy.
     ///
     /// # Errors
-    /// [`Reason::TooLarge`]; what the server says; [`Reason::Lie`] when it says that it wrote what it cannot have.
+    /// [`Reason::TooLarge`]; the error of the server; [`Reason::Lie`] if it claims to have written more than it got.
     pub async fn write(&self, file: &Handle, offset: u64, data: Bytes, stability: Stability) -> Result<Written> {
         let (bytes, max) = (data.len(), self.0.sizes.write as usize);
         if bytes > max {
@@ -205,7 +205,7 @@ impl Mount {
         self.write_and_look(file, offset, data, stability).await.map(|(written, _)| written)
     }
 
-    /// As [`Mount::write`], of not too many bytes, with what the reply says of the file.
+    /// Like [`Mount::write`] without its limit, with the file's attributes as far as the reply has them.
     pub(crate) async fn write_and_look(
         &self,
         file: &Handle,
@@ -219,11 +219,11 @@ impl Mount {
         Ok((written, told))
     }
 
-    /// Brings what was written to stable storage: `count` bytes, or all to the end when it is 0. In version 2 everything
-    /// is there already.
+    /// Commits written data to stable storage: `count` bytes, or all to the end if it is 0. NFSv2 writes are always
+    /// stable.
     ///
     /// # Errors
-    /// What the server says.
+    /// The error of the server.
     pub async fn commit(&self, file: &Handle, offset: u64, count: u32) -> Result<WriteVerifier> {
         let asked = self.ask();
         let (verifier, attributes) = call!(self, commit(file, offset, count))?;

@@ -3,19 +3,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::connection::Observed;
 use crate::{Connection, Statistics};
 
-/// What a mount calls of other programs than NFS: rpcbind, MOUNT and the lock manager, over connections that come and go.
+/// The calls of a mount to other programs than NFS: rpcbind, MOUNT and the lock manager, over short-lived connections.
 #[derive(Debug, Default)]
 pub(crate) struct OtherPrograms(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
     open: Vec<Observed>,
-    /// What connections that are closed had counted.
+    /// The statistics of closed connections.
     ended: Statistics,
 }
 
 impl OtherPrograms {
-    /// Counts what is called over this connection, too.
+    /// Includes the calls over this connection.
     pub(super) fn add(&self, connection: &Connection) {
         let Counted { open, ended } = &mut *self.counted();
         for closed in open.extract_if(.., |connection| connection.is_closed()) {
@@ -24,7 +24,7 @@ impl OtherPrograms {
         open.push(connection.observed());
     }
 
-    /// Adds the procedures that were called so far to `statistics`.
+    /// Adds the calls so far to `statistics`.
     pub(super) fn add_to(&self, statistics: &mut Statistics) {
         let counted = self.counted();
         let mut all = counted.ended.clone();

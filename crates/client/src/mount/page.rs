@@ -1,4 +1,4 @@
-//! Parts of directories, from the server and from the cache of listings.
+//! Pages of directories, from the server and from the cache of listings.
 
 use std::sync::atomic::Ordering;
 
@@ -8,12 +8,12 @@ use crate::types::{DirPosition, Page};
 use crate::{Detail, DirEntry, Entry, Handle, Result, Rights, Status};
 
 impl Mount {
-    /// A part of a directory, from memory while the directory is believed not to have changed, with as much as is asked for.
+    /// A page of a directory with the requested detail, from the cache while the directory is unchanged.
     pub(crate) async fn page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
         self.page_asking(dir, from, (detail, detail)).await
     }
 
-    /// As [`Mount::page`], with another detail to ask the server for what is not in memory.
+    /// Like [`Mount::page`], but requests another detail from the server.
     pub(crate) async fn page_asking(
         &self,
         dir: &Handle,
@@ -60,7 +60,7 @@ impl Mount {
         Ok(page)
     }
 
-    /// What is known of a page as a reply would tell it, unless attributes are wanted that are not believed any more.
+    /// A cached page in the form of a reply, or `None` if requested attributes have expired.
     fn with_attributes(&self, kept: &KeptPart, detail: Detail) -> Option<Page> {
         let page = &kept.page;
         let entry = |file: &Handle| {
@@ -79,7 +79,7 @@ impl Mount {
         Some(Page { entries, next: page.next, is_last: page.is_last })
     }
 
-    /// A part of a directory as the server tells it now; what it tells of files is learned.
+    /// A page of a directory from the server. Takes in the attributes of its entries.
     pub(crate) async fn ask_page(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
         let asked = self.ask();
         let page = self.ask_with(dir, from, detail).await?;
@@ -92,7 +92,7 @@ impl Mount {
     async fn ask_with(&self, dir: &Handle, from: DirPosition, detail: Detail) -> Result<Page> {
         if detail == Detail::Entries && self.has_readdirplus() {
             match self.readdirplus(dir, from).await {
-                // A server may do without (RFC 1813 §3.3.17): READDIR and LOOKUP say the same.
+                // A server may lack it (RFC 1813 §3.3.17): READDIR and LOOKUP replace it.
                 Err(error) if error.status() == Some(Status::NotSupported) => {
                     self.0.has_readdirplus.store(false, Ordering::Relaxed);
                 }
@@ -102,7 +102,7 @@ impl Mount {
         self.readdir(dir, from).await
     }
 
-    /// Looks up the files of which a reply did not say enough. One that is gone meanwhile stays without.
+    /// Looks up the entries that lack attributes in a reply. A file that is gone meanwhile stays without.
     pub(crate) async fn complete(&self, dir: &Handle, entries: &mut [DirEntry]) -> Result<()> {
         for entry in entries.iter_mut().filter(|entry| entry.entry.is_none()) {
             match self.lookup(dir, &entry.name).await {

@@ -1,4 +1,4 @@
-//! Following paths through directories and symbolic links.
+//! Walks paths through directories and symbolic links.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use super::Mount;
 use crate::{Entry, Handle, PathError, Reason, Result};
 use vfs::FileKind;
 
-/// The most symbolic links on the way to one file, as Linux has it.
+/// The most symbolic links on the way to one file, as in Linux.
 const MAX_LINKS: usize = 40;
-/// The most components of one path with all links in it followed.
+/// The most components of one path, including those of followed links.
 const MAX_COMPONENTS: usize = 4096;
 
-/// What to do with a symbolic link at the end of a path. Those on the way are always followed.
+/// How to treat a symbolic link at the end of a path. Links on the way are always followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
-    /// Take what it leads to.
+    /// Follow the link.
     Links,
     /// Take the link itself.
     Nothing,
 }
 
 impl Mount {
-    /// The file that `path` names, from the root of the export; `..` goes up, and no higher than the root.
+    /// The file that `path` names, from the root of the export; `..` goes up, but not above the root.
     ///
-    /// A symbolic link with an absolute target is followed when the target is in this export.
+    /// A symbolic link with an absolute target is followed if the target is in this export.
     ///
     /// # Errors
-    /// What the server says of a component, and [`Reason::Path`].
+    /// The error of the server for a component; [`Reason::Path`].
     pub async fn walk(&self, path: &[u8], follow: Follow) -> Result<Entry> {
         Walk::new(self, self.root().handle, Source::Server).run(path, follow).await.map_err(|error| error.about(path))
     }
@@ -34,7 +34,7 @@ impl Mount {
     /// The directory that `path` is in, and its last component.
     ///
     /// # Errors
-    /// As those of [`Mount::walk`]; [`Reason::Name`] when the last component is no name.
+    /// As for [`Mount::walk`]; [`Reason::Name`] if the last component is not a valid name.
     pub async fn walk_parent<'p>(&self, path: &'p [u8]) -> Result<(Entry, &'p [u8])> {
         let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         let path = &path[..end];
@@ -45,24 +45,24 @@ impl Mount {
     }
 }
 
-/// Who is asked on the way.
+/// Where a walk looks names up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The server.
     Server,
-    /// The caches, as long as they are believed.
+    /// The caches, as long as they are valid.
     Caches,
 }
 
-/// A way through directories.
+/// A walk through directories.
 pub(crate) struct Walk<'m> {
     mount: &'m Mount,
     source: Source,
-    /// Where the way begins.
+    /// The directory where the walk began.
     start: Handle,
-    /// The directories from the first one's child to where the walk is.
+    /// The directories walked below `start`, to the current one.
     way: Vec<Entry>,
-    /// What is still to be walked, last component first.
+    /// The components left to walk, last one first.
     rest: Vec<Vec<u8>>,
     links: usize,
     steps: usize,
@@ -86,13 +86,13 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Walks to the directory that the last component is in, and tells that one, which is empty when the path names nothing.
+    /// Walks to the directory of the last component. Returns both; the component is empty if the path names nothing.
     pub(crate) async fn run_to_last(&mut self, path: &[u8]) -> Result<(Handle, Vec<u8>)> {
         self.rest = components(path);
         self.go_on_to_last().await
     }
 
-    /// Follows a link in the directory where the walk is, up to the last component of its target.
+    /// Follows a link in the current directory, up to the last component of its target.
     pub(crate) async fn follow_to_last(&mut self, link: &Handle) -> Result<(Handle, Vec<u8>)> {
         let target = self.target(link).await?;
         self.rest.extend(target);
@@ -127,7 +127,7 @@ impl<'m> Walk<'m> {
         Ok(())
     }
 
-    /// Goes to the directory above, which nobody knows where the walk began below the root.
+    /// Goes to the parent directory; LOOKUPP finds it above `start`, unless that is the root.
     async fn go_up(&mut self) -> Result<()> {
         if self.way.pop().is_none() && self.start != self.mount.root().handle {
             self.start = self.mount.lookup_parent(&self.start).await?.handle;
@@ -154,7 +154,8 @@ impl<'m> Walk<'m> {
         self.way.last().map_or(self.start, |entry| entry.handle)
     }
 
-    /// The components of a link's target. An absolute one starts at the server's root, of which only the export is here.
+    /// The components of a link's target. An absolute target starts at the server's root, of which only the export is
+    /// visible.
     async fn target(&mut self, link: &Handle) -> Result<Vec<Vec<u8>>> {
         self.links += 1;
         if self.links > MAX_LINKS {
@@ -179,7 +180,7 @@ impl<'m> Walk<'m> {
     }
 }
 
-/// The components of a path, last first; empty ones and `.` name nothing.
+/// The components of a path, last first, without empty ones and `.`.
 fn components(path: &[u8]) -> Vec<Vec<u8>> {
     let parts = path.split(|byte| *byte == b'/').filter(|part| !part.is_empty() && *part != b".");
     parts.rev().map(<[u8]>::to_vec).collect()

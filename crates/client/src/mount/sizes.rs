@@ -1,27 +1,28 @@
 use crate::core::Transport;
 use crate::{FsInfo, Lie, Options, Reason};
 
-/// How large transfers are, in bytes.
+/// The sizes of transfers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sizes {
-    /// The most that one READ asks for.
+    /// The most bytes of one READ.
     pub read: u32,
-    /// The most that one WRITE carries.
+    /// The most bytes of one WRITE.
     pub write: u32,
-    /// How large the reply of one READDIR may be.
+    /// The most bytes of a READDIR's reply.
     pub readdir: u32,
 }
 
 impl Sizes {
-    /// The most data over datagrams: with its header it fits in 64 KiB, and in half of it where that is the limit.
+    /// The most data over datagrams: with its header it fits in 64 KiB, and in half of that for servers with this
+    /// limit.
     const MAX_DATAGRAM: u32 = 32 * 1024;
     /// The most data of any version.
     const MAX: u32 = proto::nfs3::MAX_DATA_BYTES as u32;
-    /// The least that a READDIR must ask for: less does not hold an entry of the longest name with its attributes.
+    /// The least for a READDIR: less does not hold an entry of the longest name with its attributes.
     const MIN_READDIR: u32 = 1024;
 
-    /// Chooses sizes: what the options name or the server prefers, within what the server allows.
+    /// Chooses the sizes that the options name or the server prefers, within the server's limits.
     pub(super) fn choose(info: &FsInfo, options: &Options) -> Result<Sizes, Reason> {
         let most = match options.transport {
             Transport::Stream => Self::MAX,

@@ -1,4 +1,4 @@
-//! The users as whom calls are made on one mount.
+//! The users whose calls go through one mount.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,14 +8,14 @@ use crate::cache::Order;
 use crate::credentials::Principal;
 use crate::{Connection, Credentials, v4};
 
-/// The most users whose calls are kept prepared, besides the mount's own.
+/// The most users that are kept ready, besides the mount's own.
 const MAX_KEPT: usize = 1024;
 
-/// How the calls of one user go out.
+/// The connections of one user's calls.
 #[derive(Debug)]
 pub(crate) struct User {
     pub(super) connections: Box<[Connection]>,
-    /// What NFSv4 needs beside connections.
+    /// The client of NFSv4.
     pub(super) v4: Option<v4::Client>,
 }
 
@@ -37,7 +37,7 @@ impl User {
 /// The users of a mount.
 #[derive(Debug)]
 pub(crate) struct Users {
-    /// Who mounted.
+    /// The user who mounted.
     own: Arc<User>,
     others: Mutex<Order<Credentials, Arc<User>>>,
     /// Whether there was ever another user than the mount's own.
@@ -49,12 +49,12 @@ impl Users {
         Users { own, others: Mutex::default(), are_several: AtomicBool::new(false) }
     }
 
-    /// What NFSv4 has at the server.
+    /// The mount's own client of NFSv4.
     pub(super) fn own_client(&self) -> Option<&v4::Client> {
         self.own.v4.as_ref()
     }
 
-    /// Whether what is in memory may have been told to another user than the one who looks.
+    /// Whether cached data may have been fetched by another user.
     pub(super) fn are_several(&self) -> bool {
         self.are_several.load(Ordering::Relaxed)
     }
@@ -78,18 +78,17 @@ impl Users {
 }
 
 impl Mount {
-    /// The mount, on which nobody else acts.
+    /// The mount with its own user.
     pub(crate) fn of(mounted: Arc<Mounted>) -> Mount {
         let own = Arc::clone(&mounted.users.own);
         Mount(mounted, own)
     }
 
-    /// The same mount with everything that it keeps in memory, on which calls are made as somebody else. What is opened by it
-    /// stays that user's: reads and writes, also those that are sent late, and what is reclaimed when the server has restarted.
-    /// Whether a server believes this is its own matter, as with all of AUTH_SYS; mostly it does where the mount is the
-    /// superuser's.
+    /// The same mount and caches for calls with other credentials. Files opened through it stay that user's: for reads,
+    /// writes (also late ones), and reclaim after a restart of the server. The server decides whether to accept the
+    /// credentials, as always with AUTH_SYS; usually it does if the mount is the superuser's.
     ///
-    /// It costs next to nothing, so that it can be called for each operation.
+    /// This is cheap enough to call for each operation.
     ///
     /// ```
     /// # use std::{sync::Arc, time::Duration};
@@ -129,7 +128,7 @@ impl Mount {
         Mount(Arc::clone(&self.0), user)
     }
 
-    /// As whom calls are made; never [`Credentials::Process`].
+    /// The credentials of calls; never [`Credentials::Process`].
     pub fn credentials(&self) -> &Credentials {
         self.principal().credentials()
     }

@@ -1,9 +1,9 @@
-//! Extended attributes of the user's, by their names without `user.` in front (RFC 8276). Only NFSv4.2 has them.
+//! Extended attributes of users, by names without Linux's prefix `user.` (RFC 8276). Only NFSv4.2 has them.
 
 use super::Mount;
 use crate::{Handle, Reason, Result, Status, Version, XattrMode, v4};
 
-/// Calls again while the server asks to try later.
+/// Repeats a call while the server asks to try later.
 macro_rules! patiently {
     ($mount:expr, $call:expr) => {{
         let mut patience = $mount.patience();
@@ -20,12 +20,13 @@ impl Mount {
     /// The value of an extended attribute.
     ///
     /// # Errors
-    /// [`crate::Status::NoXattr`] when there is none of that name; [`Reason::NotInVersion`] before NFSv4.2; what else the server says.
+    /// [`crate::Status::NoXattr`] if there is none of that name; [`Reason::NotInVersion`] before NFSv4.2; other errors
+    /// of the server.
     pub async fn getxattr(&self, file: &Handle, name: &[u8]) -> Result<Vec<u8>> {
         patiently!(self, v4::getxattr(self.with_xattrs("GETXATTR")?, file, name))
     }
 
-    /// The value of an extended attribute, or `None` when there is none of that name.
+    /// The value of an extended attribute, or `None` if there is none of that name.
     pub(crate) async fn getxattr_if_there(&self, file: &Handle, name: &[u8]) -> Result<Option<Vec<u8>>> {
         match self.getxattr(file, name).await {
             Err(error) if error.status() == Some(Status::NoXattr) => Ok(None),
@@ -36,11 +37,11 @@ impl Mount {
     /// Sets an extended attribute.
     ///
     /// # Errors
-    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`] as `mode` says; [`Reason::NotInVersion`] before NFSv4.2; what else
-    /// the server says, which has limits for names and values.
+    /// [`crate::Status::Exists`] and [`crate::Status::NoXattr`], depending on `mode`; [`Reason::NotInVersion`] before
+    /// NFSv4.2; other errors of the server, which limits names and values.
     pub async fn setxattr(&self, file: &Handle, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
         let client = self.with_xattrs("SETXATTR")?;
-        // Its attributes tell of another change, and of another time of change.
+        // This changes the file's change attribute and ctime.
         let _change = self.change([file]);
         patiently!(self, v4::setxattr(client, file, (name, value), mode))
     }
@@ -48,7 +49,7 @@ impl Mount {
     /// The names of all extended attributes of a file, in the server's order.
     ///
     /// # Errors
-    /// [`Reason::NotInVersion`] before NFSv4.2; [`Reason::Lie`] when the list has no end; what else the server says.
+    /// [`Reason::NotInVersion`] before NFSv4.2; [`Reason::Lie`] if the list has no end; other errors of the server.
     pub async fn listxattrs(&self, file: &Handle) -> Result<Vec<Vec<u8>>> {
         patiently!(self, v4::listxattrs(self.with_xattrs("LISTXATTRS")?, file))
     }
@@ -56,14 +57,14 @@ impl Mount {
     /// Removes an extended attribute.
     ///
     /// # Errors
-    /// As those of [`Mount::getxattr`].
+    /// As for [`Mount::getxattr`].
     pub async fn removexattr(&self, file: &Handle, name: &[u8]) -> Result<()> {
         let client = self.with_xattrs("REMOVEXATTR")?;
         let _change = self.change([file]);
         patiently!(self, v4::removexattr(client, file, name))
     }
 
-    /// The client of a version that has extended attributes (RFC 8276 §8).
+    /// The client, if its version has extended attributes (RFC 8276 §8).
     fn with_xattrs(&self, operation: &'static str) -> Result<&v4::Client> {
         match self.version() {
             Version::V4_2 => self.v4(),
