@@ -1,20 +1,20 @@
 use std::time::Duration;
 
-/// Which answers to lookups are believed for as long as a directory's attributes are (nfs(5), `lookupcache`).
+/// Which results of lookups are cached for as long as a directory's attributes are valid (nfs(5), `lookupcache`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NameCaching {
-    /// That a name is there, and that it is not.
+    /// Names that exist, and names that do not.
     All,
-    /// That a name is there; one that is not is asked for again.
+    /// Names that exist only.
     Positive,
     /// None.
     Off,
 }
 
-/// What a mount keeps in memory of what the server told it, and for how long. The names are those of nfs(5).
+/// What a mount caches, and for how long. The names are those of nfs(5).
 ///
-/// Operations of a [`Mount`](crate::Mount) itself always ask the server; `Dir` and the positional reads and
-/// writes of a [`File`](crate::File) use the caches.
+/// Operations of a [`Mount`](crate::Mount) itself always ask the server; `Dir` and the positional reads and writes of a
+/// [`File`](crate::File) use the caches.
 ///
 /// ```
 /// use client::Caching;
@@ -24,40 +24,42 @@ pub enum NameCaching {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caching {
-    /// The shortest time that attributes of anything but a directory are believed (`acregmin`).
+    /// The shortest time that attributes of anything but a directory are valid (`acregmin`).
     pub file_min: Duration,
-    /// The longest (`acregmax`). Attributes that did not change for long are believed longer.
+    /// The longest (`acregmax`). Attributes that did not change for long are valid longer.
     pub file_max: Duration,
-    /// The shortest time that attributes of a directory are believed (`acdirmin`).
+    /// The shortest time that attributes of a directory are valid (`acdirmin`).
     pub dir_min: Duration,
     /// The longest (`acdirmax`).
     pub dir_max: Duration,
-    /// Whether opening a file asks the server for its attributes, and closing it writes what was changed (`cto`, `nocto`).
+    /// Whether opening a file fetches its attributes from the server, and closing it writes its changes (`cto`,
+    /// `nocto`).
     pub close_to_open: bool,
-    /// Which answers to lookups are believed (`lookupcache`).
+    /// Which results of lookups are cached (`lookupcache`).
     pub names: NameCaching,
-    /// Whether data is neither kept nor written late (`direct`): each read and write is the server's.
+    /// Whether data is neither cached nor written late (`direct`): each read and write goes to the server.
     pub is_direct: bool,
-    /// Whether what is written to a [`File`](crate::File) is on the server's stable storage when the call returns, with its errors (`sync`).
-    /// It is kept for readers all the same. One WRITE that is stable by itself (FILE_SYNC) carries what one can, and else a COMMIT follows.
+    /// Whether a write to a [`File`](crate::File) returns only once the data is on the server's stable storage, with
+    /// its errors (`sync`). The data is still cached for readers. A single stable WRITE (FILE_SYNC) carries the data if
+    /// one suffices; else a COMMIT follows.
     pub is_synchronous: bool,
-    /// The size of a block of data, in bytes: a power of two from 4 KiB to 1 MiB, to which other numbers are brought.
+    /// The size of a block of data, in bytes: a power of two from 4 KiB to 1 MiB; other values are adjusted.
     pub block_bytes: u32,
-    /// The most bytes of data that are kept for the whole mount, changed ones among them; eight blocks at the least.
+    /// The most bytes of cached data of the whole mount, dirty data included; at least eight blocks.
     pub max_bytes: u64,
-    /// The most bytes of a single read that are kept. Those of a larger one are brought to whoever asks for so much at once, who keeps them, as the
-    /// kernel does for `wharf mount`; what was changed or is kept already is read from here all the same.
+    /// The most bytes of a single read that are cached. A larger read bypasses the cache, because its caller caches the
+    /// data, like the kernel under `wharf mount`. Data that is dirty or cached already is still read from the cache.
     pub max_kept_read_bytes: u64,
-    /// The most changed bytes that wait to be written, from one block to half of [`Caching::max_bytes`]; whoever writes more waits.
+    /// The most dirty bytes, from one block to half of [`Caching::max_bytes`]; a writer beyond that waits.
     pub max_dirty_bytes: u64,
-    /// How far ahead of a sequential reader data is asked for, in bytes, up to a quarter of [`Caching::max_bytes`]; 0 turns it off.
+    /// The read-ahead for sequential readers, in bytes, up to a quarter of [`Caching::max_bytes`]; 0 turns it off.
     pub read_ahead_bytes: u64,
-    /// The most attributes, names, rights, targets and directories that are kept, of each; 1 at the least.
+    /// The most cached attributes, names, rights, link targets and directories, of each; at least 1.
     pub max_entries: usize,
 }
 
 impl Caching {
-    /// With attributes that are never believed (`actimeo=0`). nfs(5)'s `noac` means synchronous writes as well:
+    /// No attribute caching (`actimeo=0`). nfs(5)'s `noac` means synchronous writes as well:
     ///
     /// ```
     /// use client::Caching;

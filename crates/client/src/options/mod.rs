@@ -30,7 +30,7 @@ impl Version {
     /// NFSv4.2.
     pub const V4_2: Version = Version::V4(MinorVersion::V2);
 
-    /// The next older version, as far as there is one: each minor version of NFSv4 by itself.
+    /// The next older version, if there is one; each minor version of NFSv4 counts.
     pub fn older(self) -> Option<Version> {
         Some(match self {
             Version::V4(MinorVersion::V2) => Version::V4_1,
@@ -41,7 +41,7 @@ impl Version {
         })
     }
 
-    /// The number, without that of the minor version.
+    /// The version number, without the minor version.
     pub fn number(self) -> u32 {
         match self {
             Version::V2 => 2,
@@ -60,7 +60,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// How to mount and to talk to a server. What a [`Url`](crate::Url) says goes before what is said here.
+/// How to mount and how to talk to a server. A [`Url`](crate::Url) takes precedence over these options.
 ///
 /// ```
 /// use client::{Options, Transport};
@@ -70,99 +70,103 @@ impl fmt::Display for Version {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The version of NFS: exactly this one, or the newest that will do when [`Options::lowest_version`] is named.
+    /// The version of NFS: exactly this one, or the newest to try if [`Options::lowest_version`] is set.
     pub version: Version,
-    /// The oldest version that will do when the server does not speak [`Options::version`]: those between are tried from the
-    /// newest down. `None` takes no other.
+    /// The oldest version to fall back to if the server does not speak [`Options::version`]; those between are tried
+    /// from the newest down. `None` allows no other.
     pub lowest_version: Option<Version>,
-    /// What carries the calls.
+    /// The transport of calls.
     pub transport: Transport,
-    /// Whether the server is reached at its addresses of IPv6 alone.
+    /// Whether only IPv6 addresses of the server are used.
     pub needs_ipv6: bool,
-    /// The port of NFS, instead of asking rpcbind; 0 asks it in NFSv4 too, whose port is 2049 otherwise.
+    /// The port of NFS, instead of asking rpcbind. NFSv4 asks rpcbind only for port 0, and uses 2049 by default.
     pub nfs_port: Option<u16>,
     /// The port of MOUNT, instead of asking rpcbind.
     pub mount_port: Option<u16>,
-    /// What carries the calls of MOUNT, instead of what carries those of NFS.
+    /// The transport of MOUNT, if it differs from that of NFS.
     pub mount_transport: Option<Transport>,
     /// The port of the lock manager of NFSv2 and NFSv3, instead of asking rpcbind.
     pub lock_port: Option<u16>,
-    /// Who the client says it is.
+    /// The client's credentials.
     pub credentials: Credentials,
-    /// The most bytes of a READ, instead of what the server prefers; clamped to what it allows.
+    /// The most bytes of a READ, instead of the size the server prefers; clamped to the server's limit.
     pub read_bytes: Option<u32>,
-    /// The most bytes of a WRITE, instead of what the server prefers; clamped to what it allows.
+    /// The most bytes of a WRITE, instead of the size the server prefers; clamped to the server's limit.
     pub write_bytes: Option<u32>,
-    /// The size of a READDIR's reply, in bytes: 1 KiB to 1 MiB, and 32 KiB over UDP.
+    /// The size of a READDIR's reply, in bytes: 1 KiB to 1 MiB, or to 32 KiB over UDP.
     pub readdir_bytes: u32,
-    /// How long a call waits before it is sent again, 10 ms to 600 s: 1.1 s over UDP and 10 s over TCP when not named, and 60 s over TCP
-    /// when [`Options::is_hard`]. Each further wait is twice as long over UDP, and longer by the first one over TCP.
+    /// The time before a call's first retransmission, 10 ms to 600 s. The default is 1.1 s over UDP and 10 s over TCP,
+    /// or 60 s over TCP with [`Options::is_hard`]. Each further wait doubles over UDP, and grows by the first one over
+    /// TCP.
     pub timeout: Option<Duration>,
-    /// How often a call is sent again before it fails: 4 times over UDP and once over TCP when not named. With the
-    /// time-outs above, a call to a server that is dead fails after 34 s over UDP and after 30 s over TCP.
+    /// How often a call is retransmitted before it fails: by default 4 times over UDP and once over TCP. With the
+    /// default timeouts, a call to a dead server fails after 34 s over UDP and after 30 s over TCP.
     pub retransmissions: Option<u32>,
     /// Whether calls wait for the server for ever instead of failing.
     pub is_hard: bool,
-    /// How many connections there are (`nconnect`), 1 to [`Options::MAX_CONNECTIONS`]; calls take turns.
+    /// The number of connections (`nconnect`), 1 to [`Options::MAX_CONNECTIONS`]; calls take turns.
     pub connections: usize,
-    /// The most calls without a reply per connection, 1 to 65 536; more wait before they are sent.
+    /// The most calls without a reply per connection, 1 to 65 536; further ones wait before they are sent.
     pub max_pending: usize,
-    /// Whether to send from a port below 1024 when the system permits it; servers may refuse others.
+    /// Whether to send from a port below 1024 if the system permits it; servers may refuse other ports.
     pub use_privileged_port: bool,
-    /// Another way to the server than a TCP socket.
+    /// A way to the server other than a TCP socket.
     pub tunnel: Option<Tunnel>,
-    /// How long to try to connect at first.
+    /// How long the first attempt to connect may take.
     pub connect_timeout: Duration,
     /// The most entries of one directory; a listing with more fails.
     pub max_dir_entries: u64,
-    /// What is kept in memory, and for how long.
+    /// What is cached, and for how long.
     pub caching: Caching,
-    /// Whether READ_PLUS is used where the version has it (`noreadplus` turns it off).
+    /// Whether READ_PLUS is used if the version has it (`noreadplus` turns it off).
     pub uses_read_plus: bool,
-    /// Whether files are delegated to the client where the server does that (NFSv4.1 and later, and NFSv4.0 where there is a
-    /// [`Options::callback_address`]): what is known of them is
-    /// believed, and they are opened without asking, until the server wants them back (`nodelegations` refuses them).
+    /// Whether the client accepts delegations (`nodelegations` refuses them). Servers grant them in NFSv4.1 and later,
+    /// and in NFSv4.0 with a [`Options::callback_address`]. A delegated file is cached without revalidation and opened
+    /// without a call, until the server recalls the delegation.
     pub uses_delegations: bool,
-    /// Whether files that are written are delegated too. While one is, others wait for this client even to read it: a program that
-    /// ends without [`Mount::unmount`](crate::Mount::unmount) keeps them waiting for the rest of its lease.
+    /// Whether the client also accepts write delegations. Other clients must then wait for this one even to read the
+    /// file. A program that ends without [`Mount::unmount`](crate::Mount::unmount) keeps them waiting until its lease
+    /// expires.
     pub uses_write_delegations: bool,
-    /// Where the client listens for calls of a server of NFSv4.0, which delegates files for reading then; later versions call over
-    /// the client's own connections. Port 0 is any that is free, and the unspecified address the one from which the server is
-    /// reached. Nobody but the server's address is answered; firewalls have to let it through.
+    /// The address where the client listens for callbacks of an NFSv4.0 server, which then grants read delegations.
+    /// Later versions send callbacks over the client's own connections. Port 0 takes any free port; the unspecified
+    /// address stands for the one that the server is reached from. Only calls from the server's address are answered,
+    /// and firewalls have to let them through.
     pub callback_address: Option<SocketAddr>,
 }
 
 impl Options {
     /// The most connections of one mount.
     pub const MAX_CONNECTIONS: usize = 64;
-    /// Time before the first retransmission over UDP, as nfs(5) has it.
+    /// The time before the first retransmission over UDP, as in nfs(5).
     const DATAGRAM_TIMEOUT: Duration = Duration::from_millis(1100);
-    /// Time before a call is sent again over TCP: longer than a server that is alive mostly takes, and short enough for
-    /// somebody who waits at a terminal.
+    /// The time before a retransmission over TCP: longer than a live server usually takes, and short enough for a user
+    /// at a terminal.
     const STREAM_TIMEOUT: Duration = Duration::from_secs(10);
-    /// The same for hard mounts, which have time, as nfs(5) has it.
+    /// The same for hard mounts, as in nfs(5).
     const HARD_STREAM_TIMEOUT: Duration = Duration::from_secs(60);
     const DATAGRAM_RETRANSMISSIONS: u32 = 4;
     const STREAM_RETRANSMISSIONS: u32 = 1;
 
-    /// With the newest version that the server speaks, from NFSv4.2 down to NFSv2.
+    /// Negotiates the newest version that the server speaks, from NFSv4.2 down to NFSv2.
     pub fn negotiating() -> Options {
         Options { version: Version::V4_2, lowest_version: Some(Version::V2), ..Options::default() }
     }
 
-    /// How long a call waits for a server that says nothing, or only "not now" (NFS4ERR_DELAY, NFS3ERR_JUKEBOX), before it fails, or
-    /// `None` when it never does. A server in its grace period after a restart (NFS4ERR_GRACE) is alive and will be ready: a call waits
-    /// for it for two of its leases, 600 s at most, and 120 s where the version has no leases, but never less than for a silent one.
+    /// How long a call waits for a server that is silent or asks to try later (NFS4ERR_DELAY, NFS3ERR_JUKEBOX) before
+    /// it fails; `None` if it never fails. A server in its grace period after a restart (NFS4ERR_GRACE) will be ready
+    /// soon. A call waits two of its leases for it, 600 s at most, and 120 s in versions without leases, but never less
+    /// than for a silent server.
     pub fn patience(&self) -> Option<Duration> {
         self.core_config().retry.patience(self.transport)
     }
 
-    /// The port of NFS where nobody has to be asked for it.
+    /// The port of NFS if rpcbind need not be asked.
     pub(crate) fn known_nfs_port(&self) -> Option<u16> {
         self.nfs_port.filter(|port| *port != 0)
     }
 
-    /// How a connection of these options behaves.
+    /// The configuration of connections with these options.
     pub(crate) fn core_config(&self) -> Config {
         let (timeout, retransmissions) = match self.transport {
             Transport::Datagram => (Self::DATAGRAM_TIMEOUT, Self::DATAGRAM_RETRANSMISSIONS),
@@ -218,7 +222,7 @@ impl Default for Options {
 mod tests {
     use super::*;
 
-    /// How long a call waits in all before it fails.
+    /// How long a call waits in total before it fails.
     fn patience(transport: Transport) -> Duration {
         Options { transport, ..Options::default() }.patience().unwrap()
     }
