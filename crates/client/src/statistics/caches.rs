@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often one cache had the answer, and how often it had to be asked for.
+/// How often a cache had the answer, and how often the server had to be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HitsMisses {
     /// Answers from the cache.
@@ -11,7 +11,7 @@ pub struct HitsMisses {
     pub misses: u64,
 }
 
-/// What all caches of a mount counted, one look at a cache each.
+/// The counters of all caches of a mount, per lookup in a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheCounters {
     /// Attributes (`Attr`).
@@ -40,17 +40,17 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Counts looks that found what they looked for.
+    /// Counts hits.
     pub(crate) fn hits(&self, count: u64) {
         self.hits.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Counts looks that did not.
+    /// Counts misses.
     pub(crate) fn misses(&self, count: u64) {
         self.misses.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Counts one look.
+    /// Counts one lookup.
     pub(crate) fn look(&self, is_hit: bool) {
         if is_hit { self.hits(1) } else { self.misses(1) }
     }
@@ -74,7 +74,6 @@ pub(crate) struct CacheRecorder {
 }
 
 impl CacheRecorder {
-    /// What was counted so far.
     pub(crate) fn counters(&self) -> CacheCounters {
         CacheCounters {
             attributes: self.attributes.get(),

@@ -1,15 +1,15 @@
-//! What a mount of NFSv4 holds at this moment, under the names of FreeBSD's nfsstat(1).
+//! The state that a mount of NFSv4 holds now, under the names of FreeBSD's nfsstat(1).
 
-/// How much state is held now. What is local is not known to the server: files that a delegation lets the client open by itself.
+/// Counts of held state. Local state is unknown to the server: that of files opened under a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeldState {
-    /// Owners of opens that the server knows (`OpenOwner`); here each open has an owner of its own.
+    /// Open-owners known to the server (`OpenOwner`); here each open has an owner of its own.
     pub open_owners: u64,
-    /// Opens that the server knows (`Opens`).
+    /// Opens known to the server (`Opens`).
     pub opens: u64,
-    /// Owners of locks that the server knows (`LockOwner`).
+    /// Lock owners known to the server (`LockOwner`).
     pub lock_owners: u64,
-    /// Ranges that are locked at the server (`Locks`).
+    /// Ranges locked at the server (`Locks`).
     pub locks: u64,
     /// Delegations (`Delegs`).
     pub delegations: u64,
@@ -19,12 +19,12 @@ pub struct HeldState {
     pub local_opens: u64,
     /// Owners of local locks (`LocalLown`).
     pub local_lock_owners: u64,
-    /// Ranges that are locked locally (`LocalLock`).
+    /// Ranges locked locally (`LocalLock`).
     pub local_locks: u64,
 }
 
 impl HeldState {
-    /// Adds a file that is open, with so many ranges locked.
+    /// Adds an open with so many locked ranges.
     pub(crate) fn add_open(&mut self, is_local: bool, locks: u64) {
         let owners_of_locks = u64::from(locks > 0);
         if is_local {
@@ -40,7 +40,7 @@ impl HeldState {
         }
     }
 
-    /// Both together.
+    /// The sums of both.
     pub(super) fn plus(&self, other: &HeldState) -> HeldState {
         HeldState {
             open_owners: self.open_owners.saturating_add(other.open_owners),

@@ -1,20 +1,20 @@
-//! Times in buckets of a fixed number: log-linear, eight to every doubling.
+//! Times in a fixed number of buckets: log-linear, eight per doubling.
 
 use std::time::Duration;
 
-/// Every doubling has this many buckets, as a power of two: a bucket is at most an eighth of its value wide.
+/// Buckets per doubling, as a power of two: a bucket's width is at most an eighth of its value.
 const STEPS_BITS: u32 = 3;
-/// The doublings begin at this many nanoseconds, as a power of two; what is shorter is in the first bucket.
+/// The start of the first doubling in nanoseconds, as a power of two; the first bucket has all shorter times.
 const LEAST_BITS: u32 = 7;
-/// They end at this many: 2^42 ns are an hour and 13 minutes.
+/// The end of the last doubling: 2^42 ns are an hour and 13 minutes.
 const MOST_BITS: u32 = 42;
 /// The first bits of a time as a floating-point number are its exponent and the steps within its doubling, so they number the
 /// buckets. This is the number of the last one whose times are all in the first bucket.
 const FIRST: u64 = ((f64::MAX_EXP as u64 - 1 + LEAST_BITS as u64) << STEPS_BITS) - 1;
-/// How many of its bits come behind these.
+/// How many finer bits follow these.
 const FINER_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEPS_BITS;
 
-/// How often which time came, from less than 1 µs to more than an hour; longer ones are counted as the longest.
+/// Counts times from less than 1 µs to more than an hour; longer ones count as the longest.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,7 +36,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// How many buckets there are.
+    /// The number of buckets.
     pub const BUCKETS: usize = 1 + (((MOST_BITS - LEAST_BITS) as usize) << STEPS_BITS);
 
     /// Counts one time.
@@ -45,35 +45,35 @@ impl Histogram {
         self.add_sum(time);
     }
 
-    /// Counts one time, in nanoseconds, which [`Histogram::add_sum`] adds to the sum later.
+    /// Counts one time in nanoseconds; [`Histogram::add_sum`] adds it to the sum later.
     #[inline]
     pub(super) fn count_ns(&mut self, time_ns: u64) {
         self.buckets[bucket_of(time_ns)] += 1;
     }
 
-    /// How many times there are.
+    /// How many times were counted.
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(0, |count, bucket| count.saturating_add(*bucket))
     }
 
-    /// Whether there is none.
+    /// Whether no time was counted.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// All times together, exactly.
+    /// The exact sum of all times.
     pub fn sum(&self) -> Duration {
         Duration::from_nanos(self.sum_ns)
     }
 
-    /// The mean, exactly; zero when there are no times.
+    /// The exact mean; zero without times.
     pub fn mean(&self) -> Duration {
         Duration::from_nanos(self.sum_ns.checked_div(self.count()).unwrap_or(0))
     }
 
-    /// The time that the share `q` (0 to 1) of all times does not exceed, to within a sixteenth; zero when there are none.
+    /// The time that a share `q` (0 to 1) of all times does not exceed, to within a sixteenth; zero without times.
     pub fn quantile(&self, q: f64) -> Duration {
-        // A product that is a whole number but for rounding is that number: 0.999 of 1000 are 999.
+        // Rounding must not lift a product over a whole number: 0.999 of 1000 is 999.
         let share = q.clamp(0.0, 1.0) * self.count() as f64 * (1.0 - 4.0 * f64::EPSILON);
         let rank = (share.ceil() as u64).max(1);
         let mut seen = 0;
@@ -87,7 +87,7 @@ impl Histogram {
         })
     }
 
-    /// The buckets that are not empty: from which time on, up to which one, and how many times are in it.
+    /// The buckets with times: start, end and count of each.
     pub fn buckets(&self) -> impl Iterator<Item = (Duration, Duration, u64)> {
         let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| {
@@ -96,23 +96,23 @@ impl Histogram {
         })
     }
 
-    /// Puts a bucket of [`Histogram::buckets`] back, for a histogram that came from another process. `from` names it.
+    /// Adds to the bucket that starts at `from`, for a histogram from another process ([`Histogram::buckets`]).
     pub fn add_bucket(&mut self, from: Duration, count: u64) {
         let bucket = &mut self.buckets[bucket_of(nanoseconds(from))];
         *bucket = bucket.saturating_add(count);
     }
 
-    /// Adds to the sum of all times, for a histogram that came from another process.
+    /// Adds to the sum of all times, for a histogram from another process.
     pub fn add_sum(&mut self, sum: Duration) {
         self.sum_ns = self.sum_ns.saturating_add(nanoseconds(sum));
     }
 
-    /// Counts all times of `other` too.
+    /// Adds all times of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         self.combine(other, u64::saturating_add);
     }
 
-    /// Takes all times away that `earlier` had already.
+    /// Subtracts all times that `earlier` had already.
     pub fn subtract(&mut self, earlier: &Histogram) {
         self.combine(earlier, u64::saturating_sub);
     }
@@ -131,20 +131,20 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// A time in nanoseconds, of which a u64 has 584 years.
+/// A time in nanoseconds; a u64 holds 584 years.
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The bucket that counts a time.
+/// The bucket of a time.
 #[inline]
 fn bucket_of(time_ns: u64) -> usize {
-    // A signed number is turned in one step. A time of more than 292 years is a negative one, whose sign makes it the longest.
+    // A signed number converts in one step. More than 292 years become negative, whose sign makes it the longest time.
     let bits = (time_ns.cast_signed() as f64).to_bits();
     ((bits >> FINER_BITS).saturating_sub(FIRST) as usize).min(Histogram::BUCKETS - 1)
 }
 
-/// Where a bucket begins, and where the next one does, in nanoseconds.
+/// The start of a bucket and of the next one, in nanoseconds.
 fn bounds_ns(bucket: usize) -> (u64, u64) {
     let begin = |bucket: usize| f64::from_bits((bucket as u64 + FIRST) << FINER_BITS) as u64;
     (if bucket == 0 { 0 } else { begin(bucket) }, begin(bucket + 1))

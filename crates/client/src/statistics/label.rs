@@ -3,11 +3,11 @@ use proto::nfs4::OpNumber;
 
 use super::Procedure;
 
-/// What a call is counted as, and which operations are in it when it is a COMPOUND.
+/// How a call is counted: its procedure, and the operations if it is a COMPOUND.
 #[derive(Debug, Clone, Copy)]
 pub struct Label {
     pub(super) procedure: Procedure,
-    /// The numbers of the operations, in their order.
+    /// The numbers of the operations, in order.
     operations: [u8; Label::MAX_OPERATIONS],
     count: u8,
 }
@@ -16,24 +16,24 @@ impl Label {
     /// The most operations of a COMPOUND that are counted one by one: more than any COMPOUND of this client has.
     const MAX_OPERATIONS: usize = 16;
 
-    /// A call that is counted as nothing in particular.
+    /// The label of a call to an unknown program.
     pub const OTHER: Label = Label::new(Procedure::OTHER);
 
     const fn new(procedure: Procedure) -> Label {
         Label { procedure, operations: [0; Self::MAX_OPERATIONS], count: 0 }
     }
 
-    /// The label of a call that is no COMPOUND.
+    /// The label of a call other than COMPOUND.
     pub(crate) const fn of<O: Operation>() -> Label {
         Label::new(Procedure::of::<O>())
     }
 
-    /// Whether there are operations in it.
+    /// Whether it has operations.
     pub(super) fn is_compound(&self) -> bool {
         self.count > 0
     }
 
-    /// The numbers of the operations, in their order.
+    /// The numbers of the operations, in order.
     pub(super) fn operations(&self) -> &[u8] {
         &self.operations[..usize::from(self.count)]
     }
@@ -74,7 +74,7 @@ impl CompoundLabel {
     }
 }
 
-/// The weight of every number: it is looked up for each operation of each call.
+/// The weight of every number, as a table: each operation of each call looks it up.
 const WEIGHTS: [u8; 256] = {
     let (mut weights, mut number) = ([0; 256], 0);
     while number < weights.len() {
@@ -84,8 +84,8 @@ const WEIGHTS: [u8; 256] = {
     weights
 };
 
-/// How likely a COMPOUND is about this operation, as against others in it: some only say of which file. Of two that weigh
-/// the same it is the last.
+/// How likely a COMPOUND is about this operation rather than others in it: some only select a file. Of two equal ones
+/// the last counts.
 const fn weight(number: u8) -> u8 {
     const SEQUENCE: u8 = OpNumber::Sequence as u8;
     const PUTFH: u8 = OpNumber::Putfh as u8;

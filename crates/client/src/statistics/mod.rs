@@ -1,5 +1,4 @@
-//! What a mount counts: of each procedure, how often it was called and how long that took; of its caches, what they
-//! answered and what they had to ask for.
+//! Statistics of a mount: calls and times of each procedure, hits and misses of each cache.
 
 mod caches;
 mod held_state;

@@ -4,29 +4,29 @@ use proto::{Operation, mount, nfs2, nfs3, nfs4, nlm, rpcbind};
 
 use crate::Version;
 
-/// What a call is counted as: a procedure of NFSv2 or NFSv3, what a COMPOUND of NFSv4 is about, or a procedure of another
-/// program that a mount needs.
+/// How a call is counted: as a procedure of NFSv2 or NFSv3, as the main operation of an NFSv4 COMPOUND, or as a
+/// procedure of another program that a mount needs.
 ///
-/// A COMPOUND is counted under its main operation. Where older versions have a procedure of their own for what NFSv4 does
-/// by another operation, it is counted under that procedure's name: MKDIR, SYMLINK, MKNOD, RMDIR, READDIRPLUS, FSSTAT,
-/// FSINFO and PATHCONF.
+/// If NFSv4 replaced a procedure of older versions by another operation, the COMPOUND is counted under the procedure's
+/// name: MKDIR, SYMLINK, MKNOD, RMDIR, READDIRPLUS, FSSTAT, FSINFO and PATHCONF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Procedure(u8);
 
-/// Where each version's procedures begin.
+/// The first number of each version's procedures.
 const V2: u8 = 0;
 const V3: u8 = V2 + nfs2::PROCEDURES.len() as u8;
 const V4: u8 = V3 + nfs3::PROCEDURES.len() as u8;
-/// Where NFSv4's procedures of older versions begin: behind its own operations.
+/// The first number of older versions' procedures in NFSv4, behind its own operations.
 const V4_OLDER: u8 = V4 + Procedure::OPERATIONS as u8;
-/// Where other programs' procedures begin. Their versions are not told apart: which is spoken follows from that of NFS.
+/// The first numbers of other programs' procedures. Their versions count together, because they follow from that of
+/// NFS.
 const MOUNT: u8 = V4_OLDER + OLDER.len() as u8;
 const NLM: u8 = MOUNT + mount::PROCEDURES.len() as u8;
 const PORTMAP: u8 = NLM + nlm::PROCEDURES.len() as u8;
 const RPCBIND: u8 = PORTMAP + portmap::PROCEDURES.len() as u8;
 const OTHER: u8 = RPCBIND + rpcbind::PROCEDURES.len() as u8;
 
-/// What NFSv4 does by other operations, under the names of older versions, with the operations that do it.
+/// Names of older procedures that NFSv4 replaced, with the operations that do it.
 const OLDER: [(&str, OpNumber); 8] = [
     ("MKDIR", OpNumber::Create),
     ("SYMLINK", OpNumber::Create),
@@ -41,12 +41,12 @@ const OLDER: [(&str, OpNumber); 8] = [
 impl Procedure {
     /// How many procedures there are.
     pub(super) const COUNT: usize = OTHER as usize + 1;
-    /// How many numbers of operations NFSv4 has, with those that are none.
+    /// How many numbers of operations NFSv4 has, including unused ones.
     pub(super) const OPERATIONS: usize = OpNumber::Removexattr as usize + 1;
-    /// A procedure of a program that is not known here.
+    /// A procedure of an unknown program.
     pub const OTHER: Procedure = Procedure(OTHER);
 
-    /// The procedure of a program that is known here, COMPOUND of NFSv4 excepted; everything else is [`Procedure::OTHER`].
+    /// The procedure of a known program, except NFSv4's COMPOUND; everything else is [`Procedure::OTHER`].
     pub(crate) const fn of<O: Operation>() -> Procedure {
         let (first, count) = match (O::PROGRAM, O::VERSION) {
             (nfs2::PROGRAM, nfs2::VERSION) => (V2, nfs2::PROCEDURES.len()),
@@ -61,7 +61,7 @@ impl Procedure {
         if (O::PROCEDURE as usize) < count { Procedure(first + O::PROCEDURE as u8) } else { Procedure(OTHER) }
     }
 
-    /// What a COMPOUND is about whose main operation has this number and which errors call by this name.
+    /// The procedure of a COMPOUND with this main operation that errors call by this name.
     pub(crate) fn of_compound(number: u8, name: &str) -> Procedure {
         if matches!(number, CREATE | REMOVE | GETATTR | READDIR)
             && let Some(older) = OLDER.iter().position(|(older, by)| *by as u8 == number && *older == name)
@@ -76,7 +76,7 @@ impl Procedure {
         (0..=OTHER).map(Procedure).filter(|procedure| !procedure.name().is_empty())
     }
 
-    /// The procedure with this name in a program, and a version if that is NFS.
+    /// The procedure with this name in a program; `version` is for NFS only.
     pub fn named(program: &str, version: Option<u32>, name: &str) -> Option<Procedure> {
         let names = |procedure: &Procedure| (procedure.program(), procedure.version(), procedure.name());
         Procedure::all().find(|procedure| names(procedure) == (program, version, name))
@@ -94,7 +94,7 @@ impl Procedure {
         }
     }
 
-    /// The version of NFS, without that of the minor version; `None` for other programs.
+    /// The version of NFS, without the minor version; `None` for other programs.
     pub fn version(self) -> Option<u32> {
         Some(match self.0 {
             ..V3 => Version::V2.number(),
@@ -123,7 +123,7 @@ impl Procedure {
         }
     }
 
-    /// Where its results have their status, which is 0 when it is OK.
+    /// Where its results have their status, which is 0 for success.
     pub(super) fn status_place(self) -> StatusPlace {
         const MNT: u8 = MOUNT + 1;
         match self.0 {
@@ -149,7 +149,7 @@ pub(super) enum StatusPlace {
     /// They have none.
     None,
     First,
-    /// Behind an opaque, as all of the lock manager's.
+    /// Behind an opaque cookie, as in all results of the lock manager.
     BehindCookie,
 }
 

@@ -1,47 +1,47 @@
-//! What a connection records of its calls, under the lock that it holds anyway.
+//! Records the calls of a connection, under the lock that the connection holds anyway.
 
 use std::time::Duration;
 
 use super::procedure::StatusPlace;
 use super::{Label, OperationCounters, Procedure, ProcedureStatistics, Statistics};
 
-/// What was counted of each procedure. A procedure's part is made when its first call ends.
+/// Counts calls per procedure. A procedure's entry is made when its first call ends.
 ///
-/// A call is counted when it ends, all at once: until then what is known of it is its [`Call`].
+/// A call is counted when it ends; until then its [`Call`] has all data.
 #[derive(Debug)]
 pub(crate) struct CallRecorder {
     procedures: Box<[Option<Box<Tally>>]>,
-    /// By number; empty until there is a COMPOUND.
+    /// By number; empty until the first COMPOUND.
     operations: Vec<OperationCounters>,
-    /// What stands before each message.
+    /// The length of the record mark before each message.
     mark_bytes: u64,
 }
 
-/// What is kept of a procedure: what follows from the rest is not counted, but worked out when somebody asks.
+/// The counters of a procedure. Values that follow from others are computed on request.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Without the calls, the replies, the record marks of these and the sums of times.
+    /// Without the calls, the replies, their record marks and the sums of times.
     kept: ProcedureStatistics,
     /// Calls that ended without a reply.
     unanswered: u64,
-    /// All times together.
+    /// Sums of times.
     queue_ns: u64,
     wire_ns: u64,
 }
 
-/// What is kept of a call until it ends. Times are in nanoseconds since any moment.
+/// The data of a call until it ends. Times are in nanoseconds from an arbitrary origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call {
     label: Label,
-    /// When the caller asked for it, which may be before there was a place.
+    /// When the caller made it, possibly before there was a free place.
     pub(crate) asked_ns: u64,
     /// When it was first sent.
     sent_ns: u64,
-    /// With record marks, each send for itself.
+    /// Bytes of all sends, with record marks.
     sent_bytes: u64,
     /// How often it was sent.
     pub(crate) sends: u32,
-    /// How often its time was up.
+    /// How often it timed out.
     pub(crate) expiries: u32,
 }
 
@@ -50,7 +50,7 @@ impl Call {
         Call { label, asked_ns, sent_ns: 0, sent_bytes: 0, sends: 0, expiries: 0 }
     }
 
-    /// Notes that it is sent, and says whether that was done before.
+    /// Counts a send. Returns whether it is a retransmission.
     pub(crate) fn send(&mut self, now_ns: u64, bytes: usize) -> bool {
         self.sends += 1;
         self.sent_bytes += bytes as u64;
@@ -63,13 +63,13 @@ impl Call {
 }
 
 impl CallRecorder {
-    /// Counts calls over a transport that puts a mark of `mark_bytes` before each message.
+    /// Counts calls over a transport with a mark of `mark_bytes` before each message.
     pub(crate) fn new(mark_bytes: usize) -> CallRecorder {
         let procedures = (0..Procedure::COUNT).map(|_| None).collect();
         CallRecorder { procedures, operations: Vec::new(), mark_bytes: mark_bytes as u64 }
     }
 
-    /// Counts a call whose reply came, a whole message.
+    /// Counts a call whose reply is `message`.
     #[inline(always)]
     pub(crate) fn answered(&mut self, call: &Call, replied_ns: u64, message: &[u8]) {
         let queue_ns = call.sent_ns.saturating_sub(call.asked_ns);
@@ -86,19 +86,19 @@ impl CallRecorder {
         }
     }
 
-    /// Counts a call that nobody waits for any more, or whose reply is still to come.
+    /// Counts a call whose caller is gone, or whose reply is still to come.
     pub(crate) fn unanswered(&mut self, call: &Call) {
         self.ended(call).unanswered += 1;
     }
 
-    /// Counts a call that there will be no reply to.
+    /// Counts a call that will get no reply.
     pub(crate) fn failed(&mut self, call: &Call) {
         let tally = self.ended(call);
         tally.unanswered += 1;
         tally.kept.errors += 1;
     }
 
-    /// Counts what every call has, however it ends.
+    /// Counts what all calls have in common, however they end.
     #[inline(always)]
     fn ended(&mut self, call: &Call) -> &mut Tally {
         if call.label.is_compound() {
@@ -124,7 +124,7 @@ impl CallRecorder {
         }
     }
 
-    /// Counts an error when the reply tells of one.
+    /// Counts an error if the reply has one.
     #[cold]
     fn note_status(&mut self, label: &Label, message: &[u8]) {
         let results = results(message);
@@ -144,7 +144,7 @@ impl CallRecorder {
         }
     }
 
-    /// The last operation of a COMPOUND that was carried out is the one that failed.
+    /// The last result of a COMPOUND is that of the failed operation.
     fn note_operation_error(&mut self, label: &Label, results: &[u8]) {
         let Some(tag_bytes) = word(results, 4) else { return };
         let count = word(results, 8 + (tag_bytes as usize).next_multiple_of(4)).unwrap_or(0);
@@ -173,14 +173,14 @@ impl Tally {
         Box::default()
     }
 
-    /// Counts what calls have that are not sent once and answered in time.
+    /// Counts retransmissions and timeouts.
     #[cold]
     fn note_trouble(&mut self, call: &Call) {
         self.kept.retransmissions += u64::from(call.sends.saturating_sub(1));
         self.kept.timeouts += u64::from(call.expiries);
     }
 
-    /// The figures, with what follows from others.
+    /// The statistics with all computed values.
     fn whole(&self, mark_bytes: u64) -> ProcedureStatistics {
         let mut whole = self.kept.clone();
         whole.replies = whole.total.count();
@@ -193,14 +193,14 @@ impl Tally {
     }
 }
 
-/// Whether a reply is what nearly all are: accepted, with an empty verifier, carried out (RFC 5531 §9), and with a status of
-/// 0 where procedures have one.
+/// Whether a reply is of the usual form: accepted with an empty verifier, successful (RFC 5531 §9), and with a status
+/// of 0 where procedures have one.
 fn is_plain_success(message: &[u8]) -> bool {
-    // The words: xid, type, whether it was accepted, the verifier's flavor and length, how that went, and the status.
+    // The words: xid, type, reply status, the verifier's flavor and length, accept status, and the procedure's status.
     message.first_chunk::<28>().is_some_and(|head| head[8..12] == [0; 4] && head[16..] == [0; 12])
 }
 
-/// The results in a reply, or `None` when the call was not carried out (RFC 5531 §9).
+/// The results in a reply, or `None` if the call was not carried out (RFC 5531 §9).
 fn results(message: &[u8]) -> Option<&[u8]> {
     const STATUS_AT: usize = 8;
     const VERIFIER_BYTES_AT: usize = 16;

@@ -5,48 +5,48 @@ use proto::nfs4::OpNumber;
 use super::{CacheCounters, HeldState, Histogram, HitsMisses, Procedure};
 use crate::core::Counters;
 
-/// What was counted of one procedure.
+/// Statistics of one procedure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcedureStatistics {
     /// Calls made.
     pub calls: u64,
     /// Calls that got a reply.
     pub replies: u64,
-    /// Bytes of calls, with record marks, each time that one was sent.
+    /// Bytes of calls, with record marks, for every send.
     pub sent_bytes: u64,
     /// Bytes of replies, with record marks.
     pub received_bytes: u64,
-    /// Sends of a call after its first.
+    /// Retransmissions of calls.
     pub retransmissions: u64,
-    /// Times that a call's time was up.
+    /// Timeouts of calls.
     pub timeouts: u64,
-    /// Calls that ended without a reply, or that were not carried out, or whose status was not OK.
+    /// Calls without a reply, not carried out, or with a status other than OK.
     pub errors: u64,
-    /// How long calls waited here, from when they were made until they were first sent.
+    /// The time from a call's start to its first send.
     pub queue: Histogram,
-    /// How long replies took, from when calls were first sent.
+    /// The time from a call's first send to its reply.
     pub wire: Histogram,
-    /// Both together.
+    /// The sum of both.
     pub total: Histogram,
 }
 
-/// What was counted of one operation in the COMPOUNDs of NFSv4.
+/// Counters of one operation in NFSv4 COMPOUNDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OperationCounters {
-    /// How often it was asked for.
+    /// How often it was sent.
     pub calls: u64,
-    /// How often it ended a COMPOUND by its status.
+    /// How often its error ended a COMPOUND.
     pub errors: u64,
 }
 
-/// What a mount has counted: subtract an earlier one to know what happened since.
+/// Statistics of a mount. Subtract an earlier snapshot for the time in between.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// What all connections to NFS counted of calls as such; those to other programs are in the procedures only.
+    /// RPC counters of all connections to NFS; connections to other programs count only in the procedures.
     pub rpc: Counters,
-    /// What the caches counted.
+    /// The counters of the caches.
     pub caches: CacheCounters,
-    /// What is held at this moment, whenever counting began.
+    /// State held now, whenever counting began.
     pub held: HeldState,
     procedures: BTreeMap<Procedure, ProcedureStatistics>,
     operations: BTreeMap<u32, OperationCounters>,
@@ -67,27 +67,27 @@ impl Statistics {
             .fold(0, u64::saturating_add)
     }
 
-    /// The operations that were in COMPOUNDs of NFSv4, by name.
+    /// The operations in NFSv4 COMPOUNDs, by name.
     pub fn operations(&self) -> impl Iterator<Item = (&'static str, OperationCounters)> {
         self.operations.iter().filter_map(|(number, counted)| Some((OpNumber::from_number(*number)?.name(), *counted)))
     }
 
-    /// What was counted of one operation in COMPOUNDs.
+    /// The counters of one operation in COMPOUNDs.
     pub fn operation(&self, operation: OpNumber) -> OperationCounters {
         self.operations.get(&operation.number()).copied().unwrap_or_default()
     }
 
-    /// Adds what was counted of a procedure.
+    /// Adds the counters of a procedure.
     pub fn add_procedure(&mut self, procedure: Procedure, counted: &ProcedureStatistics) {
         self.procedures.entry(procedure).or_default().combine(counted, u64::saturating_add, Histogram::merge);
     }
 
-    /// Adds the procedures that were called, and nothing else.
+    /// Adds the procedures of `other`, and nothing else.
     pub(crate) fn add_procedures(&mut self, other: &Statistics) {
         other.procedures().for_each(|(procedure, counted)| self.add_procedure(procedure, counted));
     }
 
-    /// Adds what was counted of the operation with this number.
+    /// Adds the counters of the operation with this number.
     pub(super) fn add_operation(&mut self, number: u32, counted: OperationCounters) {
         if counted != OperationCounters::default() {
             let sum = self.operations.entry(number).or_default();
@@ -95,7 +95,7 @@ impl Statistics {
         }
     }
 
-    /// Adds what was counted of the operation with this name; one that this client does not know is left out.
+    /// Adds the counters of the operation with this name; unknown names are left out.
     pub fn add_operation_named(&mut self, name: &str, counted: OperationCounters) {
         let mut known = (0..Procedure::OPERATIONS as u32).filter_map(OpNumber::from_number);
         if let Some(operation) = known.find(|operation| operation.name() == name) {
@@ -103,7 +103,7 @@ impl Statistics {
         }
     }
 
-    /// Adds what another mount has counted.
+    /// Adds the statistics of another mount.
     pub fn merge(&mut self, other: &Statistics) {
         self.rpc += other.rpc;
         self.caches = self.caches.combine(&other.caches, u64::saturating_add);
@@ -112,7 +112,7 @@ impl Statistics {
         other.operations.iter().for_each(|(number, counted)| self.add_operation(*number, *counted));
     }
 
-    /// What happened after `earlier`. What was not called since is not in it.
+    /// The difference since `earlier`. Leaves out procedures and operations without calls since then.
     #[must_use]
     pub fn since(&self, earlier: &Statistics) -> Statistics {
         let mut since = self.clone();
