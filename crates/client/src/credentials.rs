@@ -5,14 +5,14 @@ use buffer::Buffer;
 use rpc::{AuthSys, Credential, Procedure, Xid};
 use xdr::Encoder;
 
-/// Who the client says it is.
+/// The identity that the client claims.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Credentials {
     /// The user and groups of this process, by AUTH_SYS.
     #[default]
     Process,
-    /// These user and groups, by AUTH_SYS (RFC 5531 Appendix A). Groups past the sixteenth are left out.
+    /// This user and these groups, by AUTH_SYS (RFC 5531 Appendix A). Groups after the sixteenth are left out.
     Sys {
         /// The user.
         uid: u32,
@@ -26,7 +26,7 @@ pub enum Credentials {
 }
 
 impl Credentials {
-    /// Looks up the numbers of this process where they are asked for.
+    /// Replaces [`Credentials::Process`] by the IDs of this process.
     pub(crate) fn resolve(&self) -> Credentials {
         match self {
             Credentials::Process => {
@@ -42,7 +42,7 @@ impl Credentials {
     }
 }
 
-/// Somebody as whom calls are made (RFC 5531 §8.1). The header of these calls is encoded once.
+/// Credentials for calls (RFC 5531 §8.1), with the encoded header of these calls.
 #[derive(Debug)]
 pub(crate) struct Principal {
     /// Never [`Credentials::Process`].
@@ -71,7 +71,7 @@ impl Principal {
         &self.credentials
     }
 
-    /// The header of a call; the numbers in it are put in for each call.
+    /// The header of a call; each call sets its own numbers in it.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }

@@ -1,4 +1,4 @@
-//! Listings of directories, page by page, with what a lying server could do to them kept out.
+//! Listings of directories, page by page, protected from faulty servers.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use vfs::{Name, NameError};
 use crate::types::{DirPosition, Page};
 use crate::{Detail, DirEntry, Entry, Handle, Lie, Mount, Reason, Result};
 
-/// An entry as it stands in a reply.
+/// An entry as received in a reply.
 pub(crate) struct RawEntry<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) fileid: u64,
@@ -15,7 +15,7 @@ pub(crate) struct RawEntry<'a> {
     pub(crate) entry: Option<Entry>,
 }
 
-/// Makes a page of a reply's entries.
+/// Makes a page from a reply's entries.
 pub(crate) struct PageBuilder {
     page: Page,
     from: DirPosition,
@@ -28,7 +28,7 @@ impl PageBuilder {
         PageBuilder { page: Page { next, ..Page::default() }, from, count: 0 }
     }
 
-    /// Takes an entry. A name that could lead somewhere else is refused, since callers make paths of names.
+    /// Adds an entry. Refuses a name that could lead elsewhere, because callers make paths of names.
     pub(crate) fn push(&mut self, raw: RawEntry<'_>) -> std::result::Result<(), Reason> {
         self.count += 1;
         self.page.next.cookie = raw.cookie;
@@ -44,7 +44,7 @@ impl PageBuilder {
         }
     }
 
-    /// Ends the page. One that brings the listing no further, and is not the last, would be asked for again for ever.
+    /// Ends the page. Refuses one that makes no progress and is not the last: it would be requested for ever.
     pub(crate) fn finish(mut self, is_last: bool) -> std::result::Result<Page, Reason> {
         self.page.is_last = is_last;
         let stands_still = self.count == 0 || self.page.next.cookie == self.from.cookie;
@@ -55,8 +55,8 @@ impl PageBuilder {
     }
 }
 
-/// Finds out that cookies repeat, in constant memory: one cookie is kept, and a later one after twice as many pages
-/// (Brent's cycle detection).
+/// Detects repeated cookies in constant memory: it keeps one cookie, and replaces it after twice as many pages (Brent's
+/// cycle detection).
 #[derive(Debug, Default)]
 struct LoopDetector {
     kept: Option<u64>,
@@ -78,7 +78,7 @@ impl LoopDetector {
     }
 }
 
-/// How far a listing has come, and that it comes to an end.
+/// Makes sure that a listing ends.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     detector: LoopDetector,
@@ -86,7 +86,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Takes in one more page. One that goes round in a circle, or on without end, is a lie.
+    /// Checks one more page. A loop, or more entries than the limit, is an error.
     pub(crate) fn check(&mut self, page: &Page, max_entries: u64) -> std::result::Result<(), Reason> {
         self.entries += page.entries.len() as u64;
         if self.entries > max_entries {
@@ -138,7 +138,7 @@ impl<'m> Listing<'m> {
     /// The next entry, or `None` at the end.
     ///
     /// # Errors
-    /// What the server says, and [`Reason::Lie`] when the listing cannot be right or has no end.
+    /// The error of the server; [`Reason::Lie`] if the listing is inconsistent or has no end.
     pub async fn next(&mut self) -> Result<Option<DirEntry>> {
         while self.ready.is_empty() {
             match self.next_page().await? {
@@ -149,10 +149,10 @@ impl<'m> Listing<'m> {
         Ok(self.ready.pop_front())
     }
 
-    /// The entries that the next reply brings, which may be none at all, or `None` at the end.
+    /// The entries of the next reply, possibly none, or `None` at the end.
     ///
     /// # Errors
-    /// As those of [`Listing::next`].
+    /// As for [`Listing::next`].
     pub async fn next_page(&mut self) -> Result<Option<Vec<DirEntry>>> {
         if !self.ready.is_empty() {
             return Ok(Some(self.ready.drain(..).collect()));

@@ -10,10 +10,10 @@ use crate::core::Failure;
 use crate::location::advice;
 use crate::{Location, NoExport, Status, UrlError, Version};
 
-/// What the operations of this crate return.
+/// The result of operations of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Which operation failed, at which server, on which file, and why.
+/// A failed operation: its name, the server, the file and the reason.
 ///
 /// ```
 /// fn is_missing(error: &client::Error) -> bool {
@@ -28,7 +28,7 @@ struct Parts {
     operation: &'static str,
     server: Arc<str>,
     file: Option<Vec<u8>>,
-    /// Shared by all who wait for one thing that went wrong.
+    /// Shared by all callers that wait for the same failure.
     reason: Arc<Reason>,
 }
 
@@ -36,10 +36,10 @@ struct Parts {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The server carried the call out and says no.
+    /// The server carried the call out and returned an error.
     #[error("{0}")]
     Status(Status),
-    /// The server refuses to mount.
+    /// The server refused to mount.
     #[error("{0}")]
     Mount(MountRefusal),
     /// The path is in no export of the server.
@@ -51,15 +51,15 @@ pub enum Reason {
     /// There was no reply.
     #[error("{0}")]
     NoReply(#[source] Failure),
-    /// The host's name means nothing.
+    /// The host's name cannot be resolved.
     #[error("cannot find the address of the host: {0}; check its name")]
     Resolve(#[source] io::Error),
-    /// There is no connection.
+    /// No connection can be made.
     #[error("cannot connect to {address}: {source}; {}", connect_advice(*address))]
     Connect {
-        /// Where to.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// A further connection of a session leads to another server than the first (RFC 8881 §2.10.5).
@@ -68,35 +68,35 @@ pub enum Reason {
          that is one server's"
     )]
     OtherServer {
-        /// What the server of the session calls itself.
+        /// The identity of the session's server.
         expected: String,
-        /// What the other one calls itself.
+        /// The identity of the other server.
         found: String,
     },
-    /// The server's sessions have less room than the client's requests and their replies take.
+    /// The server's sessions allow less than the client's requests and replies need.
     #[error(
         "the server's sessions have room for {offered} {limit}, and {needed} are needed: raise the server's limit, or mount with vers=4.0 \
          or vers=3"
     )]
     SessionTooSmall {
-        /// What there is too little room for.
+        /// The limit that is too small.
         limit: SessionLimit,
-        /// How much the server allows.
+        /// The server's limit.
         offered: u32,
-        /// How much it must allow at the least.
+        /// The least that the client needs.
         needed: u32,
     },
-    /// The port cannot be opened at which the server is to call the client.
+    /// The port for the server's callbacks cannot be opened.
     #[error(
         "cannot listen for the server's calls at {address}: {source}; name an address of this machine and a free port"
     )]
     Callbacks {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The server's rpcbind knows no such program.
+    /// The server's rpcbind does not know the program.
     #[error("the server's rpcbind has no program {program} version {version}; name its port in the URL")]
     NotRegistered {
         /// The program.
@@ -104,19 +104,19 @@ pub enum Reason {
         /// The version.
         version: u32,
     },
-    /// The reply's header makes no sense.
+    /// The reply's header is malformed.
     #[error("{0}")]
     NotAReply(#[source] rpc::ReplyError),
-    /// The reply is not made as its type is.
+    /// The reply is malformed.
     #[error("the server's reply makes no sense: {0}")]
     BadReply(#[source] xdr::Error),
-    /// The reply is well made and cannot be true.
+    /// The reply is well-formed, but cannot be true.
     #[error("the server's reply cannot be right: {0}")]
     Lie(#[source] Lie),
     /// The protocol's version has no such operation.
     #[error("NFS version {0} cannot do this")]
     NotInVersion(Version),
-    /// The protocol's version has no such time: NFSv2 and NFSv3 have those from 1970 to 2106 (RFC 1813 §2.5).
+    /// The protocol's version cannot express this time: NFSv2 and NFSv3 have times from 1970 to 2106 (RFC 1813 §2.5).
     #[error(
         "NFS version {version} stores times from 1970 to 2106, and this one is {seconds} s after 1970: use NFSv4, or set another time"
     )]
@@ -129,32 +129,32 @@ pub enum Reason {
     /// This version of NFS has no such transport.
     #[error("NFS version {0} needs TCP")]
     NeedsStream(Version),
-    /// The server lost what this client had opened or locked, and it could not be had back.
+    /// The server lost this client's opens or locks, and they could not be recovered.
     #[error("the server lost the state of the file, and it could not be had back: another client may have changed it")]
     StateLost,
-    /// The file system is at another server now, or always was: referrals are not followed.
+    /// The file system is at another server; referrals are not followed.
     #[error("the file system is at another server; {}", advice(locations))]
     Moved {
-        /// Where it is, as far as the server tells.
+        /// Its locations, as far as the server tells.
         locations: Vec<Location>,
     },
-    /// Somebody else's lock is in the way.
+    /// Another owner's lock conflicts.
     #[error("bytes {offset} to {} are locked by somebody else", last_byte(*offset, *length))]
     Locked {
-        /// Where the lock begins, in bytes.
+        /// The start of the lock, in bytes.
         offset: u64,
-        /// How long it is, in bytes; all ones for everything from there on.
+        /// The length of the lock, in bytes; all ones for everything from there on.
         length: u64,
     },
-    /// The server says that a copy goes on, and it does not (RFC 7862 §15.9.3).
+    /// The server reports that a copy goes on, but it makes no progress (RFC 7862 §15.9.3).
     #[error(
         "the server says that it still copies, and came no further than byte {copied} within {waited:.0?}; check the server, or wait \
          for ever with hard in the URL"
     )]
     CopyStalled {
-        /// How much is copied, in bytes.
+        /// How many bytes are copied.
         copied: u64,
-        /// How long nothing more was.
+        /// How long there was no progress.
         waited: Duration,
     },
     /// The path cannot be followed.
@@ -163,15 +163,15 @@ pub enum Reason {
     /// A request is larger than its limit.
     #[error("{bytes} bytes are over the limit of {max}")]
     TooLarge {
-        /// How large it is.
+        /// Its size, in bytes.
         bytes: usize,
         /// The limit.
         max: usize,
     },
-    /// The name cannot be one.
+    /// The name is not valid.
     #[error("{0}")]
     Name(#[source] vfs::NameError),
-    /// The URL cannot be one.
+    /// The URL is not valid.
     #[error("{0}")]
     Url(#[source] UrlError),
 }
@@ -183,7 +183,7 @@ fn last_byte(offset: u64, length: u64) -> String {
     }
 }
 
-/// What may help where there is no connection. The port of rpcbind is asked when nobody names another one.
+/// Advice for a failed connection. rpcbind's port is in use only if the user named no other.
 fn connect_advice(address: SocketAddr) -> &'static str {
     match address.port() {
         proto::rpcbind::PORT => {
@@ -194,15 +194,15 @@ fn connect_advice(address: SocketAddr) -> &'static str {
     }
 }
 
-/// What a session limits (RFC 8881 §18.36.3).
+/// The limits of a session (RFC 8881 §18.36.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionLimit {
-    /// How many operations a request may have (`ca_maxoperations`).
+    /// The operations of a request (`ca_maxoperations`).
     Operations,
-    /// How long a request may be (`ca_maxrequestsize`).
+    /// The size of a request (`ca_maxrequestsize`).
     RequestBytes,
-    /// How long a reply may be (`ca_maxresponsesize`).
+    /// The size of a reply (`ca_maxresponsesize`).
     ReplyBytes,
 }
 
@@ -216,115 +216,115 @@ impl fmt::Display for SessionLimit {
     }
 }
 
-/// What a server says that cannot be true.
+/// A claim of a server that cannot be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Lie {
-    /// A READ brought more bytes than were asked for.
+    /// A READ returned more bytes than requested.
     #[error("{got} bytes of data where {asked} were asked for")]
     TooMuchData {
-        /// What was asked for, in bytes.
+        /// The requested bytes.
         asked: u32,
-        /// What came, in bytes.
+        /// The received bytes.
         got: usize,
     },
-    /// A READ brought another number of bytes than it says.
+    /// A READ returned another number of bytes than its count.
     #[error("{got} bytes of data where {said} are announced")]
     WrongCount {
-        /// What the reply says, in bytes.
+        /// The count in the reply, in bytes.
         said: u32,
-        /// What came, in bytes.
+        /// The received bytes.
         got: usize,
     },
-    /// A READ brought nothing although the file goes on.
+    /// A READ returned nothing before the end of the file.
     #[error("no data before the end of the file")]
     NoData,
-    /// A WRITE wrote nothing, or more than it was given.
+    /// A WRITE wrote nothing, or more than it got.
     #[error("{said} bytes written of {given}")]
     WrongWrite {
-        /// What the reply says, in bytes.
+        /// The count in the reply, in bytes.
         said: u32,
-        /// What was given, in bytes.
+        /// The bytes sent.
         given: usize,
     },
-    /// A WRITE is less safe than it was asked to be.
+    /// A WRITE is less stable than requested.
     #[error("the data is less safe than was asked for")]
     LessStable,
-    /// A listing goes round in a circle.
+    /// The cookies of a listing repeat.
     #[error("the directory's cookies repeat: its listing has no end")]
     CookieLoop,
-    /// A listing has more entries than can be.
+    /// A listing has more entries than the limit.
     #[error("the directory has more than {0} entries")]
     TooManyEntries(u64),
-    /// A listing has an entry whose name cannot be one.
+    /// A listing has an entry with an invalid name.
     #[error("a directory entry is no name: {0}")]
     BadName(vfs::NameError),
-    /// The transfer size is zero, or the like.
+    /// A transfer size is not usable, such as zero.
     #[error("the server allows transfers of {0} bytes only")]
     TransferSize(u32),
-    /// The reply to a compound ends before its last operation, and says that all is well.
+    /// The reply to a COMPOUND ends before its last operation, but reports success.
     #[error("the reply ends before the last operation")]
     FewResults,
-    /// An attribute that every server has is not there (RFC 8881 §5.6).
+    /// A required attribute is missing (RFC 8881 §5.6).
     #[error("the attribute {0} is missing")]
     NoAttribute(&'static str),
-    /// A session without slots.
+    /// The session has no slots, or is useless otherwise.
     #[error("the session is of no use: {0}")]
     UselessSession(&'static str),
-    /// The reply to a request of a session has another place in it than the request.
+    /// The reply to a request of a session has another slot than the request.
     #[error("the reply is one of another slot")]
     WrongSlot,
-    /// A lease is no time at all.
+    /// The lease time is not usable, such as zero.
     #[error("a lease of {0} seconds")]
     Lease(u32),
-    /// A COPY that had to be over when it was answered goes on (RFC 7862 §15.2.3).
+    /// A synchronous COPY goes on after its reply (RFC 7862 §15.2.3).
     #[error("the server copies in the background, which it was asked not to")]
     UnwantedBackground,
-    /// A COPY copied more than it was asked to.
+    /// A COPY copied more than requested.
     #[error("{said} bytes copied where {asked} were asked for")]
     TooMuchCopied {
-        /// What was asked for, in bytes.
+        /// The requested bytes.
         asked: u64,
-        /// What the reply says, in bytes.
+        /// The bytes in the reply.
         said: u64,
     },
-    /// Segments of a READ_PLUS do not follow on each other (RFC 7862 §15.10.3).
+    /// Segments of a READ_PLUS are not adjacent (RFC 7862 §15.10.3).
     #[error("a segment begins at byte {got}, and byte {expected} comes next")]
     Segment {
-        /// What comes next.
+        /// The expected offset.
         expected: u64,
-        /// Where the segment begins.
+        /// The offset of the segment.
         got: u64,
     },
-    /// A SEEK found something in front of where it began.
+    /// A SEEK found something in front of its start.
     #[error("something was found at byte {got} when it was looked for from byte {from} on")]
     SoughtBackwards {
-        /// Where it was to begin.
+        /// The start of the search.
         from: u64,
-        /// What the reply says.
+        /// The offset in the reply.
         got: u64,
     },
-    /// A SEEK found something where no file can have it (RFC 8881 §5.8.2.21: offsets are those of the host's files).
+    /// A SEEK found something where no file has bytes (RFC 8881 §5.8.2.21: offsets are those of the host's files).
     #[error("something was found at byte {0}, where no file goes on")]
     SoughtTooFar(u64),
-    /// The target of a symbolic link has a NUL in it, which ends every path.
+    /// A symbolic link's target contains a NUL, which ends every path.
     #[error("the symbolic link's target has a NUL in it")]
     BadTarget,
-    /// The reply to a compound has more results than there were operations.
+    /// The reply to a COMPOUND has more results than operations were sent.
     #[error("{said} results for {asked} operations")]
     ManyResults {
-        /// How many operations there were.
+        /// The number of operations.
         asked: u32,
-        /// How many results the reply has.
+        /// The number of results.
         said: u32,
     },
-    /// The names of a file's extended attributes are longer than all that any file has.
+    /// The names of a file's extended attributes are longer than those of any file.
     #[error("the names of the extended attributes take more than {0} bytes")]
     TooLongList(usize),
-    /// The lock manager answered another call than the one that was made.
+    /// The lock manager's reply has the cookie of another call.
     #[error("the lock manager's answer has the cookie of another call")]
     OtherCookie,
-    /// A READ_PLUS brought more segments than any reply has.
+    /// A READ_PLUS returned more segments than any reply has.
     #[error("{0} segments in one reply")]
     TooManySegments(u32),
     /// A handle is longer than its version allows.
@@ -332,14 +332,14 @@ pub enum Lie {
     HandleLength(usize),
 }
 
-/// Why a path leads nowhere.
+/// Why a path cannot be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// Symbolic links lead to symbolic links without end.
+    /// Symbolic links form a loop, or a chain that is too long.
     #[error("more than {0} symbolic links on the way")]
     TooManyLinks(usize),
-    /// A symbolic link's target is outside of what is mounted.
+    /// A symbolic link's target is outside of the mounted export.
     #[error("a symbolic link leads out of the export")]
     LeavesExport,
     /// The path has too many components.
@@ -347,7 +347,7 @@ pub enum PathError {
     TooLong(usize),
 }
 
-/// Why MOUNT was refused (RFC 1813 §5.1.5, `mountstat3`), and what may help.
+/// Why MOUNT was refused (RFC 1813 §5.1.5, `mountstat3`). The messages give advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MountRefusal {
@@ -361,15 +361,15 @@ pub enum MountRefusal {
     AccessDenied,
     /// The path is not a directory.
     NotDirectory,
-    /// The path makes no sense.
+    /// The path is invalid.
     Invalid,
     /// The path is too long.
     NameTooLong,
-    /// The server cannot do it.
+    /// The server does not support it.
     NotSupported,
     /// The server failed.
     ServerFault,
-    /// A number that MOUNT version 1 gives, from Unix.
+    /// A Unix error number from MOUNT version 1.
     Other(u32),
 }
 
@@ -397,26 +397,26 @@ impl Error {
         Error(Box::new(Parts { operation, server: Arc::clone(server), file: None, reason: Arc::new(reason) }))
     }
 
-    /// Says which operation it was, where what failed carried it.
+    /// Names the operation if the failed call was only a part of it.
     pub(crate) fn during(mut self, operation: &'static str) -> Error {
         self.0.operation = operation;
         self
     }
 
-    /// Says more exactly why.
+    /// Replaces the reason by a more precise one.
     pub(crate) fn because(mut self, reason: Reason) -> Error {
         self.0.reason = Arc::new(reason);
         self
     }
 
-    /// Says which file the error is about: whoever knows the path says it last.
+    /// Names the file; the outermost caller, which knows the path, comes last.
     #[must_use]
     pub fn about(mut self, file: &[u8]) -> Error {
         self.0.file = Some(file.to_vec());
         self
     }
 
-    /// The operation, as the RFC writes its name.
+    /// The operation's name in the RFC.
     pub fn operation(&self) -> &'static str {
         self.0.operation
     }
@@ -426,17 +426,17 @@ impl Error {
         &self.0.server
     }
 
-    /// The file's path or name, where it is known.
+    /// The file's path or name, if known.
     pub fn file(&self) -> Option<&[u8]> {
         self.0.file.as_deref()
     }
 
-    /// Why.
+    /// The reason.
     pub fn reason(&self) -> &Reason {
         &self.0.reason
     }
 
-    /// The status, when the server carried the call out and says no.
+    /// The status, if the server carried the call out and returned an error.
     pub fn status(&self) -> Option<Status> {
         match *self.0.reason {
             Reason::Status(status) => Some(status),
@@ -448,7 +448,7 @@ impl Error {
 }
 
 impl Error {
-    /// The status as NFSv4 has it, as far as what is done about errors depends on it.
+    /// The status as one of NFSv4, for those that decide about recovery and retries.
     pub(crate) fn v4_status(&self) -> Option<nfs4::Status> {
         match self.status()? {
             Status::V4(status) => Some(status),

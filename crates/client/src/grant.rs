@@ -1,4 +1,4 @@
-//! Locks that are asked for in the background, so that whoever stops to wait for one leaves none behind.
+//! Requests locks in the background, so that a cancelled caller leaves no lock behind.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use crate::core::Failure;
 use crate::v4::HeldLock;
 use crate::{Connection, Reason, Result};
 
-/// Who has locks of one open file.
+/// The holder of the locks of one open file.
 pub(crate) trait LockHolder: Send + Sync + 'static {
-    /// Takes a lock if it can be had now, and tells what was locked in its place before. A server that lets locks be reclaimed only is
-    /// not asked again for one whom `is_over` says to be gone.
+    /// Takes a lock if it is free now. Returns the locks that it replaced. Retries during the server's grace period end
+    /// once `is_over`.
     fn take(
         self: &Arc<Self>,
         wanted: HeldLock,
         is_over: impl Fn() -> bool + Send + Sync,
     ) -> impl Future<Output = Result<Vec<HeldLock>>> + Send;
 
-    /// Unlocks a range. What is not locked stays so.
+    /// Unlocks a range. Bytes without a lock stay unlocked.
     fn release(self: &Arc<Self>, range: HeldLock) -> impl Future<Output = Result<()>> + Send;
 
     /// A connection to the server.
     fn connection(&self) -> &Connection;
 }
 
-/// Locks a range if nobody else's lock is in the way. A lock that is granted when nobody waits any more is given back.
+/// Locks a range unless another owner's lock conflicts. A lock granted after the caller is gone is released.
 pub(crate) async fn try_lock<H: LockHolder>(holder: &Arc<H>, wanted: HeldLock) -> Result<Grant<H>> {
     let (sender, receiver) = oneshot::channel();
     let owner = Arc::clone(holder);
@@ -33,7 +33,7 @@ pub(crate) async fn try_lock<H: LockHolder>(holder: &Arc<H>, wanted: HeldLock) -
         if !sender.is_closed() {
             let taken = owner.take(wanted, || sender.is_closed()).await;
             let grant = taken.map(|before| Grant { holder: owner, lock: wanted, before: Some(before) });
-            // A grant that cannot be handed over gives the lock back.
+            // Dropping a grant that cannot be delivered releases the lock.
             drop(sender.send(grant));
         }
     });
@@ -41,7 +41,7 @@ pub(crate) async fn try_lock<H: LockHolder>(holder: &Arc<H>, wanted: HeldLock) -
     receiver.await.map_err(closed)?
 }
 
-/// A lock that was taken for somebody: it is given back unless he keeps it.
+/// A granted lock. Unless it is kept, dropping it releases the lock.
 pub(crate) struct Grant<H: LockHolder> {
     holder: Arc<H>,
     lock: HeldLock,
@@ -62,7 +62,7 @@ impl<H: LockHolder> Drop for Grant<H> {
     }
 }
 
-/// Gives a lock back that nobody took, and has what was there before again.
+/// Releases a lock that nobody wants, and restores the locks that it replaced.
 async fn give_back<H: LockHolder>(holder: &Arc<H>, lock: HeldLock, before: Vec<HeldLock>) {
     let kept = before.iter().copied().filter(|held| held.kind != lock.kind);
     for was in kept {

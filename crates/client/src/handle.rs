@@ -3,7 +3,7 @@ use std::hash::{Hash, Hasher};
 
 use proto::{nfs2, nfs3, nfs4};
 
-/// A server's name for a file, in whatever version: up to [`Handle::MAX_BYTES`] bytes that only the server understands.
+/// A server's handle of a file, in any version: up to [`Handle::MAX_BYTES`] opaque bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Handle {
     length: u8,
@@ -14,7 +14,7 @@ impl Handle {
     /// The longest handle of any version, in bytes (RFC 7530 §1.2, NFS4_FHSIZE).
     pub const MAX_BYTES: usize = 128;
 
-    /// Makes a handle of `bytes`, or `None` when there are too many of them.
+    /// Makes a handle of `bytes`, or `None` if there are too many.
     pub fn new(bytes: &[u8]) -> Option<Handle> {
         let mut handle = Handle { length: u8::try_from(bytes.len()).ok()?, bytes: [0; Self::MAX_BYTES] };
         handle.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
@@ -27,7 +27,7 @@ impl Handle {
     }
 }
 
-/// Handles are keys of caches: only the bytes that are there are worth hashing. Equal handles have equal bytes.
+/// Hashes only the used bytes, because handles are keys of caches. Equal handles have equal bytes.
 impl Hash for Handle {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_bytes().hash(state);
@@ -53,7 +53,7 @@ impl From<nfs3::FileHandle> for Handle {
 
 impl From<Handle> for nfs4::FileHandle {
     fn from(handle: Handle) -> nfs4::FileHandle {
-        // Both hold as many bytes as any version's handle has.
+        // It has room for the handle of any version.
         nfs4::FileHandle::new(handle.as_bytes()).unwrap_or_else(|| unreachable!("{handle:?} fits"))
     }
 }

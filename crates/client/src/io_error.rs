@@ -1,11 +1,11 @@
-//! Errors for programs that know nothing of NFS.
+//! Errors for programs without knowledge of NFS.
 
 use std::io::{self, ErrorKind};
 
 use crate::core::Failure;
 use crate::{Error, MountRefusal, Reason, Status};
 
-/// The kind is what a local file system would have had; the message and [`io::Error::get_ref`] have everything else.
+/// The kind is that of a local file system; the message and [`io::Error::get_ref`] have all else.
 ///
 /// ```
 /// async fn size(dir: &client::Dir, path: &str) -> std::io::Result<u64> {

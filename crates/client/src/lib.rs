@@ -1,9 +1,9 @@
 //! Wharf's NFS client: versions 2, 3, 4.0, 4.1 and 4.2, asynchronous and pipelined.
 //!
-//! A [`Mount`] is what applications use: it is made of a [`Url`] and [`Options`], and offers every operation whatever the
-//! version of NFS. [`Dir`] and [`File`] make paths and open files of it, with caches in between, and [`Cursor`] has a file read and
-//! written by tokio's traits. A [`Connection`] below carries typed calls of any program. [`core`] below that is the state of a
-//! connection without socket and clock. [`rpcbind`] and [`mountd`] ask a server what it has; [`copy`] moves whole trees.
+//! Applications use a [`Mount`], made from a [`Url`] and [`Options`], which has every operation for all versions of
+//! NFS. [`Dir`] and [`File`] add paths, open files and caches, and [`Cursor`] implements tokio's I/O traits. Below, a
+//! [`Connection`] carries typed calls of any program, and [`core`] is its state without socket and clock. [`rpcbind`]
+//! and [`mountd`] query a server; [`copy`] copies whole trees.
 //!
 //! Everything runs on a tokio runtime with timers and network (`enable_all`).
 //!

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{Parameters, Url};
 
-/// Where a file system is, as a server that does not have it says (RFC 8881 §11.16).
+/// The location of a file system, from a server that does not have it (RFC 8881 §11.16).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Location {
@@ -20,7 +20,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// What to do about a file system that is elsewhere.
+/// Advice for a file system at another server.
 pub(crate) fn advice(locations: &[Location]) -> String {
     let urls: Vec<String> = locations.iter().map(Location::to_string).collect();
     match urls.is_empty() {

@@ -1,16 +1,16 @@
-//! What the server gives for an open file, where those who read and write see without a lock whether all of it is kept.
+//! State of an open file, with a flag for lost parts that readers and writers can check without the lock.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Something of which the server may lose a part for good.
+/// State that the server may lose in part for good.
 pub(crate) trait Losable {
-    /// Whether it has, and nobody has given that up so far.
+    /// Whether some of it is lost and not given up yet.
     fn has_losses(&self) -> bool;
 }
 
-/// A value behind a lock, and beside it what [`Losable::has_losses`] said when the lock was let go last.
+/// A value behind a lock, with the result of [`Losable::has_losses`] at the last unlock.
 #[derive(Debug)]
 pub(crate) struct Kept<T> {
     value: Mutex<T>,
@@ -27,13 +27,13 @@ impl<T: Losable> Kept<T> {
         Guard { value, has_losses: &self.has_losses }
     }
 
-    /// Whether the server has lost something of it, without waiting for those who change it.
+    /// Whether the server has lost some of it, without taking the lock.
     pub(crate) fn has_losses(&self) -> bool {
         self.has_losses.load(Ordering::Acquire)
     }
 }
 
-/// The value, for as long as this is there.
+/// The locked value.
 pub(crate) struct Guard<'a, T: Losable> {
     value: MutexGuard<'a, T>,
     has_losses: &'a AtomicBool,

@@ -10,11 +10,11 @@ use crate::{Connection, Error, Handle, MountRefusal, Options, Reason, Result, Ur
 pub struct ExportEntry {
     /// The directory.
     pub directory: Vec<u8>,
-    /// Who may mount it, as the server writes it; nobody in the list stands for everybody.
+    /// The clients that may mount it, in the server's notation; an empty list stands for everybody.
     pub clients: Vec<Vec<u8>>,
 }
 
-/// A mount that a server remembers. Servers forget them and remember too many: it is a hint only.
+/// A mount that a server remembers: only a hint, because servers forget some and keep others too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MountEntry {
@@ -24,15 +24,15 @@ pub struct MountEntry {
     pub directory: Vec<u8>,
 }
 
-/// Connects to the MOUNT program of the URL's server, wherever it is.
+/// Connects to the MOUNT program of the URL's server, at a port of the options or the one that rpcbind knows.
 ///
 /// # Errors
-/// As those of [`Mount::connect`](crate::Mount::connect).
+/// As for [`Mount::connect`](crate::Mount::connect).
 pub async fn connect(url: &Url, options: &Options) -> Result<Connection> {
     crate::mount::connect_mountd(url, options).await
 }
 
-/// The version of MOUNT that goes with a version of NFS. NFSv4 needs none; its servers mostly have that of NFSv3.
+/// The version of MOUNT for a version of NFS. NFSv4 needs none, but its servers usually have that of NFSv3.
 pub fn version_for(version: Version) -> u32 {
     match version {
         Version::V2 => 1,
@@ -40,10 +40,10 @@ pub fn version_for(version: Version) -> u32 {
     }
 }
 
-/// What the server exports (EXPORT of version 3, or of 1 where that is all there is).
+/// The exports of the server (EXPORT of version 3, or else of version 1).
 ///
 /// # Errors
-/// What the connection or the server says.
+/// The error of the connection or the server.
 pub async fn exports(connection: &Connection) -> Result<Vec<ExportEntry>> {
     match exports_version::<3>(connection).await {
         Err(error) if is_other_version(&error) => exports_version::<1>(connection).await,
@@ -61,10 +61,10 @@ async fn exports_version<const VERSION: u32>(connection: &Connection) -> Result<
     Ok(exports.into_iter().map(entry).collect())
 }
 
-/// Who has mounted what (DUMP).
+/// The clients that have mounted, and what (DUMP).
 ///
 /// # Errors
-/// What the connection or the server says.
+/// The error of the connection or the server.
 pub async fn dump(connection: &Connection) -> Result<Vec<MountEntry>> {
     match dump_version::<3>(connection).await {
         Err(error) if is_other_version(&error) => dump_version::<1>(connection).await,
@@ -83,7 +83,7 @@ async fn dump_version<const VERSION: u32>(connection: &Connection) -> Result<Vec
 /// The handle of an exported directory (MNT).
 ///
 /// # Errors
-/// [`Reason::Mount`] when the server refuses.
+/// [`Reason::Mount`] if the server refuses.
 pub async fn mnt(connection: &Connection, version: Version, directory: &[u8]) -> Result<Handle> {
     let path = DirPath { path: directory };
     let refused = |refusal| Error::new(connection.server(), "MNT", Reason::Mount(refusal)).about(directory);
@@ -102,7 +102,7 @@ pub async fn mnt(connection: &Connection, version: Version, directory: &[u8]) ->
 /// Tells the server that the mount is over (UMNT), so that its list stays short.
 ///
 /// # Errors
-/// What the connection or the server says.
+/// The error of the connection or the server.
 pub async fn umnt(connection: &Connection, version: Version, directory: &[u8]) -> Result<()> {
     let path = DirPath { path: directory };
     match version {
@@ -131,7 +131,7 @@ fn refusal(status: mount::Status) -> MountRefusal {
     }
 }
 
-/// The error numbers of Unix, which MOUNT version 1 gives (RFC 1094 §A.4.2).
+/// The Unix error numbers of MOUNT version 1 (RFC 1094 §A.4.2).
 fn refusal_of_unix(errno: u32) -> MountRefusal {
     match errno {
         1 => MountRefusal::NotPermitted,

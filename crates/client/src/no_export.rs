@@ -1,19 +1,19 @@
-//! A path that is in no export of the server, and what the server does export.
+//! The error for a path in no export of the server, with the server's exports.
 
 use std::fmt;
 
 use crate::MountRefusal;
 
-/// How many exports are named.
+/// How many exports the message lists.
 const MAX_NAMED: usize = 16;
 
-/// That a server exports nothing at a path, with what it does export.
+/// A server has no export at a path; lists those it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoExport {
-    /// What the server said.
+    /// The server's refusal.
     pub refusal: MountRefusal,
-    /// The directories that it exports, as far as it tells.
+    /// The exported directories, as far as the server tells.
     pub exports: Vec<Vec<u8>>,
 }
 

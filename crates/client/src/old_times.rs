@@ -1,4 +1,4 @@
-//! Times of NFSv2 and NFSv3: 32 bits of seconds without a sign (RFC 1094 §2.3.4, RFC 1813 §2.5), from 1970 to 2106.
+//! Times of NFSv2 and NFSv3: unsigned 32-bit seconds (RFC 1094 §2.3.4, RFC 1813 §2.5), from 1970 to 2106.
 
 use proto::Operation;
 use vfs::{SetAttributes, SetTime, Timestamp};
@@ -6,7 +6,7 @@ use vfs::{SetAttributes, SetTime, Timestamp};
 use crate::connection::Connection;
 use crate::{Error, Reason, Result, Version};
 
-/// The last second that can be set: all ones mean "leave it" in NFSv2 (RFC 1094 §2.3.6).
+/// The last second that can be set: in NFSv2, all ones mean "unchanged" (RFC 1094 §2.3.6).
 fn last_second(version: Version) -> u32 {
     if version == Version::V2 { u32::MAX - 1 } else { u32::MAX }
 }
@@ -23,8 +23,8 @@ pub(crate) fn wire_seconds<O: Operation>(connection: &Connection, version: Versi
     })
 }
 
-/// The attributes to set, with each time moved to the nearest one that the version has, as Linux does for every file system
-/// with a range of times.
+/// The attributes to set, with each time moved to the nearest one of the version. Linux does this for all file systems
+/// with limited times.
 pub(crate) fn clamped(version: Version, set: &SetAttributes) -> SetAttributes {
     let first = Timestamp { seconds: 0, nanoseconds: 0 };
     let last = Timestamp { seconds: last_second(version).into(), nanoseconds: 999_999_999 };

@@ -4,39 +4,40 @@ use tokio::time::Instant;
 
 use crate::{Error, Status};
 
-/// How long to wait before a server that is busy bringing a file from slow storage is asked again: first, and at most.
+/// The pause before a busy server is asked again: the first, and the longest. It may be fetching a file from slow
+/// storage.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How long to wait while a server lets its clients reclaim, which ends at no time that anybody knows before.
+/// The pause during a grace period, whose end is unknown.
 const GRACE_PAUSE: Duration = Duration::from_millis(500);
-/// A grace period is at least as long as the lease (RFC 8881 §8.4.2.1); servers have some that are half as long again.
+/// A grace period is at least as long as the lease (RFC 8881 §8.4.2.1); some servers take half as long again.
 const LEASES_PER_GRACE: u32 = 2;
-/// How long a grace period may take where nobody says how long leases are: longer than the 90 s that servers have.
+/// The longest grace period if the lease is unknown: longer than the usual 90 s.
 const GRACE_WITHOUT_LEASE: Duration = Duration::from_secs(120);
-/// How long a grace period may take whatever the server says of its leases.
+/// The longest grace period, whatever the lease.
 const MAX_GRACE: Duration = Duration::from_secs(600);
 
-/// Waits for servers that say "not now" (RFC 1813 §2.6, NFS3ERR_JUKEBOX; RFC 8881 §15.1.1.3 and §15.1.9.2): for as long as for one
-/// that says nothing, [`Options::patience`](crate::Options::patience); in its grace period, which ends by itself, for as long as it may
-/// take.
+/// Limits the retries of a call while the server asks to try later (RFC 1813 §2.6, NFS3ERR_JUKEBOX; RFC 8881 §15.1.1.3
+/// and §15.1.9.2). A busy server gets as long as a silent one, [`Options::patience`](crate::Options::patience). A grace
+/// period ends by itself and gets as long as it may take.
 #[derive(Debug)]
 pub(crate) struct Patience {
     busy: Wait,
     grace: Wait,
-    /// What the server said last, and when.
+    /// The last status, and when it came.
     last: Option<(Kind, Instant)>,
     pause: Duration,
 }
 
-/// How long to wait for what the server says, and how much of that is over.
+/// How long to wait for one status, and how much of that has passed.
 #[derive(Debug)]
 struct Wait {
-    /// None waits for ever.
+    /// `None` waits for ever.
     limit: Option<Duration>,
     waited: Duration,
 }
 
-/// Why not now.
+/// Why the server asks to try later.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Busy,
@@ -44,7 +45,8 @@ enum Kind {
 }
 
 impl Patience {
-    /// Waits for `silence` when the server is busy, if that is bounded at all; its grace period is as its `lease` tells, if that is known.
+    /// Waits at most `silence` for a busy server, or for ever without it. The limit for a grace period follows from
+    /// `lease`.
     pub(crate) fn new(silence: Option<Duration>, lease: Option<Duration>) -> Patience {
         let grace = lease.map_or(GRACE_WITHOUT_LEASE, |lease| (lease * LEASES_PER_GRACE).min(MAX_GRACE));
         Patience {
@@ -55,7 +57,7 @@ impl Patience {
         }
     }
 
-    /// Whether to ask again after this error.
+    /// Whether to retry after this error.
     pub(crate) fn allows(&mut self, error: &Error) -> bool {
         let kind = match error.status() {
             Some(Status::TryLater) => Kind::Busy,
@@ -104,7 +106,7 @@ mod tests {
 
     const SILENCE: Duration = Duration::from_secs(30);
 
-    /// How long a caller waits until nothing more is allowed, when the server says these one after the other, and then again.
+    /// How long a caller waits until no retry is allowed, while the server returns these statuses in turn.
     async fn waited(lease: Option<Duration>, says: &[Status]) -> Duration {
         let (mut patience, began) = (Patience::new(Some(SILENCE), lease), Instant::now());
         for status in says.iter().cycle() {

@@ -1,4 +1,4 @@
-//! Asking a server's rpcbind where its programs are (RFC 1833).
+//! Queries a server's rpcbind for its programs (RFC 1833).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub struct Service {
     pub version: u32,
     /// The transport, such as `tcp` or `udp6`.
     pub netid: String,
-    /// Where it is, such as `0.0.0.0.8.1`.
+    /// Its address, such as `0.0.0.0.8.1`.
     pub address: String,
-    /// The port, where the address has one.
+    /// The port, if the address has one.
     pub port: Option<u16>,
-    /// Who registered it; empty where rpcbind does not say.
+    /// The user who registered it; empty if rpcbind does not tell.
     pub owner: String,
 }
 
@@ -37,12 +37,12 @@ pub struct Query {
     pub transport: Transport,
 }
 
-/// Connects to the rpcbind of `host`, whose address is known; the port is 111 unless `options` say otherwise.
+/// Connects to the rpcbind of `host` at this address, at port 111.
 ///
 /// # Errors
 /// [`Reason::Connect`].
 pub async fn connect(address: IpAddr, host: &str, options: &Options) -> Result<Connection> {
-    // Whoever asks where something is need not say who they are, nor come from a privileged port.
+    // rpcbind needs neither credentials nor a privileged port.
     let options = Options { credentials: Credentials::None, use_privileged_port: false, ..options.clone() };
     Connection::connect(SocketAddr::new(address, rpcbind::PORT), host, &options).await
 }
@@ -74,7 +74,7 @@ async fn getport_v4(connection: &Connection, query: Query) -> Result<Option<u16>
     Ok(u16::try_from(response.decode()?).ok())
 }
 
-/// By version 4 or 3, which ask alike.
+/// Uses version 4 or 3, which have the same call.
 async fn getaddr(connection: &Connection, query: Query) -> Result<Option<u16>> {
     match getaddr_version::<4>(connection, query).await {
         Err(error) if matches!(error.reason(), Reason::Rejected(_)) => getaddr_version::<3>(connection, query).await,
@@ -95,7 +95,7 @@ async fn getaddr_version<const VERSION: u32>(connection: &Connection, query: Que
 /// All programs that rpcbind knows: by version 4 or 3, or else by the port mapper's version 2.
 ///
 /// # Errors
-/// What the connection or the server says.
+/// The error of the connection or the server.
 pub async fn dump(connection: &Connection) -> Result<Vec<Service>> {
     match dump_version::<4>(connection).await {
         Err(error) if matches!(error.reason(), Reason::Rejected(_)) => {}
@@ -148,7 +148,7 @@ impl Service {
     }
 }
 
-/// The addresses of a host by its name, as far as the options want them.
+/// The addresses of a host that the options allow.
 pub(crate) async fn resolve(host: &str, server: &Arc<str>, options: &Options) -> Result<Vec<IpAddr>> {
     let failed = |source| Error::new(server, "resolve", Reason::Resolve(source));
     let found = tokio::net::lookup_host((host, 0)).await.map_err(failed)?.map(|address| address.ip());

@@ -2,31 +2,31 @@ use std::fmt;
 
 use proto::{nfs2, nfs3, nfs4};
 
-/// Why a server did not do what it was asked, whatever the version of NFS (RFC 1813 §2.6).
+/// Why a server refused an operation, in any version of NFS (RFC 1813 §2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// Only the owner may do it.
+    /// Only the owner may do this.
     NotPermitted,
-    /// There is no such name.
+    /// The name does not exist.
     NoEntry,
     /// The storage failed.
     Io,
-    /// There is no such device.
+    /// The device does not exist.
     NoDevice,
-    /// The permissions refuse it.
+    /// The permissions deny it.
     AccessDenied,
-    /// There is such a name already.
+    /// The name exists already.
     Exists,
-    /// The places are on different file systems.
+    /// The files are on different file systems.
     CrossDevice,
     /// It is not a directory.
     NotDirectory,
     /// It is a directory.
     IsDirectory,
-    /// An argument makes no sense.
+    /// An argument is invalid.
     Invalid,
-    /// The file would get too large.
+    /// The file would become too large.
     FileTooBig,
     /// The file system is full.
     NoSpace,
@@ -44,49 +44,49 @@ pub enum Status {
     Stale,
     /// The path has a remote component.
     Remote,
-    /// The handle was never one.
+    /// The handle was never valid.
     BadHandle,
-    /// The guard's time is not the file's.
+    /// The guard's time differs from the file's.
     NotSync,
-    /// The cookie is not understood any more.
+    /// The cookie is no longer valid.
     BadCookie,
-    /// The server cannot do it.
+    /// The server does not support it.
     NotSupported,
     /// A size is too small.
     TooSmall,
-    /// The server failed in a way that has no name.
+    /// The server failed for an unspecified reason.
     ServerFault,
     /// The server cannot make this kind of file.
     BadType,
-    /// Not now; ask again later.
+    /// The server is busy; try again later.
     TryLater,
-    /// The server has restarted and waits for what clients reclaim; ask again later.
+    /// The server has restarted and waits for clients to reclaim their state; try again later.
     Grace,
-    /// Somebody else's lock is in the way.
+    /// Another owner's lock conflicts.
     Locked,
     /// The server has no room for another lock.
     NoLocks,
-    /// Somebody else has the file open in a way that excludes this.
+    /// Another open denies this one.
     ShareDenied,
-    /// The file is not open for this.
+    /// The file is not open in this mode.
     OpenMode,
-    /// The name has characters that the server does not take.
+    /// The name has characters that the server does not accept.
     BadName,
-    /// There is no such extended attribute.
+    /// The extended attribute does not exist.
     NoXattr,
-    /// The file system is at another server now, which this client does not follow.
+    /// The file system is at another server; this client does not follow referrals.
     Moved,
-    /// The place wants another security flavour.
+    /// The export requires another security flavor.
     WrongSecurity,
     /// The server does not speak this minor version.
     OtherMinor,
-    /// It is the wrong kind of file for this.
+    /// The file has the wrong kind for this.
     WrongType,
-    /// What else NFSv4 says.
+    /// Other statuses of NFSv4.
     V4(nfs4::Status),
-    /// The server's write cache was lost (NFSERR_WFLUSH of version 2).
+    /// The server's write cache was lost (NFSERR_WFLUSH of NFSv2).
     WriteFlush,
-    /// The server says OK where only an error can be.
+    /// The server reports success where only an error is possible.
     Ok,
 }
 
@@ -183,7 +183,7 @@ impl From<nfs4::Status> for Status {
 }
 
 impl Status {
-    /// What no older version says.
+    /// Statuses that older versions do not have.
     fn from_v4(status: nfs4::Status) -> Status {
         match status {
             nfs4::Status::Grace => Status::Grace,

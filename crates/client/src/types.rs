@@ -12,65 +12,65 @@ pub struct Entry {
     pub attributes: Attributes,
 }
 
-/// What a READ brought. The data shares the memory that the reply was received into: copy it if you keep it for long.
+/// The result of a READ. The data shares the memory of the reply: copy it to keep it for long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Data {
-    /// The bytes: never more than were asked for, and fewer at the end of the file or where the server likes it so.
+    /// The bytes: at most those requested, and fewer at the end of the file or if the server returns less.
     pub bytes: Bytes,
     /// Whether the file ends with them.
     pub is_eof: bool,
 }
 
-/// How a read into a buffer went.
+/// The result of a read into a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadInto {
-    /// How many bytes were put into the buffer.
+    /// How many bytes are in the buffer.
     pub count: usize,
     /// Whether the file ends with them.
     pub is_eof: bool,
 }
 
-/// A number that is another one as soon as unstable bytes may have been lost (RFC 1813 §3.3.7, `writeverf3`).
+/// A number that changes when the server may have lost unstable data (RFC 1813 §3.3.7, `writeverf3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct WriteVerifier(pub [u8; 8]);
 
-/// What a WRITE did.
+/// The result of a WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// How many of the bytes were written: at least one when there were any.
+    /// How many bytes were written: at least one if there were any.
     pub count: u32,
-    /// How safe they are: at least what was asked for.
+    /// How stable they are: at least as requested.
     pub stability: Stability,
-    /// Compare it with the one that COMMIT gives: when they differ, what was unstable must be written again.
+    /// If it differs from COMMIT's verifier, unstable data must be written again.
     pub verifier: WriteVerifier,
 }
 
-/// What a copy by the server did.
+/// The result of a copy by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copied {
-    /// How many bytes were copied, which may be fewer than were asked for.
+    /// How many bytes were copied, possibly fewer than requested.
     pub count: u64,
-    /// How safe they are.
+    /// How stable they are.
     pub stability: Stability,
-    /// Compare it with the one that COMMIT gives: when they differ, what was unstable must be copied again.
+    /// If it differs from COMMIT's verifier, unstable data must be copied again.
     pub verifier: WriteVerifier,
 }
 
-/// What to do if there is or is not such an extended attribute (RFC 8276 §8.4.2).
+/// What to do if the extended attribute exists or not (RFC 8276 §8.4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum XattrMode {
-    /// Make it or replace it.
+    /// Create or replace it.
     Either,
-    /// Refuse if there is one.
+    /// Fail if it exists.
     Create,
-    /// Refuse if there is none.
+    /// Fail if it does not exist.
     Replace,
 }
 
-/// Things that the caller may or may not do with a file, as a set (RFC 1813 §3.3.4).
+/// A set of access rights to a file (RFC 1813 §3.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Rights(u32);
 
@@ -90,7 +90,7 @@ impl Rights {
     /// All of them.
     pub const ALL: Rights = Rights(0x3f);
 
-    /// The set whose bits are those of ACCESS.
+    /// The set with these bits of ACCESS; others are ignored.
     pub fn from_bits(bits: u32) -> Rights {
         Rights(bits & Self::ALL.0)
     }
@@ -100,7 +100,7 @@ impl Rights {
         self.0
     }
 
-    /// Whether everything in `other` is in this set.
+    /// Whether this set includes all of `other`.
     pub fn contains(self, other: Rights) -> bool {
         self.0 & other.0 == other.0
     }
@@ -120,7 +120,7 @@ impl std::ops::BitOr for Rights {
     }
 }
 
-/// What the file system and the server can do (RFC 1813 §3.3.19).
+/// Properties of a file system and its server (RFC 1813 §3.3.19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FsInfo {
@@ -142,7 +142,7 @@ pub struct FsInfo {
     pub has_hard_links: bool,
     /// Whether there are symbolic links.
     pub has_symlinks: bool,
-    /// Whether PATHCONF answers the same for every file.
+    /// Whether PATHCONF returns the same for every file.
     pub is_homogeneous: bool,
     /// Whether times can be set.
     pub can_set_times: bool,
@@ -156,7 +156,7 @@ pub struct PathLimits {
     pub max_links: u32,
     /// The longest name, in bytes.
     pub max_name_bytes: u32,
-    /// Whether a name that is too long is an error and not cut.
+    /// Whether a name that is too long fails instead of being truncated.
     pub no_truncation: bool,
     /// Whether only the superuser may change owners.
     pub chown_restricted: bool,
@@ -166,7 +166,7 @@ pub struct PathLimits {
     pub case_preserving: bool,
 }
 
-/// How much to ask of a listing.
+/// How much a listing returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Detail {
     /// Names and file numbers.
@@ -183,31 +183,31 @@ pub struct DirEntry {
     pub name: Box<[u8]>,
     /// The file's number in its file system.
     pub fileid: u64,
-    /// Where the server's listing goes on behind this entry.
+    /// The position of the listing behind this entry.
     pub cookie: u64,
-    /// The file, when [`Detail::Entries`] was asked for and it was still there when the server looked.
+    /// The file, if [`Detail::Entries`] was requested and it still existed.
     pub entry: Option<Entry>,
 }
 
-/// A part of a directory, as one reply brings it.
+/// A part of a directory from one reply.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Page {
     pub(crate) entries: Vec<DirEntry>,
-    /// Where the listing goes on.
+    /// Where the listing continues.
     pub(crate) next: DirPosition,
     pub(crate) is_last: bool,
 }
 
-/// What the reply to a change tells of a directory that was changed.
+/// The change of a directory, from the reply to an operation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DirChange {
-    /// Its change number before, if nothing but this change lies between that and the attributes.
+    /// Its change attribute before, if only this operation happened between it and `after`.
     pub(crate) before: Option<u64>,
     /// Its attributes after.
     pub(crate) after: Option<Attributes>,
 }
 
-/// What changes whenever the bytes of a file do.
+/// Changes whenever the bytes of a file change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileVersion {
     pub(crate) change: u64,
@@ -222,23 +222,23 @@ impl FileVersion {
     }
 }
 
-/// What the reply to a change tells of a file whose bytes were changed.
+/// The change of a file's bytes, from the reply to an operation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FileChange {
-    /// What it was before. Other changes may lie between that and the attributes.
+    /// The version before. Other changes may have happened between it and `after`.
     pub(crate) before: Option<FileVersion>,
     /// Its attributes after.
     pub(crate) after: Option<Attributes>,
 }
 
-/// A place in a directory's listing: the cookie of the last entry and the verifier that came with it.
+/// A position in a directory's listing: the cookie of the last entry and its verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct DirPosition {
     pub(crate) cookie: u64,
     pub(crate) verifier: [u8; 8],
 }
 
-/// What MKNOD makes.
+/// The kinds of files that MKNOD makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecialFile {

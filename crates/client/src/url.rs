@@ -1,4 +1,4 @@
-//! URLs of files on NFS servers, in the form that libnfs has: `nfs://host[:port]/path?name=value&…` (RFC 2224 §2).
+//! URLs of files on NFS servers, in the form of libnfs: `nfs://host[:port]/path?name=value&…` (RFC 2224 §2).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use crate::core::Transport;
 use crate::{Credentials, Options, Version};
 
-/// What the whole of a URL may take, in bytes: a path of the longest names with every byte escaped, and parameters.
+/// The longest URL, in bytes: a path of the longest names with every byte escaped, and parameters.
 const MAX_URL_BYTES: usize = 16 * 1024;
 const SCHEME: &str = "nfs://";
 
-/// Where a file is: a server, a path on it, and how to get there.
+/// The address of a file: a server, a path on it, and options for the mount.
 ///
 /// ```
 /// use client::Url;
@@ -29,16 +29,16 @@ pub struct Url {
     pub port: Option<u16>,
     /// The path, with escapes resolved: bytes that need not be UTF-8. It begins with `/`.
     pub path: Vec<u8>,
-    /// What follows the `?`.
+    /// The part behind the `?`.
     pub parameters: Parameters,
 }
 
-/// The parameters of a [`Url`]; each one goes before the option of the same meaning.
+/// The parameters of a [`Url`]; each takes precedence over the corresponding option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters {
-    /// `version`: 2, 3, 4.0, 4.1 or 4.2; 4 for the newest minor version that the server speaks.
+    /// `version`: 2, 3, 4.0, 4.1 or 4.2; 4 stands for the newest minor version that the server speaks.
     pub version: Option<Version>,
-    /// The oldest version that will do: 4.0 with `version=4`, and otherwise none but that named.
+    /// The oldest version to fall back to: 4.0 with `version=4`; otherwise none.
     pub lowest_version: Option<Version>,
     /// `proto`: `tcp` or `udp`.
     pub transport: Option<Transport>,
@@ -46,7 +46,7 @@ pub struct Parameters {
     pub nfs_port: Option<u16>,
     /// `mountport`.
     pub mount_port: Option<u16>,
-    /// `lockport`, that of the lock manager of NFSv2 and NFSv3.
+    /// `lockport`, the port of the lock manager of NFSv2 and NFSv3.
     pub lock_port: Option<u16>,
     /// `uid`.
     pub uid: Option<u32>,
@@ -56,7 +56,7 @@ pub struct Parameters {
     pub read_bytes: Option<u32>,
     /// `wsize`, in bytes.
     pub write_bytes: Option<u32>,
-    /// `timeo`, in tenths of a second as nfs(5) has it.
+    /// `timeo`, in tenths of a second as in nfs(5).
     pub timeout: Option<Duration>,
     /// `retrans`.
     pub retransmissions: Option<u32>,
@@ -68,45 +68,45 @@ pub struct Parameters {
     pub uses_read_plus: Option<bool>,
 }
 
-/// Why a text is not a [`Url`].
+/// Why a text is not a valid [`Url`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// It begins with something else.
+    /// It does not begin with the scheme.
     #[error("'{0}' does not begin with nfs://")]
     Scheme(String),
     /// It is too long.
     #[error("the URL is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
-    /// There is no host.
+    /// It names no host.
     #[error("'{0}' names no host between nfs:// and the path")]
     NoHost(String),
     /// A `[` has no `]`.
     #[error("'{0}' opens a bracket and does not close it")]
     Bracket(String),
-    /// There is no path.
+    /// It has no path.
     #[error("'{0}' has no path: write nfs://host/export")]
     NoPath(String),
-    /// A port is no port.
+    /// A port is not valid.
     #[error("'{0}' is no port: ports are 1 to 65535")]
     Port(String),
-    /// A `%` is not followed by two hexadecimal digits, or stands for the byte that no path has.
+    /// A `%` is not followed by two hexadecimal digits, or encodes NUL, which no path has.
     #[error("'{0}' is no escape: a percent sign is followed by two hexadecimal digits, and never by 00")]
     Escape(String),
-    /// There is no such parameter.
+    /// The parameter is unknown.
     #[error(
         "'{0}' is no parameter: there are version, proto, nfsport, mountport, lockport, uid, gid, rsize, wsize, timeo, retrans, \
          nconnect, hard, soft, readplus and noreadplus"
     )]
     Parameter(String),
-    /// The value is not one of the parameter's.
+    /// The value is not valid for the parameter.
     #[error("'{value}' is no value of '{name}': {expected}")]
     Value {
         /// The parameter.
         name: &'static str,
         /// The value.
         value: String,
-        /// What there can be.
+        /// The valid values.
         expected: &'static str,
     },
 }
@@ -132,7 +132,7 @@ impl FromStr for Url {
 }
 
 impl Url {
-    /// `options` with what the URL says in their place.
+    /// `options` with the URL's values in their place.
     pub fn over(&self, options: &Options) -> Options {
         let parameters = &self.parameters;
         let mut merged = options.clone();
@@ -164,7 +164,7 @@ impl Parameters {
             Credentials::Sys { uid, gid, .. } => (uid, gid),
             Credentials::None | Credentials::Process => (NOBODY, NOBODY),
         };
-        // Groups of another user are nobody's business.
+        // The groups of this process are not those of another user.
         Credentials::Sys { uid: self.uid.unwrap_or(uid), gid: self.gid.unwrap_or(gid), groups: Vec::new() }
     }
 
@@ -209,7 +209,7 @@ impl FromStr for Parameters {
 }
 
 impl fmt::Display for Url {
-    /// The server and the path; the parameters are left out.
+    /// Writes the server and the path without the parameters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
         match self.host.contains(':') {
@@ -227,7 +227,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// The user and the group of somebody whom nobody knows.
+/// The user and the group for unknown ones.
 const NOBODY: u32 = 65534;
 
 /// Splits `host:port`, where the host may be an IPv6 address in brackets (RFC 3986 §3.2.2).
@@ -270,7 +270,7 @@ fn port(text: &str) -> Result<u16, UrlError> {
     text.parse().ok().filter(|port| *port != 0).ok_or_else(|| UrlError::Port(text.to_owned()))
 }
 
-/// What `version` can be.
+/// The valid values of `version`.
 const VERSIONS: &str = "2, 3, 4, 4.0, 4.1 and 4.2 are there";
 
 fn version(value: &str) -> Result<Version, UrlError> {

@@ -2,7 +2,7 @@ use vfs::Stability;
 
 use crate::{Lie, WriteVerifier, Written};
 
-/// What the reply to a WRITE says, before it is believed (RFC 1813 §3.3.7, RFC 8881 §18.32).
+/// The reply to a WRITE before it is checked (RFC 1813 §3.3.7, RFC 8881 §18.32).
 pub(crate) struct WriteReply {
     pub(crate) count: u32,
     pub(crate) stability: Stability,
@@ -10,8 +10,8 @@ pub(crate) struct WriteReply {
 }
 
 impl WriteReply {
-    /// What was done with `given` bytes that were to be at least as safe as `wanted`: some of them if there were any, and no more than
-    /// that.
+    /// Checks the reply to a WRITE of `given` bytes: it must have written some of them if there were any, no more, and
+    /// at least as stably as `wanted`.
     pub(crate) fn check(&self, given: usize, wanted: Stability) -> Result<Written, Lie> {
         let said = self.count;
         if said as usize > given || (said == 0 && given > 0) {
