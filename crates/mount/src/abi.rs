@@ -4,10 +4,10 @@
 pub(crate) const MAJOR: u32 = 7;
 /// The newest minor version whose structures this crate knows.
 pub(crate) const MINOR: u32 = 38;
-/// The oldest minor version that has everything this crate relies on: Linux 5.4.
+/// The oldest minor version that this crate supports: that of Linux 5.4.
 pub(crate) const OLDEST_MINOR: u32 = 31;
 
-/// The number of the root.
+/// The node ID of the root.
 pub(crate) const ROOT: u64 = 1;
 /// The bytes of the header of a request.
 pub(crate) const IN_HEADER_BYTES: usize = 40;
@@ -19,10 +19,10 @@ pub(crate) const ENTRY_BYTES: usize = 128;
 pub(crate) const DIRENT_BYTES: usize = 24;
 /// The most bytes of data in a request or a reply.
 pub(crate) const MAX_DATA_BYTES: usize = 1 << 20;
-/// What a request can take besides its data: headers, and names of paths.
+/// The bytes of a request besides its data: headers, and names of paths.
 pub(crate) const REQUEST_HEAD_BYTES: usize = 16 * 1024;
 
-/// What a request asks for.
+/// The opcodes of requests.
 pub(crate) mod opcode {
     pub(crate) const LOOKUP: u32 = 1;
     pub(crate) const FORGET: u32 = 2;
@@ -66,7 +66,7 @@ pub(crate) mod opcode {
     pub(crate) const COPY_FILE_RANGE: u32 = 47;
 }
 
-/// What INIT agrees on.
+/// The capabilities that INIT negotiates.
 pub(crate) mod init {
     pub(crate) const ASYNC_READ: u64 = 1 << 0;
     pub(crate) const POSIX_LOCKS: u64 = 1 << 1;
@@ -82,16 +82,16 @@ pub(crate) mod init {
     pub(crate) const HANDLE_KILLPRIV: u64 = 1 << 19;
     pub(crate) const MAX_PAGES: u64 = 1 << 22;
     pub(crate) const CACHE_SYMLINKS: u64 = 1 << 23;
-    /// Set-id bits go by a write here, too; and the kernel remembers that a file has none, where it would ask for `security.capability` before
-    /// each write otherwise.
+    /// The file system clears set-id bits on writes, too. The kernel then remembers that a file has none; otherwise it
+    /// would ask for `security.capability` before each write.
     pub(crate) const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
-    /// Both sides have a second word of flags.
+    /// Both sides have a second word of capabilities.
     pub(crate) const INIT_EXT: u64 = 1 << 30;
-    /// Files that are opened past the cache can be mapped to memory.
+    /// Files opened with direct I/O can be mapped to memory.
     pub(crate) const DIRECT_IO_ALLOW_MMAP: u64 = 1 << 36;
 }
 
-/// Which fields of SETATTR count.
+/// The fields that SETATTR sets.
 pub(crate) mod set {
     pub(crate) const MODE: u32 = 1 << 0;
     pub(crate) const UID: u32 = 1 << 1;
@@ -103,26 +103,26 @@ pub(crate) mod set {
     pub(crate) const MTIME_NOW: u32 = 1 << 8;
 }
 
-/// What a reply to OPEN says.
+/// The flags of a reply to OPEN.
 pub(crate) mod open {
     pub(crate) const DIRECT_IO: u32 = 1 << 0;
     pub(crate) const KEEP_CACHE: u32 = 1 << 1;
 }
 
-/// OPEN, SETATTR and WRITE: set-id bits go, as whoever asks may not keep them.
+/// OPEN, SETATTR and WRITE: clear the set-id bits, because the caller may not keep them.
 pub(crate) const OPEN_ENDS_SET_IDS: u32 = 1 << 0;
 pub(crate) const SETATTR_ENDS_SET_IDS: u32 = 1 << 11;
 pub(crate) const WRITE_ENDS_SET_IDS: u32 = 1 << 2;
-/// RELEASE: a lock of `flock` goes with the file.
+/// RELEASE: releases the `flock` lock of the file.
 pub(crate) const RELEASE_FLOCK_UNLOCK: u32 = 1 << 1;
-/// SETLK and its like: the lock is one of `flock`.
+/// SETLK and similar: the lock is one of `flock`.
 pub(crate) const LK_FLOCK: u32 = 1 << 0;
-/// A message of ours: the attributes of a file, and pages if any are named, are no longer true.
+/// A notification to the kernel: invalidates the attributes of a file, and its pages if any are given.
 pub(crate) const NOTIFY_INVAL_INODE: i32 = 2;
-/// The offset in it that names no pages.
+/// The offset that stands for no pages.
 pub(crate) const NO_PAGES: u64 = u64::MAX;
 
-/// Flags of `open(2)`, as the kernel passes them on.
+/// Flags of `open(2)` from the kernel.
 pub(crate) mod flags {
     pub(crate) const ACCESS_MODE: u32 = 0o3;
     pub(crate) const READ_ONLY: u32 = 0;

@@ -1,26 +1,26 @@
-//! What a request says, taken out of its bytes with every length checked.
+//! Parses requests, and checks every length.
 
 use rustix::io::Errno;
 
 use crate::abi::IN_HEADER_BYTES;
 
-/// A request of the kernel's.
+/// A request from the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) opcode: u32,
-    /// The number that the reply names.
+    /// The ID of the request, which its reply repeats.
     pub(crate) unique: u64,
-    /// The file that it is about.
+    /// The node ID of its file.
     pub(crate) node: u64,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// The thread that waits for the reply, or 0 when this process cannot see it or nobody waits.
+    /// The thread that waits for the reply; 0 if this process cannot see it or none waits.
     pub(crate) pid: u32,
     pub(crate) arguments: Arguments<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Takes the header off, or gives `None` for fewer bytes than one has or than it announces.
+    /// Splits off the header. `None` for fewer bytes than a header has or announces.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Request<'a>> {
         let (header, rest) = bytes.split_at_checked(IN_HEADER_BYTES)?;
         let mut header = Arguments(header);
@@ -34,7 +34,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What is left of a request's bytes.
+/// The unparsed bytes of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'a>(pub(crate) &'a [u8]);
 
@@ -42,7 +42,7 @@ impl<'a> Arguments<'a> {
     /// The next `count` bytes.
     ///
     /// # Errors
-    /// EIO when there are fewer; so do all others. The kernel never sends such a request.
+    /// EIO if there are fewer, as in all methods here. The kernel never sends such a request.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Errno> {
         let (bytes, rest) = self.0.split_at_checked(count).ok_or(Errno::IO)?;
         self.0 = rest;
@@ -61,7 +61,7 @@ impl<'a> Arguments<'a> {
         Ok(u64::from_ne_bytes(*bytes))
     }
 
-    /// The bytes up to the next NUL, which is taken off too.
+    /// The bytes up to the next NUL; skips the NUL.
     pub(crate) fn text(&mut self) -> Result<&'a [u8], Errno> {
         let end = self.0.iter().position(|byte| *byte == 0).ok_or(Errno::IO)?;
         let text = self.bytes(end)?;
@@ -69,7 +69,7 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    /// The next text as the name of a file.
+    /// The next text as a file name.
     pub(crate) fn name(&mut self) -> Result<vfs::Name<'a>, Errno> {
         vfs::Name::new(self.text()?).map_err(|error| match error {
             vfs::NameError::TooLong => Errno::NAMETOOLONG,

@@ -1,4 +1,4 @@
-//! Making mounts and taking them away: by system calls as the superuser, and by `fusermount3` as anybody else.
+//! Mounts and unmounts: by system calls for the superuser, by `fusermount3` for other users.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -18,15 +18,15 @@ use crate::device::Device;
 use crate::error::{MountError, UnmountError};
 use crate::options::Options;
 
-/// What makes mounts for those who may not.
+/// The program that mounts for unprivileged users.
 const FUSERMOUNT: &str = "fusermount3";
-/// Where `fusermount3` looks for the number of the socket that it passes the descriptor through.
+/// The variable with the number of the socket through which `fusermount3` passes the descriptor.
 const SOCKET_VARIABLE: &str = "_FUSE_COMMFD";
 
-/// Mounts on `dir`, which is an absolute path of a directory with these bits of a mode.
+/// Mounts on `dir`, an absolute path of a directory; `root_mode` has the root's mode bits.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub(crate) fn attach(dir: &Path, root_mode: u32, options: &Options) -> Result<Device, MountError> {
     if is_superuser() { by_system_call(dir, root_mode, options) } else { by_fusermount(dir, options) }
 }
@@ -57,7 +57,7 @@ fn flags(options: &Options) -> MountFlags {
         (!options.allows_devices, MountFlags::NODEV),
         (!options.allows_set_ids, MountFlags::NOSUID),
         (options.is_synchronous, MountFlags::SYNCHRONOUS),
-        // The server keeps times of access.
+        // The server maintains access times.
         (true, MountFlags::NOATIME),
     ] {
         flags.set(flag, is_set);
@@ -65,7 +65,7 @@ fn flags(options: &Options) -> MountFlags {
     flags
 }
 
-/// What both ways say alike, each with a comma in front.
+/// The options for both ways, each with a comma in front.
 fn common(options: &Options) -> String {
     let mut text = format!(",max_read={MAX_DATA_BYTES}");
     for (is_set, name) in
@@ -81,7 +81,7 @@ fn common(options: &Options) -> String {
 fn by_fusermount(dir: &Path, options: &Options) -> Result<Device, MountError> {
     let failed = |error: Errno| MountError::Fusermount(error.into());
     let stream = SocketType::STREAM;
-    // The descriptor has to pass to the child, so it is not closed there.
+    // The child inherits the descriptor, so it must stay open on exec.
     let (ours, childs) = socketpair(AddressFamily::UNIX, stream, SocketFlags::empty(), None).map_err(failed)?;
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
     let mut fusermount = Command::new(FUSERMOUNT);
@@ -113,7 +113,7 @@ fn fusermount_options(options: &Options) -> String {
     text
 }
 
-/// The descriptor that arrives through a socket, if one does before it closes.
+/// The descriptor received from a socket, if one comes before it closes.
 fn receive_descriptor(socket: &OwnedFd) -> Option<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -125,10 +125,10 @@ fn receive_descriptor(socket: &OwnedFd) -> Option<OwnedFd> {
     })
 }
 
-/// Unmounts `dir`; with `detach` also when it is busy, and then what is open there stays usable.
+/// Unmounts `dir`. With `detach` also when it is busy; open files there stay usable.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub(crate) fn detach(dir: &Path, detach: bool) -> Result<(), UnmountError> {
     if is_superuser() { detach_by_system_call(dir, detach) } else { detach_by_fusermount(dir, detach) }
 }

@@ -1,4 +1,4 @@
-//! Who asks: the kernel tells the user and the group, and not the further groups, which a server has to know.
+//! Finds the supplementary groups of callers: the kernel sends only user and group, but servers need all.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,9 +10,9 @@ use vfs::Caller;
 use crate::arguments::Request;
 use crate::sync::hold;
 
-/// How long the groups of a process are believed: a process that changes its own does so before it starts to work.
+/// How long the groups of a process are cached: a process changes its own before it starts to work.
 const BELIEVED: Duration = Duration::from_secs(1);
-/// The most processes whose groups are kept.
+/// The most processes whose groups are cached.
 const MAX_PROCESSES: usize = 1024;
 /// SIGKILL in a set of signals, as `/proc` shows it.
 const KILL_BIT: u64 = 1 << (9 - 1);
@@ -26,7 +26,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// As the file system is told.
+    /// The identity in the file system's form.
     pub(crate) fn caller(&self) -> Caller<'_> {
         Caller { uid: self.uid, gid: self.gid, groups: &self.groups }
     }
@@ -34,15 +34,15 @@ impl Identity {
 
 type Known = HashMap<(u32, u32, u32), (Instant, Arc<[u32]>)>;
 
-/// The groups of processes that asked lately.
+/// The groups of recent callers.
 #[derive(Debug, Default)]
 pub(crate) struct Callers(Mutex<Known>);
 
 impl Callers {
-    /// Who sent this request.
+    /// The identity of a request's sender.
     pub(crate) fn identity(&self, request: &Request<'_>) -> Identity {
         let Request { uid, gid, pid, .. } = *request;
-        // No permission is the superuser's by a group, and of a process in another name space nothing can be known.
+        // Groups give the superuser no further rights, and those of a process in another name space are unknown.
         let groups = if uid == 0 || pid == 0 { Arc::default() } else { self.groups(pid, uid, gid) };
         Identity { uid, gid, groups }
     }
@@ -63,7 +63,8 @@ impl Callers {
     }
 }
 
-/// Whether a thread was killed and only waits for its system call to end. One that cannot be seen has nobody who would miss an answer.
+/// Whether a thread was killed and only waits for its system call to end. A thread that cannot be seen counts as
+/// killed, because nobody misses its reply.
 pub(crate) fn is_killed(pid: u32) -> bool {
     pid == 0 || status(pid).is_none_or(|status| is_kill_pending(&status))
 }
@@ -81,7 +82,7 @@ fn parse_groups(status: &str) -> Vec<u32> {
     words.filter_map(|word| word.parse().ok()).collect()
 }
 
-/// A fatal signal, whichever it was, becomes a SIGKILL for each thread of its process.
+/// Any fatal signal becomes a SIGKILL for each thread of its process.
 fn is_kill_pending(status: &str) -> bool {
     let pending = field(status, "SigPnd:").map(str::trim).and_then(|set| u64::from_str_radix(set, 16).ok());
     pending.is_some_and(|set| set & KILL_BIT != 0)

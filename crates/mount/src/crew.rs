@@ -1,4 +1,4 @@
-//! Which thread listens and which works.
+//! The thread pool: decides which thread listens and which works.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
@@ -8,17 +8,17 @@ use crate::sync::{hold, wait, wait_for};
 
 /// The most threads of a mount.
 pub(crate) const MAX_THREADS: usize = 64;
-/// The most requests that wait for a thread. Whoever waits for one that was not even received can still be killed.
+/// The most queued requests. A process can still be killed while its request has not been received.
 const MAX_QUEUED: usize = 1024;
 
-/// Who does what. At least one thread listens at any time, except while the queue is full or the system gives no
+/// The roles of the threads. At least one thread listens at any time, unless the queue is full or the system refuses
 /// more threads.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     state: Mutex<State>,
-    /// Told when a request leaves the queue.
+    /// Notified when a request leaves the queue.
     has_room: Condvar,
-    /// Told when a thread ends.
+    /// Notified when a thread ends.
     has_ended: Condvar,
 }
 
@@ -30,26 +30,26 @@ struct State {
     queue: VecDeque<Box<[u8]>>,
 }
 
-/// What a thread does with the request that it has received.
+/// What a thread does with a request it has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Carry it out; others listen.
     Work,
-    /// Carry it out once the thread with this number was started, which listens.
+    /// Start the thread with this number, which listens, and then carry it out.
     Start(usize),
-    /// Put it into the queue and listen on: nobody else does.
+    /// Queue it and go on listening, because no other thread does.
     Queue,
 }
 
 impl Crew {
-    /// The first thread is about to start; its number is 0.
+    /// Notes that the first thread starts; its number is 0.
     pub(crate) fn begin(&self) {
         let mut state = hold(&self.state);
         state.threads = 1;
         state.listening = 1;
     }
 
-    /// A thread that listened has received a request.
+    /// Notes that a listening thread has received a request.
     pub(crate) fn received(&self) -> Task {
         let mut state = hold(&self.state);
         if state.listening > 1 {
@@ -63,14 +63,14 @@ impl Crew {
         Task::Start(state.threads - 1)
     }
 
-    /// The thread that was to be started could not be: nobody listens until a thread has carried out its request.
+    /// Notes that the thread could not be started: nobody listens until a thread has finished its request.
     pub(crate) fn not_started(&self) {
         let mut state = hold(&self.state);
         state.threads -= 1;
         state.listening -= 1;
     }
 
-    /// Puts a request into the queue, once there is room.
+    /// Queues a request; waits while the queue is full.
     pub(crate) fn queue(&self, request: &[u8]) {
         let mut state = hold(&self.state);
         while state.queue.len() >= MAX_QUEUED {
@@ -79,7 +79,7 @@ impl Crew {
         state.queue.push_back(request.into());
     }
 
-    /// What a thread that has carried out a request does next: that, or else it listens.
+    /// The next request for a thread that has finished one. Without any, the thread listens again.
     pub(crate) fn next(&self) -> Option<Box<[u8]>> {
         let mut state = hold(&self.state);
         let request = state.queue.pop_front();
@@ -90,7 +90,7 @@ impl Crew {
         request
     }
 
-    /// A thread has ended, as the mount did.
+    /// Notes that a thread has ended, because the mount has.
     pub(crate) fn ended(&self) {
         hold(&self.state).ended += 1;
         self.has_ended.notify_all();

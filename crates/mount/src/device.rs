@@ -1,22 +1,21 @@
-//! The descriptor of `/dev/fuse` that a mount belongs to.
+//! The descriptor of `/dev/fuse` for a mount.
 
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 
-/// What came of waiting for a request.
+/// The result of waiting for a request.
 pub(crate) enum Received {
     /// A request of so many bytes.
     Request(usize),
-    /// There will be no more: it was unmounted, or the connection was cut.
+    /// No more requests: it was unmounted, or the connection was aborted.
     End,
 }
 
-/// How often reading may fail in a row, with an error that is not known to end a mount, before it counts as the end.
+/// How often reading may fail in a row, with errors that need not end a mount, before the mount ends.
 const MAX_FAILURES: u32 = 100;
 
-/// The descriptor.
 #[derive(Debug)]
 pub(crate) struct Device(pub(crate) OwnedFd);
 
@@ -27,7 +26,7 @@ impl Device {
             match rustix::io::read(&self.0, &mut *into) {
                 Ok(count) if count > 0 => return Received::Request(count),
                 Ok(_) | Err(Errno::NODEV | Errno::CONNABORTED) => return Received::End,
-                // A request that went away before it could be copied, or a signal.
+                // The request was aborted before it could be copied, or a signal came.
                 Err(_) => {}
             }
         }
@@ -38,7 +37,7 @@ impl Device {
     /// Sends one message, which may be in pieces.
     ///
     /// # Errors
-    /// ENOENT when nobody waits for the reply any more.
+    /// ENOENT if nobody waits for the reply any more.
     pub(crate) fn send(&self, message: &[IoSlice<'_>]) -> Result<(), Errno> {
         loop {
             match rustix::io::writev(&self.0, message) {

@@ -1,4 +1,4 @@
-//! From a request to the operation that it asks for.
+//! Dispatches requests to their operations.
 
 use rustix::io::Errno;
 use vfs::Context;
@@ -11,44 +11,44 @@ use crate::ops;
 use crate::output::Output;
 use crate::session::Session;
 
-/// A request while it is carried out.
+/// A request being carried out.
 pub(crate) struct Call<'a> {
     pub(crate) session: &'a Session,
     pub(crate) request: &'a Request<'a>,
-    /// Which thread carries it out.
+    /// The number of the worker thread.
     pub(crate) worker: usize,
     pub(crate) output: &'a mut Output,
 }
 
-/// What comes of a request: the reply is in the output, or an error is to be sent.
+/// The result of a request: the reply is in the output, or an error is sent.
 pub(crate) type Outcome = Result<(), Errno>;
 
 impl<'a> Call<'a> {
-    /// What the request says.
+    /// The arguments of the request.
     pub(crate) fn arguments(&self) -> Arguments<'a> {
         self.request.arguments
     }
 
-    /// The file that it is about.
+    /// The file of the request.
     ///
     /// # Errors
-    /// ESTALE when the kernel does not have it.
+    /// ESTALE if the kernel does not have it.
     pub(crate) fn handle(&self) -> Result<vfs::Handle, Errno> {
         self.session.nodes.handle(self.request.node)
     }
 
-    /// Who asks.
+    /// The caller.
     pub(crate) fn identity(&self) -> Identity {
         self.session.callers.identity(self.request)
     }
 
-    /// What goes with a call of the file system.
+    /// The context for a call of the file system.
     pub(crate) fn context<'b>(&self, identity: &'b Identity) -> Context<'b> {
         Context { caller: identity.caller(), worker: self.worker, ..Context::ROOT }
     }
 }
 
-/// Carries out what needs no reply and no thread that may wait. Says whether the request was such a one.
+/// Carries out requests without a reply, which never block. Returns whether this was one.
 pub(crate) fn at_once(session: &Session, request: &Request<'_>) -> bool {
     match request.opcode {
         opcode::FORGET => ops::forget::one(session, request),
@@ -59,12 +59,12 @@ pub(crate) fn at_once(session: &Session, request: &Request<'_>) -> bool {
     true
 }
 
-/// Whether a request may take until somebody else unlocks something.
+/// Whether a request may wait until another owner releases a lock.
 pub(crate) fn waits_for_a_lock(request: &Request<'_>) -> bool {
     request.opcode == opcode::SETLKW
 }
 
-/// The thread that waits for another request got a signal.
+/// Handles a signal to the thread that waits for another request.
 fn interrupt(session: &Session, request: &Request<'_>) {
     let Ok(unique) = request.arguments.clone().u64() else { return };
     match session.flights.interrupt(unique) {
@@ -72,17 +72,18 @@ fn interrupt(session: &Session, request: &Request<'_>) {
             session.send_error(unique, Errno::INTR);
         }
         Interruption::Watched => {}
-        // The request may be in the hands of a thread that has not noted it yet: the kernel asks again if it is not answered by then.
+        // A thread may have received the request but not noted it yet. The kernel retries if it is still unanswered
+        // then.
         Interruption::Unknown => {
             session.send_error(request.unique, Errno::AGAIN);
         }
     }
 }
 
-/// Carries a request out.
+/// Carries out a request.
 ///
 /// # Errors
-/// What the kernel is to be told; ENOSYS for what does not exist here, which it then does not ask for again.
+/// The error for the kernel. ENOSYS marks an operation as missing, and the kernel does not request it again.
 pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize, output: &mut Output) -> Outcome {
     let call = Call { session, request, worker, output };
     match request.opcode {
@@ -109,7 +110,7 @@ pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize,
         opcode::OPENDIR => ops::opendir::run(call),
         opcode::READDIR => ops::readdir::run(call),
         opcode::READDIRPLUS => ops::readdirplus::run(call),
-        // Names are on the storage when the call that changed them returns.
+        // Changes of names are stable when their call returns.
         opcode::RELEASEDIR | opcode::FSYNCDIR | opcode::DESTROY => Ok(()),
         opcode::ACCESS => ops::access::run(call),
         opcode::GETLK..=opcode::SETLKW => locks(call),
@@ -117,7 +118,7 @@ pub(crate) fn carry_out(session: &Session, request: &Request<'_>, worker: usize,
         opcode::FALLOCATE => ops::fallocate::run(call),
         opcode::LSEEK => ops::lseek::run(call),
         opcode::COPY_FILE_RANGE => ops::copy_file_range::run(call),
-        // IOCTL, POLL, BMAP, TMPFILE, STATX, and what younger kernels have.
+        // IOCTL, POLL, BMAP, TMPFILE, STATX, and operations of newer kernels.
         _ => Err(Errno::NOSYS),
     }
 }

@@ -1,9 +1,8 @@
-//! What the file system's errors are called by the kernel.
+//! Maps errors of the file system to the kernel's error numbers.
 
 use rustix::io::Errno;
 use vfs::Error;
 
-/// The number for `error`.
 pub(crate) fn errno(error: Error) -> Errno {
     match error {
         Error::NotPermitted => Errno::PERM,
@@ -31,7 +30,7 @@ pub(crate) fn errno(error: Error) -> Errno {
     }
 }
 
-/// The system's own number where there is one. A number that is not a system call's to return would be refused by the kernel.
+/// The system's own error number, if there is one. The kernel refuses numbers that system calls cannot return.
 fn named(source: &std::io::Error) -> Errno {
     const LARGEST: i32 = 511;
     let number = source.raw_os_error().filter(|number| (1..=LARGEST).contains(number));

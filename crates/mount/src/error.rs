@@ -4,34 +4,34 @@ use std::path::PathBuf;
 /// Why a file system could not be mounted.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
-    /// The place is of no use.
+    /// The directory cannot be used.
     #[error("{}: {source}", dir.display())]
     Place {
-        /// The place.
+        /// The directory.
         dir: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The place is not a directory.
+    /// The path is not a directory.
     #[error("{}: is not a directory; name an empty directory to mount on", .0.display())]
     NotDirectory(PathBuf),
-    /// The kernel has no FUSE for us.
+    /// `/dev/fuse` cannot be opened.
     #[error(
         "cannot open /dev/fuse: {0}; load the kernel module with `modprobe fuse`, and in a container pass /dev/fuse into it"
     )]
     Device(#[source] io::Error),
-    /// The kernel refuses.
+    /// The kernel refused.
     #[error("cannot mount on {}: {source}", dir.display())]
     Refused {
-        /// The place.
+        /// The directory.
         dir: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// There is no `fusermount3`, and this is not the superuser.
     #[error("cannot run fusermount3: {0}; install the package fuse3 (apt install fuse3), or mount as root")]
     Fusermount(#[source] io::Error),
-    /// `fusermount3` refuses; it has said why on standard error.
+    /// `fusermount3` refused; it has printed the reason on standard error.
     #[error("fusermount3 did not mount on {}", .0.display())]
     FusermountRefused(PathBuf),
     /// The kernel's interface is too old.
@@ -45,7 +45,7 @@ pub enum MountError {
     /// The mount ended before it began.
     #[error("the mount on {} ended before it began: somebody unmounted it", .0.display())]
     Ended(PathBuf),
-    /// There are no threads to answer with.
+    /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
 }
@@ -56,12 +56,12 @@ pub enum UnmountError {
     /// Files on it are open, or are the working directory of a process.
     #[error("{} is busy: close what uses it (`fuser -vm {}` shows that) and try again", .0.display(), .0.display())]
     Busy(PathBuf),
-    /// The system refuses.
+    /// The system refused.
     #[error("cannot unmount {}: {source}", dir.display())]
     Refused {
-        /// The place.
+        /// The directory.
         dir: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }

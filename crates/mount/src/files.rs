@@ -1,4 +1,4 @@
-//! Open files, by the numbers that the kernel has for them.
+//! Open files, by the file handles that the kernel uses.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,11 +14,11 @@ use crate::sync::hold;
 pub(crate) struct Opened {
     pub(crate) file: Arc<dyn OpenFile>,
     pub(crate) handle: Handle,
-    /// Who opened it: reads and writes are that one's, whoever has the descriptor by now.
+    /// The opener: reads and writes use this identity, whoever has the descriptor by now.
     pub(crate) identity: Identity,
-    /// Whether anything was written since it was last brought to the storage.
+    /// Whether anything was written since the last sync.
     is_dirty: AtomicBool,
-    /// Whether a lock of `fcntl` was ever asked for by it.
+    /// Whether a `fcntl` lock was ever requested through it.
     has_locked: AtomicBool,
 }
 
@@ -28,7 +28,7 @@ impl Opened {
         Opened { file, handle, identity, is_dirty: no(), has_locked: no() }
     }
 
-    /// What goes with a call on this file.
+    /// The context for a call on this file.
     pub(crate) fn context(&self, worker: usize) -> Context<'_> {
         Context { caller: self.identity.caller(), worker, ..Context::ROOT }
     }
@@ -37,10 +37,10 @@ impl Opened {
         self.is_dirty.store(true, Ordering::Release);
     }
 
-    /// Brings what was written to the storage, if anything was.
+    /// Syncs the file if it is dirty.
     ///
     /// # Errors
-    /// The file system's.
+    /// The error of the file system.
     pub(crate) fn flush(&self, worker: usize) -> vfs::Result<()> {
         if self.is_dirty.swap(false, Ordering::AcqRel) { self.file.sync(&self.context(worker)) } else { Ok(()) }
     }
@@ -51,13 +51,14 @@ impl Opened {
 pub(crate) struct Files {
     open: Mutex<HashMap<u64, Arc<Opened>>>,
     last: AtomicU64,
-    /// Who has locks of `fcntl` on which file, and the open file by which he asked last. A process loses them all when it closes the file by any
-    /// descriptor (POSIX.1-2017, `fcntl`); those of an open file itself (`F_OFD_SETLK`) go with it, of which the kernel says nothing more.
+    /// The owners of `fcntl` locks per file, and the open file they used last. A process loses all its locks when it
+    /// closes the file by any descriptor (POSIX.1-2017, `fcntl`). Locks of an open file itself (`F_OFD_SETLK`) end with
+    /// it, and the kernel does not unlock them.
     lockers: Mutex<HashMap<(Handle, LockOwner), u64>>,
 }
 
 impl Files {
-    /// Keeps an open file, and gives its number.
+    /// Adds an open file, and returns its number.
     pub(crate) fn insert(&self, file: Opened) -> u64 {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         hold(&self.open).insert(number, Arc::new(file));
@@ -79,12 +80,13 @@ impl Files {
         hold(&self.lockers).insert((opened.handle, owner), number);
     }
 
-    /// Whether this one has locks of the file; from now on not.
+    /// Whether this owner has locks of the file; removes the owner.
     pub(crate) fn take_locker(&self, handle: Handle, owner: LockOwner) -> bool {
         hold(&self.lockers).remove(&(handle, owner)).is_some()
     }
 
-    /// Who has locks by an open file that is closed for good; from now on nobody. Processes have given theirs up before.
+    /// The owners of locks of an open file whose last descriptor is closed; removes them. Processes have released
+    /// theirs before.
     pub(crate) fn take_lockers_by(&self, number: u64, opened: &Opened) -> Vec<LockOwner> {
         if !opened.has_locked.load(Ordering::Acquire) {
             return Vec::new();

@@ -1,9 +1,9 @@
-//! Requests without a reply so far, and interruptions of them.
+//! Requests without a reply, and their interruption.
 //!
-//! The kernel sends an interruption for any signal that the waiting thread gets, once for each request. Only that of a thread that was killed
-//! is obeyed, as on a mount of the kernel's own NFS client: programs do not expect that opening a file is interrupted by a
-//! timer or by the end of a child. One who waits for a lock is interrupted by any signal, as POSIX asks. A thread whose first signal was
-//! a harmless one is watched, because the kernel does not tell of further ones.
+//! The kernel sends one interruption per request for any signal to the waiting thread. It is obeyed only if the thread
+//! was killed, as on a mount of the kernel's own NFS client: programs do not expect a timer or the end of a child to
+//! interrupt an open. A wait for a lock is interrupted by any signal, as POSIX requires. A thread whose first signal
+//! was harmless is watched, because the kernel does not report further ones.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex};
@@ -12,14 +12,14 @@ use std::time::Duration;
 use crate::callers;
 use crate::sync::{hold, wait, wait_for};
 
-/// How often threads that got a signal are looked at.
+/// How often watched threads are checked.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Requests without a reply.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     table: Mutex<Table>,
-    /// Told when there is a thread to watch, and at the end.
+    /// Notified when there is a thread to watch, and at the end.
     watching: Condvar,
 }
 
@@ -38,24 +38,24 @@ struct Flight {
     is_interruptible: bool,
 }
 
-/// What comes of an interruption.
+/// The result of an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interruption {
-    /// The request is to be answered with EINTR, by whoever got this.
+    /// The caller must answer the request with EINTR.
     Obeyed,
-    /// The request goes on; the thread is watched.
+    /// The request goes on; its thread is watched.
     Watched,
     /// There is no such request: not yet, or not any more.
     Unknown,
 }
 
 impl Flights {
-    /// A request has arrived.
+    /// Notes a request that has arrived.
     pub(crate) fn begin(&self, unique: u64, pid: u32, is_interruptible: bool) {
         hold(&self.table).flights.insert(unique, Flight { pid, is_interruptible });
     }
 
-    /// Whether the request still needs its reply; whoever got a yes sends one.
+    /// Whether the request still needs its reply; a caller that gets `true` sends it.
     pub(crate) fn claim(&self, unique: u64) -> bool {
         hold(&self.table).flights.remove(&unique).is_some()
     }
@@ -65,10 +65,10 @@ impl Flights {
         hold(&self.table).flights.contains_key(&unique)
     }
 
-    /// The thread that waits for this request got a signal.
+    /// Handles a signal to the thread that waits for this request.
     pub(crate) fn interrupt(&self, unique: u64) -> Interruption {
         let Some(flight) = hold(&self.table).flights.get(&unique).copied() else { return Interruption::Unknown };
-        // Looked at without the lock: this reads a file.
+        // Without the lock, because this reads a file.
         if flight.is_interruptible || callers::is_killed(flight.pid) {
             return if self.claim(unique) { Interruption::Obeyed } else { Interruption::Unknown };
         }
@@ -78,7 +78,7 @@ impl Flights {
         Interruption::Watched
     }
 
-    /// Waits until threads that were watched have been killed, and claims their requests. `None` at the end of the mount.
+    /// Waits until watched threads have been killed, and claims their requests. `None` at the end of the mount.
     pub(crate) fn wait_for_killed(&self) -> Option<Vec<u64>> {
         let mut table = hold(&self.table);
         while table.watched.is_empty() && !table.is_over {
@@ -96,7 +96,7 @@ impl Flights {
         Some(killed.filter(|unique| self.claim(*unique)).collect())
     }
 
-    /// The mount has ended.
+    /// Notes that the mount has ended.
     pub(crate) fn end(&self) {
         hold(&self.table).is_over = true;
         self.watching.notify_all();

@@ -1,4 +1,4 @@
-//! The first request: what both sides can do.
+//! INIT, the first request: negotiates capabilities.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::error::MountError;
 use crate::output::Output;
 use crate::session::Session;
 
-/// How many requests that nobody waits for, as those of reading ahead, the kernel sends at the same time.
+/// How many background requests, such as read-ahead, the kernel sends at once.
 const MAX_BACKGROUND: u16 = 64;
-/// From how many on it counts the mount as congested.
+/// The number from which on the kernel treats the mount as congested.
 const CONGESTED: u16 = 48;
 const PAGE_BYTES: usize = 4096;
 const MAX_PAGES: usize = abi::MAX_DATA_BYTES / PAGE_BYTES;
@@ -29,7 +29,7 @@ const WANTED: u64 = init::ASYNC_READ
     | init::INIT_EXT
     | init::DIRECT_IO_ALLOW_MMAP;
 
-/// What the kernel offers.
+/// What the kernel supports.
 pub(crate) struct Offer {
     minor: u32,
     max_readahead: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Offer {
 /// Receives the first request and answers it.
 ///
 /// # Errors
-/// When the kernel is too old, or the mount has ended already.
+/// The kernel is too old, or the mount has ended already.
 pub(crate) fn negotiate(session: &Session, dir: &Path) -> Result<(), MountError> {
     let mut input = vec![0; abi::MAX_DATA_BYTES + abi::REQUEST_HEAD_BYTES];
     let ended = || MountError::Ended(dir.to_owned());
@@ -70,12 +70,12 @@ pub(crate) fn accept(request: &Request<'_>) -> Result<Offer, MountError> {
     Ok(Offer { minor, max_readahead, flags: high << 32 | low })
 }
 
-/// What this mount wants besides what every one does.
+/// The capabilities for this mount.
 fn wanted(session: &Session) -> u64 {
     let locks = [(session.options.passes_locks, init::POSIX_LOCKS), (session.options.passes_flocks, init::FLOCK_LOCKS)];
     let locks =
         locks.iter().filter(|(passes, _)| *passes && session.properties.locks).map(|(_, flag)| flag).sum::<u64>();
-    // With writes of its own to come, the kernel knows a file's time better than the file system.
+    // With write-back, the kernel knows a file's times better than the file system.
     let cache = if session.options.is_writeback { init::WRITEBACK_CACHE } else { init::AUTO_INVAL_DATA };
     let listings = if session.options.lists_files { init::DO_READDIRPLUS | init::READDIRPLUS_AUTO } else { 0 };
     WANTED | locks | cache | listings

@@ -1,19 +1,19 @@
 //! Mounts any [`FileSystem`](vfs::FileSystem) on a directory of this machine, through the kernel's FUSE.
 //!
-//! [`mount()`] opens `/dev/fuse`, mounts it, and answers the kernel's requests from threads of its own until somebody unmounts;
-//! [`Mounted`] is what is left to wait for. The superuser needs nothing else; for anybody else `fusermount3` of Debian's `fuse3`
-//! makes the mount.
+//! [`mount()`] opens `/dev/fuse`, mounts it, and answers the kernel's requests on threads of its own until it is
+//! unmounted; [`Mounted`] waits for that. Other users than the superuser need `fusermount3` of Debian's `fuse3`.
 //!
 //! # Threads
 //!
-//! A thread that has received a request carries it out, and before it does it sees to it that another one listens; so a call that
-//! waits for a server holds up nobody. There is a limit, and where it is reached the last listener puts requests into a queue, because
-//! somebody has to hear of interruptions: a process that was killed gets its answer at once, and what it had asked for goes on
-//! without it (`flights.rs`).
+//! A thread that has received a request makes sure that another one listens, and then carries it out; so a call that
+//! waits for a server blocks no others. When the limit of threads is reached, the last listener queues requests,
+//! because interruptions must be received: a killed process gets its reply at once, and its request goes on without it
+//! (`flights.rs`).
 //!
-//! # What the kernel keeps
+//! # Kernel caches
 //!
-//! The kernel caches names, attributes and pages. How long it believes names and attributes is said in [`Options`]; pages it drops when an open
+//! The kernel caches names, attributes and pages. [`Options`] sets how long names and attributes are valid. The kernel
+//! drops pages when an open or fresh attributes show that somebody else has changed the file.
 //! or fresh attributes show that somebody else has changed the file.
 #![forbid(unsafe_code)]
 

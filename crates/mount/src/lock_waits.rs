@@ -1,10 +1,12 @@
-//! Locks that somebody waits for, and those that are about to be handed over.
+//! Waits for locks, and delivers granted locks.
 //!
-//! The file system is asked again and again, as a server knows of waiting only in part; nobody waits inside of a call, so one who stops to
-//! wait leaves no lock behind. When a lock of this mount goes, everybody asks at once, first come first.
+//! Locks are polled, because servers support waiting only in part. No call blocks, so a caller that stops waiting
+//! leaves no lock behind. When this mount releases a lock, all waiting requests are retried at once, in the order of
+//! arrival.
 //!
-//! Whoever gets a lock is to see what others wrote before they let theirs go, so the kernel drops the file's pages and attributes first. That
-//! can wait for reads and writes of the file that are under way, which need the other threads of the mount: only the thread of the locks does it.
+//! The owner of a new lock must see what others wrote before they released theirs, so the kernel drops the file's pages
+//! and attributes first. That can wait for reads and writes under way, which need the other threads of the mount. So
+//! only the lock thread does it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -18,30 +20,31 @@ use crate::files::Opened;
 use crate::session::Session;
 use crate::sync::{hold, wait, wait_for};
 
-/// How long a lock that somebody has is left alone before it is asked for again: at first, and at most.
+/// The pause before a lock held by another owner is requested again: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
-/// Which worker asks: the first one's number serves, as a file system with workers' own caches only loses time when two share one.
+/// The worker number for lock calls: that of the first worker. Sharing it costs a file system with per-worker caches
+/// only time.
 const WORKER: usize = 0;
 
-/// Somebody who wants a lock.
+/// A request that waits for a lock.
 pub(crate) struct LockWait {
-    /// The request that is answered when the lock is there.
+    /// The request to answer when the lock is granted.
     pub(crate) unique: u64,
-    /// The kernel's number for the file.
+    /// The file's node ID.
     pub(crate) node: u64,
     pub(crate) file: Arc<Opened>,
     pub(crate) owner: LockOwner,
     pub(crate) lock: FileLock,
 }
 
-/// What the thread of the locks does next.
+/// The next task of the lock thread.
 enum Due {
     Ask(LockWait, Pause),
     HandOver(LockWait),
 }
 
-/// Everybody who waits for a lock.
+/// All requests that wait for locks.
 #[derive(Default)]
 pub(crate) struct LockWaits {
     state: Mutex<State>,
@@ -73,7 +76,8 @@ impl Pause {
 }
 
 impl LockWaits {
-    /// Asks for a lock, and sees to it that the request is answered: at once, or if it `waits` when nobody else's lock is in the way any more.
+    /// Requests a lock and has the request answered: at once, or if it `waits` when no other owner's lock conflicts any
+    /// more.
     pub(crate) fn begin(&self, session: &Session, wait: LockWait, waits: bool) {
         match wait.ask() {
             Ok(LockOutcome::Free) => hold(&self.state).granted.push_back(wait),
@@ -84,7 +88,7 @@ impl LockWaits {
         self.has_changed.notify_all();
     }
 
-    /// A lock of this mount was given up.
+    /// Retries at once, because this mount released a lock.
     pub(crate) fn hurry(&self) {
         let mut state = hold(&self.state);
         if !state.waits.is_empty() {
@@ -94,18 +98,18 @@ impl LockWaits {
         }
     }
 
-    /// The mount has ended.
+    /// Notes that the mount has ended.
     pub(crate) fn end(&self) {
         hold(&self.state).is_over = true;
         self.has_changed.notify_all();
     }
 
-    /// Asks for locks and hands them over until the mount ends.
+    /// Requests locks and delivers them until the mount ends.
     pub(crate) fn run(&self, session: &Session) {
         while let Some(due) = self.next_due() {
             match due {
                 Due::HandOver(wait) => wait.hand_over(session),
-                // Whoever got a signal waits no more.
+                // The request was interrupted, so it no longer waits.
                 Due::Ask(wait, _) if !session.flights.is_waiting(wait.unique) => {}
                 Due::Ask(wait, pause) => match wait.ask() {
                     Ok(LockOutcome::Free) => wait.hand_over(session),
@@ -116,7 +120,7 @@ impl LockWaits {
         }
     }
 
-    /// Waits until there is a lock to hand over, or it is time to ask for one.
+    /// Waits until a lock can be delivered, or one is due to be requested again.
     fn next_due(&self) -> Option<Due> {
         let mut state = hold(&self.state);
         loop {
@@ -149,12 +153,12 @@ impl LockWait {
         }
     }
 
-    /// Answers the request with the lock that it got. Whoever stopped to wait meanwhile, as for a server that lets locks be reclaimed only,
-    /// leaves no lock behind.
+    /// Answers the request with its granted lock. A caller that stopped waiting meanwhile, for example during a
+    /// server's grace period, leaves no lock behind.
     fn hand_over(&self, session: &Session) {
         session.forget_content(self.node);
         if !(session.flights.claim(self.unique) && session.send_done(self.unique)) {
-            // Nobody knows of this lock. If giving it up fails, the file's close does it.
+            // Nobody knows of this lock. If unlocking fails, the file's close releases it.
             let range = self.lock.first_bytes..=self.lock.last_bytes;
             let _ = self.file.file.unlock(&self.file.context(WORKER), self.owner, range);
         }

@@ -13,15 +13,15 @@ use crate::options::Options;
 use crate::session::Session;
 use crate::{abi, init, read_ahead};
 
-/// How long calls that are still being carried out may take after the mount has ended, before they are given up.
+/// How long calls under way may take after the mount has ended, before they are abandoned.
 const LAST_CALLS: Duration = Duration::from_secs(5);
-/// How long a mount may be busy before that counts: whoever only looks at it, as `df` does on its way through all mounts, holds it until its
-/// call has ended.
+/// How long a mount may be busy before that counts: even `df`, which visits all mounts, keeps it busy until its call
+/// ends.
 const BUSY_FOR_A_MOMENT: Duration = Duration::from_secs(2);
-/// The pause between two tries.
+/// The pause between two attempts.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
-/// A file system that is mounted. Dropping this leaves it mounted, for as long as the process lives.
+/// A mounted file system. Dropping this leaves it mounted for as long as the process lives.
 pub struct Mounted {
     session: Arc<Session>,
     dir: PathBuf,
@@ -40,7 +40,7 @@ pub struct Mounted {
 /// ```
 ///
 /// # Errors
-/// A [`MountError`] for each reason why not; nothing is mounted then.
+/// A [`MountError`]; nothing is mounted then.
 pub fn mount(fs: Arc<dyn FileSystem>, dir: &Path, options: Options) -> Result<Mounted, MountError> {
     let failed = |source| MountError::Place { dir: dir.to_owned(), source };
     let dir = fs::canonicalize(dir).map_err(failed)?;
@@ -61,18 +61,18 @@ fn serve(fs: Arc<dyn FileSystem>, dir: &Path, options: Options, device: Device) 
 }
 
 impl Mounted {
-    /// The directory that it is mounted on, as an absolute path.
+    /// The directory it is mounted on, as an absolute path.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Waits until it is unmounted, by whomever, and then a little for calls that are still being carried out.
+    /// Waits until it is unmounted, by anybody, and then briefly for calls under way.
     pub fn wait(&self) {
         self.session.crew.wait_for_end();
         self.finish();
     }
 
-    /// Waits like [`Mounted::wait`], but not longer than `time` for somebody to unmount. Says whether that has happened.
+    /// Like [`Mounted::wait`], but waits at most `time` for the unmount. Returns whether it happened.
     pub fn wait_for(&self, time: Duration) -> bool {
         let is_over = self.session.crew.ends_within(time);
         if is_over {
@@ -90,8 +90,8 @@ impl Mounted {
         }
     }
 
-    /// Unmounts it, once the kernel has written what it still had to write. One that is busy is tried again for two seconds, because calls
-    /// that are being carried out hold it, too.
+    /// Unmounts it after the kernel has written its dirty data. Retries a busy mount for two seconds, because calls
+    /// under way make it busy, too.
     ///
     /// # Errors
     /// [`UnmountError::Busy`] while files on it are open.
@@ -105,10 +105,10 @@ impl Mounted {
         }
     }
 
-    /// Takes it out of the tree of files at once; what is open there stays usable until it is closed.
+    /// Detaches it from the file tree at once; open files stay usable until they are closed.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn detach(&self) -> Result<(), UnmountError> {
         attach::detach(&self.dir, true)
     }

@@ -1,4 +1,4 @@
-//! The numbers by which the kernel knows files, and how often it was told of each.
+//! The node IDs of files, and the kernel's lookup counts.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use vfs::{Attributes, Handle, Timestamp};
 use crate::abi::ROOT;
 use crate::sync::hold;
 
-/// Files that the kernel knows. A number is given once and never again, so it needs no generation.
+/// The files that the kernel knows. IDs are never reused, so they need no generation.
 #[derive(Debug)]
 pub(crate) struct Nodes(Mutex<Table>);
 
@@ -25,13 +25,13 @@ struct Node {
     handle: Handle,
     /// How many replies named it that the kernel has not forgotten yet.
     lookups: u64,
-    /// What the kernel was last told of its content.
+    /// The content version last sent to the kernel.
     told: Option<Version>,
-    /// Its permission bits, as they were last seen.
+    /// Its permission bits, as last seen.
     mode: u32,
 }
 
-/// What tells whether pages that the kernel has are still true.
+/// Shows whether the kernel's pages are still valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Version {
     change: u64,
@@ -46,7 +46,7 @@ impl Version {
 }
 
 impl Nodes {
-    /// Only the root, which is never forgotten.
+    /// A table with only the root, which is never forgotten.
     pub(crate) fn new(root: Handle) -> Nodes {
         let node = Node { handle: root, lookups: 1, told: None, mode: 0 };
         let (nodes, numbers) = (HashMap::from([(ROOT, node)]), HashMap::from([(root, ROOT)]));
@@ -56,12 +56,12 @@ impl Nodes {
     /// The handle of a file.
     ///
     /// # Errors
-    /// ESTALE for a number that the kernel does not have.
+    /// ESTALE for an ID that the kernel does not have.
     pub(crate) fn handle(&self, number: u64) -> Result<Handle, Errno> {
         hold(&self.0).nodes.get(&number).map(|node| node.handle).ok_or(Errno::STALE)
     }
 
-    /// The number of a file, which the kernel is now told of once more.
+    /// The node ID of a file; counts one more lookup by the kernel.
     pub(crate) fn tell(&self, handle: Handle, attributes: &Attributes) -> u64 {
         let mut table = hold(&self.0);
         let table = &mut *table;
@@ -75,34 +75,34 @@ impl Nodes {
         number
     }
 
-    /// Notes that the kernel is told these attributes.
+    /// Notes the attributes that are sent to the kernel.
     pub(crate) fn tell_attributes(&self, number: u64, attributes: &Attributes) {
         if let Some(node) = hold(&self.0).nodes.get_mut(&number) {
             (node.told, node.mode) = (Some(Version::of(attributes)), attributes.mode);
         }
     }
 
-    /// The permission bits of a file without those that lend its owner's or its group's rights to whoever runs it, if it has such bits. The
-    /// one of the group counts where the group may run the file; otherwise it stands for mandatory locks.
+    /// The permission bits without set-id bits, if the file has any. The set-group-ID bit counts only with group
+    /// execution; otherwise it stands for mandatory locks.
     pub(crate) fn mode_without_set_ids(&self, number: u64) -> Option<u32> {
         let mode = hold(&self.0).nodes.get(&number).map(|node| node.mode & 0o7777)?;
         let lent = if mode & 0o010 == 0 { 0o4000 } else { 0o6000 };
         (mode & lent != 0).then_some(mode & !lent)
     }
 
-    /// Notes that a file has these permission bits now.
+    /// Notes the new permission bits of a file.
     pub(crate) fn note_mode(&self, number: u64, mode: u32) {
         if let Some(node) = hold(&self.0).nodes.get_mut(&number) {
             node.mode = mode;
         }
     }
 
-    /// Whether what the kernel was last told of the file's content is what these attributes say.
+    /// Whether these attributes show the content version last sent to the kernel.
     pub(crate) fn is_current(&self, number: u64, attributes: &Attributes) -> bool {
         hold(&self.0).nodes.get(&number).is_some_and(|node| node.told == Some(Version::of(attributes)))
     }
 
-    /// The kernel has forgotten `count` of the times that it was told of a file.
+    /// Subtracts `count` lookups that the kernel has forgotten.
     pub(crate) fn forget(&self, number: u64, count: u64) {
         let mut table = hold(&self.0);
         let Some(node) = table.nodes.get_mut(&number).filter(|_| number != ROOT) else { return };
@@ -114,7 +114,7 @@ impl Nodes {
         }
     }
 
-    /// How many files the kernel knows, the root among them.
+    /// How many files the kernel knows, including the root.
     #[cfg(test)]
     fn count(&self) -> usize {
         hold(&self.0).nodes.len()

@@ -10,15 +10,15 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What `mount` and `df` show as the device.
+    /// The device name in `mount` and `df`.
     pub source: String,
-    /// Whether nothing can be changed (`ro`).
+    /// Whether it is read-only (`ro`).
     pub is_read_only: bool,
-    /// Whether programs on it can be run (`noexec` turns it off).
+    /// Whether programs on it can run (`noexec` turns it off).
     pub allows_programs: bool,
-    /// Whether device files on it are devices (`nodev` turns it off). Only the superuser's mounts can have them.
+    /// Whether device files on it work (`nodev` turns it off). Only the superuser's mounts can allow it.
     pub allows_devices: bool,
-    /// Whether programs on it can lend their owner's rights (`nosuid` turns it off). Only the superuser's mounts can have them.
+    /// Whether set-id bits take effect (`nosuid` turns it off). Only the superuser's mounts can allow it.
     pub allows_set_ids: bool,
     /// Whether each write is on stable storage when it returns (`sync`).
     pub is_synchronous: bool,
@@ -26,19 +26,20 @@ pub struct Options {
     pub allows_others: bool,
     /// Whether the kernel checks permission bits (`default_permissions`). Otherwise only the file system does.
     pub checks_permissions: bool,
-    /// How long the kernel believes what it was told.
+    /// How long the kernel caches names and attributes.
     pub validity: Validity,
-    /// Whether the kernel collects writes and writes them later. It then believes that nobody else changes files.
+    /// Whether the kernel writes data back late. It then assumes that nobody else changes files.
     pub is_writeback: bool,
-    /// Whether reads and writes go past the kernel's pages.
+    /// Whether reads and writes bypass the kernel's page cache.
     pub is_direct: bool,
-    /// Whether locks of `fcntl` are the file system's. Otherwise, and where it has none, they are local to this machine (`nolock`).
+    /// Whether `fcntl` locks are passed to the file system. Otherwise, and if it has none, they are local to this
+    /// machine (`nolock`).
     pub passes_locks: bool,
-    /// The same for locks of `flock`.
+    /// The same for `flock` locks.
     pub passes_flocks: bool,
-    /// Whether listings bring the files with their names (`rdirplus`).
+    /// Whether listings include attributes (`rdirplus`).
     pub lists_files: bool,
-    /// How far ahead of a sequential reader the kernel reads, in bytes. Only the superuser can have more than 128 KiB.
+    /// The kernel's read-ahead, in bytes. Only the superuser can have more than 128 KiB.
     pub read_ahead_bytes: u64,
 }
 
@@ -64,24 +65,24 @@ impl Default for Options {
     }
 }
 
-/// How long the kernel believes what it was told, without asking again.
+/// How long the kernel caches answers without asking again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
-    /// A file's attributes.
+    /// Attributes of files.
     pub attributes: Duration,
-    /// That a name is there.
+    /// Names that exist.
     pub names: Duration,
-    /// That a name is not there.
+    /// Names that do not exist.
     pub absences: Duration,
 }
 
 impl Validity {
-    /// Everything is asked for each time.
+    /// No caching.
     pub const NONE: Validity = Validity { attributes: Duration::ZERO, names: Duration::ZERO, absences: Duration::ZERO };
 }
 
 impl Default for Validity {
-    /// A second: it saves most of the asking, and a cache behind may add its own times.
+    /// One second: it saves most requests, and a cache below may add its own times.
     fn default() -> Self {
         let second = Duration::from_secs(1);
         Validity { attributes: second, names: second, absences: second }

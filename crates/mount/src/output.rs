@@ -1,5 +1,5 @@
-//! A reply while it is made: one piece of memory with the header in front, and at most one more that was lent, so that it leaves by one write and
-//! nothing is moved.
+//! A reply under construction: one buffer with the header in front, and optionally one lent buffer, so that one write
+//! sends it without a copy.
 
 use std::io::IoSlice;
 
@@ -7,7 +7,7 @@ use vfs::LentBytes;
 
 use crate::abi::OUT_HEADER_BYTES;
 
-/// What has to be taken back when the reply reaches nobody.
+/// What to undo if the kernel does not get the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undo {
     /// The kernel never learned of this file.
@@ -16,12 +16,12 @@ pub(crate) enum Undo {
     Close(u64),
 }
 
-/// A reply, and what it gave to the kernel.
+/// A reply, and what it hands to the kernel.
 pub(crate) struct Output {
-    /// Always initialised, and never made shorter; `used` bytes of it count.
+    /// Always initialised and never truncated; the first `used` bytes count.
     bytes: Vec<u8>,
     used: usize,
-    /// What comes behind, and how many bytes of it at most.
+    /// The bytes behind, and how many of them at most.
     lent: Option<(LentBytes, usize)>,
     undo: Vec<Undo>,
     is_postponed: bool,
@@ -33,7 +33,7 @@ impl Output {
         Output { bytes: vec![0; 4096], used: OUT_HEADER_BYTES, lent: None, undo: Vec::new(), is_postponed: false }
     }
 
-    /// Empties it for the next one.
+    /// Empties it for the next reply.
     pub(crate) fn clear(&mut self) {
         self.used = OUT_HEADER_BYTES;
         self.lent = None;
@@ -41,13 +41,13 @@ impl Output {
         self.is_postponed = false;
     }
 
-    /// How many bytes there are behind the header.
+    /// The number of bytes behind the header.
     pub(crate) fn length(&self) -> usize {
         self.used - OUT_HEADER_BYTES
     }
 
-    /// Room for `count` bytes behind what is there; [`Output::advance`] says how many of them count. The caller has checked
-    /// that this is not more than a reply may hold.
+    /// Room for `count` bytes at the end; [`Output::advance`] adds them to the reply. The caller has checked that a
+    /// reply may hold so many.
     pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {
         let end = self.used + count;
         if self.bytes.len() < end {
@@ -56,7 +56,7 @@ impl Output {
         &mut self.bytes[self.used..end]
     }
 
-    /// Makes the next `count` bytes of the room part of the reply.
+    /// Adds the next `count` bytes of the room to the reply.
     pub(crate) fn advance(&mut self, count: usize) {
         self.used = (self.used + count).min(self.bytes.len());
     }
@@ -83,22 +83,22 @@ impl Output {
         self.advance(count);
     }
 
-    /// Puts bytes behind everything else, at most `most` of them.
+    /// Adds lent bytes behind all others, at most `most` of them.
     pub(crate) fn lend(&mut self, bytes: LentBytes, most: usize) {
         self.lent = Some((bytes, most));
     }
 
-    /// Notes what the reply gives to the kernel.
+    /// Notes what the reply hands to the kernel.
     pub(crate) fn gives(&mut self, undo: Undo) {
         self.undo.push(undo);
     }
 
-    /// What the reply gave to the kernel.
+    /// What the reply hands to the kernel.
     pub(crate) fn given(&self) -> &[Undo] {
         &self.undo
     }
 
-    /// Says that the reply is sent later, by somebody else.
+    /// Marks the reply as sent later, by another thread.
     pub(crate) fn postpone(&mut self) {
         self.is_postponed = true;
     }
@@ -120,7 +120,7 @@ impl Output {
     }
 }
 
-/// The header of a message of `length` bytes; `error` is an error as a negative number, 0, or a notification's code.
+/// The header of a message of `length` bytes; `error` is a negative error number, 0, or a notification's code.
 pub(crate) fn header(length: usize, error: i32, unique: u64) -> [u8; OUT_HEADER_BYTES] {
     let mut header = [0; OUT_HEADER_BYTES];
     header[..4].copy_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_ne_bytes());

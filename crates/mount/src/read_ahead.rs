@@ -1,22 +1,22 @@
-//! How far the kernel reads ahead on this mount: 128 KiB when it is not told, which is little for a server at a distance.
+//! The kernel's read-ahead for this mount: 128 KiB by default, which is little for a distant server.
 
 use std::fs;
 use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD, StatxFlags, access, statx};
 
-/// Where the kernel is told.
+/// Where the read-ahead is set.
 const FOLDER: &str = "/sys/class/bdi";
 
-/// Whether the kernel can be told how far to read ahead: then [`Options::read_ahead_bytes`](crate::Options::read_ahead_bytes) counts.
-/// It takes the superuser, and not in a container that must not write below `/sys`.
+/// Whether the read-ahead can be set, so that [`Options::read_ahead_bytes`](crate::Options::read_ahead_bytes) takes
+/// effect. It requires the superuser, and write access below `/sys`, which containers may lack.
 pub fn can_read_ahead() -> bool {
     rustix::process::geteuid().is_root() && access(FOLDER, Access::WRITE_OK).is_ok()
 }
 
-/// Tells the kernel. Where it may not be told, its own choice stays.
+/// Sets the read-ahead. Without permission, the kernel's default stays.
 pub(crate) fn set(dir: &Path, bytes: u64) {
-    // The mount's own server would answer a question for attributes, and this must not wait for one.
+    // The mount's own server would have to answer a request for attributes, and this must not wait for one.
     let Ok(found) = statx(CWD, dir, AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT, StatxFlags::empty()) else {
         return;
     };

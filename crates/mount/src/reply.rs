@@ -1,4 +1,4 @@
-//! Attributes and entries as the kernel wants them.
+//! Attributes and entries in the kernel's form.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::output::{Output, Undo};
 /// The unit of `blocks`, in bytes.
 const BLOCK_BYTES: u64 = 512;
 
-/// The kind of file as part of a mode.
+/// The file type bits of a mode.
 pub(crate) fn kind_bits(of: FileKind) -> u32 {
     match of {
         FileKind::Regular => kind::REGULAR,
@@ -24,12 +24,11 @@ pub(crate) fn kind_bits(of: FileKind) -> u32 {
     }
 }
 
-/// A device's number as the kernel packs it: eight low bits of the minor number, then the major one, then the rest.
+/// A device number in the kernel's form: eight low bits of the minor number, then the major number, then the rest.
 fn device_number(device: Device) -> u32 {
     device.minor & 0xff | device.major << 8 | (device.minor & !0xff) << 12
 }
 
-/// The device of a number.
 pub(crate) fn device_of(number: u32) -> Device {
     Device { major: number >> 8 & 0xfff, minor: number & 0xff | number >> 12 & 0xf_ff00 }
 }
@@ -48,7 +47,7 @@ fn attributes(output: &mut Output, of: &Attributes) {
     for word in [kind_bits(of.kind) | of.mode & 0o7777, of.links, of.uid, of.gid, device_number(of.device)] {
         output.u32(word);
     }
-    // The size of blocks, which the kernel chooses, and flags.
+    // The block size, which the kernel chooses, and flags.
     output.zeros(8);
 }
 
@@ -57,7 +56,7 @@ fn seconds(output: &mut Output, time: Duration) {
 }
 
 impl Call<'_> {
-    /// `fuse_attr_out` of the file that the request is about.
+    /// `fuse_attr_out` for the file of the request.
     pub(crate) fn reply_attributes(&mut self, of: &Attributes) {
         self.session.nodes.tell_attributes(self.request.node, of);
         let validity = self.session.options.validity.attributes;
@@ -67,12 +66,13 @@ impl Call<'_> {
         attributes(self.output, of);
     }
 
-    /// `fuse_entry_out`, which makes the kernel know the file.
+    /// `fuse_entry_out`, which counts as a lookup.
     pub(crate) fn reply_entry(&mut self, entry: &Entry) {
         self.reply_found(&Found { entry: *entry, is_current: true });
     }
 
-    /// The same for a file whose attributes may be old: the kernel asks for them when it wants them.
+    /// Like [`Call::reply_entry`], for a file whose attributes may have expired: the kernel fetches them when it needs
+    /// them.
     pub(crate) fn reply_found(&mut self, Found { entry, is_current }: &Found) {
         let number = self.session.nodes.tell(entry.handle, &entry.attributes);
         self.output.gives(Undo::Forget(number));
@@ -81,7 +81,7 @@ impl Call<'_> {
             validity.attributes = Duration::ZERO;
         }
         self.output.u64(number);
-        // Numbers are never given twice, so all are of one generation.
+        // IDs are never reused, so all have one generation.
         self.output.u64(0);
         seconds(self.output, validity.names);
         seconds(self.output, validity.attributes);
@@ -90,7 +90,7 @@ impl Call<'_> {
         attributes(self.output, &entry.attributes);
     }
 
-    /// `fuse_entry_out` for a name that is not there, which the kernel may remember.
+    /// `fuse_entry_out` for a missing name, which the kernel may cache.
     pub(crate) fn reply_absence(&mut self) {
         let validity = self.session.options.validity.absences;
         self.output.zeros(16);

@@ -1,4 +1,4 @@
-//! What all threads of a mount share, and the loop that each of them runs.
+//! The state that all threads of a mount share, and the loop of each thread.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::nodes::Nodes;
 use crate::options::Options;
 use crate::output::{self, Output, Undo};
 
-/// What a mount consists of.
+/// A mount.
 pub(crate) struct Session {
     pub(crate) fs: Arc<dyn FileSystem>,
     pub(crate) properties: Properties,
@@ -54,10 +54,10 @@ impl Session {
         }
     }
 
-    /// Starts the first thread that answers requests, and the two that look after interruptions and locks.
+    /// Starts the first thread that answers requests, and those for interruptions and locks.
     ///
     /// # Errors
-    /// When there are no threads.
+    /// A thread could not be started.
     pub(crate) fn start(self: &Arc<Session>) -> io::Result<()> {
         self.crew.begin();
         self.spawn("fuse-signals", Session::watch_signals)?;
@@ -82,7 +82,7 @@ impl Session {
         self.crew.ended();
     }
 
-    /// Answers one request, or finds somebody who does.
+    /// Answers one request, or hands it to another thread.
     fn take(self: &Arc<Session>, bytes: &[u8], worker: usize, output: &mut Output) {
         let Some(request) = Request::parse(bytes) else { return };
         if dispatch::at_once(self, &request) {
@@ -108,7 +108,7 @@ impl Session {
     }
 
     pub(crate) fn answer(&self, request: &Request<'_>, worker: usize, output: &mut Output) {
-        // Whoever waited may have been killed while the request was in the queue.
+        // Its caller may have been killed while the request was queued.
         if !self.flights.is_waiting(request.unique) {
             return;
         }
@@ -127,7 +127,7 @@ impl Session {
         }
     }
 
-    /// Takes back what a reply gave that the kernel did not get.
+    /// Takes back what a lost reply handed to the kernel.
     fn undo(&self, output: &Output) {
         for given in output.given() {
             match given {
@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    /// Sends a reply that is only an error, or with number 0 one that is empty. Says whether somebody waited for it.
+    /// Sends a reply with only an error. Returns whether somebody waited for it.
     pub(crate) fn send_error(&self, unique: u64, error: Errno) -> bool {
         self.send_number(unique, -error.raw_os_error())
     }
@@ -151,22 +151,22 @@ impl Session {
         self.device.send(&[IoSlice::new(&output::header(OUT_HEADER_BYTES, number, unique))]).is_ok()
     }
 
-    /// Tells the kernel that the attributes of a file which it has are no longer true. Its pages stay: to drop them here could wait for a
-    /// request that waits for this thread.
+    /// Invalidates the kernel's attributes of a file. Its pages stay: dropping them here could wait for a request that
+    /// waits for this thread.
     pub(crate) fn forget_attributes(&self, node: u64) {
         self.invalidate([node, NO_PAGES, 0]);
     }
 
-    /// The same with all pages of the file, which waits for what is under way with them: not for threads that carry out reads and writes.
+    /// Also invalidates all pages of the file. Waits for their reads and writes, so worker threads must not call it.
     pub(crate) fn forget_content(&self, node: u64) {
         self.invalidate([node, 0, 0]);
     }
 
-    /// `fuse_notify_inval_inode_out`: a file, and from where on and how much of it, where nothing is everything.
+    /// `fuse_notify_inval_inode_out`: a file, an offset and a length; length 0 is everything.
     fn invalidate(&self, words: [u64; 3]) {
         let words = words.map(u64::to_ne_bytes);
         let header = output::header(OUT_HEADER_BYTES + words.as_flattened().len(), NOTIFY_INVAL_INODE, 0);
-        // A kernel that does not have the file has nothing of it.
+        // A kernel that does not have the file has nothing to invalidate.
         let _ = self.device.send(&[IoSlice::new(&header), IoSlice::new(words.as_flattened())]);
     }
 

@@ -1,4 +1,4 @@
-//! Locks that outlive a panic of their holder: no code of this crate can panic between two halves of a change.
+//! Locks that ignore poisoning: no code of this crate can panic in the middle of a change.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

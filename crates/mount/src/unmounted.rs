@@ -1,4 +1,4 @@
-//! A mount without a kernel: whoever has bytes has them carried out as requests, and the replies go nowhere.
+//! A mount without a kernel: carries out requests from bytes, and discards the replies.
 
 use std::fs::File;
 use std::io;
@@ -14,23 +14,23 @@ use crate::output::Output;
 use crate::session::Session;
 use crate::{dispatch, init};
 
-/// A file system that is mounted nowhere, to try what requests do to it.
+/// A file system without a mount, to test requests on it.
 pub struct Unmounted {
     session: Session,
     output: Output,
 }
 
 impl Unmounted {
-    /// Takes the place of the kernel's side.
+    /// Replaces the kernel's side.
     ///
     /// # Errors
-    /// When `/dev/null` cannot be opened.
+    /// `/dev/null` cannot be opened.
     pub fn new(fs: Arc<dyn FileSystem>, options: Options) -> io::Result<Unmounted> {
         let nowhere = File::options().write(true).open("/dev/null")?;
         Ok(Unmounted { session: Session::new(fs, options, Device(nowhere.into())), output: Output::new() })
     }
 
-    /// Carries out one request, its header included, to its end. Says whether it was one.
+    /// Carries out one request, including its header. Returns whether the bytes are one.
     pub fn take(&mut self, request: &[u8]) -> bool {
         let Some(request) = Request::parse(request) else { return false };
         if request.opcode == opcode::INIT {

@@ -1,4 +1,4 @@
-//! ACCESS: whether the caller may use a file so, when the kernel does not judge by itself.
+//! ACCESS: checks the caller's rights when the kernel does not do so itself.
 
 use rustix::io::Errno;
 use vfs::Access;

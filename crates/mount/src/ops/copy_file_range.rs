@@ -1,4 +1,4 @@
-//! COPY_FILE_RANGE: bytes of one file into another without bringing them here.
+//! COPY_FILE_RANGE: copies bytes between files without bringing them here.
 
 use rustix::io::Errno;
 use vfs::{CopyRange, Error};
@@ -13,7 +13,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     let _node = arguments.u64()?;
     let to = call.session.files.get(arguments.u64()?)?;
     let to_bytes = arguments.u64()?;
-    // The reply counts in 32 bits.
+    // The reply's count has 32 bits.
     let length_bytes = arguments.u64()?.min(u32::MAX.into());
     to.note_written();
     let range = CopyRange { from_bytes, to_bytes, length_bytes };

@@ -1,4 +1,4 @@
-//! CREATE: a new file that is open at once.
+//! CREATE: makes a file and opens it.
 
 use vfs::{CreateMode, Place, SetAttributes};
 
@@ -10,7 +10,7 @@ use crate::errno::errno;
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     let mut arguments = call.arguments();
     let (flags, mode) = (arguments.u32()?, arguments.u32()?);
-    // The mask that the mode went through, and flags of the kernel's own.
+    // The umask, already applied to the mode, and flags of the kernel.
     arguments.bytes(8)?;
     let place = Place { dir: call.handle()?, name: arguments.name()? };
     let create = if flags & flags::EXCLUSIVE == 0 { CreateMode::Unchecked } else { CreateMode::Guarded };

@@ -1,4 +1,4 @@
-//! FALLOCATE: space kept for a range of a file, or given back.
+//! FALLOCATE: allocates or deallocates space for a range of a file.
 
 use rustix::io::Errno;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     match mode {
         0 => opened.file.allocate(&cx, start..end).map_err(errno),
         mode if mode == KEEP_SIZE | PUNCH_HOLE => opened.file.deallocate(&cx, start..end).map_err(errno),
-        // NFS has no way to keep space behind the end of a file (RFC 7862 §15.1).
+        // NFS cannot allocate space behind the end of a file (RFC 7862 §15.1).
         _ => Err(Errno::OPNOTSUPP),
     }
 }

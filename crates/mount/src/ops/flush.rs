@@ -1,4 +1,4 @@
-//! FLUSH: a descriptor of an open file is closed. What was written by it is at the server when `close` returns, or `close` fails.
+//! FLUSH: a descriptor of an open file is closed. `close` returns once the file's data is at the server, or fails.
 
 use rustix::io::Errno;
 use vfs::{Error, LockOwner};

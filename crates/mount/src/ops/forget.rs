@@ -1,9 +1,8 @@
-//! FORGET and BATCH_FORGET: the kernel has dropped files from its memory. Nobody waits for an answer.
+//! FORGET and BATCH_FORGET: the kernel has evicted files. They have no reply.
 
 use crate::arguments::Request;
 use crate::session::Session;
 
-/// FORGET.
 pub(crate) fn one(session: &Session, request: &Request<'_>) {
     let mut arguments = request.arguments;
     if let Ok(count) = arguments.u64() {
@@ -11,7 +10,7 @@ pub(crate) fn one(session: &Session, request: &Request<'_>) {
     }
 }
 
-/// BATCH_FORGET. What is announced and not there ends the list.
+/// BATCH_FORGET. The list ends early if bytes are missing.
 pub(crate) fn many(session: &Session, request: &Request<'_>) {
     let mut arguments = request.arguments;
     let count = arguments.u32().unwrap_or(0);

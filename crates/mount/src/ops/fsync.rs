@@ -1,4 +1,4 @@
-//! FSYNC: everything that was written is on stable storage when it returns.
+//! FSYNC: brings all written data to stable storage.
 
 use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;

@@ -13,7 +13,7 @@ pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     let number = arguments.u64()?;
     let opened = if flags & HAS_FILE == 0 { None } else { call.session.files.get(number).ok() };
     let attributes = match opened {
-        // A file that has lost its last name is reached by its open file alone.
+        // A file without a name is reached only through its open file.
         Some(opened) => opened.file.attributes(&opened.context(call.worker)),
         None => {
             let identity = call.identity();

@@ -1,4 +1,4 @@
-//! GETLK: whether a lock could be had.
+//! GETLK: tests whether a lock would be granted.
 
 use vfs::LockOutcome;
 

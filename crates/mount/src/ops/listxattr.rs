@@ -9,7 +9,8 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     let room = call.arguments().u32()?;
     let identity = call.identity();
     let names = match call.session.fs.list_xattrs(&call.context(&identity), &call.handle()?) {
-        // What can have none, as a symbolic link, has none (RFC 8276 §8.4.3 refuses to list them, listxattr(2) does not).
+        // Files that cannot have any, such as symbolic links, have an empty list: RFC 8276 §8.4.3 refuses to list them,
+        // listxattr(2) does not.
         Err(Error::WrongKind) => Vec::new(),
         names => names.map_err(errno)?,
     };

@@ -1,4 +1,4 @@
-//! Locks as the kernel lays them out.
+//! Locks in the kernel's form.
 
 use rustix::io::Errno;
 use vfs::{FileLock, LockOwner};
@@ -6,7 +6,7 @@ use vfs::{FileLock, LockOwner};
 use crate::arguments::Arguments;
 use crate::output::Output;
 
-/// The last byte of a file, as the kernel says "to the end".
+/// The kernel's last byte of a file, for "to the end".
 const LAST_BYTE: u64 = i64::MAX.cast_unsigned();
 const SHARED: u32 = 0;
 const EXCLUSIVE: u32 = 1;
@@ -16,7 +16,7 @@ const NONE: u32 = 2;
 pub(super) struct LockRequest {
     pub(super) file: u64,
     pub(super) owner: LockOwner,
-    /// What to lock or to unlock.
+    /// The range to lock or unlock.
     pub(super) lock: FileLock,
     pub(super) is_unlock: bool,
     pub(super) flags: u32,
@@ -36,7 +36,7 @@ impl LockRequest {
     }
 }
 
-/// `fuse_lk_out` for a lock that is in the way, or none. Whose process it is, only the machine that it runs on knows.
+/// `fuse_lk_out` for the conflicting lock, or none. The process that holds it is unknown here.
 pub(super) fn put(output: &mut Output, lock: Option<FileLock>) {
     let kind = lock.map_or(NONE, |lock| if lock.exclusive { EXCLUSIVE } else { SHARED });
     output.u64(lock.map_or(0, |lock| lock.first_bytes.min(LAST_BYTE)));

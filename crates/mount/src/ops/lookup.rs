@@ -10,7 +10,7 @@ pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     let identity = call.identity();
     match call.session.fs.find(&call.context(&identity), place) {
         Ok(found) => call.reply_found(&found),
-        // A name that may be remembered as missing is a success without a file.
+        // A cacheable missing name is a success without a file.
         Err(Error::NoEntry) if !call.session.options.validity.absences.is_zero() => call.reply_absence(),
         Err(error) => return Err(errno(error)),
     }

@@ -1,4 +1,4 @@
-//! LSEEK: where the next data or hole begins. For all else the kernel needs nobody.
+//! LSEEK: the offset of the next data or hole. The kernel handles other seeks by itself.
 
 use rustix::io::Errno;
 use vfs::{Error, Seek};
@@ -22,7 +22,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     match opened.file.seek(&opened.context(call.worker), offset_bytes, what) {
         Ok(Some(found)) => call.output.u64(found),
         Ok(None) => return Err(Errno::NXIO),
-        // Then the kernel takes every file for data from its start to its end.
+        // The kernel then treats every file as all data.
         Err(Error::NotSupported) => return Err(Errno::NOSYS),
         Err(error) => return Err(errno(error)),
     }

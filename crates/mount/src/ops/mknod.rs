@@ -1,4 +1,4 @@
-//! MKNOD: a new file of any kind but directories and symbolic links.
+//! MKNOD: makes a file of any kind but directories and symbolic links.
 
 use rustix::io::Errno;
 use vfs::{CreateMode, NewNode, Place, SetAttributes};
@@ -11,7 +11,7 @@ use crate::reply::device_of;
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     let mut arguments = call.arguments();
     let (mode, device) = (arguments.u32()?, arguments.u32()?);
-    // The mask that the mode went through, and padding.
+    // The umask, already applied to the mode, and padding.
     arguments.bytes(8)?;
     let place = Place { dir: call.handle()?, name: arguments.name()? };
     let set = SetAttributes { mode: Some(mode & 0o7777), ..SetAttributes::default() };

@@ -1,4 +1,4 @@
-//! OPEN: a file to be read and written.
+//! OPEN: opens a file to read or write it.
 
 use vfs::{Attributes, Handle, OpenMode, SetAttributes};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(mut call: Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Opens a file for whoever asks.
+/// Opens a file for this identity.
 pub(crate) fn open_file(
     call: &Call<'_>,
     handle: Handle,
@@ -42,8 +42,8 @@ pub(crate) fn open_file(
     Ok(Opened::new(file, handle, identity))
 }
 
-/// Whether the kernel's pages are still true. If they are not, it learns that its attributes are not either: it drops the pages by itself, and
-/// would go on to believe in the file's old end.
+/// Whether the kernel's pages are still valid. If not, its attributes are invalidated, too: the kernel drops the pages
+/// by itself, but would keep the file's old length.
 fn is_current(call: &Call<'_>, attributes: &Attributes) -> bool {
     let is_current = call.session.nodes.is_current(call.request.node, attributes);
     if !is_current {

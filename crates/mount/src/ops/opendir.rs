@@ -1,4 +1,4 @@
-//! OPENDIR: a directory to be listed. Nothing is kept for it: a place in the listing says it all.
+//! OPENDIR: opens a directory for listing. It needs no state; the offset in the listing is enough.
 
 use crate::dispatch::{Call, Outcome};
 

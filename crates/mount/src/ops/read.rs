@@ -1,4 +1,4 @@
-//! READ: bytes of a file, from where they are, or read to where the reply leaves from.
+//! READ: bytes of a file, lent by the file system or read into the reply.
 
 use rustix::io::Errno;
 

@@ -10,9 +10,10 @@ use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;
 use crate::reply::kind_bits;
 
-/// How many places are taken by `.` and `..`, which the file system does not list: its own begin behind them, and leave room at the end.
+/// The offsets of `.` and `..`, which the file system does not list: its own cookies are moved behind them, and leave
+/// room at the end.
 const DOTS: u64 = 2;
-/// What the kernel shows for a kind that is not known.
+/// The type for an unknown kind.
 const UNKNOWN: u32 = 0;
 
 pub(crate) fn run(mut call: Call<'_>) -> Outcome {
@@ -23,12 +24,12 @@ pub(crate) fn run(mut call: Call<'_>) -> Outcome {
 struct Item<'a> {
     name: &'a [u8],
     fileid: u64,
-    /// Where the listing goes on behind it.
+    /// The offset behind it.
     next: u64,
     kind: Option<FileKind>,
 }
 
-/// Lists names, with the files themselves where details are wanted.
+/// Lists names, with their attributes if requested.
 pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> Outcome {
     let mut arguments = call.arguments();
     arguments.u64()?;
@@ -45,12 +46,12 @@ pub(crate) fn list(call: &mut Call<'_>, detail: Detail) -> Outcome {
     let mut each = |entry: DirEntry<'_>| put_entry(call, &entry, room, detail);
     match fs.read_dir(&cx, list, &mut each) {
         Err(error) if call.output.length() == 0 => Err(errno(error)),
-        // What was found before the error is given, and the error is met again behind it.
+        // The entries before the error are returned, and the next request meets the error again.
         _ => Ok(()),
     }
 }
 
-/// Puts in `.` and `..`, if the listing has not passed them, and says where it goes on.
+/// Adds `.` and `..`, unless the listing has passed them. Returns the next offset.
 fn dots(call: &mut Call<'_>, dir: &Handle, (place, room): (u64, usize), detail: Detail) -> Result<u64, Errno> {
     if place >= DOTS {
         return Ok(place);
@@ -66,7 +67,7 @@ fn dots(call: &mut Call<'_>, dir: &Handle, (place, room): (u64, usize), detail: 
             return Ok(next - 1);
         }
         if detail == Detail::Entries {
-            // Number 0: the kernel has these two already.
+            // Node ID 0: the kernel has these two already.
             call.output.zeros(ENTRY_BYTES);
         }
         put(call, &item);

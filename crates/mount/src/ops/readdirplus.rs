@@ -1,4 +1,4 @@
-//! READDIRPLUS: names in a directory, and the files that they lead to.
+//! READDIRPLUS: names in a directory with their files.
 
 use vfs::Detail;
 

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;
 
-/// The longest target that the kernel takes, in bytes: a page less the NUL that it puts behind.
+/// The longest target that the kernel accepts, in bytes: a page without the final NUL.
 const MAX_TARGET_BYTES: usize = 4095;
 
 pub(crate) fn run(call: Call<'_>) -> Outcome {

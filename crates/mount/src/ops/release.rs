@@ -23,7 +23,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
             Err(error) => tracing::warn!(%error, "a lock of a file that is closed could not be given up"),
         }
     }
-    // What was written through a mapping after the last close has nobody who could be told of an error.
+    // Data written through a mapping after the last close has no caller that could get the error.
     if let Err(error) = opened.flush(call.worker) {
         tracing::warn!(%error, "what was written to a file after it was closed is lost");
     }

@@ -1,4 +1,4 @@
-//! REMOVEXATTR: an extended attribute less.
+//! REMOVEXATTR: removes an extended attribute.
 
 use super::xattr_name::{self, errno};
 use crate::dispatch::{Call, Outcome};

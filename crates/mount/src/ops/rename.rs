@@ -1,4 +1,4 @@
-//! RENAME and RENAME2: another name for a file, in one step.
+//! RENAME and RENAME2: renames a file atomically.
 
 use rustix::io::Errno;
 use vfs::Place;
@@ -13,8 +13,8 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
     rename(&call, to_dir, arguments)
 }
 
-/// RENAME2. Neither an exchange nor a renaming that spares what is there can be done in one step through NFS, and several would
-/// not be what was asked for; programs that meet EINVAL do without.
+/// RENAME2. NFS can neither exchange two files atomically nor rename without replacing, and several steps would not be
+/// atomic. Programs that get EINVAL do without.
 pub(crate) fn run_with_flags(call: Call<'_>) -> Outcome {
     let mut arguments = call.arguments();
     let to_dir = arguments.u64()?;

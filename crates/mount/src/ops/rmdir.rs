@@ -1,4 +1,4 @@
-//! RMDIR: a directory less.
+//! RMDIR: removes a directory.
 
 use vfs::Place;
 

@@ -1,10 +1,12 @@
-//! Set-id bits of a file that somebody changes who may not keep them: the kernel leaves it to us to take them away (`HANDLE_KILLPRIV_V2`).
+//! Clears set-id bits when a caller changes a file and may not keep them: the kernel leaves this to the file system
+//! (`HANDLE_KILLPRIV_V2`).
 
 use vfs::{Context, SetAttributes};
 
 use crate::dispatch::Call;
 
-/// Takes them away before a write or a change of length. A server that knows who that is does it by itself, and need not let everybody.
+/// Clears them before a write or a change of length. A server that sees the caller's identity does it by itself, and
+/// need not allow this.
 pub(crate) fn end(call: &Call<'_>, cx: &Context<'_>, file: &vfs::Handle) {
     let Some(mode) = call.session.nodes.mode_without_set_ids(call.request.node) else { return };
     let set = SetAttributes { mode: Some(mode), ..SetAttributes::default() };

@@ -1,4 +1,4 @@
-//! SETLK and SETLKW: locks by `fcntl` and `flock`, given up and taken, at once or when they are free.
+//! SETLK and SETLKW: take and release `fcntl` and `flock` locks; SETLKW waits for them.
 
 use super::lock_range::LockRequest;
 use crate::abi::LK_FLOCK;
@@ -16,7 +16,7 @@ pub(crate) fn run(call: Call<'_>) -> Outcome {
         call.session.lock_waits.hurry();
         return unlocked;
     }
-    // Noted before it is there, so that a close in between misses nothing.
+    // Noted before the lock is granted, so that a close in between releases it.
     if flags & LK_FLOCK == 0 {
         call.session.files.note_locker(file, &opened, owner);
     }

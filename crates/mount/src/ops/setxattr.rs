@@ -1,4 +1,4 @@
-//! SETXATTR: an extended attribute made or replaced.
+//! SETXATTR: creates or replaces an extended attribute.
 
 use rustix::io::Errno;
 use vfs::{SetXattr, XattrMode};

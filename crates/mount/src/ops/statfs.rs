@@ -1,9 +1,9 @@
-//! STATFS: how full the file system is.
+//! STATFS: the space of the file system.
 
 use crate::dispatch::{Call, Outcome};
 use crate::errno::errno;
 
-/// The unit of the figures, in bytes.
+/// The unit of the counts, in bytes.
 const BLOCK_BYTES: u64 = 4096;
 
 pub(crate) fn run(call: Call<'_>) -> Outcome {

@@ -1,4 +1,4 @@
-//! UNLINK: a name less.
+//! UNLINK: removes a name.
 
 use vfs::Place;
 

@@ -1,4 +1,4 @@
-//! WRITE: bytes into a file.
+//! WRITE: writes bytes to a file.
 
 use vfs::Stability;
 

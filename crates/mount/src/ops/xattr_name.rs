@@ -1,18 +1,18 @@
-//! Names of extended attributes: the file system has those of users only, without what operating systems put in front.
+//! Names of extended attributes: the file system has only those of users, without prefixes of operating systems.
 
 use rustix::io::Errno;
 use vfs::{Error, XattrName};
 
-/// What Linux puts in front.
+/// Linux's prefix.
 pub(super) const PREFIX: &[u8] = b"user.";
 
-/// The name without its beginning.
+/// The name without its prefix.
 pub(super) fn parse(text: &[u8]) -> Result<XattrName<'_>, Errno> {
     let name = text.strip_prefix(PREFIX).ok_or(Errno::OPNOTSUPP)?;
     XattrName::new(name).map_err(|_| Errno::RANGE)
 }
 
-/// What an error means where names are those of attributes.
+/// The error number for an error about an extended attribute.
 pub(super) fn errno(error: Error) -> Errno {
     match error {
         Error::NoEntry => Errno::NODATA,
@@ -21,7 +21,7 @@ pub(super) fn errno(error: Error) -> Errno {
     }
 }
 
-/// What GETXATTR and LISTXATTR answer: the value if there is room for it, or how much room it needs if none was offered.
+/// The reply to GETXATTR and LISTXATTR: the value if it fits, or its size if no room was offered.
 pub(super) fn reply(output: &mut crate::output::Output, value: &[u8], room: u32) -> Result<(), Errno> {
     let length = u32::try_from(value.len()).map_err(|_| Errno::TOOBIG)?;
     match room {
