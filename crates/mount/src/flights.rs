@@ -1,7 +1,7 @@
 //! Requests without a reply, and their interruption.
 //!
-//! The kernel sends one interruption per request for any signal to the waiting thread. It is obeyed only if the thread
-//! was killed, as on a mount of the kernel's own NFS client: programs do not expect a timer or the end of a child to
+//! The kernel sends one interruption per request for any signal to the waiting thread. It takes effect only if the
+//! thread was killed, as with the kernel's own NFS client. Programs do not expect a timer or the end of a child to
 //! interrupt an open. A wait for a lock is interrupted by any signal, as POSIX requires. A thread whose first signal
 //! was harmless is watched, because the kernel does not report further ones.
 

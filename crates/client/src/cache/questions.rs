@@ -1,7 +1,7 @@
 //! Identical requests at the same time share one call.
 //!
-//! The first asker makes the call. The others wait for its end and look into the caches again, so that they trust only
-//! what the caches trust: a reply from before an own change serves the first asker alone. When the first asker is
+//! The first asker makes the call. The others wait for its end and look into the caches again, so that they use only
+//! what is valid there. A reply from before an own change thus serves the first asker alone. When the first asker is
 //! cancelled before the reply, the next one makes the call.
 
 use std::collections::HashMap;

@@ -15,7 +15,7 @@ const PRIVATE: u32 = 0o600;
 /// The original, if its bytes may be compared with those of its copy.
 pub(super) type Original<'o> = Option<(&'o Content, &'o Attributes)>;
 
-/// Where something is copied to.
+/// The target of a copy.
 #[derive(Debug)]
 pub(super) struct Place {
     /// The path below the tree's top, for messages.

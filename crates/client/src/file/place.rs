@@ -28,8 +28,8 @@ pub enum Piece<'a> {
     },
 }
 
-/// Moves pieces to their places: each byte is moved at most once, and holes become zeros. What does not fit is left
-/// out.
+/// Moves pieces to their places: each byte is moved at most once, and holes become zeros. Bytes that do not
+/// fit are left out.
 ///
 /// The last piece goes first. Packed bytes never move to the front, so a placed piece overwrites only bytes that were
 /// moved before or are moved by the same step.

@@ -84,7 +84,7 @@ const WEIGHTS: [u8; 256] = {
     weights
 };
 
-/// How likely a COMPOUND is about this operation rather than others in it: some only select a file. Of two equal ones
+/// How likely a COMPOUND is about this operation rather than others in it: some only select a file. Among equal ones
 /// the last counts.
 const fn weight(number: u8) -> u8 {
     const SEQUENCE: u8 = OpNumber::Sequence as u8;

@@ -9,7 +9,7 @@ use bytes::{Buf, Bytes};
 use tokio::runtime::Handle as Runtime;
 use tokio::time::{Instant, sleep_until};
 
-/// The largest read, in bytes: whoever closes the window waits for its copy.
+/// The largest read, in bytes: closing the window waits for its copy.
 const MAX_READ_BYTES: usize = 64 * 1024;
 
 /// A part of a block that one reader is about to read.

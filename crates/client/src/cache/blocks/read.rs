@@ -33,7 +33,7 @@ impl Reader {
     }
 }
 
-/// What one read or write has done so far.
+/// The progress of one read or write.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// The offsets at which it began and ends, unless the file ends before.
@@ -408,7 +408,7 @@ impl State {
             if let (Ok(brought), false) = (&result, block.is_outdated) {
                 block.install(brought.blocks.get(number).cloned().unwrap_or_default(), block_bytes);
             }
-            // What may have changed by now is only for those that already wait.
+            // The file may have changed by now, so only those that already wait get the data.
             let is_let_go = is_passed && !block.is_unclean() && !block.is_detached;
             match is_let_go {
                 true => self.detach(job.first + number as u64, *slot),

@@ -1,11 +1,11 @@
 //! The blocks of all files of a mount, and their memory: no sockets, no tasks, no clock.
 //!
-//! What always holds:
+//! Invariants:
 //! - A block is in the map of its file unless it is detached; then somebody waits for it or for its fill.
 //! - A block is in `order`, and may be evicted at any time, exactly if it is clean, nobody waits for it, and nothing
 //!   fills it.
 //! - `order` sorts blocks by insertion. A use is only noted in the block, which a reader has at hand, while its
-//!   neighbours in the order are anywhere in memory. A block in use since gets a new place instead of being evicted.
+//!   neighbours in the order are anywhere in memory. A block used since then gets a new place instead of being evicted.
 //! - [`State::file`] and [`State::block`] give mutable access, and close the file's reader window first.
 //! - There are at most [`Config::max_blocks`] blocks, and at most [`Config::max_unclean`] of them are dirty.
 
@@ -99,7 +99,7 @@ pub(super) struct LateWrites {
 }
 
 impl LateWrites {
-    /// Keeps an error for whoever wrote.
+    /// Keeps an error for the writer.
     pub(super) fn fail(&mut self, error: Error) {
         self.failures.note(self.io.as_ref(), error);
     }
