@@ -7,14 +7,14 @@ use crate::node::Node;
 
 const CHANGES: u32 = ACCESS_MODIFY | ACCESS_EXTEND | ACCESS_DELETE;
 
-/// The bits for everything that the caller may do with `node`.
+/// The ACCESS bits that `node` grants the caller.
 pub(crate) fn granted(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<u32> {
     let granted = node.fs().access(&node.context, &node.handle, attributes, Access::ALL)?;
     let granted = bits(attributes.kind, granted);
     Ok(if node.options.read_only { granted & !CHANGES } else { granted })
 }
 
-/// The bits that apply to a kind of file at all: DELETE only to directories, EXECUTE only to others (RFC 8881 §18.1.3).
+/// The bits that apply to a kind of file: DELETE only to directories, EXECUTE only to others (RFC 8881 §18.1.3).
 pub(crate) fn applicable(kind: FileKind) -> u32 {
     bits(kind, Access::ALL)
 }
@@ -23,7 +23,7 @@ fn bits(kind: FileKind, granted: Access) -> u32 {
     let read = if granted.contains(Access::READ) { ACCESS_READ } else { 0 };
     if kind == FileKind::Directory {
         let search = if granted.contains(Access::EXECUTE) { ACCESS_LOOKUP } else { 0 };
-        // Names are changed only by who may also look them up.
+        // Changing a directory's names requires search permission too.
         let change = if granted.contains(Access::WRITE | Access::EXECUTE) { CHANGES } else { 0 };
         return read | search | change;
     }

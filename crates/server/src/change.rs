@@ -1,22 +1,22 @@
-//! Whether the attributes before and after a change frame that change alone.
+//! Detects whether another change of a file happened between the attributes before and after a change.
 //!
-//! A client that sees the attributes it has cached as those *before* takes those *after* as the effect of its own call, and
-//! keeps its cache (RFC 1813 §2.6, weak cache consistency). If another client's change fell between the two, that would
-//! hide it. So each change announces itself in a table by file, and the attributes before are left out of a reply when
-//! another change of the same file was under way. Nothing waits: no lock is taken.
+//! When the attributes *before* equal a client's cached ones, the client takes those *after* as the effect of its own
+//! call and keeps its cache (RFC 1813 §2.6, weak cache consistency). That would hide another client's change that
+//! happened between the two. So each change is announced in a table by file, and a reply omits the attributes before if
+//! changes of the file overlapped. No lock is taken and nothing waits.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use vfs::Handle;
 
-/// How many files are told apart. Two files that share a slot cost each other a cached attribute now and then.
+/// The size of the table. Two files that share an entry occasionally cost a client its cached attributes.
 const SLOTS: usize = 1024;
 
-/// One finished change, in the upper half of a slot; changes under way are counted in the lower half.
+/// One finished change, counted in the upper half of an entry; the lower half counts changes under way.
 const FINISHED: u64 = 1 << 32;
 
-/// The changes that are under way, by file.
+/// The changes under way, by file.
 #[derive(Debug)]
 pub(crate) struct Changes {
     slots: Box<[AtomicU64]>,
@@ -35,7 +35,7 @@ impl Changes {
         Changes { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
     }
 
-    /// Announces a change of `node`. Its attributes before are to be taken after this.
+    /// Announces a change of `node`. Take the attributes before after this call.
     pub(crate) fn begin(&self, node: &Handle) -> Change<'_> {
         let slot = &self.slots[self.hasher.hash_one(node) as usize % SLOTS];
         Change { slot, at_begin: slot.fetch_add(1, Ordering::AcqRel) }
@@ -43,7 +43,7 @@ impl Changes {
 }
 
 impl Change<'_> {
-    /// Whether no other change overlapped this one so far. To be asked after the attributes after were taken.
+    /// Whether no other change has overlapped this one so far. Call it after taking the attributes after.
     pub(crate) fn was_alone(&self) -> bool {
         let nobody_before = self.at_begin & (FINISHED - 1) == 0;
         nobody_before && self.slot.load(Ordering::Acquire) == self.at_begin + 1

@@ -1,5 +1,5 @@
-//! Whether the client at the other end of a connection has the replies that were sent over it: what tells a
-//! retransmission over another connection from a call of another process behind the same address.
+//! Learns whether a client received the replies sent over a connection. This distinguishes a retransmission over
+//! another connection from a call of another process behind the same address.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,41 +9,40 @@ use crate::replay::{ReplayCache, ReplayKey, Seen};
 use crate::request::Request;
 use crate::server::Server;
 
-/// How many closed connections are remembered whose clients had all replies.
+/// The most closed connections to remember whose clients received all replies.
 const MAX_CLOSED: usize = 16_384;
 
-/// How often it is looked whether a client acknowledges a reply, and the time between two looks: a second in all. A
-/// client that is there acknowledges within half a second (RFC 1122 §4.2.3.2) and the time that its packets take.
+/// How often to check for the acknowledgement of a reply, and the interval of the checks: one second in all. A live
+/// client acknowledges within half a second (RFC 1122 §4.2.3.2) plus the travel time of its packets.
 const LOOKS: u32 = 100;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// What became of the replies that were sent over a connection.
+/// The delivery of the replies sent over a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// The client has them.
+    /// The client has received them.
     Delivered,
     /// The connection is open, and the client has not acknowledged all of them.
     Pending,
-    /// The connection is gone: the client may lack some.
+    /// The connection is gone: the client may lack some replies.
     Lost,
 }
 
-/// What carries the messages knows this of its connections.
+/// Tells the state of the connections that carry messages.
 pub trait Connections: Send + Sync {
-    /// What became of the replies over an open connection, at `now` or later. A client that has sent something after
-    /// `now` is there and gets them. [`Delivery::Lost`] if there is no such connection. To be called from a thread that
-    /// may wait.
+    /// The delivery of the replies over an open connection, at `now` or later. A client that has sent something after
+    /// `now` is alive and will receive them. [`Delivery::Lost`] if there is no such connection. This may block.
     fn delivery(&self, connection: u64, now: Duration) -> Delivery;
 }
 
-/// All that is known of connections.
+/// The state of open and closed connections.
 #[derive(Default)]
 pub(crate) struct ConnectionWatch {
     open: OnceLock<Box<dyn Connections>>,
     closed: Mutex<Closed>,
 }
 
-/// Connections that their clients closed with all replies in hand, oldest first.
+/// Connections that clients closed after receiving all replies, oldest first.
 #[derive(Default)]
 struct Closed {
     numbers: HashSet<u64>,
@@ -51,13 +50,13 @@ struct Closed {
 }
 
 impl ConnectionWatch {
-    /// Gets what carries the messages; without it an open connection counts as lost.
+    /// Sets the source for open connections; without it, an open connection counts as lost.
     pub(crate) fn set(&self, connections: Box<dyn Connections>) {
-        // It is called once, at the start.
+        // `set` is called once, at the start.
         let _ = self.open.set(connections);
     }
 
-    /// Takes note that a client has closed a connection, and had all replies.
+    /// Records that a client closed a connection after receiving all replies.
     pub(crate) fn delivered(&self, connection: u64) {
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if closed.order.len() >= MAX_CLOSED
@@ -79,8 +78,8 @@ impl ConnectionWatch {
 }
 
 impl Server {
-    /// Tells a retransmission from a call of another process, when a call with the same bytes came over another
-    /// connection. To be called from a thread that may wait.
+    /// Distinguishes a retransmission from a call of another process, when the same bytes arrived over another
+    /// connection. This may block.
     pub(crate) fn begin_elsewhere(&self, replay: &ReplayCache, key: &ReplayKey, request: &Request<'_>) -> Seen {
         let (own, now) = (request.peer.connection, request.now);
         for _ in 0..LOOKS {
@@ -95,7 +94,7 @@ impl Server {
             }
         }
         match replay.begin(key, own, now) {
-            // Nobody acknowledges the reply: the client has given that connection up.
+            // Nobody acknowledged the reply: the client has abandoned that connection.
             Seen::Elsewhere { is_answered: true, .. } => {
                 replay.adopt(key, own);
                 replay.begin(key, own, now)

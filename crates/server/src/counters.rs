@@ -1,9 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many procedures of one version are counted one by one.
+/// The number of procedures of one version that are counted separately.
 const MAX_PROCEDURES: usize = 32;
 
-/// The programs and versions that are counted, in the order of the tables below.
+/// The counted programs and versions, in the order of [`WorkerCounters::calls`].
 const VERSIONS: [(&str, u32, u32); 12] = [
     ("nfs", 100_003, 2),
     ("nfs", 100_003, 3),
@@ -19,7 +19,7 @@ const VERSIONS: [(&str, u32, u32); 12] = [
     ("rpcbind", 100_000, 4),
 ];
 
-/// What one worker has counted; only that worker writes it.
+/// The counters of one worker; no other worker writes them.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct WorkerCounters {
@@ -32,41 +32,41 @@ struct WorkerCounters {
     gathered: AtomicU64,
 }
 
-/// What the server has done since it began. Each worker counts for itself; reading adds up.
+/// The server's counters since its start. Each worker writes its own; readers add them up.
 #[derive(Debug)]
 pub struct Counters {
     workers: Box<[WorkerCounters]>,
 }
 
-/// How often one procedure was called.
+/// The number of calls of one procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcedureCount {
     /// The program's name.
     pub program: &'static str,
     /// The program's number.
     pub number: u32,
-    /// Its version.
+    /// The program's version.
     pub version: u32,
     /// The procedure's number.
     pub procedure: u32,
-    /// How many calls were answered.
+    /// The number of answered calls.
     pub calls: u64,
 }
 
-/// Things that are counted besides calls.
+/// Counted events other than calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A call was rejected on the RPC level.
     Rejected,
-    /// A message was no call.
+    /// A message was not a call.
     NotACall,
     /// A call was answered from the replay cache.
     Replayed,
-    /// A call was dropped because the same one is under way.
+    /// A call was dropped because its original is being processed.
     Dropped,
-    /// A call was put off to a thread that may wait.
+    /// A call was deferred to a thread that may block.
     Deferred,
-    /// A WRITE was carried out together with the one before it.
+    /// A WRITE was merged with the one before it.
     Gathered,
 }
 
@@ -100,38 +100,37 @@ impl Counters {
         self.workers.iter().map(|worker| worker.event(event).load(Ordering::Relaxed)).sum()
     }
 
-    /// Calls that were rejected on the RPC level: unknown programs, versions and procedures, arguments and credentials
-    /// that make no sense.
+    /// Calls rejected on the RPC level: unknown programs, versions and procedures, malformed arguments and credentials.
     pub fn rejected(&self) -> u64 {
         self.sum(Event::Rejected)
     }
 
-    /// Messages that were no calls.
+    /// Messages that were not calls.
     pub fn not_calls(&self) -> u64 {
         self.sum(Event::NotACall)
     }
 
-    /// Calls that were answered from the replay cache.
+    /// Calls answered from the replay cache.
     pub fn replayed(&self) -> u64 {
         self.sum(Event::Replayed)
     }
 
-    /// Calls that were dropped because the same one was under way.
+    /// Calls dropped because their original was being processed.
     pub fn dropped(&self) -> u64 {
         self.sum(Event::Dropped)
     }
 
-    /// Calls that were put off to a thread that may wait.
+    /// Calls deferred to a thread that may block.
     pub fn deferred(&self) -> u64 {
         self.sum(Event::Deferred)
     }
 
-    /// WRITEs that were carried out together with the one before them, and cost no system call of their own.
+    /// WRITEs merged with the one before them, which cost no system call of their own.
     pub fn gathered(&self) -> u64 {
         self.sum(Event::Gathered)
     }
 
-    /// The procedures that were called at all, with how often.
+    /// The procedures that were called, with their counts.
     pub fn procedures(&self) -> Vec<ProcedureCount> {
         let of = |version: usize, procedure: usize| -> u64 {
             self.workers.iter().map(|worker| worker.calls[version][procedure].load(Ordering::Relaxed)).sum()

@@ -1,4 +1,4 @@
-//! From a message to the procedure that it calls, and back to a reply.
+//! Dispatches a message to the procedure that it calls, and builds the reply.
 
 use std::cell::Cell;
 
@@ -16,26 +16,26 @@ use crate::request::{Answer, Request, Transport};
 use crate::server::Server;
 use crate::{mount, nlm, nsm, rpcbind, v2, v3, v4};
 
-/// A version of a program: what carries out its procedures.
+/// How to run a version of a program.
 struct Program {
-    /// Carries out one procedure and appends its results.
+    /// Runs one procedure and appends its results.
     run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>,
-    /// Whether what a call asks for must not happen twice.
+    /// Whether the call is not idempotent.
     happens_once: fn(&Call<'_>) -> bool,
-    /// The procedure that writes data, if there is one that datagrams can carry: a late copy of it must not go over what was written since.
+    /// The WRITE procedure, if datagrams can carry it: a late duplicate must not overwrite newer data.
     write: Option<u32>,
-    /// Whether replies hold after the end of this process too, so that they are kept beyond it.
+    /// Whether replies stay valid after a restart, so that they are logged.
     outlives_process: bool,
 }
 
 impl Program {
-    /// A program all of whose calls may be carried out twice.
+    /// A program whose calls are all idempotent.
     const fn repeatable(run: fn(&CallContext<'_>, &Call<'_>, &mut Output) -> Result<(), Stop>) -> Program {
         Program { run, happens_once: |_| false, write: None, outlives_process: false }
     }
 }
 
-/// The program that a call is for. NFSv4 needs a transport that heeds congestion (RFC 7530 §3.1), which UDP does not.
+/// The program of a call. NFSv4 requires a transport with congestion control (RFC 7530 §3.1), which UDP lacks.
 fn program(program: u32, version: u32, transport: Transport) -> Result<Program, Rejection> {
     match (program, version) {
         (proto::nfs4::PROGRAM, proto::nfs4::VERSION) if transport == Transport::Udp => {
@@ -59,7 +59,7 @@ fn program(program: u32, version: u32, transport: Transport) -> Result<Program, 
         (proto::nfs3::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 2, high: 4 }),
         (proto::mount::PROGRAM, 1..=3) => Ok(Program::repeatable(mount::run)),
         (proto::mount::PROGRAM, _) => Err(Rejection::ProgramMismatch { low: 1, high: 3 }),
-        // The locks that a reply speaks of end with the process.
+        // The locks that a reply reports end with the process.
         (proto::nlm::PROGRAM, 1 | 3 | 4) => Ok(Program {
             run: nlm::run,
             happens_once: |call| nlm::happens_once(call.procedure.number),
@@ -115,7 +115,7 @@ fn answer_call(server: &Server, request: &Request<'_>, call: &Call<'_>, output: 
     }
 }
 
-/// Carries out a call that must not happen twice, unless `replay` knows that it has happened already.
+/// Runs a call that is not idempotent, unless `replay` has seen it before.
 fn answer_once(
     (server, replay): (&Server, &ReplayCache),
     request: &Request<'_>,
@@ -144,14 +144,14 @@ fn answer_once(
     let start = output.bytes.len();
     let answer = carry_out(server, request, (program, call), Some(&begun), output);
     let reply = &output.bytes.as_slice()[start..];
-    // Of NFSv4.0 a reply may be larger, if a COMPOUND both changes and reads: it is not kept.
+    // A COMPOUND of NFSv4.0 that both changes and reads may have a larger reply: it is not kept.
     if answer == Answer::Reply && reply.len() <= MAX_REPLY_BYTES {
         begun.finish(reply, request.now);
     }
     answer
 }
 
-/// What is known of a call; `None` if a thread has to find out that may wait.
+/// Looks a call up in the replay cache; `None` if only a thread that may block can tell.
 fn look_up(
     (server, replay): (&Server, &ReplayCache),
     key: &ReplayKey,
@@ -165,7 +165,7 @@ fn look_up(
     }
 }
 
-/// The connection that a call came over; datagrams have none.
+/// The connection of a call; 0 for datagrams.
 fn connection(request: &Request<'_>) -> u64 {
     if request.peer.transport == Transport::Tcp { request.peer.connection } else { 0 }
 }
@@ -179,7 +179,7 @@ fn carry_out(
 ) -> Answer {
     let identity = match Identity::of(call) {
         Ok(identity) => identity,
-        // The NULL procedure is for everybody: clients probe with flavours that they may not use otherwise.
+        // NULL is for everybody: clients probe with flavours that other procedures refuse.
         Err(_) if call.procedure.number == 0 => Identity::NOBODY,
         Err(stat) => return reject(server, request, call.xid, Rejection::AuthError(stat), output),
     };

@@ -1,4 +1,4 @@
-//! What the state manager wants clients to be told, on its way to the protocol that tells them.
+//! Passes the events of the state manager to the protocols that send them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::nlm;
 use crate::server::Server;
 
 impl Server {
-    /// Sends what the state manager wants to be sent.
+    /// Sends the pending events of the state manager.
     pub(crate) fn send_events(&self, now: Duration) {
         while let Some(event) = self.state.poll_event() {
             match event {

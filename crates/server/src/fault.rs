@@ -1,23 +1,23 @@
 use crate::handle::HandleError;
 
-/// Why a procedure was not carried out, in the terms of no version: each version has one table that names its status.
+/// The reason why a procedure failed, independent of the version: each version maps it to a status in one table.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// It would have to wait on a thread that may not.
+    /// The call would block on a thread that must not.
     Defer,
-    /// A delegation of the file is being recalled: later it works.
+    /// A delegation of the file is being recalled: the client retries later.
     Recalling,
     /// The file system refused.
     File(vfs::Error),
-    /// The handle names no file.
+    /// The handle resolves to no file.
     Handle(HandleError),
-    /// The export is not for this client.
+    /// The file is not exported to this client.
     NotExported,
-    /// The guard's time is not the file's (NFSv3 SETATTR).
+    /// The guard's time differs from the file's (NFSv3 SETATTR).
     NotSync,
-    /// The client wants less than one entry of a directory.
+    /// The client's limit has no room for one directory entry.
     TooSmall,
-    /// Nodes of this kind are not made by this procedure.
+    /// This procedure does not make nodes of this kind.
     BadType,
 }
 
@@ -46,7 +46,7 @@ impl From<vfs::NameError> for Fault {
     }
 }
 
-/// A fault together with what goes into the reply beside the status, such as attributes.
+/// A fault with the part of the reply beside the status, such as attributes.
 #[derive(Debug)]
 pub(crate) struct Failed<F> {
     pub(crate) fault: Fault,
@@ -60,23 +60,23 @@ impl<F: Default, E: Into<Fault>> From<E> for Failed<F> {
 }
 
 impl Fault {
-    /// Puts `body` beside the fault; it is not asked for when the call is put off.
+    /// Adds `body` to the fault; it is not evaluated when the call is deferred.
     pub(crate) fn with<F: Default>(self, body: impl FnOnce() -> F) -> Failed<F> {
         let body = if matches!(self, Fault::Defer) { F::default() } else { body() };
         Failed { fault: self, body }
     }
 }
 
-/// Why there is no reply of the procedure's own.
+/// The reason why a call has no reply of its procedure.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The call would have to wait.
+    /// The call would block.
     Defer,
-    /// The arguments make no sense.
+    /// The arguments cannot be decoded.
     Garbage(xdr::Error),
     /// The version has no such procedure.
     NoProcedure,
-    /// The protocol wants no reply at all.
+    /// The protocol requires no reply at all.
     Silent,
 }
 

@@ -1,4 +1,4 @@
-//! Handles as clients see them: a file system's handle, with the export that it belongs to and a keyed checksum.
+//! The handles that clients see: a file system's handle with its export and a keyed checksum.
 //!
 //! ```text
 //!  byte 0        1            2..4          4..12                12..(12 + length)
@@ -7,9 +7,8 @@
 //! └─────────┴──────────────┴─────────────┴────────────────────┴───────────────────────────┘
 //! ```
 //!
-//! All protocol versions carry the same bytes; NFSv2, whose handles have a fixed size, fills up with zeros. The checksum
-//! covers everything else and is made with a key that the export's whole identity went into, so that the two bytes of
-//! the tag need not tell exports apart for certain.
+//! All protocol versions carry the same bytes; NFSv2, whose handles have a fixed size, pads with zeros. The checksum
+//! covers everything else. Its key is derived from the export's whole identity, so the two-byte tag may be ambiguous.
 
 use std::hash::Hasher;
 
@@ -19,7 +18,7 @@ use vfs::Handle;
 const FORMAT: u8 = 0x57;
 const HEAD_BYTES: usize = 12;
 
-/// The secret that makes handles of this server: it is kept over restarts, and never leaves the server.
+/// The secret key of this server's handles. It is kept across restarts and never leaves the server.
 #[derive(Clone)]
 pub struct HandleKey([u8; 16]);
 
@@ -30,15 +29,15 @@ impl std::fmt::Debug for HandleKey {
 }
 
 impl HandleKey {
-    /// How many bytes a key has.
+    /// The size of a key.
     pub const BYTES: usize = 16;
 
-    /// Makes a key of random bytes.
+    /// Makes a key from random bytes.
     pub fn new(random: [u8; Self::BYTES]) -> HandleKey {
         HandleKey(random)
     }
 
-    /// A key that depends on this one and on `identity`.
+    /// A key derived from this one and `identity`.
     pub(crate) fn derive(&self, identity: &[u8]) -> HandleKey {
         let half = |which: u8| {
             let mut hasher = SipHasher24::new_with_key(&self.0);
@@ -58,7 +57,7 @@ impl HandleKey {
     }
 }
 
-/// What helps to find the export of a handle.
+/// Narrows the search for the export of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ExportTag([u8; 2]);
 
@@ -69,12 +68,12 @@ impl ExportTag {
     }
 }
 
-/// Why some bytes name no file.
+/// The reason why a handle resolves to no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HandleError {
-    /// They were never a handle of any server of this kind.
+    /// The bytes do not have the form of a handle.
     Malformed,
-    /// Their export is not there, or they were altered.
+    /// The export does not exist, or the handle was altered.
     Unknown,
 }
 
@@ -100,7 +99,7 @@ impl WireHandle {
         handle
     }
 
-    /// Reads a handle; zeros may follow it.
+    /// Parses a handle, which zeros may follow.
     pub(crate) fn parse(bytes: &[u8]) -> Result<WireHandle, HandleError> {
         let mut handle = WireHandle { bytes: [0; Self::MAX_BYTES] };
         handle.bytes.get_mut(..bytes.len()).ok_or(HandleError::Malformed)?.copy_from_slice(bytes);
@@ -115,12 +114,12 @@ impl WireHandle {
         HEAD_BYTES + usize::from(self.bytes[1])
     }
 
-    /// The bytes, without zeros behind.
+    /// The bytes without padding.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len()]
     }
 
-    /// The bytes with zeros behind, as NFSv2 wants them.
+    /// The bytes padded with zeros, as NFSv2 requires.
     pub(crate) fn padded(&self) -> [u8; Self::MAX_BYTES] {
         self.bytes
     }

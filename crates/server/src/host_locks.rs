@@ -1,4 +1,4 @@
-//! Locks that clients hold, held on the files of the host too, so that local processes meet them.
+//! Mirrors the locks of clients on the files of the host, so that they exclude local processes too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use vfs::{Context, FileLock, LockFile, LockOutcome};
 
 use crate::exports::ExportTable;
 
-/// The host's files through the file systems of the exports. A file is open here for as long as a client has a lock in
-/// it.
+/// Access to the host's files through the file systems of the exports. A file stays open here while a client holds a
+/// lock in it.
 ///
-/// Where the host cannot be asked, clients get their locks all the same: they exclude each other without it.
+/// If the host fails, clients still get their locks, which then exclude only other clients.
 pub(crate) struct ExportedLocks {
     exports: Arc<ArcSwap<ExportTable>>,
     held: HashMap<FileKey, Box<dyn LockFile>>,
@@ -23,7 +23,7 @@ impl ExportedLocks {
         ExportedLocks { exports, held: HashMap::new() }
     }
 
-    /// Opens a file to lock it, if local processes may lock it too.
+    /// Opens a file for locking, if local processes may lock it too.
     fn open(&self, file: &FileKey) -> Option<Box<dyn LockFile>> {
         let exports = self.exports.load();
         let exported = exports.showing(file)?;
@@ -38,7 +38,7 @@ impl ExportedLocks {
 
 impl HostLocks for ExportedLocks {
     fn is_needed(&self) -> bool {
-        // What is held is given up even after the last such export was taken away.
+        // Held locks are released even after the last such export was removed.
         !self.held.is_empty() || self.exports.load().iter().any(|export| export.file_system.has_local_locks())
     }
 
@@ -53,7 +53,7 @@ impl HostLocks for ExportedLocks {
         }
         let Some(mut opened) = self.open(file) else { return Ok(()) };
         answer(file, opened.take(lock(&wanted)))?;
-        // Clients have these already. What local processes have locked before they could be told of them stays theirs.
+        // Clients already hold these. A local process that locked such a range first keeps its lock.
         for range in held() {
             let _ = answer(file, opened.take(lock(&range)));
         }

@@ -1,4 +1,4 @@
-//! Who a caller is, after squashing.
+//! The identity of a caller, after squashing.
 
 use rpc::{AuthStat, AuthSys, Call, Credential};
 use state::Principal;
@@ -6,12 +6,12 @@ use vfs::Caller;
 
 use crate::exports::{ExportOptions, Squash};
 
-/// The user and the groups that a credential names, or nobody for AUTH_NONE.
+/// The user and groups of a credential, or nobody for AUTH_NONE.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Identity<'a>(Credential<'a>);
 
 impl Identity<'static> {
-    /// Nobody in particular.
+    /// Nobody.
     pub(crate) const NOBODY: Identity<'static> = Identity(Credential::None);
 }
 
@@ -19,7 +19,7 @@ impl<'a> Identity<'a> {
     /// Reads the credential of `call`.
     ///
     /// # Errors
-    /// What to answer when the flavour is not spoken here, or its body makes no sense (RFC 5531 §8.2).
+    /// The status to reply with when the flavour is unsupported, or its body is malformed (RFC 5531 §8.2).
     pub(crate) fn of(call: &Call<'a>) -> Result<Identity<'a>, AuthStat> {
         match Credential::parse(&call.credential) {
             None => Err(AuthStat::TooWeak),
@@ -28,7 +28,7 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// The same identity for work that goes on after the call.
+    /// The same identity without borrows, for work that continues after the call.
     pub(crate) fn lasting(&self) -> Identity<'static> {
         Identity(match &self.0 {
             Credential::None => Credential::None,
@@ -36,7 +36,7 @@ impl<'a> Identity<'a> {
         })
     }
 
-    /// Who calls, for what belongs to one principal only (RFC 8881 §2.10.8.3).
+    /// The principal of the caller, for state that belongs to one principal (RFC 8881 §2.10.8.3).
     pub(crate) fn principal(&self) -> Principal {
         match &self.0 {
             Credential::None => Principal::default(),
@@ -50,7 +50,7 @@ impl<'a> Identity<'a> {
         let Credential::Sys(sys) = &self.0 else { return anonymous };
         match options.squash {
             Squash::All => anonymous,
-            // The groups of a squashed superuser are the superuser's too: none of them is kept.
+            // A squashed superuser also loses all groups, which are the superuser's.
             Squash::Root if sys.uid == 0 => anonymous,
             Squash::Root if sys.gid == 0 => {
                 Caller { uid: sys.uid, gid: options.anonymous_gid, groups: without_root(sys.groups()) }
@@ -61,8 +61,8 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// The groups in front of the superuser's group: a list that has it is cut there, since keeping what comes behind would
-/// need a list of our own for something that no honest client sends.
+/// The groups before the superuser's group. Keeping those after it would need a copy of the list, for a credential that
+/// no honest client sends.
 fn without_root(groups: &[u32]) -> &[u32] {
     let end = groups.iter().position(|group| *group == 0).unwrap_or(groups.len());
     &groups[..end]

@@ -1,5 +1,5 @@
-//! Work that takes long in small steps, so that nobody else waits for it: an event loop does the first step, and a
-//! thread that may wait the others.
+//! Divides long work into small steps, so that other calls do not wait for it. An event loop takes the first step, and
+//! a thread that may block takes the others.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use state::StateError;
 use crate::fault::Fault;
 use crate::node::CallContext;
 
-/// How long others have between two steps. A mutex is not fair: without a pause, whoever takes the steps would take it
-/// again before anybody who waits for it.
+/// The pause between two steps. Without it, the thread that takes the steps would acquire the mutex again before any
+/// waiting thread, since mutexes are not fair.
 pub(crate) const BETWEEN_STEPS: Duration = Duration::from_micros(200);
 
 impl CallContext<'_> {
-    /// Takes steps for as long as they say that there are more.
+    /// Takes steps until one returns `false`.
     pub(crate) fn in_steps<E>(&self, mut step: impl FnMut() -> Result<bool, StateError>) -> Result<(), E>
     where
         E: From<StateError> + From<Fault>,

@@ -1,11 +1,11 @@
 //! The protocol programs of the server, over any [`vfs::FileSystem`]: NFS, MOUNT, the lock manager with its status
 //! monitor, and rpcbind.
 //!
-//! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: both are passed
-//! in, so that whatever carries messages, a test included, drives the same code.
+//! [`Server::answer`] takes one RPC message and appends its reply. It opens no socket and reads no clock: callers pass
+//! both in, so that tests drive the same code as the event loops.
 //!
-//! A call flows one way: message → RPC header ([`rpc::Call`]) → who calls (`identity`) → the replay cache, for calls
-//! that must not happen twice → one module per procedure (`v3/read.rs` …) → the file system → the reply.
+//! A call flows one way: message → RPC header ([`rpc::Call`]) → caller (`identity`) → replay cache, for calls that are
+//! not idempotent → one module per procedure (`v3/read.rs` …) → file system → reply.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,4 +1,4 @@
-//! Giving a file one more name (all versions of the protocol).
+//! Hard links (all protocol versions).
 
 use vfs::{Error, FileKind};
 
@@ -6,13 +6,13 @@ use crate::fault::Fault;
 use crate::name_turn::{Change, Turn};
 use crate::node::Node;
 
-/// Gives `file` the further name `name` in `dir`.
+/// Adds the link `name` in `dir` to `file`.
 pub(crate) fn link(file: &Node<'_>, dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     if !file.shares_export(dir) {
         return Err(Error::CrossDevice.into());
     }
     dir.require_changeable_dir()?;
-    // A second name for a directory would make a circle (RFC 1813 §3.3.15: INVAL or ISDIR).
+    // A second name for a directory would form a cycle (RFC 1813 §3.3.15: INVAL or ISDIR).
     if file.attributes()?.kind == FileKind::Directory {
         return Err(Error::IsDirectory.into());
     }

@@ -1,6 +1,6 @@
-//! Listing a directory (all versions of the protocol): `.` and `..`, cookies, and the place where a reply is full.
+//! Lists a directory (all protocol versions): `.` and `..`, cookies, and the end of a full reply.
 //!
-//! Cookies on the wire are those of the file system moved up by two: 1 stands for `.` and 2 for `..`, as 0 means the start.
+//! Cookies on the wire are the file system's plus two: 0 means the start, 1 is `.` and 2 is `..`.
 
 use std::ops::ControlFlow;
 
@@ -12,17 +12,17 @@ use crate::node::Node;
 const COOKIE_OF_SELF: u64 = 1;
 const COOKIE_OF_PARENT: u64 = 2;
 
-/// Which part of a directory is wanted.
+/// The requested part of a directory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
-    /// The cookie of the last entry that is there already, or 0.
+    /// The cookie of the last entry that the client has, or 0.
     pub(crate) cookie: u64,
-    /// How much to say of each entry.
+    /// The amount of detail for each entry.
     pub(crate) detail: Detail,
 }
 
-/// Gives the entries of `dir` after a cookie to `each`, with cookies as they go over the wire, until it breaks. Returns
-/// whether there are no more.
+/// Passes the entries of `dir` after a cookie to `each`, with wire cookies, until it breaks. Returns whether the
+/// listing is complete.
 pub(crate) fn list(
     dir: &Node<'_>,
     attributes: &Attributes,

@@ -1,4 +1,4 @@
-//! Making files of every kind (all versions of the protocol).
+//! Creates files of every kind (all protocol versions).
 
 use vfs::{Attributes, Context, CreateMode, Entry, Error, FileKind, NewNode, Place, SetAttributes, race};
 
@@ -7,7 +7,7 @@ use crate::name_turn::Change;
 use crate::node::Node;
 use crate::set_attributes;
 
-/// Makes something new called `name` in `dir`, whose attributes are these, with `make`, if the caller may add names there.
+/// Creates something called `name` in `dir` with `make`, if the caller may add names there.
 pub(crate) fn make(
     dir: &Node<'_>,
     dir_attributes: vfs::Result<Attributes>,
@@ -19,8 +19,8 @@ pub(crate) fn make(
     make(dir, place)
 }
 
-/// Makes a regular file called `name` in `dir`, with the attributes `set`. One that exists is taken as it is, but for its size,
-/// which the caller must be allowed to set (RFC 1813 §3.3.8).
+/// Creates a regular file called `name` in `dir` with the attributes `set`. An existing file is kept, and only its size
+/// is set, if the caller may do so (RFC 1813 §3.3.8).
 pub(crate) fn unchecked(
     dir: &Node<'_>,
     dir_attributes: vfs::Result<Attributes>,
@@ -29,7 +29,7 @@ pub(crate) fn unchecked(
 ) -> Result<Entry, Fault> {
     let (dir_attributes, place) = (dir_attributes?, dir.place(name)?);
     race::until_won(|| match guarded_or_existing(dir, &dir_attributes, place, set) {
-        // Guarded, because an unchecked create would truncate the file without asking whether the caller may.
+        // Guarded, because an unchecked create would truncate an existing file without a permission check.
         Err(Fault::File(Error::Exists)) => match dir.existing(place)? {
             Some(existing) => unless_removed(take_existing(dir, existing, set.size_bytes)),
             None => Ok(None),
@@ -38,7 +38,7 @@ pub(crate) fn unchecked(
     })
 }
 
-/// A file that exists is there for who may not add names to the directory too, nor give the attributes to a new file.
+/// Creates a file, or reports an existing one even if the caller may neither add names nor set these attributes.
 fn guarded_or_existing(
     dir: &Node<'_>,
     dir_attributes: &Attributes,
@@ -55,7 +55,7 @@ fn guarded_or_existing(
     }
 }
 
-/// What was done with a file that was looked up just before, or `None` when another call removed the file in between.
+/// Turns the fault of a file that another call removed after its lookup into `None`.
 pub(crate) fn unless_removed<T>(done: Result<T, Fault>) -> Result<Option<T>, Fault> {
     match done {
         Err(Fault::File(error)) => Ok(race::unless_removed(Err(error))?),
@@ -63,14 +63,13 @@ pub(crate) fn unless_removed<T>(done: Result<T, Fault>) -> Result<Option<T>, Fau
     }
 }
 
-/// Makes a regular file, or finds it there as `mode` says.
+/// Creates a regular file as `mode` requires.
 pub(crate) fn regular(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttributes) -> Result<Entry, Fault> {
     set_attributes::check_new(set, &dir.context.caller)?;
     if mode == CreateMode::Guarded {
         return create_new(dir, place, set);
     }
-    // The verifier of an exclusive create tells a retransmission from another call, also after a restart (RFC 1813
-    // §3.3.8).
+    // The verifier of an exclusive create identifies a retransmission, also after a restart (RFC 1813 §3.3.8).
     let _turn = dir.take_turn(&Change::Make(place))?;
     Ok(dir.fs().create(&dir.context, place, mode, set)?)
 }
@@ -80,7 +79,7 @@ fn create_new(dir: &Node<'_>, place: Place<'_>, set: &SetAttributes) -> Result<E
     dir.make_in_turn(place, (FileKind::Regular, set), create)
 }
 
-/// Makes anything but a regular file.
+/// Creates anything but a regular file.
 pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &SetAttributes) -> Result<Entry, Fault> {
     if let NewNode::Symlink(target) = node
         && (target.is_empty() || target.contains(&0))
@@ -91,7 +90,7 @@ pub(crate) fn node(dir: &Node<'_>, place: Place<'_>, node: NewNode<'_>, set: &Se
     dir.make_in_turn(place, (kind(node), set), |cx| dir.fs().make_node(cx, place, node, set))
 }
 
-/// The kind of file that a new node is.
+/// The file kind of a new node.
 pub(crate) fn kind(node: NewNode<'_>) -> FileKind {
     match node {
         NewNode::Directory => FileKind::Directory,

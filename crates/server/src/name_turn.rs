@@ -1,7 +1,7 @@
-//! The turn of a call to change names: what keeps a change from being made twice when the server is killed in between
+//! The turn of a call to change names, which prevents a change from being repeated after the server was killed
 //! ([`crate::replay`]).
 //!
-//! Every change of names takes its turn, also one of which nothing is noted: it must not come between the note and the
+//! Every change of names takes a turn, even one that is not logged: it must not happen between the log record and the
 //! reply of another call. Without a log there are no turns.
 
 use std::time::Duration;
@@ -15,42 +15,42 @@ use crate::node::Node;
 use crate::replay::record::{Before, FileBytes, Maker, NameChange, NamedPlace, Step};
 use crate::replay::{Begun, Finished, Names, Slot};
 
-/// How often it is looked whether another call is done with a name, and the time between two looks: 5 seconds in all,
-/// after which the client is told to try later.
+/// How often to check whether another call is done with a name, and the interval: 5 seconds in all. Then the client is
+/// told to try later.
 const LOOKS: u32 = 5000;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// A change of names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change<'p> {
-    /// Something new gets a name.
+    /// A new file gets a name.
     Make(Place<'p>),
-    /// A file gets one more name.
+    /// A file gets an additional name.
     Link(Place<'p>),
-    /// A name is taken away.
+    /// A name is removed.
     Remove(Place<'p>),
     /// A name is moved.
     Move(Place<'p>, Place<'p>),
 }
 
-/// Whose turn it is.
+/// The result of taking a turn.
 pub(crate) enum Turn<'c> {
-    /// This call's.
+    /// The call holds the turn.
     Mine(NameTurn<'c>),
-    /// Nobody's: a process before this one made the change for this very call. This file has the name since.
+    /// An earlier process already made this call's change. The name belongs to this file since then.
     Finished(Option<Handle>),
 }
 
-/// The names that a call may change; nobody else changes them until this is dropped or, if the change is noted, until
-/// the call is answered.
+/// The names that a call may change. No other call changes them until this is dropped or, if the change is logged,
+/// until the call is answered.
 pub(crate) struct NameTurn<'c> {
     held: Option<Held<'c>>,
     noting: Option<&'c Begun<'c>>,
-    /// What a write log is to keep with the change.
+    /// The ticket that a write log keeps with the change.
     ticket: Option<Buffer>,
 }
 
-/// Slots that are given back at the end.
+/// Slots that are released on drop.
 struct Held<'c> {
     names: &'c Names,
     slots: [Option<Slot>; 2],
@@ -62,7 +62,7 @@ impl<'c> Node<'c> {
         let Some(names) = self.server.replay.names() else {
             return Ok(Turn::Mine(NameTurn { held: None, noting: None, ticket: None }));
         };
-        // Nothing is noted of a call that is put off anyway.
+        // A call that will be deferred is not logged.
         if self.changes_wait() {
             return Err(Fault::Defer);
         }
@@ -79,7 +79,7 @@ impl<'c> Node<'c> {
         Ok(Turn::Mine(NameTurn { held: Some(held), noting, ticket: None }))
     }
 
-    /// Whether names are still as a change has left them.
+    /// Whether names are still as a change left them.
     fn is_as_left(&self, change: &Change<'_>, finished: &Finished) -> vfs::Result<bool> {
         let now = |place: Place<'_>| Ok::<_, Error>(self.existing(place)?.map(|entry| entry.handle));
         Ok(match *change {
@@ -108,7 +108,7 @@ impl<'c> Node<'c> {
         });
     }
 
-    /// Makes something new called `place`, in this call's turn, with `make`.
+    /// Creates something at `place` in this call's turn, with `make`.
     pub(crate) fn make_in_turn(
         &self,
         place: Place<'_>,
@@ -135,25 +135,25 @@ impl<'c> Node<'c> {
         Ok(made)
     }
 
-    /// What a process before this one made for this call.
+    /// The file that an earlier process made for this call.
     fn made_before(&self, place: Place<'_>, made: Option<Handle>) -> Result<Entry, Fault> {
         let handle = made.map_or_else(|| Ok(self.fs().lookup(&self.context, place)?.handle), Ok::<_, Error>)?;
         Ok(Entry { handle, attributes: self.sibling(handle).attributes()? })
     }
 
-    /// Notes that `file` is about to be given a name.
+    /// Logs that `file` is about to get a name.
     pub(crate) fn note_link(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, file: &Handle) {
         self.note(turn, change, Before::Unlinked(FileBytes { handle: file.as_bytes() }));
     }
 
-    /// Notes that `file` is about to lose a name, or to get another one for it.
+    /// Logs that `file` is about to lose a name or have it moved.
     pub(crate) fn note_unlink(&self, turn: &mut NameTurn<'c>, change: &Change<'_>, file: &Handle) {
         self.note(turn, change, Before::Named(FileBytes { handle: file.as_bytes() }));
     }
 }
 
 impl NameTurn<'_> {
-    /// Whether what the call changes is noted, with what was there before.
+    /// Whether the change is logged, with the state before it.
     pub(crate) fn is_noted(&self) -> bool {
         self.noting.is_some()
     }
@@ -172,7 +172,7 @@ impl<'p> Change<'p> {
         }
     }
 
-    /// Hands the change to `run` as records have it.
+    /// Passes the change to `run` in the form of log records.
     fn as_step<T>(&self, exported: &Exported, run: impl FnOnce(Step<'_>) -> T) -> T {
         let [first, second] = self.places();
         let dir = |place: Option<Place<'_>>| place.map(|place| ExportTable::wire_handle(exported, &place.dir));
@@ -191,7 +191,7 @@ impl<'p> Change<'p> {
 }
 
 impl<'c> Held<'c> {
-    /// Takes the slots, unless another call has one. What this call has already it need not take.
+    /// Takes the slots, or `None` if another call holds one. Slots that this call already holds are skipped.
     fn take(names: &'c Names, begun: Option<&Begun<'_>>, slots: [Option<Slot>; 2]) -> Option<Held<'c>> {
         let mut held = Held { names, slots: [None; 2] };
         for (index, slot) in slots.into_iter().enumerate() {
@@ -206,7 +206,7 @@ impl<'c> Held<'c> {
         Some(held)
     }
 
-    /// Leaves the slots to somebody else.
+    /// Passes the slots to a new owner without releasing them.
     fn keep(mut self) -> impl Iterator<Item = Slot> {
         std::mem::take(&mut self.slots).into_iter().flatten()
     }

@@ -1,4 +1,4 @@
-//! One file of one export, as one caller sees it: the way from a call to the file system.
+//! One file of one export, as one caller sees it: procedures reach the file system through it.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -26,20 +26,20 @@ pub(crate) struct CallContext<'s> {
     pub(crate) request: &'s Request<'s>,
     pub(crate) exports: &'s ExportTable,
     pub(crate) identity: Identity<'s>,
-    /// What is kept of the call beyond its end, if it must not happen twice.
+    /// The call's entry in the replay cache, if it is not idempotent.
     pub(crate) begun: Option<&'s Begun<'s>>,
-    /// The number of the export that was asked for last: what the call waits for, if it has to wait.
+    /// The id of the export that was used last: if the call must wait, it waits for this export.
     pub(crate) waits_for: Cell<u64>,
 }
 
 impl CallContext<'_> {
-    /// The file that a handle's bytes name, if it is exported to the caller.
+    /// The file of a handle, if it is exported to the caller.
     pub(crate) fn node(&self, handle: &[u8]) -> Result<Node<'_>, Fault> {
         let (exported, node) = self.exports.resolve(handle)?;
         self.node_of(exported, node)
     }
 
-    /// A file of an export, if that is exported to the caller.
+    /// A file of an export, if the export is offered to the caller.
     pub(crate) fn node_of<'c>(&'c self, exported: &'c Arc<Exported>, handle: Handle) -> Result<Node<'c>, Fault> {
         self.waits_for.set(exported.id());
         let options = exported.export.options_for(self.client()).ok_or(Fault::NotExported)?;
@@ -61,8 +61,8 @@ impl CallContext<'_> {
         })
     }
 
-    /// The file called `name` in `dir`, whose attributes are these, if the caller may look it up. Where another export
-    /// begins it is that one's root, if that is exported to the caller.
+    /// The file called `name` in `dir`, if the caller may look it up; `attributes` are those of `dir`. Where another
+    /// export begins, it is that export's root, if that export is offered to the caller.
     pub(crate) fn look_up<'c>(
         &'c self,
         dir: &Node<'c>,
@@ -82,7 +82,7 @@ impl CallContext<'_> {
 
     /// The root of the export that begins at a directory.
     pub(crate) fn root_at(&self, origin: &Origin) -> Result<Node<'_>, Fault> {
-        // While a reload is under way, a border may be in force before its export is.
+        // During a reload, an export may end at another one that is not in the table yet.
         let exported = self.exports.beginning_at(origin).ok_or(vfs::Error::AccessDenied)?;
         self.node_of(exported, exported.export.file_system.root())
     }
@@ -91,7 +91,7 @@ impl CallContext<'_> {
         Context { caller, worker: self.request.worker, may_block: self.request.may_block, ticket: &[] }
     }
 
-    /// Where the call came from.
+    /// The address of the caller.
     pub(crate) fn client(&self) -> SocketAddr {
         self.request.peer.address
     }
@@ -105,15 +105,15 @@ pub(crate) struct Node<'c> {
     pub(crate) options: &'c ExportOptions,
     pub(crate) handle: Handle,
     pub(crate) context: Context<'c>,
-    /// Whether the call came over a stream.
+    /// Whether the call arrived over TCP.
     pub(crate) is_over_tcp: bool,
-    /// When the call came.
+    /// The time when the call arrived.
     pub(crate) now: Duration,
-    /// With which others it came.
+    /// The batch of calls that it arrived with.
     pub(crate) batch: Option<NonZero<u64>>,
-    /// Whose delegations do not stand in the way.
+    /// The client whose own delegations do not conflict.
     pub(crate) requester: Requester,
-    /// What is kept of the call beyond its end, if it must not happen twice.
+    /// The call's entry in the replay cache, if it is not idempotent.
     pub(crate) begun: Option<&'c Begun<'c>>,
 }
 
@@ -123,12 +123,12 @@ impl<'c> Node<'c> {
         &*self.exported.export.file_system
     }
 
-    /// Whether a change must be put off to a thread that may wait.
+    /// Whether changes must be deferred to a thread that may block.
     pub(crate) fn changes_wait(&self) -> bool {
         !self.context.may_block && self.fs().changes_wait()
     }
 
-    /// What state and open files are kept under.
+    /// The key of the file's state and cached open files.
     pub(crate) fn file_key(&self) -> FileKey {
         self.exported.file_key(self.handle)
     }
@@ -138,7 +138,7 @@ impl<'c> Node<'c> {
         Node { handle, ..*self }
     }
 
-    /// The handle of this file as clients get it.
+    /// The handle of this file on the wire.
     pub(crate) fn wire_handle(&self) -> WireHandle {
         ExportTable::wire_handle(self.exported, &self.handle)
     }
@@ -148,29 +148,29 @@ impl<'c> Node<'c> {
         Arc::ptr_eq(self.exported, other.exported)
     }
 
-    /// This file, as the client of NFSv4 that asks for it sees it.
+    /// This file, accessed by an NFSv4 client.
     pub(crate) fn for_requester(self, requester: Requester) -> Node<'c> {
         Node { requester, ..self }
     }
 
-    /// Whether clients may be promised that nobody changes the file behind their backs.
+    /// Whether the file may be delegated, so that nobody changes it without a recall.
     pub(crate) fn may_be_delegated(&self) -> bool {
         self.options.delegations.unwrap_or_else(|| self.fs().properties().exclusive)
     }
 
-    /// The attributes as they are now.
+    /// The current attributes.
     pub(crate) fn attributes(&self) -> vfs::Result<Attributes> {
         self.fs().attributes(&self.context, &self.handle)
     }
 
-    /// Refuses when the caller lacks one of the `wanted` ways to use the file.
+    /// Fails unless the caller has all of the `wanted` permissions.
     pub(crate) fn require(&self, attributes: &Attributes, wanted: Access) -> vfs::Result<()> {
         let granted = self.fs().access(&self.context, &self.handle, attributes, wanted)?;
         if granted.contains(wanted) { Ok(()) } else { Err(vfs::Error::AccessDenied) }
     }
 
-    /// Like [`Node::require`], but the owner always may: who opened a file for writing and then took the permission away
-    /// goes on writing, and the server sees no open (RFC 1813 §4.4).
+    /// Like [`Node::require`], but the owner always passes. A process may keep writing after it removes its own write
+    /// permission, and the server sees no open (RFC 1813 §4.4).
     pub(crate) fn require_or_own(&self, attributes: &Attributes, wanted: Access) -> vfs::Result<()> {
         if permission::is_owner(attributes, &self.context.caller) {
             return Ok(());
@@ -178,8 +178,8 @@ impl<'c> Node<'c> {
         self.require(attributes, wanted)
     }
 
-    /// Refuses on an export that is read-only for this client. Whatever changes anything asks for this first, so that attributes which
-    /// the requests of a batch share are forgotten here.
+    /// Fails on an export that is read-only for this client. Every change calls this first, so it also drops the
+    /// attributes that a batch of requests shares.
     pub(crate) fn require_writable(&self) -> vfs::Result<()> {
         if self.options.read_only {
             return Err(vfs::Error::ReadOnly);
@@ -188,13 +188,13 @@ impl<'c> Node<'c> {
         Ok(())
     }
 
-    /// Refuses unless the caller may add names to this directory and take them away, and returns its attributes.
+    /// Fails unless the caller may add and remove names in this directory; returns its attributes.
     pub(crate) fn require_changeable_dir(&self) -> vfs::Result<Attributes> {
         self.require_writable()?;
         self.require_changeable(self.attributes())
     }
 
-    /// The same, with attributes that were asked for just now.
+    /// Like [`Node::require_changeable_dir`], with attributes that were just fetched.
     pub(crate) fn require_changeable(&self, attributes: vfs::Result<Attributes>) -> vfs::Result<Attributes> {
         self.require_writable()?;
         let attributes = attributes?;
@@ -210,7 +210,7 @@ impl<'c> Node<'c> {
         Ok(Place { dir: self.handle, name: vfs::Name::new(name)? })
     }
 
-    /// The file called `name` in this directory, `.` and `..` included; what permission that needs is not checked here.
+    /// The file called `name` in this directory, including `.` and `..`, without a permission check.
     pub(crate) fn lookup(&self, name: &[u8]) -> Result<Entry, Fault> {
         match name {
             b"." => Ok(Entry { handle: self.handle, attributes: self.attributes()? }),
@@ -222,7 +222,7 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// Refuses unless this is a directory in which the caller may look up names.
+    /// Fails unless this is a directory that the caller may search.
     pub(crate) fn require_searchable(&self, attributes: &Attributes) -> vfs::Result<()> {
         if attributes.kind != vfs::FileKind::Directory {
             return Err(vfs::Error::NotDirectory);
@@ -236,7 +236,7 @@ impl<'c> Node<'c> {
         self.lookup(name)
     }
 
-    /// What is at `place`, if anything; what permission that needs is not checked here.
+    /// The file at `place`, if any, without a permission check.
     pub(crate) fn existing(&self, place: Place<'_>) -> vfs::Result<Option<Entry>> {
         match self.fs().lookup(&self.context, place) {
             Ok(entry) => Ok(Some(entry)),
@@ -249,8 +249,7 @@ impl<'c> Node<'c> {
         OpenKey { file: self.file_key(), mode }
     }
 
-    /// The open file; its permissions are the caller's business. When descriptors have run out, files that nobody uses
-    /// are closed first.
+    /// The open file, without a permission check. When descriptors run out, unused files are closed first.
     pub(crate) fn open(&self, mode: OpenMode) -> vfs::Result<Arc<dyn OpenFile>> {
         let open = || self.fs().open(&self.context, &self.handle, mode);
         let (files, worker) = (&self.server.files, self.context.worker);
@@ -263,8 +262,8 @@ impl<'c> Node<'c> {
         }
     }
 
-    /// The open file to read from, and its attributes as they are now: found out after this request was received, for it or for one
-    /// that was received with it and answered just before.
+    /// The open file to read from, and attributes fetched after this request arrived: for this request, or for the
+    /// previous one of its batch.
     pub(crate) fn open_to_read(&self) -> vfs::Result<(Arc<dyn OpenFile>, Attributes)> {
         let file = self.open(OpenMode::Read)?;
         let Some(batch) = self.batch else {
@@ -276,12 +275,12 @@ impl<'c> Node<'c> {
         Ok((file, attributes))
     }
 
-    /// Closes the cached open files of this file.
+    /// Evicts the cached open files of this file.
     pub(crate) fn forget_open_files(&self) {
         self.server.files.purge(&self.file_key(), self.now);
     }
 
-    /// Closes the cached open files of `entry`, whose last name may have been removed just now.
+    /// Evicts the cached open files of `entry` if its last name was possibly removed.
     pub(crate) fn forget_if_unlinked(&self, entry: &Entry) {
         if entry.attributes.kind == vfs::FileKind::Regular && entry.attributes.links <= 1 {
             self.server.files.purge(&self.sibling(entry.handle).file_key(), self.now);

@@ -1,12 +1,11 @@
-//! Open files, by handle, so that a READ or a WRITE does not open and close its file each time.
+//! Caches open files by handle, so that a READ or a WRITE does not open and close its file each time.
 //!
-//! Each worker has a cache of its own behind a lock that nobody else takes but to purge a file or to tidy up, so that a hit waits
-//! for nobody, and one worker opens a file once however many calls ask for it. The cache holds no permission and no
-//! attributes: whoever asks for a file has checked the caller already, for this very call, and asks the open file for the rest. Only
-//! requests that were received together share the attributes that one of them found out.
+//! Each worker has its own cache. Others take its lock only to purge, sweep or evict, so that a hit rarely waits. The
+//! cache holds no permissions, since each call checks its caller first, and no attributes, except those that requests
+//! of one batch share.
 //!
-//! The key is the whole handle, with the generation that the file system put into it, and not the export: a file that is reached by
-//! two exports is one entry, and the last name that goes by one of them closes it for both.
+//! The key is the whole handle with the file system's generation, but not the export. A file reached through two
+//! exports is one entry, and removing its last name through one export closes it for both.
 
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZero;
@@ -18,40 +17,40 @@ use std::time::Duration;
 use state::FileKey;
 use vfs::{Attributes, OpenFile, OpenMode};
 
-/// Which open file, and what it is open for.
+/// The file and its open mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct OpenKey {
     pub(crate) file: FileKey,
     pub(crate) mode: OpenMode,
 }
 
-/// What the caches of open files have done since the server began, and what they hold.
+/// Counters of the open file caches since the server's start, and their current size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenFileCounts {
     /// Files that are open now.
     pub open: u64,
     /// Calls that found their file open.
     pub hits: u64,
-    /// Calls that had to open it; with the cache off, all of them.
+    /// Calls that had to open their file; with the cache off, all of them.
     pub misses: u64,
-    /// Files that were closed to make room, for others or for descriptors.
+    /// Files closed to make room for others or to free descriptors.
     pub evicted: u64,
-    /// Files that were closed because nobody used them for the idle time.
+    /// Files closed because they were unused for the idle time.
     pub idle: u64,
-    /// Files that were closed because their last name or their export was gone.
+    /// Files closed because their last name or their export was removed.
     pub purged: u64,
-    /// For how long the files that were closed had been open, together, in milliseconds.
+    /// The time that closed files had been open, summed up, in milliseconds.
     pub closed_age_ms: u64,
 }
 
 struct Slot {
     file: Arc<dyn OpenFile>,
     opened: Duration,
-    /// Whether the file was used since the eviction hand last came by.
+    /// Whether the file was used since eviction last passed it.
     is_used: bool,
 }
 
-/// Why a file is closed.
+/// The reason for closing a file.
 #[derive(Debug, Clone, Copy)]
 enum Why {
     Evicted,
@@ -62,25 +61,25 @@ enum Why {
 #[derive(Default)]
 struct WorkerFiles {
     files: HashMap<OpenKey, Slot>,
-    /// Every key of `files`, in the order in which the eviction hand meets them.
+    /// Every key of `files`, in the order of eviction.
     order: VecDeque<OpenKey>,
     counts: OpenFileCounts,
     shared: Option<SharedAttributes>,
 }
 
-/// Attributes of a file that were found out for a request, for those that were received with it.
+/// Attributes fetched for one request, shared with the others of its batch.
 struct SharedAttributes {
     batch: NonZero<u64>,
     file: FileKey,
     attributes: Attributes,
 }
 
-/// Keeps what two workers write off one cache line.
+/// Keeps the data of two workers on separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Aligned(Mutex<WorkerFiles>);
 
-/// How many files are kept open at the most.
+/// The most files to keep open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenFileLimits {
     pub(crate) per_worker: usize,
@@ -91,14 +90,14 @@ pub(crate) struct OpenFileLimits {
 pub(crate) struct OpenFiles {
     workers: Box<[Aligned]>,
     limits: OpenFileLimits,
-    /// How many files all workers have open.
+    /// The number of open files of all workers.
     count: AtomicUsize,
     idle: Duration,
     last_sweep: Mutex<Duration>,
 }
 
 impl OpenFiles {
-    /// Makes empty caches, which keep a file until nobody has used it for `idle` to twice that.
+    /// Makes empty caches, which close a file after `idle` to twice that time without use.
     pub(crate) fn new(workers: usize, limits: OpenFileLimits, idle: Duration) -> OpenFiles {
         let workers = (0..workers.max(1)).map(|_| Aligned::default()).collect();
         OpenFiles { workers, limits, count: AtomicUsize::new(0), idle, last_sweep: Mutex::default() }
@@ -108,7 +107,7 @@ impl OpenFiles {
         lock(&self.workers[worker % self.workers.len()].0)
     }
 
-    /// The open file under `key`, from the cache or from `open`. What cannot be opened is asked for again the next time.
+    /// The open file for `key`, from the cache or from `open`. Errors are not cached.
     pub(crate) fn get<E>(
         &self,
         (worker, now): (usize, Duration),
@@ -127,7 +126,7 @@ impl OpenFiles {
         }
         let file = open()?;
         let slot = Slot { file: file.clone(), opened: now, is_used: false };
-        // Closing a file may take a while: what has to go is dropped when the lock is free again, here and below.
+        // Closing a file may take long, so evicted files are dropped after the lock is released, here and below.
         let closed = self.worker(worker).insert(*key, slot, self.limits.per_worker);
         self.note_closed(&closed);
         if self.limits.per_worker > 0 && self.count.fetch_add(1, Ordering::Relaxed) >= self.limits.total {
@@ -136,7 +135,7 @@ impl OpenFiles {
         Ok(file)
     }
 
-    /// Closes a file of `worker`, which has just opened one, or else of the next worker that has any.
+    /// Evicts a file of `worker`, which has just opened one, or else of the next worker that has any.
     fn make_room(&self, worker: usize, now: Duration) {
         for next in worker..worker + self.workers.len() {
             let mut files = self.worker(next);
@@ -152,8 +151,8 @@ impl OpenFiles {
         self.count.fetch_sub(closed.len(), Ordering::Relaxed);
     }
 
-    /// The attributes that an earlier request of the batch found for the file, or those that `find` finds now. They are true for every
-    /// request of the batch, since all of them had come when they were found out.
+    /// The attributes that an earlier request of the batch fetched for the file, or else those from `find`. They are
+    /// fresh for every request of the batch, since all had arrived before they were fetched.
     pub(crate) fn attributes<E>(
         &self,
         worker: usize,
@@ -172,12 +171,12 @@ impl OpenFiles {
         Ok(attributes)
     }
 
-    /// Forgets what the requests of a batch share, because the next one may change it.
+    /// Drops the attributes that a batch shares, because a request may change them.
     pub(crate) fn forget_attributes(&self, worker: usize) {
         self.worker(worker).shared = None;
     }
 
-    /// Closes a file for all workers, because its last name is gone.
+    /// Closes a file for all workers, because its last name was removed.
     pub(crate) fn purge(&self, file: &FileKey, now: Duration) {
         for worker in &self.workers {
             for mode in [OpenMode::Read, OpenMode::Write] {
@@ -187,7 +186,7 @@ impl OpenFiles {
         }
     }
 
-    /// Closes the files that were not used for the idle time, once that has passed since the last sweep.
+    /// Closes the files unused for the idle time, at most once per idle time.
     pub(crate) fn sweep(&self, now: Duration) {
         {
             let mut last_sweep = lock(&self.last_sweep);
@@ -202,7 +201,7 @@ impl OpenFiles {
         }
     }
 
-    /// Closes all files but those that are in use right now, because descriptors have run out.
+    /// Closes all files, because descriptors ran out. Those in use close when their calls end.
     pub(crate) fn release(&self, now: Duration) {
         for worker in &self.workers {
             let closed = lock(&worker.0).close_all(now, Why::Evicted, |_, _| true);
@@ -210,8 +209,8 @@ impl OpenFiles {
         }
     }
 
-    /// Closes the files that `is_served` does not know: no export shows them any more. For their age the time of the last sweep
-    /// is good enough.
+    /// Closes the files for which `is_served` is false: no export shows them any more. Their age is counted up to the
+    /// last sweep.
     pub(crate) fn retain(&self, is_served: impl Fn(&FileKey) -> bool) {
         let now = *lock(&self.last_sweep);
         for worker in &self.workers {
@@ -220,7 +219,7 @@ impl OpenFiles {
         }
     }
 
-    /// What all workers have counted.
+    /// The sum of all workers' counters.
     pub(crate) fn counts(&self) -> OpenFileCounts {
         let mut sum = OpenFileCounts::default();
         for worker in &self.workers {
@@ -232,7 +231,7 @@ impl OpenFiles {
 }
 
 impl WorkerFiles {
-    /// Adds a file; returns those that had to make room.
+    /// Adds a file; returns the evicted ones.
     fn insert(&mut self, key: OpenKey, slot: Slot, max: usize) -> Vec<Slot> {
         let mut closed = Vec::new();
         if max == 0 {
@@ -243,13 +242,13 @@ impl WorkerFiles {
         }
         match self.files.insert(key, slot) {
             None => self.order.push_back(key),
-            // A thread that waited meanwhile has opened the file as well.
+            // Another thread opened the file meanwhile.
             Some(other) => closed.push(other),
         }
         closed
     }
 
-    /// Gives each file that was used a second chance, and takes out the first one that was not.
+    /// Evicts the first file that was not used since the last pass; used files get a second chance.
     fn evict_one(&mut self, now: Duration) -> Option<Slot> {
         while let Some(key) = self.order.pop_front() {
             match self.files.get_mut(&key) {
@@ -258,14 +257,14 @@ impl WorkerFiles {
                     self.order.push_back(key);
                 }
                 Some(_) => return self.close(&key, now, Why::Evicted),
-                // It was purged; only its place in the order was left.
+                // It was purged, and only its key was left here.
                 None => return None,
             }
         }
         None
     }
 
-    /// Takes out a file, if there is one.
+    /// Evicts a file, if there is one.
     fn evict_any(&mut self, now: Duration) -> Option<Slot> {
         while !self.order.is_empty() {
             if let Some(slot) = self.evict_one(now) {
@@ -276,7 +275,7 @@ impl WorkerFiles {
     }
 
     fn close(&mut self, key: &OpenKey, now: Duration, why: Why) -> Option<Slot> {
-        // Most workers have nothing open when a file is purged.
+        // A shortcut: most workers have nothing open when a file is purged.
         if self.files.is_empty() {
             return None;
         }

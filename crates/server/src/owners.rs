@@ -1,7 +1,7 @@
-//! The names of users and groups, as NFSv4 has them in a domain (RFC 7530 §5.9, RFC 8881 §5.9).
+//! The names of NFSv4 users and groups in a domain (RFC 7530 §5.9, RFC 8881 §5.9).
 //!
-//! The machine knows the names, and asking it may take long. So answers are kept for a while, and a thread that may not wait
-//! asks for none.
+//! The machine's name service may be slow, so answers are cached for a while, and threads that must not block never
+//! query it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use crate::fault::Fault;
 
-/// For how long an answer holds, that there is no such user too.
+/// The lifetime of an answer, negative ones included.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// How many answers of each kind are kept. When there are more, all are forgotten.
+/// The most answers of each kind to cache. When it is exceeded, all are dropped.
 const MAX_ANSWERS: usize = 16_384;
 
-/// Who a number or a name may belong to.
+/// The kind of a number or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// A user.
@@ -26,22 +26,22 @@ pub enum Principal {
     Group,
 }
 
-/// Where the names of users and groups are known. It may take long to answer.
+/// Resolves names of users and groups. Calls may block.
 pub trait NameService: Send + Sync {
-    /// The name that goes with a number, if there is one.
+    /// The name of a number, if it has one.
     ///
     /// # Errors
-    /// When that cannot be found out now.
+    /// When it cannot be resolved now.
     fn name(&self, principal: Principal, id: u32) -> io::Result<Option<String>>;
 
-    /// The number that goes with a name, if there is one.
+    /// The number of a name, if it has one.
     ///
     /// # Errors
-    /// When that cannot be found out now.
+    /// When it cannot be resolved now.
     fn id(&self, principal: Principal, name: &str) -> io::Result<Option<u32>>;
 }
 
-/// A domain of names, with the latest answers about them.
+/// A domain of names, with cached answers.
 pub(crate) struct Owners {
     domain: String,
     service: Box<dyn NameService>,
@@ -49,7 +49,7 @@ pub(crate) struct Owners {
     ids: Answers<String, u32>,
 }
 
-/// When somebody asks, and whether they may wait.
+/// The time of a query, and whether it may block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asking {
     pub(crate) now: Duration,
@@ -67,7 +67,7 @@ impl Owners {
         Ok(name.map(|name| format!("{name}@{}", self.domain)))
     }
 
-    /// The number for `name@domain`, if it is a name of this domain.
+    /// The number of `name@domain`, if the name is of this domain.
     pub(crate) fn id(&self, principal: Principal, text: &str, asking: Asking) -> Result<Option<u32>, Fault> {
         match text.rsplit_once('@') {
             Some((name, domain)) if domain.eq_ignore_ascii_case(&self.domain) => {
@@ -78,10 +78,10 @@ impl Owners {
     }
 }
 
-/// The latest answers to one kind of question.
+/// The cached answers to one kind of query.
 struct Answers<Q, A>(Mutex<HashMap<(Principal, Q), Answer<A>>>);
 
-/// An answer, and when it was given.
+/// An answer, after the time when it was fetched.
 type Answer<A> = (Duration, Option<A>);
 
 impl<Q, A> Default for Answers<Q, A> {
@@ -103,7 +103,7 @@ impl<Q: Eq + Hash, A: Clone> Answers<Q, A> {
         if !asking.may_block {
             return Err(Fault::Defer);
         }
-        // Nobody else waits meanwhile: the lock is not held.
+        // The lock is not held, so other queries do not wait.
         let answer = ask().map_err(|error| Fault::File(vfs::Error::TryLater(error)))?;
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_ANSWERS {
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// Knows one user, and counts the questions.
+    /// Knows one user, and counts the queries.
     struct Known(Arc<AtomicU32>);
 
     impl NameService for Known {

@@ -1,4 +1,4 @@
-//! Calls to programs on other hosts whose ports only the rpcbind over there knows: lock managers and status monitors.
+//! Calls to programs on other hosts, whose ports their rpcbind tells: lock managers and status monitors.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -14,24 +14,24 @@ use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCrede
 use crate::request::{Peer, Transport};
 use crate::server::Server;
 
-/// How long one question or call may take.
+/// The timeouts of one query or call.
 const PATIENCE: Patience = Patience { timeout: Duration::from_secs(8), resend: Some(Duration::from_secs(2)) };
 
-/// The version of rpcbind that is asked where the port mapper's cannot say it.
+/// The rpcbind version to query when the port mapper's protocol does not suffice.
 const RPCBIND_VERSION: u32 = 4;
 
-/// A host, and how it is spoken to.
+/// A remote host and the addresses to call it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Remote {
-    /// Where it is.
+    /// Its address.
     pub(crate) address: IpAddr,
-    /// The address of ours that it knows.
+    /// The server address that it knows.
     pub(crate) local: SocketAddr,
-    /// By what.
+    /// The transport to use.
     pub(crate) transport: Transport,
 }
 
-/// A call to a program there.
+/// A call to a program on a remote host.
 #[derive(Debug)]
 pub(crate) struct RemoteCall {
     pub(crate) remote: Remote,
@@ -61,7 +61,7 @@ impl RemoteCall {
         RemoteCall { remote, procedure: procedure::<O>(), arguments: encoded(arguments) }
     }
 
-    /// The question where the program is: the port mapper knows IPv4 alone.
+    /// The query for the program's port; the port mapper's protocol only knows IPv4.
     fn question(&self) -> Callout {
         let (program, version) = (self.procedure.program, self.procedure.version);
         let (procedure, arguments) = if self.remote.address.is_ipv4() {
@@ -98,8 +98,8 @@ impl RemoteCall {
 }
 
 impl Server {
-    /// Asks where a program is, and calls it; `then` hears what came of it. When too many calls are under way already, it hears
-    /// nothing: who waits for an answer has to have a limit of his own.
+    /// Queries a program's port and calls it; `then` runs with the result. When too many calls are under way, `then`
+    /// never runs: callers need a timeout of their own.
     pub(crate) fn call_remote(&self, call: RemoteCall, now: Duration, then: Then) {
         let question = call.question();
         let found: Then = Box::new(move |server, answer, now| match call.answered_port(answer) {

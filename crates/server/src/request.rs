@@ -2,60 +2,60 @@ use std::net::SocketAddr;
 use std::num::NonZero;
 use std::time::Duration;
 
-/// How a message came.
+/// The transport of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// Over a stream.
+    /// A TCP connection.
     Tcp,
-    /// As a datagram.
+    /// A UDP datagram.
     Udp,
 }
 
-/// Who sent a message.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
     /// The sender's address.
     pub address: SocketAddr,
-    /// The address of ours that it was sent to.
+    /// The server's address that it was sent to.
     pub local: SocketAddr,
-    /// How it came.
+    /// The transport it arrived by.
     pub transport: Transport,
-    /// Which connection it came over: a number that is not used twice; 0 for datagrams.
+    /// The connection it arrived over: a number that is never reused; 0 for datagrams.
     pub connection: u64,
 }
 
-/// One message to answer, and what the protocol programs need to know of the world.
+/// One message to answer, with its environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The RPC message.
     pub message: &'a [u8],
     /// Who sent it.
     pub peer: Peer,
-    /// Which thread asks, numbered from 0 to [`Settings::workers`](crate::Settings::workers) − 1.
+    /// The thread that calls, numbered from 0 to [`Settings::workers`](crate::Settings::workers) − 1.
     pub worker: usize,
-    /// Whether this thread may wait.
+    /// Whether this thread may block.
     pub may_block: bool,
-    /// The time since some moment before the server began; it never goes back.
+    /// The time since some moment before the server's start; it never goes back.
     pub now: Duration,
-    /// The number of its batch: requests of one worker with the same number were all received before the first of them was
-    /// answered, so that what is found out for one of them is true for the others, as long as nothing of them changed it. `None` for
-    /// one by itself.
+    /// The number of the batch; `None` for a single request. Requests of one worker with the same number all arrived
+    /// before the first of them was answered. So attributes fetched for one of them are fresh for the others, until one
+    /// of them changes the file.
     pub batch: Option<NonZero<u64>>,
-    /// Whether the sender has no memory left of what the server gives it: the data and listings in its replies are short, so that
-    /// each of its connections is served on and takes little.
+    /// Whether the sender has used up its share of the server's memory. Replies then contain little data, so that each
+    /// of its connections progresses and uses little memory.
     pub is_scarce: bool,
 }
 
-/// What became of a message.
+/// The result of answering a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The reply was appended.
     Reply,
-    /// There is no reply: the call is being worked on already, or its protocol wants none.
+    /// There is no reply: the call is already being processed, or its protocol has no reply.
     Silent,
-    /// The reply has to wait: ask again from a thread that may. Nothing was appended and nothing has happened. The number says for
-    /// whom it waits: the same for all calls to one export, 0 for none.
+    /// The call would block: ask again from a thread that may. Nothing was appended, and nothing has happened. The
+    /// number is equal for all calls that wait for the same export, and 0 for others.
     WouldBlock(u64),
-    /// The message was nothing that a client sends: whoever sent it on a stream cannot be understood any more.
+    /// The message is not a call. A stream that carried it can no longer be parsed.
     NotACall(rpc::CallError),
 }

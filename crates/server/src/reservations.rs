@@ -1,14 +1,14 @@
-//! What NFSv2 and NFSv3 may do to a file that others have opened with a share reservation.
+//! Checks accesses of NFSv2 and NFSv3 against share reservations and delegations.
 //!
-//! They have no opens, so that each access is checked like one of NFSv4 with the anonymous stateid (RFC 8881 §8.2.3). A
-//! file that nobody has reserved costs one look at a counter.
+//! These versions have no opens, so each access is checked like one of NFSv4 with the anonymous stateid (RFC 8881
+//! §8.2.3). Without reservations the check only reads a counter.
 //!
-//! An access that is denied is answered with ACCES and not JUKEBOX: a reservation lasts as long as its holder likes, and a
-//! client that is told to try later would hang for as long. A delegation that is being recalled is gone soon: JUKEBOX.
+//! A denied access gets ACCES and not JUKEBOX: a reservation may last forever, and a client that is told to retry would
+//! hang. A delegation under recall ends soon, so it gets JUKEBOX.
 //!
-//! While clients of NFSv4 reclaim after a restart, these accesses go on, though RFC 8881 §8.4.2.1 refuses those of NFSv4 with
-//! the anonymous stateid: clients of NFSv2 and NFSv3 know of no grace period, hardly anybody denies anything, and each restart
-//! would stop all of them until the last client of NFSv4 is back.
+//! These accesses continue during the grace period, though RFC 8881 §8.4.2.1 refuses those of NFSv4 with the anonymous
+//! stateid. Clients of NFSv2 and NFSv3 do not know it, deny modes are rare, and each restart would block all of them
+//! until the last NFSv4 client has reclaimed.
 
 use std::time::Duration;
 
@@ -18,12 +18,12 @@ use vfs::SetAttributes;
 use crate::fault::Fault;
 use crate::node::Node;
 
-/// How often it is looked whether a delegation was returned, and the time between two looks.
+/// How often to check whether a delegation was returned, and the interval.
 const LOOKS: u32 = 50;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 impl Node<'_> {
-    /// Refuses what a share reservation denies.
+    /// Fails if a share reservation denies the access.
     pub(crate) fn require_unreserved(&self, kind: AccessKind) -> Result<(), Fault> {
         let file = self.file_key();
         self.until_returned(|| match self.server.state.conflict_check(self.now, &file, kind, self.requester) {
@@ -33,8 +33,8 @@ impl Node<'_> {
         })
     }
 
-    /// Looks again for a little while, on a thread that may wait, when a delegation is on its way back: clients that are told to
-    /// try later wait for far longer than its holder needs to return it.
+    /// Retries for a short time while a delegation is being recalled, on a thread that may block. A client that is told
+    /// to retry waits far longer than the holder needs to return it.
     pub(crate) fn until_returned<T>(&self, mut look: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
         for _ in 0..LOOKS {
             match look() {
@@ -46,12 +46,12 @@ impl Node<'_> {
         Err(Fault::Recalling)
     }
 
-    /// Sees to it that no other client believes to know the file's attributes or names while they are changed (RFC 8881 §10.4).
+    /// Recalls delegations of other clients, which cache attributes and names, before a change (RFC 8881 §10.4).
     pub(crate) fn require_undelegated(&self) -> Result<(), Fault> {
         self.require_unreserved(AccessKind::Change)
     }
 
-    /// Refuses to set a size that a share reservation denies: that writes, and nothing else that is set does.
+    /// Fails if a share reservation denies setting the size, which is a write; other attributes are never denied.
     pub(crate) fn require_unreserved_for(&self, set: &SetAttributes) -> Result<(), Fault> {
         if set.size_bytes.is_some() { self.require_unreserved(AccessKind::Write) } else { Ok(()) }
     }
@@ -83,7 +83,7 @@ mod tests {
         Server::new(Settings::new(1, 1 << 32, HandleKey::new([7; 16])), vec![export]).unwrap()
     }
 
-    /// What becomes of an access while somebody denies `deny`.
+    /// The result of an access while another client denies `deny`.
     fn access(deny: ShareDeny, check: impl Fn(&Node<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
         let server = server();
         let exports = server.exports();

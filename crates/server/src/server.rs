@@ -26,71 +26,73 @@ use crate::rpcbind::Registry;
 use crate::v2::CookieJar;
 use crate::v4::{Callbacks, Copies, CopyNotices, PausedCompounds};
 
-/// What READ_PLUS of NFSv4.2 tells of holes (RFC 7862 §15.10).
+/// What READ_PLUS of NFSv4.2 reports about holes (RFC 7862 §15.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReadPlusMode {
-    /// Nothing: there is no such operation, and clients read with READ.
+    /// READ_PLUS is not supported, and clients use READ.
     None,
-    /// Nothing: every reply is one segment of data.
+    /// Nothing: each reply is one data segment.
     Data,
-    /// The holes that the file system knows.
+    /// The holes that the file system reports.
     #[default]
     Extents,
-    /// The same, and blocks of zeros in the data, which costs a look at every byte.
+    /// Those, and blocks of zeros in the data, which costs a scan of every byte.
     Zeros,
 }
 
-/// Sizes and limits of a [`Server`].
+/// The settings and limits of a [`Server`].
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How many workers call [`Server::answer`], loops and blocking threads together.
+    /// The number of workers that call [`Server::answer`]: event loops and blocking threads.
     pub workers: usize,
     /// The most bytes of a READ or a WRITE over TCP, up to 1 MiB.
     pub max_transfer_bytes: u32,
-    /// What READ_PLUS tells of holes.
+    /// What READ_PLUS reports about holes.
     pub read_plus: ReadPlusMode,
-    /// From how many bytes on a READ of NFSv3, 4.1 and 4.2 is sent from the file itself, where that never waits, and not copied before; `None`
-    /// copies always. A third of it is enough for the first of the replies that leave together.
+    /// The smallest READ, in bytes, to send directly from the file in NFSv3, 4.1 and 4.2, if that never waits for
+    /// storage. `None` always copies. A third of it is enough for the first reply of an output.
     pub sendfile_bytes: Option<u32>,
-    /// Whether WRITEs of NFSv3 that lie one right behind the other and came together are carried out as one.
+    /// Whether adjacent WRITEs of NFSv3 that arrived together run as one.
     pub gather_writes: bool,
-    /// How many replies to calls that must not happen twice are kept.
+    /// The most replies to keep for calls that are not idempotent.
     pub replay_entries: usize,
-    /// For how long they are kept.
+    /// The time to keep them.
     pub replay_age: Duration,
-    /// How many open files each worker keeps; 0 opens and closes a file for each call.
+    /// The most open files that each worker caches; 0 opens and closes a file for each call.
     pub open_files_per_worker: usize,
-    /// How many open files all workers keep.
+    /// The most open files of all workers.
     pub max_open_files: usize,
-    /// How long an open file is kept that nobody uses: this time to twice that.
+    /// The idle time after which a file is closed: once to twice this time.
     pub open_file_idle: Duration,
-    /// A number that is another one each time the server is started: the first write verifier. Its upper half alone
-    /// differs too: it is the number of the boot that NFSv4's client ids and stateids carry.
+    /// A number that changes with each start: the first write verifier. Its upper half alone also changes; it is the
+    /// boot number in NFSv4 client IDs and stateids.
     pub instance: u64,
-    /// How long a client of NFSv4 may be silent before others may take what it holds (RFC 8881 §8.3), in whole seconds.
+    /// The lease: how long an NFSv4 client may be silent before others may take its state (RFC 8881 §8.3), in whole
+    /// seconds.
     pub lease: Duration,
-    /// How long clients may reclaim what they held before a restart, and nobody gets anything new (RFC 8881 §8.4.2).
+    /// The grace period: after a restart, new opens and locks wait up to this long for clients to reclaim theirs (RFC
+    /// 8881 §8.4.2).
     pub grace: Duration,
-    /// How much memory the state of clients may take, in bytes: client ids, sessions, opens, locks and so on. Fewer of them are
-    /// allowed where this is less than their limits need.
+    /// The memory for clients' state, in bytes: client IDs, sessions, opens, locks and so on. A smaller value lowers
+    /// their limits.
     pub state_bytes: usize,
-    /// The secret that file handles are checked with.
+    /// The secret key of file handles.
     pub handle_key: HandleKey,
-    /// How a thread that may wait does so, while a delegation is on its way back.
+    /// Pauses a thread that may block, between two checks for an event such as a returned delegation.
     pub pause: fn(Duration),
-    /// The time of day, which only rpcbind's GETTIME asks for.
+    /// The time of day.
     pub wall_clock: fn() -> SystemTime,
 }
 
 impl Settings {
-    /// What tells this server from all others, for clients that reach it at several addresses (RFC 8881 §2.10.4).
+    /// Identifies this server to clients that reach it at several addresses (RFC 8881 §2.10.4).
     pub(crate) fn server_owner(&self) -> [u8; 16] {
         let mut owner = *b"wharf-server-\0\0\0";
         owner[8..].copy_from_slice(&self.handle_key.checksum(b"server owner").to_be_bytes());
         owner
     }
 
-    /// The number of this start as the status monitor tells it: odd, since the server is up, and another one each time.
+    /// The status monitor's number of this start: odd, since the server is up, and different each time.
     pub(crate) fn status_number(&self) -> i32 {
         ((self.boot() << 1 | 1) & i32::MAX as u32) as i32
     }
@@ -99,12 +101,12 @@ impl Settings {
         OpenFileLimits { per_worker: self.open_files_per_worker, total: self.max_open_files }
     }
 
-    /// The number of this boot, which client ids and stateids carry.
+    /// The boot number in client IDs and stateids.
     fn boot(&self) -> u32 {
         (self.instance >> 32) as u32
     }
 
-    /// From how many bytes on READ sends from the file if nothing else is said: below, a copy costs less than a system call.
+    /// The default of `sendfile_bytes`, in bytes: below it, a copy is cheaper than a system call.
     pub const SENDFILE_BYTES: u32 = 24 << 10;
 
     /// Settings with default limits for `workers` threads.
@@ -131,12 +133,12 @@ impl Settings {
     }
 }
 
-/// The protocol programs over a table of exports. One server is shared by all threads.
+/// The protocol programs over a table of exports. All threads share one server.
 pub struct Server {
     pub(crate) settings: Settings,
     pub(crate) exports: Arc<ArcSwap<ExportTable>>,
     pub(crate) replay: ReplayCache,
-    /// The replies to WRITEs in datagrams, apart from the others, which they would soon push out.
+    /// The replies to WRITEs in datagrams. They have their own cache, since they would soon evict all others.
     pub(crate) replay_of_writes: ReplayCache,
     pub(crate) connections: ConnectionWatch,
     pub(crate) files: OpenFiles,
@@ -154,7 +156,7 @@ pub struct Server {
     pub(crate) notices: Notices,
     pub(crate) restarts: Restarts,
     pub(crate) cookies: CookieJar,
-    /// Without a domain owners are numbers.
+    /// Without a domain, owners are numbers.
     pub(crate) owners: Option<Owners>,
     write_verifier: AtomicU64,
 }
@@ -163,7 +165,7 @@ impl Server {
     /// Makes a server of `exports`.
     ///
     /// # Errors
-    /// When two exports cannot be told apart.
+    /// When two exports cannot be distinguished, or conflict about one directory.
     pub fn new(settings: Settings, exports: Vec<Export>) -> Result<Server, ExportTableError> {
         let exports = ExportTable::new(exports, settings.handle_key.clone())?;
         exports.draw_borders();
@@ -196,8 +198,8 @@ impl Server {
         })
     }
 
-    /// Lets NFSv4's clients reclaim what they hold after a restart: `records` hold the clients of the boots before, and are told
-    /// of those of this one. To be called before the first message is answered.
+    /// Lets clients reclaim their state after a restart. `records` contain the clients of earlier boots, and store
+    /// those of this one. Call it before the first message is answered.
     ///
     /// # Errors
     /// When the records cannot be read.
@@ -207,17 +209,17 @@ impl Server {
         Ok(())
     }
 
-    /// Calls owners of files `name@domain` to clients of NFSv4, with the names that `service` knows, where they are numbers else
-    /// (RFC 8881 §5.9). To be called before the first message is answered.
+    /// Sends owners of files as `name@domain` to NFSv4 clients, with names from `service`; without this call, they are
+    /// numbers (RFC 8881 §5.9). Call it before the first message is answered.
     pub fn name_owners(&mut self, domain: String, service: Box<dyn NameService>) {
         self.owners = Some(Owners::new(domain, service));
     }
 
-    /// Lets the replies to calls that must not happen twice outlive the process: takes up those that `records` hold, which are
-    /// what `log` was given before, and gives it the further ones. To be called before the first message is answered.
+    /// Makes replies outlive the process: loads `records`, which `log` received earlier, and writes new ones to `log`.
+    /// Call it before the first message is answered.
     ///
-    /// Calls that the records show as begun and not answered are compared with the files ([`crate::ReplyLog`]).
-    /// After a power failure, a write log knows what was `made`, too.
+    /// Records of calls without a reply are compared with the files ([`crate::ReplyLog`]). After a power failure,
+    /// `made` are the changes in a write log.
     pub fn keep_replies(&mut self, log: Arc<dyn ReplyLog>, records: &[Vec<u8>], made: &[MadeBefore]) {
         let exports = self.exports.load_full();
         let broken = self.replay.set_log(log, (records, made), |change| judge(&exports, change));
@@ -229,16 +231,16 @@ impl Server {
         }
     }
 
-    /// Answers one message by appending its reply, without a record mark, to `output`.
+    /// Answers one message: appends its reply, without a record mark, to `output`.
     pub fn answer(&self, request: &Request<'_>, output: &mut Output) -> Answer {
         crate::dispatch::answer(self, request, output)
     }
 
-    /// Puts other exports in force. Calls that are under way finish with the old ones; clients of exports that are in both
-    /// notice nothing; handles of those that are gone become stale.
+    /// Replaces the exports. Calls in progress finish with the old ones, clients of exports in both tables notice
+    /// nothing, and handles of removed exports become stale.
     ///
     /// # Errors
-    /// When two exports cannot be told apart; the old ones stay in force.
+    /// When two exports cannot be distinguished, or conflict about one directory; the old ones stay in force.
     pub fn reload(&self, exports: Vec<Export>) -> Result<(), ExportTableError> {
         let table = Arc::new(ExportTable::new(exports, self.settings.handle_key.clone())?);
         table.draw_borders();
@@ -247,15 +249,15 @@ impl Server {
         Ok(())
     }
 
-    /// Lets the file systems tidy up. To be called every few seconds from a thread that may wait.
+    /// Runs the maintenance of the file systems. Call it every few seconds from a thread that may block.
     pub fn maintain(&self) {
         for export in self.exports.load().iter() {
             export.file_system.maintain();
         }
     }
 
-    /// Does what is due by `now`: leases and the grace period end, with leases copies, calls of the server's own are sent again or given
-    /// up, and files that nobody uses are closed. To be called about every second from a thread that may wait.
+    /// Runs all timers: leases and the grace period end, copies of expired clients stop, the server's calls are
+    /// retransmitted or time out, and idle files are closed. Call it about every second from a thread that may block.
     pub fn tick(&self, now: Duration) {
         while self.state.tick(now) {
             (self.settings.pause)(BETWEEN_STEPS);
@@ -269,14 +271,14 @@ impl Server {
         self.notices.send(self, now);
     }
 
-    /// Lets the server ask whether clients have the replies that were sent to them: a call over one connection that has
-    /// the bytes of a call over another one is a retransmission only if they may lack the first one's reply.
+    /// Sets the source that knows whether clients received their replies. An equal call over another connection is a
+    /// retransmission only if the first connection may have lost the reply.
     pub fn watch_connections(&self, connections: Box<dyn Connections>) {
         self.connections.set(connections);
     }
 
-    /// Takes note that a connection is gone: nothing that came over it goes on, and what was asked over it is not
-    /// answered. `is_delivered` says whether the client had acknowledged all replies when it closed the connection.
+    /// Reports a closed connection: its deferred calls are dropped, and calls of the server over it fail.
+    /// `is_delivered` is whether the client had acknowledged all replies.
     pub fn disconnected(&self, peer: &Peer, is_delivered: bool, now: Duration) {
         if is_delivered {
             self.connections.delivered(peer.connection);
@@ -286,16 +288,17 @@ impl Server {
         self.unreachable(&Destination::Connection(peer.connection), now);
     }
 
-    /// Whom new opens and locks wait for after a restart, `most` of them by name; `None` when they wait for nobody.
+    /// The clients that delay new opens and locks after a restart, at most `most` of them by name; `None` if there are
+    /// none.
     pub fn grace_report(&self, now: Duration, most: usize) -> Option<GraceReport> {
         self.state.grace_report(now, most)
     }
 
-    /// Ends the wait for clients that have not reclaimed yet what they held before a restart; they may not any more. Returns
-    /// whether the server waited.
+    /// Ends the grace period: clients that have not reclaimed their state lose it. Returns whether the grace period was
+    /// active.
     ///
     /// # Errors
-    /// When the records of these clients cannot be removed; the server waits on.
+    /// When the records of these clients cannot be removed; the grace period continues.
     pub fn end_grace(&self) -> Result<bool, RecordsError> {
         self.state.end_grace()
     }
@@ -305,33 +308,33 @@ impl Server {
         self.exports.load_full()
     }
 
-    /// What the caches of open files have done since the server began.
+    /// The counters of the open file caches since the server's start.
     pub fn open_files(&self) -> OpenFileCounts {
         self.files.counts()
     }
 
-    /// What the server has done since it began.
+    /// The server's counters since its start.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The services that the built-in rpcbind tells of; whoever opens sockets fills it.
+    /// The services of the built-in rpcbind; the owner of the sockets fills it.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// What goes with unstable writes: another value once some may have been lost (RFC 1813 §3.3.7).
+    /// The verifier of unstable writes; it changes when some may have been lost (RFC 1813 §3.3.7).
     pub(crate) fn write_verifier(&self) -> [u8; 8] {
         self.write_verifier.load(Ordering::Acquire).to_be_bytes()
     }
 
-    /// Notes that unstable writes may have been lost: every client then sends again what it has not committed.
+    /// Records that unstable writes may have been lost, so that clients resend what they have not committed.
     pub(crate) fn renew_write_verifier(&self) {
         self.write_verifier.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// State of NFSv4 clients, with what was recorded of them before.
+/// The state manager, with the records of earlier boots.
 fn new_state(
     settings: &Settings,
     exports: &Arc<ArcSwap<ExportTable>>,
@@ -342,7 +345,7 @@ fn new_state(
         lease: settings.lease,
         grace: settings.grace,
         unconfirmed: settings.lease,
-        // A client whose callback path is down hears of it within its lease, and has time to give back what it holds then.
+        // A client learns within its lease that its callback path is down, and then has time to return its delegations.
         recall: settings.lease * 3 / 2,
         waiter_memory: default.waiter_memory.min(settings.lease),
         ..default

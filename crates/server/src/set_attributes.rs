@@ -1,4 +1,4 @@
-//! Setting attributes, with the permissions that POSIX asks for (chmod(2), chown(2), utimensat(2), truncate(2)).
+//! Sets attributes, with the permission checks of POSIX (chmod(2), chown(2), utimensat(2), truncate(2)).
 
 use vfs::{Access, Attributes, Caller, Error, FileKind, SetAttributes, SetTime, permission};
 
@@ -11,7 +11,7 @@ pub(crate) fn set(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> 
     change(node, before, set)
 }
 
-/// Refuses unless the caller may set all of these.
+/// Fails unless the caller may set all of these.
 pub(crate) fn check(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> Result<(), Fault> {
     if set.is_empty() {
         return Ok(());
@@ -26,7 +26,7 @@ pub(crate) fn check(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -
     node.require_undelegated()
 }
 
-/// Sets what was checked.
+/// Sets attributes without a check.
 pub(crate) fn change(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> Result<Attributes, Fault> {
     let set = SetAttributes { mode: set.mode.filter(|_| has_mode(before.kind)), ..*set };
     if set.is_empty() {
@@ -35,13 +35,13 @@ pub(crate) fn change(node: &Node<'_>, before: &Attributes, set: &SetAttributes) 
     Ok(node.fs().set_attributes(&node.context, &node.handle, &set)?)
 }
 
-/// Whether the mode of such a file can be set. A symbolic link has none that counts, and Linux cannot set it: asking for another
-/// succeeds and changes nothing, as with other servers.
+/// Whether the mode of such a file can be set. A symbolic link's mode has no effect and Linux cannot change it. Setting
+/// it succeeds without effect, as with other servers.
 pub(crate) fn has_mode(kind: FileKind) -> bool {
     kind != FileKind::Symlink
 }
 
-/// Refuses unless the caller may set the access lists of `node`, whose attributes are `before`: only the owner does.
+/// Fails unless the caller may set the ACLs of `node`, whose attributes are `before`: only the owner may.
 pub(crate) fn check_acls(node: &Node<'_>, before: &Attributes) -> Result<(), Fault> {
     node.require_writable()?;
     if !permission::is_owner(before, &node.context.caller) {
@@ -50,7 +50,7 @@ pub(crate) fn check_acls(node: &Node<'_>, before: &Attributes) -> Result<(), Fau
     node.require_undelegated()
 }
 
-/// Mode, owner and group: only the owner sets them, and an owner gives the file away to nobody but his own groups.
+/// Only the owner sets mode, owner and group, and only root gives the file to another user or a foreign group.
 fn check_owner_rules(before: &Attributes, set: &SetAttributes, caller: &Caller<'_>) -> vfs::Result<()> {
     let changes_owner = set.uid.is_some_and(|uid| uid != before.uid);
     let changes_group = set.gid.is_some_and(|gid| gid != before.gid);
@@ -61,7 +61,7 @@ fn check_owner_rules(before: &Attributes, set: &SetAttributes, caller: &Caller<'
     check_gift(changes_owner.then_some(set.uid).flatten(), changes_group.then_some(set.gid).flatten(), caller)
 }
 
-/// Whether `caller` may make a file belong to another user or group.
+/// Fails unless `caller` may give a file to another user or group.
 fn check_gift(uid: Option<u32>, gid: Option<u32>, caller: &Caller<'_>) -> vfs::Result<()> {
     let keeps_owner = uid.is_none_or(|uid| uid == caller.uid);
     let is_own_group = gid.is_none_or(|gid| caller.is_in_group(gid));
@@ -77,7 +77,7 @@ fn check_size(before: &Attributes, size_bytes: u64) -> vfs::Result<()> {
     }
 }
 
-/// Times: the owner sets any; who may write sets them to now.
+/// The owner sets any times; a caller with write permission may set them to the current time.
 fn check_times(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> vfs::Result<()> {
     let times = [set.accessed, set.modified];
     if times.iter().flatten().count() == 0 || permission::is_owner(before, &node.context.caller) {
@@ -89,7 +89,7 @@ fn check_times(node: &Node<'_>, before: &Attributes, set: &SetAttributes) -> vfs
     node.require(before, Access::WRITE)
 }
 
-/// Whether the caller may make a new file with these attributes.
+/// Fails unless the caller may create a file with these attributes.
 pub(crate) fn check_new(set: &SetAttributes, caller: &Caller<'_>) -> vfs::Result<()> {
     if set.size_bytes.is_some_and(|size_bytes| i64::try_from(size_bytes).is_err()) {
         return Err(Error::FileTooBig);

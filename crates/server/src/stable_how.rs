@@ -1,9 +1,9 @@
-//! How safe written bytes are, in the protocols' terms and in the file system's (RFC 1813 §3.3.7, RFC 8881 §18.32).
+//! Converts stability between the protocols and the file system (RFC 1813 §3.3.7, RFC 8881 §18.32).
 
 use proto::nfs3::StableHow;
 use vfs::Stability;
 
-/// What a client asks for.
+/// The stability that a client requests.
 pub(crate) fn stability(stable: StableHow) -> Stability {
     match stable {
         StableHow::Unstable => Stability::Unstable,
@@ -12,7 +12,7 @@ pub(crate) fn stability(stable: StableHow) -> Stability {
     }
 }
 
-/// What a client is told.
+/// The stability that a reply reports.
 pub(crate) fn stable_how(stability: Stability) -> StableHow {
     match stability {
         Stability::Unstable => StableHow::Unstable,

@@ -1,10 +1,10 @@
-//! How many things of a table each address has, so that none fills the table alone.
+//! Counts the entries of each address in a table, so that none fills the table alone.
 
 use std::collections::HashMap;
 
 use state::{Origin, may_take};
 
-/// The things of one table by whose they are.
+/// The number of entries in a table, by origin.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     by_origin: HashMap<Origin, usize>,
@@ -12,12 +12,13 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// How many an address has.
+    /// The number of entries of an address.
     pub(crate) fn of(&self, origin: Origin) -> usize {
         self.by_origin.get(&origin).copied().unwrap_or_default()
     }
 
-    /// Whether an address may have one more in a table with room for `limit`: it may have as many as it leaves free.
+    /// Whether an address may add one entry to a table of `limit` entries. It may have as many as remain free, and
+    /// always a few.
     pub(crate) fn has_room(&self, origin: Origin, limit: usize) -> bool {
         may_take(1, self.of(origin), self.all, limit)
     }

@@ -1,4 +1,4 @@
-//! What READ and WRITE of all versions share: open files, permissions and sizes.
+//! The common part of READ and WRITE in all versions: open files, permissions and sizes.
 
 use std::io;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::fault::Fault;
 use crate::node::{CallContext, Node};
 use crate::request::Transport;
 
-/// The most data of one READ or WRITE over UDP, in bytes: with its header it fits into a datagram of 64 KiB.
+/// The most data of one READ or WRITE over UDP, in bytes: with headers it fits into a datagram of 64 KiB.
 const MAX_UDP_BYTES: u32 = 32 << 10;
 
-/// The most data of one reply to a client that has no memory left, in bytes: the most that NFSv2 asks for.
+/// The most data of one reply to a client that has used up its share of memory, in bytes: the most of NFSv2.
 const SCARCE_REPLY_BYTES: u32 = 8 << 10;
 
-/// What an output holds at the most when the data of its first reply comes: the record mark and the heads of the reply.
+/// The most bytes in an output before the data of its first reply: the record mark and the headers.
 const HEADS_BYTES: usize = 256;
 
-/// Which part of the size from which on replies are sent from files is enough for the first reply of an output.
+/// The divisor of `sendfile_bytes` for the first reply of an output.
 const FIRST_PIECE_SHARE: u32 = 3;
 
 /// The most data of one READ or WRITE of this call, in bytes.
@@ -34,25 +34,25 @@ pub(crate) fn max_bytes(cx: &CallContext<'_>) -> u32 {
     }
 }
 
-/// The most data or entries of one reply, in bytes: little when the client has no memory left. Every version lets a server return
-/// less than was asked for (RFC 1813 §3.3.6, §3.3.16; RFC 8881 §18.22.3, §18.23.3).
+/// The most data or entries of one reply, in bytes: little when the client has used up its share of memory. Every
+/// version allows a server to return less than requested (RFC 1813 §3.3.6, §3.3.16; RFC 8881 §18.22.3, §18.23.3).
 pub(crate) fn max_reply_bytes(cx: &CallContext<'_>) -> u32 {
     let max_bytes = max_bytes(cx);
     if cx.request.is_scarce { max_bytes.min(SCARCE_REPLY_BYTES) } else { max_bytes }
 }
 
-/// A file that the caller may read, and its attributes when that was found out.
+/// A file that the caller may read, and its attributes at that check.
 pub(crate) struct Readable {
     pub(crate) file: Arc<dyn OpenFile>,
     pub(crate) attributes: Attributes,
 }
 
-/// Opens a file to read it, if the caller may: now, whatever was allowed when it was last opened.
+/// Opens a file for reading. The caller's permission is checked anew, even if the file is already open.
 pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
     let (file, attributes) = node.open_to_read()?;
-    // The cached open file outlives the last name, which something else may have removed; the handle does not.
+    // A cached open file outlives its last name, which a local process may have removed; the handle must be stale then.
     if attributes.links == 0 {
-        // To close the last descriptor frees the file's space, which may take a while.
+        // Closing the last descriptor frees the file's space, which may take long.
         if !node.context.may_block && node.fs().blocking() != Blocking::Never {
             return Err(Fault::Defer);
         }
@@ -63,8 +63,8 @@ pub(crate) fn open_for_read(node: &Node<'_>) -> Result<Readable, Fault> {
     Ok(Readable { file, attributes })
 }
 
-/// Who may run a file may read it too, since running it means reading it and the server cannot tell which
-/// (RFC 1813 §4.4).
+/// Execute permission is enough to read a file, since running a program reads it and the server cannot distinguish the
+/// two (RFC 1813 §4.4).
 fn require_readable(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<()> {
     if permission::is_owner(attributes, &node.context.caller) {
         return Ok(());
@@ -73,17 +73,17 @@ fn require_readable(node: &Node<'_>, attributes: &Attributes) -> vfs::Result<()>
     if granted == Access::NONE { Err(Error::AccessDenied) } else { Ok(()) }
 }
 
-/// What was read to behind the place where the head of a reply will stand.
+/// The result of a read to the place behind the reply's header.
 pub(crate) struct InPlace {
-    /// How many bytes.
+    /// The number of bytes read.
     pub(crate) count: usize,
-    /// The file's, which do not belie the count.
+    /// The file's attributes, consistent with the count.
     pub(crate) attributes: Attributes,
-    /// Whether the file ends with them.
+    /// Whether the read reached the end of the file.
     pub(crate) is_last: bool,
 }
 
-/// Reads `wanted` bytes to where they will stand in a reply, behind a head of `head_bytes` that ends with their length.
+/// Reads `wanted` bytes to their final place in a reply, behind a header of `head_bytes` that ends with their length.
 #[inline(always)]
 pub(crate) fn read_in_place(
     node: &Node<'_>,
@@ -100,7 +100,7 @@ pub(crate) fn read_in_place(
     Ok(InPlace { count, attributes, is_last })
 }
 
-/// Ends a reply, the rest of whose head was just written, with `count` bytes that were read to behind it.
+/// Completes a reply whose header was just written, with `count` bytes that were already read behind it.
 #[inline(always)]
 pub(crate) fn put_in_place(count: usize, output: &mut Output) {
     let mut to = Encoder::new(&mut output.bytes);
@@ -109,18 +109,18 @@ pub(crate) fn put_in_place(count: usize, output: &mut Output) {
     to.pad(count);
 }
 
-/// Ends a reply with bytes that are left in the file and sent from there.
+/// Completes a reply with bytes that are sent directly from the file.
 pub(crate) fn put_piece(piece: Piece, output: &mut Output) {
     Encoder::new(&mut output.bytes).count(piece.count);
     output.put_file(piece.file, piece.offset_bytes, piece.count);
     Encoder::new(&mut output.bytes).pad(piece.count);
 }
 
-/// The largest size of a file, and so the offset from which on there are no bytes.
+/// The largest size of a file; there is no data from this offset on.
 const MAX_FILE_BYTES: u64 = i64::MAX.cast_unsigned();
 
-/// Reads from an open file, as far as a file can reach: a client that reads whole pages asks for bytes behind the last one of
-/// the largest file.
+/// Reads from an open file, up to the largest offset: a client that reads whole pages may request bytes beyond the end
+/// of the largest file.
 pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, into: &mut [u8]) -> vfs::Result<usize> {
     let room = MAX_FILE_BYTES.saturating_sub(offset_bytes);
     match usize::try_from(room) {
@@ -130,18 +130,18 @@ pub(crate) fn read_at(node: &Node<'_>, file: &dyn OpenFile, offset_bytes: u64, i
     }
 }
 
-/// A part of a file that a reply is sent from.
+/// A part of a file that is sent without copying it.
 pub(crate) struct Piece {
     pub(crate) file: HostFile,
     pub(crate) offset_bytes: u64,
-    /// How many bytes; never none.
+    /// The number of bytes, at least 1.
     pub(crate) count: usize,
-    /// Whether the file ends with them.
+    /// Whether the part reaches the end of the file.
     pub(crate) is_last: bool,
 }
 
-/// The part of a file that a READ over TCP is answered from without copying it, if it is long enough for that to pay and sending it
-/// never waits for storage. The file's size is that of `open`; if it is cut before the reply is sent, zeros stand for what is gone.
+/// The part of a file to send directly for a READ over TCP, if it is long enough and sending it never waits for
+/// storage. If the file is truncated before the reply is sent, zeros replace the missing bytes.
 pub(crate) fn piece(
     node: &Node<'_>,
     open: &Readable,
@@ -158,16 +158,16 @@ pub(crate) fn piece(
     Some(Piece { file, offset_bytes, count, is_last: count as u64 == left })
 }
 
-/// From how many bytes on a file is sent from. Among other replies a piece costs a send of its own besides; in front of them, and alone,
-/// it costs none, and pays for shorter ones.
+/// The smallest part to send directly. Among other replies, it costs an extra system call; as the first one it costs
+/// none, and is worthwhile for shorter reads.
 fn min_piece_bytes(setting: u32, output: &Output) -> usize {
     let is_first = output.len() <= HEADS_BYTES;
     let share = if is_first { FIRST_PIECE_SHARE } else { 1 };
     (setting / share).max(1) as usize
 }
 
-/// The attributes for the reply: those from before the read, unless the file was cut or grew meanwhile so that they would
-/// belie the count.
+/// The attributes for the reply: those before the read, unless a concurrent change of the size makes them inconsistent
+/// with the count.
 fn attributes_after_read(
     node: &Node<'_>,
     open: &Readable,
@@ -180,12 +180,12 @@ fn attributes_after_read(
     if fits { Ok(open.attributes) } else { open.file.attributes(&node.context) }
 }
 
-/// Puts a stable write off to a thread that may wait, before the file is opened on this one for nothing.
+/// Defers a stable write to a thread that may block, before this thread opens the file in vain.
 pub(crate) fn put_off_where_it_waits(node: &Node<'_>, stability: Stability) -> vfs::Result<()> {
     if stability != Stability::Unstable && node.changes_wait() { Err(Error::WouldBlock) } else { Ok(()) }
 }
 
-/// Opens a file to write to it, if the caller may: now, whatever was allowed when it was last opened.
+/// Opens a file for writing. The caller's permission is checked anew, even if the file is already open.
 pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result<Arc<dyn OpenFile>, Fault> {
     node.require_writable()?;
     match attributes.kind {
@@ -197,8 +197,8 @@ pub(crate) fn open_for_write(node: &Node<'_>, attributes: &Attributes) -> Result
     Ok(node.open(OpenMode::Write)?)
 }
 
-/// Writes `data`, or a part of it from its start on, at least as safely as `stability`. A failure that may have lost
-/// earlier unstable writes of other calls makes a new write verifier.
+/// Writes `data`, or a prefix of it, with at least this `stability`. A failure that may have lost earlier unstable
+/// writes renews the write verifier.
 pub(crate) fn write_at(
     node: &Node<'_>,
     file: &dyn OpenFile,
@@ -210,7 +210,7 @@ pub(crate) fn write_at(
     note_loss(node, stability, result)
 }
 
-/// Refuses to write beyond the largest offset that a file can have.
+/// Fails if a write would exceed the largest file size.
 fn check_end(offset_bytes: u64, length: usize) -> vfs::Result<()> {
     let end = offset_bytes.checked_add(length as u64);
     if end.is_none_or(|end| end > MAX_FILE_BYTES) { Err(Error::FileTooBig) } else { Ok(()) }
@@ -226,7 +226,7 @@ fn note_loss(node: &Node<'_>, stability: Stability, result: vfs::Result<Written>
     result
 }
 
-/// Writes parts that lie one right behind the other, as [`write_at`] writes them together.
+/// Writes adjacent parts as one [`write_at`].
 pub(crate) fn write_parts_at(
     node: &Node<'_>,
     file: &dyn OpenFile,
@@ -239,8 +239,8 @@ pub(crate) fn write_parts_at(
     note_loss(node, stability, result)
 }
 
-/// Writes all of `data` to stable storage, going on after short writes, and returns the attributes afterwards. A call
-/// that is put off is carried out from its first byte on when its time comes.
+/// Writes all of `data` to stable storage, repeats short writes, and returns the attributes afterwards. A deferred call
+/// starts again at its first byte.
 pub(crate) fn write_stable(
     node: &Node<'_>,
     file: &dyn OpenFile,
@@ -261,7 +261,7 @@ pub(crate) fn write_stable(
     }
 }
 
-/// Brings a file to stable storage. When that fails, unstable writes may be lost: a new write verifier says so.
+/// Flushes a file to stable storage. A failure may have lost unstable writes, so it renews the write verifier.
 pub(crate) fn sync(node: &Node<'_>, file: &dyn OpenFile) -> vfs::Result<()> {
     let result = file.sync(&node.context);
     if let Err(error) = &result
@@ -273,7 +273,7 @@ pub(crate) fn sync(node: &Node<'_>, file: &dyn OpenFile) -> vfs::Result<()> {
     result
 }
 
-/// Whether a failed flush may have lost data: not when it only was put off.
+/// Whether a failed flush may have lost data, which a deferred one has not.
 fn is_lost(error: &Error) -> bool {
     !matches!(error, Error::WouldBlock | Error::TryLater(_))
 }

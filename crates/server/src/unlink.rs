@@ -1,4 +1,4 @@
-//! Taking names out of directories, with the rules of the sticky bit (all versions of the protocol).
+//! Removes and moves names, with the rules of the sticky bit (all protocol versions).
 
 use vfs::{Access, Attributes, Entry, Error, FileKind, permission};
 
@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::name_turn::{Change, Turn};
 use crate::node::Node;
 
-/// Refuses unless the caller may take the name of `victim` out of `dir`.
+/// Fails if the sticky bit of `dir` protects `victim` from the caller.
 fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attributes) -> vfs::Result<()> {
     if permission::is_sticky_for(dir_attributes, victim, &dir.context.caller) {
         return Err(Error::AccessDenied);
@@ -14,7 +14,7 @@ fn require_removable(dir: &Node<'_>, dir_attributes: &Attributes, victim: &Attri
     Ok(())
 }
 
-/// Removes a name that is not a directory's from `dir`, whose attributes are these.
+/// Removes a name from `dir` that is not a directory's.
 pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, name: &[u8]) -> Result<(), Fault> {
     let dir_attributes = dir.require_changeable(dir_attributes)?;
     let place = dir.place(name).map_err(dots_are_directories)?;
@@ -32,7 +32,7 @@ pub(crate) fn remove(dir: &Node<'_>, dir_attributes: vfs::Result<Attributes>, na
     Ok(())
 }
 
-/// Removes an empty directory. `.` is no name to remove by (RFC 1813 §3.3.13: INVAL), and `..` is never empty.
+/// Removes an empty directory. `.` cannot be removed (RFC 1813 §3.3.13: INVAL), and `..` is never empty.
 pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     match name {
         b"." => return Err(Error::Invalid.into()),
@@ -49,7 +49,7 @@ pub(crate) fn remove_dir(dir: &Node<'_>, name: &[u8]) -> Result<(), Fault> {
     Ok(dir.fs().remove_dir(&turn.context(&dir.context), place)?)
 }
 
-/// Moves a name, over another one if there is one.
+/// Moves a name, and replaces one that exists.
 pub(crate) fn rename(from: (&Node<'_>, &[u8]), to: (&Node<'_>, &[u8])) -> Result<(), Fault> {
     let ((from_dir, from_name), (to_dir, to_name)) = (from, to);
     if !from_dir.shares_export(to_dir) {
@@ -90,7 +90,7 @@ fn check_name<'n>(
     }
 }
 
-/// A directory that gets another parent has its `..` changed, which needs permission to write it (rename(2)).
+/// A directory that gets another parent has its `..` changed, which requires write permission on it (rename(2)).
 fn require_movable(from_dir: &Node<'_>, to_dir: &Node<'_>, moved: &Entry) -> vfs::Result<()> {
     if moved.attributes.kind == FileKind::Directory && from_dir.handle != to_dir.handle {
         return from_dir.sibling(moved.handle).require(&moved.attributes, Access::WRITE);

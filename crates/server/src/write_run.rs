@@ -1,4 +1,4 @@
-//! Runs of WRITEs: messages that came together and are carried out at one go.
+//! Runs of WRITEs: messages that arrived together and run as one.
 
 use std::cell::Cell;
 
@@ -14,24 +14,24 @@ use crate::request::Request;
 use crate::server::Server;
 use crate::v3::gather::{self, Gathered};
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub enum RunAnswer {
-    /// The first messages of it, at least one, are carried out; the others are to be answered one by one.
+    /// The first messages of the run, at least one, are done; the others must be answered one by one.
     Written(Box<WrittenRun>),
-    /// All are to be answered one by one. Some bytes may be written already: they are the ones that will be.
+    /// All messages must be answered one by one. Some of their bytes may already be written, which is harmless.
     OneByOne,
-    /// The run has to wait: ask again from a thread that may. Nothing has happened. The number says for whom it waits, as in
+    /// The run would block: ask again from a thread that may. Nothing has happened. The number is that of
     /// [`Answer::WouldBlock`](crate::Answer::WouldBlock).
     WouldBlock(u64),
 }
 
-/// WRITEs that were carried out as one.
+/// WRITEs that ran as one.
 #[derive(Debug)]
 pub struct WrittenRun(Gathered);
 
 impl WrittenRun {
-    /// How many messages of the run, from its first on, are carried out.
+    /// The number of messages that are done, from the first on.
     pub fn count(&self) -> usize {
         self.0.count
     }
@@ -48,7 +48,7 @@ impl WrittenRun {
     }
 }
 
-/// Where the bytes of a WRITE of NFSv3 begin in a message that need not be whole; 0 where that cannot be told.
+/// The offset of the data in a WRITE of NFSv3, which may be incomplete; 0 if it cannot be determined.
 pub fn write_data_at(message: &[u8]) -> usize {
     gather::data_at(message).unwrap_or(0)
 }
@@ -59,12 +59,12 @@ impl Server {
         self.settings.gather_writes && gather::is_write(message)
     }
 
-    /// Whether `next` may be carried out together with `previous`.
+    /// Whether `next` may run together with `previous`.
     pub fn continues_run(&self, previous: &[u8], next: &[u8]) -> bool {
         self.settings.gather_writes && gather::continues(previous, next)
     }
 
-    /// Carries out a run, each message of which continues the one before it; that of `request` is its first.
+    /// Executes a run, each message of which continues the one before it. The message of `request` is its first.
     pub fn write_run(&self, request: &Request<'_>, run: &[&[u8]]) -> RunAnswer {
         let Ok(call) = Call::parse(request.message) else { return RunAnswer::OneByOne };
         let Ok(identity) = Identity::of(&call) else { return RunAnswer::OneByOne };

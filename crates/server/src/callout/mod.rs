@@ -1,8 +1,8 @@
-//! Calls of the server's own: callbacks to clients of NFSv4, and what the lock and status protocols tell other hosts.
+//! Calls that the server makes: NFSv4 callbacks, and notifications of the lock and status protocols to other hosts.
 //!
-//! A call waits in [`Callouts`] until whoever has the sockets fetches it ([`Server::next_transmit`]); its reply comes back by
-//! [`Server::take_reply`], and what is to be done then goes with the call, as a closure. Each call ends exactly once: by its reply,
-//! by the end of its path, or by its deadline.
+//! A call waits in [`Callouts`] until the owner of the sockets fetches it ([`Server::next_transmit`]). Its reply
+//! returns by [`Server::take_reply`] and runs the closure that was queued with the call. Each call ends exactly once:
+//! by its reply, by the end of its path, or by its deadline.
 
 mod table;
 
@@ -19,18 +19,18 @@ pub(crate) use table::Callouts;
 use crate::request::Peer;
 use crate::server::Server;
 
-/// Where a call of the server's own goes.
+/// The destination of a call that the server makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Destination {
-    /// Over the connection of this number, a [`Peer::connection`].
+    /// The open connection of this number, a [`Peer::connection`].
     Connection(u64),
-    /// Over a connection to this address, which is opened when there is none.
+    /// A connection to this address, opened when there is none.
     Tcp(SocketAddr),
-    /// As a datagram.
+    /// A datagram.
     Udp {
-        /// The address of ours that it comes from, a [`Peer::local`].
+        /// The server's address that it is sent from, a [`Peer::local`].
         local: SocketAddr,
-        /// Whom it goes to.
+        /// The address that it is sent to.
         to: SocketAddr,
     },
 }
@@ -38,26 +38,26 @@ pub enum Destination {
 /// A message to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where it goes.
+    /// Its destination.
     pub destination: Destination,
     /// The RPC message, without a record mark.
     pub message: Vec<u8>,
 }
 
-/// How long a call of the server's own is worth waiting for.
+/// The timeouts of a call that the server makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// How long the reply may take.
+    /// The longest wait for the reply.
     pub(crate) timeout: Duration,
-    /// After how long the call is sent again, and again; only for datagrams, since a stream loses nothing.
+    /// The interval of retransmission; only for datagrams, since TCP retransmits by itself.
     pub(crate) resend: Option<Duration>,
 }
 
-/// A call of the server's own.
+/// A call that the server makes.
 #[derive(Debug)]
 pub(crate) struct Callout {
     pub(crate) destination: Destination,
-    /// Whose call it is: the address of the client that it is for.
+    /// The address of the client that the call is made for.
     pub(crate) origin: Origin,
     pub(crate) procedure: Procedure,
     pub(crate) credential: OwnCredential,
@@ -66,36 +66,36 @@ pub(crate) struct Callout {
     pub(crate) patience: Patience,
 }
 
-/// How the server identifies itself.
+/// The credential of the server's own calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnCredential {
-    /// Not at all.
+    /// AUTH_NONE.
     None,
-    /// As a user of a system: the encoded `authsys_parms` (RFC 5531 §A).
+    /// AUTH_SYS: the encoded `authsys_parms` (RFC 5531 §A).
     Sys(Box<[u8]>),
 }
 
-/// Why a call of the server's own came to nothing.
+/// The reason why a call of the server has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CalloutError {
-    /// Too many calls wait for their replies already, from all clients or from this one.
+    /// Too many calls wait for replies, in total or for this client.
     #[error("too many calls wait for their replies")]
     TooMany,
-    /// The connection is gone or did not come about.
+    /// The connection is closed or could not be opened.
     #[error("the path is gone")]
     Unreachable,
-    /// No reply came in time.
+    /// No reply arrived before the deadline.
     #[error("there was no reply in time")]
     TimedOut,
-    /// The call was not carried out.
+    /// The peer rejected the call.
     #[error("the call was rejected: {0}")]
     Rejected(Rejection),
 }
 
-/// What came of a call: the encoded results, or why there are none.
+/// The encoded results of a call, or the reason why there are none.
 pub(crate) type CalloutResult<'a> = Result<&'a [u8], CalloutError>;
 
-/// What is to be done when a call has ended, at the time that it is told. It must not wait.
+/// Runs when a call has ended, with the time of its end. It must not block.
 pub(crate) type Then = Box<dyn FnOnce(&Server, CalloutResult<'_>, Duration) + Send>;
 
 impl Callout {
@@ -109,7 +109,7 @@ impl Callout {
 }
 
 impl OwnCredential {
-    /// As the superuser of the machine `machine_name`.
+    /// The superuser (uid 0) of the machine `machine_name`.
     pub(crate) fn superuser(machine_name: &str) -> OwnCredential {
         let name = machine_name.as_bytes();
         let mut bytes = Buffer::new();
@@ -128,14 +128,14 @@ impl OwnCredential {
 }
 
 impl Server {
-    /// The next message that the server sends on its own account, if any. To be asked after each message that was answered or
-    /// taken, and after each tick. When there is nothing it costs a look at two shared numbers.
+    /// The next message that the server sends by itself, if any. Callers ask after each message that they answered or
+    /// took, and after each tick. When there is nothing to send, it only reads two shared numbers.
     pub fn next_transmit(&self, now: Duration) -> Option<Transmit> {
         self.send_events(now);
         self.callouts.next_transmit()
     }
 
-    /// Takes a message that answers one of the server's own, if it does.
+    /// Takes a reply to one of the server's calls; ignores any other message.
     pub fn take_reply(&self, peer: &Peer, message: &[u8], now: Duration) {
         let Ok(reply) = Reply::parse(message) else { return };
         let Some(then) = self.callouts.take(reply.xid, peer) else {
@@ -148,19 +148,19 @@ impl Server {
         }
     }
 
-    /// Hears that nothing can be sent to `destination`: calls that wait for replies from there have failed.
+    /// Fails the calls that wait for replies from `destination`, since nothing can be sent there.
     pub fn unreachable(&self, destination: &Destination, now: Duration) {
         for then in self.callouts.fail(destination) {
             then(self, Err(CalloutError::Unreachable), now);
         }
     }
 
-    /// Calls somebody; `then` hears what came of it, unless this fails.
+    /// Queues a call; `then` runs with its result unless this returns an error.
     pub(crate) fn call_out(&self, callout: Callout, now: Duration, then: Then) -> Result<(), CalloutError> {
         self.callouts.add(callout, now, then)
     }
 
-    /// Sends again what is due, and gives up what is overdue.
+    /// Retransmits calls that are due, and ends those that timed out.
     pub(crate) fn tick_callouts(&self, now: Duration) {
         for then in self.callouts.tick(now) {
             then(self, Err(CalloutError::TimedOut), now);

@@ -1,4 +1,4 @@
-//! The calls that wait to be sent, and those that wait for their replies.
+//! The calls that wait to be sent, and those that wait for replies.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -13,17 +13,17 @@ use super::{Callout, CalloutError, Destination, Then, Transmit};
 use crate::request::{Peer, Transport};
 use crate::tally::Tally;
 
-/// How many calls may wait for their replies. Those to one client's address may be as many as they leave free.
+/// The most calls that may wait for replies. The calls to one client may use at most half of what the others leave
+/// free.
 const MAX_CALLOUTS: usize = 4096;
 
-/// How many calls to one client's address may wait for their replies: nobody has the server send more than these within
-/// the time that a reply may take, whomever they reach.
+/// The most calls to one client's address that may wait for replies. It limits the traffic that one client can make the
+/// server send.
 const MAX_PER_CLIENT: usize = 256;
 
-/// The table.
 pub(crate) struct Callouts {
     inner: Mutex<Inner>,
-    /// How many messages wait to be sent.
+    /// The number of messages that wait to be sent.
     unsent: AtomicUsize,
 }
 
@@ -37,7 +37,7 @@ struct Inner {
 struct Waiting {
     destination: Destination,
     origin: Origin,
-    /// What is sent again.
+    /// The message to retransmit; empty when the call is never retransmitted.
     message: Vec<u8>,
     resend: Option<(Duration, Duration)>,
     deadline: Duration,
@@ -46,7 +46,7 @@ struct Waiting {
 
 impl Default for Callouts {
     fn default() -> Callouts {
-        // Numbers of a process before this one must not be taken for ours, and nobody is to guess them.
+        // Starts at random: XIDs must neither repeat those of an earlier process nor be guessable.
         let last_xid = RandomState::new().hash_one(0) as u32;
         let inner = Inner { queue: VecDeque::new(), waiting: HashMap::new(), tally: Tally::default(), last_xid };
         Callouts { inner: Mutex::new(inner), unsent: AtomicUsize::new(0) }
@@ -54,7 +54,7 @@ impl Default for Callouts {
 }
 
 impl Callouts {
-    /// Adds a call to those that are to be sent.
+    /// Queues a call.
     pub(super) fn add(&self, callout: Callout, now: Duration, then: Then) -> Result<(), CalloutError> {
         let mut inner = self.lock();
         if !inner.has_room(callout.origin) {
@@ -84,7 +84,7 @@ impl Callouts {
         next
     }
 
-    /// Ends the call `xid`, if `peer` is whom it was sent to.
+    /// Ends the call `xid`, if it was sent to `peer`.
     pub(super) fn take(&self, xid: Xid, peer: &Peer) -> Option<Then> {
         let mut inner = self.lock();
         if !inner.waiting.get(&xid)?.destination.is(peer) {
@@ -103,7 +103,7 @@ impl Callouts {
         inner.end_those(|waiting| waiting.destination == *destination)
     }
 
-    /// Queues what is to be sent again, and ends what is overdue.
+    /// Queues retransmissions that are due, and ends the calls that timed out.
     pub(super) fn tick(&self, now: Duration) -> Vec<Then> {
         let mut inner = self.lock();
         let Inner { queue, waiting, .. } = &mut *inner;

@@ -4,20 +4,20 @@ use vfs::Origin;
 
 use super::{AccessRule, ExportTableError};
 
-/// Who gets a directory under some name: what has to agree with all other exports of the directory.
+/// The access rules of an export, which must agree with those of all other exports of the same directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'e> {
     /// The export's name.
     pub name: &'e str,
-    /// Who gets it, and how.
+    /// Its clients and their options.
     pub rules: &'e [AccessRule],
-    /// Which directory it is.
+    /// Its directory.
     pub origin: Origin,
 }
 
 impl Claim<'_> {
-    /// Every claim that disagrees with an earlier one to the same directory, whatever paths lead there: clients could
-    /// choose the export with the rules that they like best.
+    /// Every claim that conflicts with an earlier one to the same directory, by whatever path. Otherwise a client could
+    /// choose the export with the most generous rules.
     pub fn conflicts<'e>(claims: impl IntoIterator<Item = Claim<'e>>) -> Vec<ExportTableError> {
         let mut first: HashMap<(u64, u64), Claim<'e>> = HashMap::new();
         let mut conflicts = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// A set of clients, as an export names them: everybody, a network, or a host by name.
+/// The clients of an export: everybody, a network, or a host by name.
 #[derive(Debug, Clone)]
 pub enum ClientPattern {
     /// Everybody (`*`).
@@ -14,22 +14,22 @@ pub enum ClientPattern {
     Network {
         /// An address of the network.
         address: IpAddr,
-        /// How many leading bits count: 0 to 32, or to 128 for IPv6.
+        /// The number of leading bits that count: 0 to 32, or to 128 for IPv6.
         prefix_bits: u8,
     },
-    /// A host. Its addresses are looked up elsewhere, since that takes a while, and kept here.
+    /// A host. Its addresses are resolved elsewhere, since that may block, and kept here.
     Host {
         /// The host's name.
         name: String,
-        /// The addresses that it had when it was last looked up; all copies of the pattern share them.
+        /// The addresses at the last lookup; all copies of the pattern share them.
         addresses: Arc<ArcSwap<Vec<IpAddr>>>,
     },
 }
 
-/// Why a text names no clients.
+/// The reason why a text is not a client pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientPatternError {
-    /// The part after the slash is no prefix length and no netmask.
+    /// The part after the slash is neither a prefix length nor a netmask.
     #[error("{text:?}: {mask:?} is neither a prefix length nor a netmask (write 10.0.0.0/8 or fd00::/64)")]
     BadMask {
         /// The whole text.
@@ -43,17 +43,17 @@ pub enum ClientPatternError {
 }
 
 impl ClientPattern {
-    /// A pattern for one address.
+    /// A pattern that matches one address.
     pub fn address(address: IpAddr) -> ClientPattern {
         ClientPattern::Network { address, prefix_bits: full_bits(&address) }
     }
 
-    /// A pattern for a host whose addresses are not known yet.
+    /// A pattern for a host whose addresses are not resolved yet.
     pub fn host(name: &str) -> ClientPattern {
         ClientPattern::Host { name: name.to_owned(), addresses: Arc::default() }
     }
 
-    /// Whether `client` is among them. An IPv4 address inside IPv6 counts as the IPv4 address.
+    /// Whether `client` matches. An IPv4-mapped IPv6 address counts as the IPv4 address.
     pub fn matches(&self, client: IpAddr) -> bool {
         let client = client.to_canonical();
         match self {
@@ -105,7 +105,7 @@ impl FromStr for ClientPattern {
     }
 }
 
-/// Reads `24`, `255.255.255.0` or `ffff:ffff::` as a prefix length that fits `address`.
+/// Parses `24`, `255.255.255.0` or `ffff:ffff::` as a prefix length that fits `address`.
 fn parse_mask(mask: &str, address: &IpAddr) -> Option<u8> {
     let bits = match address {
         IpAddr::V4(_) if mask.contains('.') => prefix_of_v4(mask.parse().ok()?)?,
@@ -126,7 +126,7 @@ fn prefix_of_v6(mask: Ipv6Addr) -> Option<u8> {
 }
 
 fn is_host_name(text: &str) -> bool {
-    /// RFC 1035 §2.3.4, written form.
+    /// RFC 1035 §2.3.4, in text form.
     const MAX_HOST_NAME_BYTES: usize = 253;
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')

@@ -6,17 +6,17 @@ use vfs::FileSystem;
 
 use super::{Claim, ClientPattern, ExportOptions};
 
-/// Some clients and what they get.
+/// Some clients and their export options.
 #[derive(Debug, Clone)]
 pub struct AccessRule {
-    /// Which clients.
+    /// The clients.
     pub clients: ClientPattern,
-    /// How the export is offered to them.
+    /// Their options.
     pub options: ExportOptions,
 }
 
 impl AccessRule {
-    /// Whether both lists offer the same to the same clients, as they are written.
+    /// Whether both lists give the same options to the same clients, compared as text.
     pub fn are_same(a: &[AccessRule], b: &[AccessRule]) -> bool {
         let is_same =
             |a: &AccessRule, b: &AccessRule| a.options == b.options && a.clients.to_string() == b.clients.to_string();
@@ -24,42 +24,42 @@ impl AccessRule {
     }
 }
 
-/// The lowest port that any user may send from.
+/// The lowest port that unprivileged users may send from.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 
-/// A tree of files with a name, and who may have it.
+/// An exported file tree, with its name and its access rules.
 #[derive(Clone)]
 pub struct Export {
-    /// The name by which clients mount it: an absolute path.
+    /// The absolute path by which clients mount it.
     pub name: String,
     /// The files.
     pub file_system: Arc<dyn FileSystem>,
-    /// Who gets it, and how: the first rule that matches a client decides.
+    /// The access rules; the first that matches a client decides.
     pub rules: Vec<AccessRule>,
-    /// What goes into its handles and into `fsid` in place of the name, so that it can be renamed (exports(5), `fsid=`).
+    /// Replaces the name in file handles and in `fsid`, so that the export can be renamed (exports(5), `fsid=`).
     pub fsid: Option<u64>,
 }
 
 impl Export {
-    /// How the export is offered to `client`, or `None` when it is not.
+    /// The options for `client`, or `None` if the export is not for it.
     pub fn options_for(&self, client: SocketAddr) -> Option<&ExportOptions> {
         let rule = self.rules.iter().find(|rule| rule.clients.matches(client.ip()))?;
         let port_is_good = !rule.options.privileged_ports_only || client.port() < FIRST_UNPRIVILEGED_PORT;
         port_is_good.then_some(&rule.options)
     }
 
-    /// Whether a client at `address` may have the export, from some port.
+    /// Whether a client at `address` may use the export from some port.
     pub fn is_offered_to(&self, address: IpAddr) -> bool {
         self.rules.iter().any(|rule| rule.clients.matches(address))
     }
 
-    /// What this export claims, if it is of a directory that others may show too.
+    /// The claim of this export, if other exports may show the same directory.
     pub(crate) fn claim(&self) -> Option<Claim<'_>> {
         let origin = self.file_system.origin()?;
         Some(Claim { name: &self.name, rules: &self.rules, origin })
     }
 
-    /// The bytes that tell this export from all others, now and after a restart.
+    /// The bytes that identify this export, stable across restarts.
     pub(crate) fn identity(&self) -> Vec<u8> {
         match self.fsid {
             Some(fsid) => [b"fsid ".as_slice(), &fsid.to_be_bytes()].concat(),

@@ -1,4 +1,4 @@
-//! What is exported, to whom, and how.
+//! The exports, their clients and their options.
 
 mod claim;
 mod clients;

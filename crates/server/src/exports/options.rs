@@ -1,26 +1,26 @@
-/// Whose identity a client's users lose (exports(5)).
+/// The users that are mapped to the anonymous one (exports(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Squash {
-    /// Nobody's.
+    /// No user.
     None,
-    /// The superuser's: user 0 and group 0 become the anonymous ones.
+    /// The superuser: user 0 and group 0 become the anonymous ones.
     Root,
-    /// Everybody's.
+    /// All users.
     All,
 }
 
-/// How an export is offered to some clients.
+/// The options of an export for some clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// Whether nothing may be changed.
+    /// Whether changes are refused.
     pub read_only: bool,
-    /// Whose identity is lost.
+    /// The users that are mapped to the anonymous one.
     pub squash: Squash,
     /// The anonymous user.
     pub anonymous_uid: u32,
     /// The anonymous group.
     pub anonymous_gid: u32,
-    /// Whether files may be delegated to clients of NFSv4. Without it, those are that nobody but the server changes.
+    /// Whether files may be delegated to NFSv4 clients. If `None`, only files that nobody but the server changes are.
     pub delegations: Option<bool>,
     /// Whether calls from ports of 1024 and above are refused.
     pub privileged_ports_only: bool,

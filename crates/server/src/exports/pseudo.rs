@@ -20,9 +20,9 @@ use vfs::{
 #[derive(Debug)]
 struct Directory {
     parent: u64,
-    /// Names below, with the numbers of their directories.
+    /// The names in it, with the numbers of their directories.
     children: BTreeMap<Vec<u8>, u64>,
-    /// The export that lies here, by its place in the table.
+    /// The export mounted here, as an index into the export table.
     export: Option<usize>,
 }
 
@@ -30,12 +30,12 @@ struct Directory {
 #[derive(Debug)]
 pub(crate) struct PseudoTree {
     directories: HashMap<u64, Directory>,
-    /// Another one when the exports are others: what the root's change attribute is made of.
+    /// Changes with the set of exports; it is the change attribute of the directories.
     generation: u64,
 }
 
 impl PseudoTree {
-    /// Makes the tree that leads to `names`, which are absolute paths, in the order of the export table.
+    /// Builds the tree that leads to `names`, which are absolute paths in the order of the export table.
     pub(crate) fn new<'n>(names: impl Iterator<Item = &'n str>) -> PseudoTree {
         let root = Directory { parent: number(b""), children: BTreeMap::new(), export: None };
         let mut tree = PseudoTree { directories: HashMap::from([(number(b""), root)]), generation: 0 };
@@ -63,12 +63,12 @@ impl PseudoTree {
         here
     }
 
-    /// The export that lies at a directory, by its place in the table.
+    /// The export at a directory, as an index into the export table.
     pub(crate) fn export_at(&self, node: &Handle) -> Option<usize> {
         self.directory(node).ok()?.export
     }
 
-    /// Whether any export that lies at a directory or below it, given by its place in the table, is one of those.
+    /// Whether `is_one` holds for an export at a directory or below it; it gets indices into the export table.
     pub(crate) fn any_below(&self, node: &Handle, mut is_one: impl FnMut(usize) -> bool) -> bool {
         let mut waiting: Vec<&Directory> = self.directory(node).into_iter().collect();
         while let Some(directory) = waiting.pop() {

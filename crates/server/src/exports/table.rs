@@ -9,34 +9,34 @@ use super::pseudo::PseudoTree;
 use super::{AccessRule, Claim, ClientPattern, Export, ExportOptions, Squash};
 use crate::handle::{ExportTag, HandleError, HandleKey, WireHandle};
 
-/// All exports at one time. A reload makes a new table; requests that are under way keep the one they began with.
+/// All exports at one time. A reload builds a new table; requests under way keep the one they began with.
 #[derive(Debug)]
 pub struct ExportTable {
     exports: Vec<Arc<Exported>>,
     by_name: HashMap<Vec<u8>, usize>,
-    /// Where in `exports` those of a tag are, in the order of the tags: nearly always there is one export or a few.
+    /// Tags with indices into `exports`, sorted by tag: nearly always a tag has one export or a few.
     by_tag: Vec<(ExportTag, usize)>,
     key: HandleKey,
     tree: Arc<PseudoTree>,
-    /// The tree as an export of its own, whose handles are told from the others'.
+    /// The pseudo file system as an export, so that its handles differ from those of all others.
     root: Arc<Exported>,
 }
 
-/// An export with what its handles carry.
+/// An export with the parts of its handles.
 #[derive(Debug)]
 pub(crate) struct Exported {
     pub(crate) export: Export,
     pub(crate) tag: ExportTag,
-    /// The export's own key, made of the server's key and the export's identity.
+    /// The export's key, derived from the server's key and the export's identity.
     key: HandleKey,
-    /// What files of this export say their file system is, mixed with what the file system says.
+    /// The export's part of `fsid`, which is mixed with the file system's own.
     pub(crate) fsid: u64,
-    /// What the locks and opens of its files are kept under: the same for all exports of one storage.
+    /// Identifies the storage in [`FileKey`]s: the same for all exports of one storage.
     storage: u64,
 }
 
 impl Exported {
-    /// The tree that leads to the exports, for everybody to read.
+    /// The pseudo file system, readable for everybody.
     fn root(tree: Arc<PseudoTree>, key: &HandleKey) -> Exported {
         const IDENTITY: &[u8] = b"tree";
         let options = ExportOptions { read_only: true, squash: Squash::None, ..ExportOptions::default() };
@@ -47,25 +47,25 @@ impl Exported {
         Exported { export, tag: ExportTag::of(IDENTITY), fsid, storage: fsid, key }
     }
 
-    /// A number that no other export has, now or after a restart, but by a chance of 2⁻⁶⁴.
+    /// Identifies the export, also across restarts; two exports collide with a probability of 2⁻⁶⁴.
     pub(crate) fn id(&self) -> u64 {
         self.fsid
     }
 
-    /// What state is kept under for a file of this export. Exports of overlapping directories have their files in common, and
-    /// what a client holds of one by one export counts by the other too.
+    /// The key of a file's locks and opens. Exports of overlapping directories share their files, so a lock taken
+    /// through one export counts in the other.
     pub(crate) fn file_key(&self, node: Handle) -> FileKey {
         FileKey { export: self.storage, node }
     }
 }
 
-/// Why some exports make no table.
+/// The reason why the exports form no table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportTableError {
-    /// Two exports have one name.
+    /// Two exports have the same name.
     #[error("{0} is exported twice; each export needs a name of its own")]
     DuplicateName(String),
-    /// Two exports have one fsid.
+    /// Two exports have the same fsid.
     #[error("{first} and {second} have the same fsid; give each its own")]
     DuplicateFsid {
         /// One of them.
@@ -73,7 +73,7 @@ pub enum ExportTableError {
         /// The other.
         second: String,
     },
-    /// Two exports are one directory, and a client that one of them refuses could take the other.
+    /// Two exports share a directory with different rules, so that a client could choose the more generous one.
     #[error(
         "{first} and {second} are the same directory and offer it differently, so that each client could choose what \
          it may do; give both the same clients and options, or export the directory once"
@@ -87,10 +87,10 @@ pub enum ExportTableError {
 }
 
 impl ExportTable {
-    /// Makes a table of `exports`, whose handles are checked with `key`.
+    /// Builds a table of `exports`, whose handles are checked with `key`.
     ///
     /// # Errors
-    /// When two exports cannot be told apart, or disagree about one directory.
+    /// When two exports cannot be distinguished, or conflict about one directory.
     pub fn new(exports: Vec<Export>, key: HandleKey) -> Result<ExportTable, ExportTableError> {
         if let Some(conflict) = Claim::conflicts(exports.iter().filter_map(Export::claim)).into_iter().next() {
             return Err(conflict);
@@ -105,7 +105,7 @@ impl ExportTable {
         Ok(table)
     }
 
-    /// Has each export end where another one begins, so that its clients get the rules of the other one there.
+    /// Ends each export where another one begins, so that the inner export's rules apply there.
     pub(crate) fn draw_borders(&self) {
         let origins: Vec<Origin> = self.iter().filter_map(|export| export.file_system.origin()).collect();
         for export in self.iter() {
@@ -142,24 +142,24 @@ impl ExportTable {
         self.exports.iter().find(|exported| exported.id() == id)
     }
 
-    /// An export that shows the files of the storage that `file` is on, the first of them if there are several.
+    /// An export of the storage that `file` is on; the first of several.
     pub(crate) fn showing(&self, file: &FileKey) -> Option<&Arc<Exported>> {
         self.exports.iter().find(|exported| exported.storage == file.export)
     }
 
-    /// The export that begins at a directory, the first of them if there are several.
+    /// The export that begins at a directory; the first of several.
     pub(crate) fn beginning_at(&self, origin: &Origin) -> Option<&Arc<Exported>> {
         let begins_there =
             |exported: &&Arc<Exported>| exported.export.file_system.origin().is_some_and(|other| other == *origin);
         self.exports.iter().find(begins_there)
     }
 
-    /// All exports, in the order in which they were given.
+    /// All exports, in the order of the configuration.
     pub fn iter(&self) -> impl Iterator<Item = &Export> {
         self.exports.iter().map(|exported| &exported.export)
     }
 
-    /// The export that `path` is, or is below, with the rest of the path. A single export is also reached as `/`.
+    /// The export that contains `path`, with the rest of the path. A single export is also reached as `/`.
     pub(crate) fn by_path<'p>(&self, path: &'p [u8]) -> Option<(&Arc<Exported>, &'p [u8])> {
         if let Some(found) = self.by_name_or_above(path) {
             return Some(found);
@@ -170,7 +170,7 @@ impl ExportTable {
         }
     }
 
-    /// The export with the longest name that `path` is or begins with.
+    /// The export with the longest name that is `path` or one of its ancestors.
     fn by_name_or_above<'p>(&self, path: &'p [u8]) -> Option<(&Arc<Exported>, &'p [u8])> {
         let mut end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         loop {
@@ -182,15 +182,15 @@ impl ExportTable {
         }
     }
 
-    /// The directory at the top of the tree that leads to all exports (NFSv4), or the export that lies there.
+    /// The root of the pseudo file system (NFSv4), or the export mounted there.
     pub(crate) fn top(&self, client: SocketAddr) -> (&Arc<Exported>, Handle) {
         let top = self.tree.root();
         self.crossed(&self.root, top, client).unwrap_or((&self.root, top))
     }
 
-    /// Steps from a directory of the tree into the export that lies there; any other file stays what it is. A client
-    /// that may not have the export stays in the tree, where that leads on to one that it may have; otherwise there is
-    /// nothing for it.
+    /// Crosses from a directory of the pseudo file system into the export mounted there; any other file stays as it is.
+    /// A client without access to the export stays in the tree where that leads to an export it may use; otherwise
+    /// `None`.
     pub(crate) fn crossed<'t>(
         &'t self,
         exported: &'t Arc<Exported>,
@@ -206,26 +206,26 @@ impl ExportTable {
         }
     }
 
-    /// Whether an export that `client` may have lies at a directory of the tree or below it.
+    /// Whether an export that `client` may use is at a directory of the tree or below it.
     fn leads_on(&self, node: &Handle, client: SocketAddr) -> bool {
         self.tree.any_below(node, |index| self.exports[index].export.options_for(client).is_some())
     }
 
-    /// The directory of the tree at which an export lies, or `None` for the tree itself.
+    /// The directory of the tree at which an export is mounted, or `None` for the tree itself.
     pub(crate) fn place_of(&self, exported: &Exported) -> Option<(&Arc<Exported>, Handle)> {
         (exported.id() != self.root.id()).then(|| (&self.root, self.tree.place_of(&exported.export.name)))
     }
 
-    /// The handle that clients get for a file of `exported`.
+    /// The handle that clients receive for a file of `exported`.
     pub(crate) fn wire_handle(exported: &Exported, node: &Handle) -> WireHandle {
         WireHandle::new(exported.tag, node, &exported.key)
     }
 
-    /// The export and the file that `bytes` name.
+    /// The export and the file that a handle's `bytes` identify.
     ///
     /// # Errors
-    /// [`HandleError::Malformed`] for what was never a handle, [`HandleError::Unknown`] for one of an export that is gone
-    /// or one that was altered.
+    /// [`HandleError::Malformed`] for bytes that were never a handle, [`HandleError::Unknown`] for a handle of a
+    /// removed export or an altered one.
     pub(crate) fn resolve(&self, bytes: &[u8]) -> Result<(&Arc<Exported>, Handle), HandleError> {
         let handle = WireHandle::parse(bytes)?;
         if handle.tag() == self.root.tag && handle.is_made_with(&self.root.key) {
@@ -239,8 +239,8 @@ impl ExportTable {
     }
 }
 
-/// What an export's key is made of: what tells it from the others, and which directory it is, so that handles of a
-/// directory go stale when another one takes its place.
+/// The input of an export's key: its identity and its directory, so that handles go stale when another directory
+/// replaces it.
 fn key_material(identity: &[u8], export: &Export) -> Vec<u8> {
     match export.file_system.origin() {
         Some(origin) => [identity, b" at ", &origin.fileid.to_be_bytes(), &origin.birth.to_be_bytes()].concat(),

@@ -1,15 +1,15 @@
-//! From a path to a directory of an export.
+//! Resolves a path to a directory of an export.
 
 use vfs::{Error, FileKind};
 
 use crate::fault::Fault;
 use crate::node::{CallContext, Node};
 
-/// The directory that `path` names, if it is exported to the caller and the caller may go there.
+/// The directory at `path`, if it is exported to the caller and the caller may reach it.
 ///
-/// It may lie below an export. Where another export begins on the way, that one's rules hold from there on. Symbolic
-/// links are not followed, since their targets are paths of the client; `..` is refused, since a path that leaves the
-/// export by it would mean another directory to the client.
+/// The directory may be below an export. Where another export begins on the path, its rules apply from there on.
+/// Symbolic links are not followed, since their targets are paths of the client. `..` is refused: leaving the export by
+/// it would mean another directory to the client.
 pub(super) fn find<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Node<'c>, Fault> {
     let path = plain(path)?;
     let (exported, rest) = cx.exports.by_path(&path).ok_or(Error::NoEntry)?;
@@ -20,7 +20,7 @@ pub(super) fn find<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Node<'c>,
     if node.attributes()?.kind == FileKind::Directory { Ok(node) } else { Err(Error::NotDirectory.into()) }
 }
 
-/// The path without empty names and `.`, so that it is compared with the exports' names by what it means.
+/// The path without empty names and `.`, for comparison with the exports' names.
 fn plain(path: &[u8]) -> Result<Vec<u8>, Fault> {
     if !path.is_empty() && !path.starts_with(b"/") {
         return Err(Error::NoEntry.into());

@@ -14,7 +14,7 @@ pub(super) fn dump(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
     DumpReply { mounts: all.take_while(|mount| room.take(mount_bytes(mount))).collect() }.encode(to);
 }
 
-/// What a mount takes in the reply, with the word that says that it comes.
+/// The size of a mount in the reply, with the word that announces it.
 fn mount_bytes(mount: &Mount<'_>) -> usize {
     4 + string_bytes(mount.host_name) + string_bytes(mount.directory)
 }

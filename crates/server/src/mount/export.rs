@@ -1,4 +1,4 @@
-//! EXPORT (RFC 1094 §A.5.6, RFC 1813 §5.2.5) and EXPORTALL, which says the same.
+//! EXPORT (RFC 1094 §A.5.6, RFC 1813 §5.2.5) and EXPORTALL, which has the same reply.
 
 use proto::mount::{ExportNode, ExportReply, Group, MAX_GROUPS, MAX_PATH_BYTES};
 use xdr::{Encode, Encoder};
@@ -15,13 +15,13 @@ pub(super) fn export(cx: &CallContext<'_>, to: &mut Encoder<'_>) {
     ExportReply { exports }.encode(to);
 }
 
-/// An export that nobody may have is left out, since no groups stand for everybody; so is a name that is longer than MNT
-/// takes.
+/// An export without rules is hidden, since an empty group list means everybody. A name longer than MNT accepts is
+/// hidden too.
 fn is_listed(export: &Export) -> bool {
     !export.rules.is_empty() && export.name.len() <= MAX_PATH_BYTES
 }
 
-/// Who may mount it; empty for everybody.
+/// The clients that may mount it; empty for everybody.
 fn groups(export: &Export) -> Vec<String> {
     let is_everyone = |rule: &AccessRule| matches!(rule.clients, ClientPattern::Everyone);
     if export.rules.iter().any(is_everyone) {
@@ -35,7 +35,7 @@ fn node<'e>((export, groups): &'e (&Export, Vec<String>)) -> ExportNode<'e> {
     ExportNode { directory: export.name.as_bytes(), groups }
 }
 
-/// What a node takes in the reply: each member of a list has a word before it that says that it comes.
+/// The size of a node in the reply; a word announces each member of a list.
 fn node_bytes(node: &ExportNode<'_>) -> usize {
     let groups: usize = node.groups.iter().map(|group| 4 + string_bytes(group.name)).sum();
     4 + string_bytes(node.directory) + groups + 4

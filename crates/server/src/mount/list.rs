@@ -1,10 +1,10 @@
-//! Who has mounted what, as far as clients said so. Nothing depends on it: it is there to be shown.
+//! The mounts that clients reported. Nothing depends on this list: it is only for display.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The most mounts that are remembered; the oldest one makes room for a further one.
+/// The most mounts to remember; a new one evicts the oldest.
 const MAX_MOUNTS: usize = 1024;
 
 /// A client and a path that it mounted.
@@ -22,7 +22,7 @@ struct Mounts {
 }
 
 impl MountList {
-    /// Notes that `client` mounted `path`, which is noted once however often it is mounted.
+    /// Records that `client` mounted `path`; repeated mounts count once.
     pub(crate) fn add(&self, client: IpAddr, path: &[u8]) {
         let mut mounts = self.lock();
         let mounted = key(client, path);
@@ -38,12 +38,12 @@ impl MountList {
         mounts.ages.insert(mounted, age);
     }
 
-    /// Forgets one mount.
+    /// Removes one mount.
     pub(crate) fn remove(&self, client: IpAddr, path: &[u8]) {
         self.lock().forget(&key(client, path));
     }
 
-    /// Forgets all mounts of a client.
+    /// Removes all mounts of a client.
     pub(crate) fn remove_client(&self, client: IpAddr) {
         let client = client.to_canonical();
         let mut mounts = self.lock();
@@ -61,7 +61,7 @@ impl MountList {
     }
 }
 
-/// A path with and without slashes at its end is one, and so is an IPv4 address inside IPv6.
+/// The normal form of a mount: no trailing slashes, and IPv4-mapped addresses as IPv4.
 fn key(client: IpAddr, path: &[u8]) -> Mounted {
     let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
     let path = if end == 0 { b"/" } else { &path[..end] };

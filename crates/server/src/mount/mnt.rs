@@ -10,7 +10,7 @@ use crate::fault::Stop;
 use crate::handle::WireHandle;
 use crate::node::{CallContext, Node};
 
-/// What versions 1 and 2 answer: a handle of NFSv2.
+/// The reply of versions 1 and 2: an NFSv2 handle.
 pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, Stop> {
     match mount(cx, args.path)? {
         Ok((_, handle)) => Ok(MntReply::Ok(nfs2::FileHandle(handle.padded()))),
@@ -18,7 +18,7 @@ pub(super) fn mnt(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<MntReply, 
     }
 }
 
-/// What version 3 answers: a handle of NFSv3, and how to authenticate.
+/// The reply of version 3: an NFSv3 handle, and the flavours of authentication.
 pub(super) fn mnt3(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Mnt3Reply, Stop> {
     match mount(cx, args.path)? {
         Ok((node, handle)) => {
@@ -29,7 +29,7 @@ pub(super) fn mnt3(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Mnt3Reply
     }
 }
 
-/// Finds the directory and notes the mount.
+/// Resolves the directory and records the mount.
 fn mount<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Result<(Node<'c>, WireHandle), Status>, Stop> {
     let client = cx.client();
     match directory::find(cx, path) {
@@ -47,7 +47,7 @@ fn mount<'c>(cx: &'c CallContext<'_>, path: &[u8]) -> Result<Result<(Node<'c>, W
     }
 }
 
-/// The flavours that make sense here, the best first. Who is anonymous anyway need not say who they are.
+/// The supported flavours, the best first. If all users are anonymous anyway, they need no credential.
 fn flavors(options: &ExportOptions) -> Vec<u32> {
     match options.squash {
         Squash::All => vec![Flavor::SYS.0, Flavor::NONE.0],

@@ -1,6 +1,6 @@
 //! MOUNT versions 1 and 2 (RFC 1094 Appendix A) and 3 (RFC 1813 §5), one module per procedure.
 //!
-//! The versions differ only in what MNT answers and in two procedures that version 3 has not.
+//! The versions differ only in the reply of MNT and in two procedures that version 3 lacks.
 
 mod directory;
 mod dump;
@@ -23,7 +23,7 @@ use crate::transfer;
 
 pub(crate) use list::MountList;
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let mut from = call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
@@ -41,12 +41,12 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     Ok(())
 }
 
-/// A fault that is answered; a call that must wait stops here.
+/// A fault that has a reply; a call that must block stops here.
 fn answerable(fault: Fault) -> Result<Fault, Stop> {
     if matches!(fault, Fault::Defer) { Err(Stop::Defer) } else { Ok(fault) }
 }
 
-/// What is left of the longest reply that this transport should carry: a list is cut where there is no room for more.
+/// The room left in the longest reply that this transport should carry; lists stop where it ends.
 struct Room {
     left_bytes: usize,
 }
@@ -56,7 +56,7 @@ impl Room {
         Room { left_bytes: transfer::max_bytes(cx) as usize }
     }
 
-    /// Takes room for `bytes`, or says that there is not enough.
+    /// Takes room for `bytes`; false if there is not enough.
     fn take(&mut self, bytes: usize) -> bool {
         let fits = bytes <= self.left_bytes;
         self.left_bytes = self.left_bytes.saturating_sub(bytes);
@@ -64,7 +64,7 @@ impl Room {
     }
 }
 
-/// What a string takes in a reply.
+/// The size of a string in a reply.
 fn string_bytes(string: &[u8]) -> usize {
     4 + xdr::padded(string.len())
 }

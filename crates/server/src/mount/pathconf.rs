@@ -1,4 +1,4 @@
-//! PATHCONF of version 2, by which clients of NFSv2 find out what they cannot ask NFS.
+//! PATHCONF of version 2, which gives NFSv2 clients the limits that NFSv2 itself lacks.
 
 use proto::mount::{DirPath, PC_CHOWN_RESTRICTED, PC_ERROR, PC_NO_TRUNC, PathconfReply};
 use vfs::Properties;
@@ -7,9 +7,10 @@ use super::{answerable, directory};
 use crate::fault::Stop;
 use crate::node::CallContext;
 
-/// The longest path that a client may send to Linux, in bytes (PATH_MAX).
+/// The longest path on Linux, in bytes (PATH_MAX).
 const PATH_MAX_BYTES: u32 = 4096;
-/// What a pipe takes in one piece, in bytes (PIPE_BUF); pipes are the client's, and every UNIX has at least this.
+/// The size of an atomic write to a pipe, in bytes (PIPE_BUF). Pipes belong to the client, and every UNIX has at least
+/// this.
 const PIPE_BUFFER_BYTES: u32 = 4096;
 
 pub(super) fn pathconf(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<PathconfReply, Stop> {
@@ -22,7 +23,7 @@ pub(super) fn pathconf(cx: &CallContext<'_>, args: &DirPath<'_>) -> Result<Pathc
     }
 }
 
-/// Terminals are the client's business: their limits are 0.
+/// Limits of terminals are 0, since terminals belong to the client.
 fn known(properties: &Properties) -> PathconfReply {
     PathconfReply {
         max_links: properties.max_links,

@@ -5,7 +5,7 @@ use vfs::Error;
 
 use crate::fault::Fault;
 
-/// The status that says `fault`.
+/// The status for `fault`.
 pub(super) fn of(fault: &Fault) -> Status {
     match fault {
         Fault::NotExported => Status::Acces,
@@ -30,7 +30,7 @@ fn of_file_system(error: &Error) -> Status {
     }
 }
 
-/// The number that versions 1 and 2 answer. They have numbers of UNIX only, so what version 3 added becomes EIO.
+/// The error number in versions 1 and 2. They only have those of UNIX, so statuses that version 3 added become EIO.
 pub(super) fn errno(status: Status) -> u32 {
     match status {
         Status::NotSupp | Status::ServerFault => Status::Io as u32,

@@ -1,4 +1,4 @@
-//! UMNT (RFC 1094 §A.5.4, RFC 1813 §5.2.3): the handle stays good, only the list of mounts changes.
+//! UMNT (RFC 1094 §A.5.4, RFC 1813 §5.2.3): only the list of mounts changes, and the handle stays valid.
 
 use proto::mount::DirPath;
 

@@ -1,4 +1,4 @@
-//! CANCEL (RFC 1813 appendix II): a client waits for a lock no longer.
+//! CANCEL (RFC 1813 appendix II): a client gives up waiting for a lock.
 
 use proto::nlm::{CancelArgs, Status, Version};
 
@@ -7,7 +7,7 @@ use super::refusal::Outcome;
 use super::wanted::Wanted;
 use crate::node::CallContext;
 
-/// Ends a wait. A lock that was granted meanwhile, and of which the client has not said that it knows, is given back.
+/// Ends a wait. If the lock was granted meanwhile and the client has not confirmed it, it is released.
 pub(super) fn cancel<V: Version>(cx: &CallContext<'_>, args: &CancelArgs<'_, V::Offset>) -> Outcome {
     let file = locked(cx, args.lock.file.0)?;
     let wanted = Wanted::new::<V>(cx, &args.lock, file, args.exclusive)?;

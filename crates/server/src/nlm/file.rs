@@ -1,4 +1,4 @@
-//! The file that a lock is for, and whether the caller may lock it.
+//! The file of a lock request, and whether the caller may lock it.
 
 use state::FileKey;
 use vfs::{Access, Error, FileKind, permission};
@@ -6,19 +6,20 @@ use vfs::{Access, Error, FileKind, permission};
 use super::refusal::Refusal;
 use crate::node::CallContext;
 
-/// What the caller is going to do with a file.
+/// The purpose of a lock request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Keep writers out, or look.
+    /// A shared lock, or a test.
     Shared,
-    /// Keep everybody out.
+    /// An exclusive lock.
     Exclusive,
 }
 
 /// The file of a handle, if the caller may lock it.
 ///
-/// Who may read or write it may lock it, and its owner may in any case, as with READ and WRITE (RFC 1813 §4.4): how it was
-/// opened is not known here. On a read-only export nothing is locked exclusively, as it cannot be opened for writing there.
+/// The owner may lock it, and so may anyone who may read or write it, as with READ and WRITE (RFC 1813 §4.4): the
+/// server does not know how it was opened. A read-only export grants no exclusive locks, since its files cannot be open
+/// for writing.
 pub(super) fn lockable(cx: &CallContext<'_>, handle: &[u8], purpose: Purpose) -> Result<FileKey, Refusal> {
     let node = cx.node(handle)?;
     let attributes = node.attributes()?;
@@ -37,7 +38,7 @@ pub(super) fn lockable(cx: &CallContext<'_>, handle: &[u8], purpose: Purpose) ->
     Ok(node.file_key())
 }
 
-/// The file of a handle, for who gives up what he holds: whatever became of the file and of his permissions.
+/// The file of a handle, for releasing locks: permissions and the file's existence do not matter.
 pub(super) fn locked(cx: &CallContext<'_>, handle: &[u8]) -> Result<FileKey, Refusal> {
     let (exported, node) = cx.exports.resolve(handle).map_err(crate::fault::Fault::from)?;
     Ok(exported.file_key(node))

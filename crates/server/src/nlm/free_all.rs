@@ -1,4 +1,4 @@
-//! FREE_ALL (RFC 1813 appendix II): a host that restarted, and that no monitor watched, says so itself.
+//! FREE_ALL (RFC 1813 appendix II): a host that no monitor watched announces its restart itself.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) fn free_all(cx: &CallContext<'_>, args: &FreeAllArgs<'_>) {
     free_host(cx.server, cx.client().ip(), args.name, cx.request.now);
 }
 
-/// Frees what the host at `address` that may call itself `name` held and waited for.
+/// Releases the locks and waits of the host at `address` that may use the name `name`.
 pub(crate) fn free_host(server: &Server, address: IpAddr, name: &[u8], now: Duration) {
     let is_gone = |key: &[u8]| HostKey::is_key_of(key, address, name);
     server.waits.end_hosts(|host| host.is_called(address, name));

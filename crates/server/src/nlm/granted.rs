@@ -1,7 +1,7 @@
-//! GRANTED and its messages (RFC 1813 appendix II): a client is told that it has the lock that it waited for.
+//! GRANTED and its messages (RFC 1813 appendix II): tells a client that it has the lock it waited for.
 //!
-//! The lock is held from the moment that it is granted. A client that refuses it, or does not confirm it in time, loses it again;
-//! until then it is called again and again.
+//! The lock is held from the moment it is granted. The server calls the client until it confirms; a client that refuses
+//! the lock or does not confirm it in time loses it.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::node::CallContext;
 use crate::remote::RemoteCall;
 use crate::server::Server;
 
-/// Tells a client that it has its lock.
+/// Tells a client that it holds its lock.
 pub(crate) fn grant(server: &Server, granted: &NlmGranted, now: Duration) {
     let id = WaitId::parse(&granted.cookie);
     if let Some((id, wait)) = id.and_then(|id| Some((id, server.waits.grant(id, now)?))) {
@@ -24,7 +24,7 @@ pub(crate) fn grant(server: &Server, granted: &NlmGranted, now: Duration) {
     }
 }
 
-/// Calls those again that have not confirmed their lock, and takes it from those that had long enough.
+/// Calls clients again that have not confirmed their lock, and releases locks whose confirmation timed out.
 pub(crate) fn retry(server: &Server, now: Duration) {
     for due in server.waits.due(now) {
         match due {
@@ -37,7 +37,7 @@ pub(crate) fn retry(server: &Server, now: Duration) {
     }
 }
 
-/// GRANTED_RES: a client answers GRANTED_MSG.
+/// GRANTED_RES: a client's answer to GRANTED_MSG.
 pub(super) fn granted_res(cx: &CallContext<'_>, res: &Res<'_>) {
     let Some(id) = WaitId::parse(res.cookie.0) else { return };
     if cx.server.waits.is_of(id, cx.client().ip()) {
@@ -45,7 +45,7 @@ pub(super) fn granted_res(cx: &CallContext<'_>, res: &Res<'_>) {
     }
 }
 
-/// What GRANTED and GRANTED_MSG are answered: a server waits for no locks.
+/// The reply to GRANTED and GRANTED_MSG: a server never waits for a lock.
 pub(super) fn refuse<'a, O>(args: &TestArgs<'a, O>) -> Res<'a> {
     Res { cookie: args.cookie, status: Status::Denied }
 }
@@ -63,7 +63,7 @@ fn call_version<V: Version>(server: &Server, id: WaitId, wait: &Wait, now: Durat
     let args = TestArgs { cookie: NetObj(&cookie), exclusive: wait.exclusive, lock: range::<V>(wait) };
     if wait.by_message {
         let call = RemoteCall::new::<GrantedMsg<V>>(wait.remote, &args);
-        // The answer is a message of its own.
+        // The answer arrives as a separate message.
         server.call_remote(call, now, Box::new(|_, _, _| ()));
     } else {
         let call = RemoteCall::new::<nlm::Granted<V>>(wait.remote, &args);
@@ -71,7 +71,7 @@ fn call_version<V: Version>(server: &Server, id: WaitId, wait: &Wait, now: Durat
     }
 }
 
-/// The lock as the client asked for it.
+/// The lock as the client requested it.
 fn range<V: Version>(wait: &Wait) -> Range<'_, V::Offset> {
     let (svid, owner) = owner_parts(&wait.owner);
     let (offset, length) = super::wanted::offset_and_length::<V>(wait.range);
@@ -86,7 +86,7 @@ fn answered(server: &Server, id: WaitId, answer: CalloutResult<'_>, now: Duratio
     }
 }
 
-/// Ends a wait by what the client says of its lock.
+/// Handles the client's answer about its lock.
 fn settle(server: &Server, id: WaitId, status: Status, now: Duration) {
     match status {
         Status::DeniedGracePeriod => server.waits.put_off(id, now),

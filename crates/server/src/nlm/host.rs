@@ -1,4 +1,4 @@
-//! Hosts of the lock protocol, as the state manager and its records name them.
+//! The hosts of the lock protocol, as the state manager and its records identify them.
 //!
 //! ```text
 //!  byte 0              16                  32
@@ -8,8 +8,8 @@
 //! └───────────────────┴───────────────────┴──────────────────────────┘
 //! ```
 //!
-//! The address is in it because anybody can give himself any name. Ours is in it because clients number the owners of their locks for
-//! each address of a server on its own, and because it is the name that they know this server by after a restart.
+//! The key contains the host's address because a host can claim any name. It contains the server's because clients
+//! number lock owners separately for each server address, and know the server by it after a restart.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -26,7 +26,7 @@ const HEAD_BYTES: usize = 2 * ADDRESS_BYTES;
 pub(crate) struct HostKey(Box<[u8]>);
 
 impl HostKey {
-    /// The host that sent something from `peer` and calls itself `name`; none if the name is too long to be kept.
+    /// The key of the host that sent from `peer` under the name `name`; `None` if the name is too long for a record.
     pub(crate) fn new(peer: &Peer, name: &[u8]) -> Option<HostKey> {
         if name.len() > NAME_MAX_BYTES - HEAD_BYTES {
             return None;
@@ -35,43 +35,43 @@ impl HostKey {
         Some(HostKey([&addresses[0][..], &addresses[1], name].concat().into()))
     }
 
-    /// A key as it was kept; none if it is not one.
+    /// Parses a stored key; `None` if it is not one.
     pub(crate) fn parse(bytes: &[u8]) -> Option<HostKey> {
         (bytes.len() >= HEAD_BYTES).then(|| HostKey(bytes.into()))
     }
 
-    /// The bytes that it is kept as.
+    /// The stored form.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Where the host is.
+    /// The host's address.
     pub(crate) fn address(&self) -> IpAddr {
         address(&self.0[..ADDRESS_BYTES])
     }
 
-    /// What its locks and waits are counted under.
+    /// The origin that its locks and waits are counted under.
     pub(crate) fn origin(&self) -> Origin {
         Origin::of(self.address())
     }
 
-    /// The address of ours that it knows.
+    /// The server address that the host uses.
     pub(crate) fn own_address(&self) -> IpAddr {
         address(&self.0[ADDRESS_BYTES..HEAD_BYTES])
     }
 
-    /// What the host calls itself.
+    /// The name that the host gives itself.
     pub(crate) fn name(&self) -> &[u8] {
         &self.0[HEAD_BYTES..]
     }
 
-    /// Whether this is a host at `address` that may call itself `name`. A monitor often knows its host by the name with the domain,
-    /// and the lock manager by the one without, or the other way round.
+    /// Whether this is a host at `address` that may use the name `name`. A monitor and a lock manager often differ in
+    /// whether they append the domain.
     pub(crate) fn is_called(&self, address: IpAddr, name: &[u8]) -> bool {
         HostKey::is_key_of(&self.0, address, name)
     }
 
-    /// [`HostKey::is_called`] of a key as it was kept.
+    /// [`HostKey::is_called`] for a stored key.
     pub(crate) fn is_key_of(bytes: &[u8], at: IpAddr, name: &[u8]) -> bool {
         bytes.split_at_checked(HEAD_BYTES).is_some_and(|(head, own_name)| {
             address(&head[..ADDRESS_BYTES]) == at.to_canonical() && is_same_name(own_name, name)
@@ -79,7 +79,7 @@ impl HostKey {
     }
 }
 
-/// The address and the name of a host of the lock protocol by its name on record; `None` when that is none.
+/// The address and name in a stored host key; `None` if it is not one.
 pub fn lock_host(record: &[u8]) -> Option<(IpAddr, &[u8])> {
     let address = HostKey::parse(record)?.address();
     Some((address, &record[HEAD_BYTES..]))

@@ -10,7 +10,7 @@ use super::wanted::Wanted;
 use crate::node::CallContext;
 use crate::remote::Remote;
 
-/// Locks a range; a client that waits is called by a message if it asked `by_message`.
+/// Locks a range. A client that must wait is later told by a message if `by_message`, else by a call.
 pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offset>, by_message: bool) -> Outcome {
     let purpose = if args.exclusive { Purpose::Exclusive } else { Purpose::Shared };
     let file = lockable(cx, args.lock.file.0, purpose)?;
@@ -34,7 +34,7 @@ pub(super) fn lock<V: Version>(cx: &CallContext<'_>, args: &LockArgs<'_, V::Offs
     take(cx, &wanted, NlmMode::Wait(&id.to_bytes()), Some(id))
 }
 
-/// Takes the lock, or waits for it as `id`. What the owner waited for there before, it does not wait for any more.
+/// Takes the lock, or waits for it as `id`. It replaces the owner's earlier waits in the range.
 fn take(cx: &CallContext<'_>, wanted: &Wanted, mode: NlmMode<'_>, id: Option<WaitId>) -> Outcome {
     let outcome = cx.server.state.nlm_lock(cx.request.now, &wanted.lock(), mode);
     let kept = id.filter(|_| outcome == Ok(NlmOutcome::Blocked));

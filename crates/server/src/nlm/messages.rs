@@ -1,12 +1,13 @@
-//! The asynchronous procedures (RFC 1813 appendix II): what answers a message is a message of our own to the sender's lock manager.
+//! The asynchronous procedures (RFC 1813 appendix II): the server answers a message with a message to the sender's lock
+//! manager.
 
 use proto::Operation;
 
 use crate::node::CallContext;
 use crate::remote::{Remote, RemoteCall};
 
-/// Sends the message `O` to the lock manager of the host that calls. A host that no export is for is not called: its address may be a
-/// false one.
+/// Sends the message `O` to the lock manager of the caller. A host without any export gets none, since its address may
+/// be forged.
 pub(super) fn send<O: Operation>(cx: &CallContext<'_>, args: &O::Arguments<'_>) {
     if !cx.exports.iter().any(|export| export.options_for(cx.client()).is_some()) {
         return;

@@ -1,10 +1,10 @@
 //! The lock manager of NFSv2 and NFSv3, versions 1, 3 and 4 (RFC 1813 appendix II), one module per procedure.
 //!
-//! Its locks live in the table that NFSv4's live in, so that those of all versions meet. A lock belongs to a host, which is
-//! an address together with a name ([`host::HostKey`]), and there to a process of a mount of NFSv2 or NFSv3.
+//! Locks are in the same table as those of NFSv4, so that all versions' locks conflict. A lock belongs to a host,
+//! identified by address and name ([`host::HostKey`]), and there to a process on an NFSv2 or NFSv3 mount.
 //!
-//! The versions differ in the width of offsets, in the statuses that they know, and in the procedures from 20 on, which version 1
-//! has not.
+//! The versions differ in the width of offsets, in their statuses, and in the procedures from 20 on, which version 1
+//! lacks.
 
 mod cancel;
 mod file;
@@ -38,7 +38,7 @@ pub(crate) use host::HostKey;
 pub use host::lock_host;
 pub(crate) use waits::Waits;
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let from = &mut call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
@@ -50,8 +50,7 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     }
 }
 
-/// Whether a procedure must not be carried out once more when its call comes again late: the lock may have been given up since,
-/// or taken.
+/// Whether a late duplicate of the procedure must not run: the lock may have been released or taken since.
 pub(crate) fn happens_once(procedure: u32) -> bool {
     matches!(procedure, 2..=4 | 20..=23)
 }
@@ -70,7 +69,7 @@ fn run_version<V: Version>(
     }
 }
 
-/// The procedures that are answered.
+/// The procedures that have replies.
 fn run_call<V: Version>(
     cx: &CallContext<'_>,
     number: u32,
@@ -92,7 +91,7 @@ fn run_call<V: Version>(
             refusal::res::<V>(args.cookie, unlock::unlock::<V>(cx, &args))?.encode(to);
         }
         5 => granted::refuse(&TestArgs::<V::Offset>::decode(from)?).encode(to),
-        // NM_LOCK says that nobody need watch the client; that it is on record does no harm.
+        // NM_LOCK asks for no monitoring of the client; recording it does no harm.
         _ => {
             let args = LockArgs::<V::Offset>::decode(from)?;
             refusal::res::<V>(args.cookie, lock::lock::<V>(cx, &args, false))?.encode(to);
@@ -135,7 +134,7 @@ fn run_message<V: Version>(cx: &CallContext<'_>, number: u32, from: &mut Decoder
     Ok(())
 }
 
-/// The procedures that versions 3 and 4 have beside those for locks.
+/// The procedures of versions 3 and 4 that are not for locks.
 fn run_share<V: Version>(
     cx: &CallContext<'_>,
     number: u32,

@@ -1,4 +1,4 @@
-//! Why a procedure was not carried out, and the status that says so in each version.
+//! The reasons why a lock procedure fails, and their status in each version.
 
 use proto::nlm::{NetObj, Res, ShareOk, Status, Version};
 use state::StateError;
@@ -7,16 +7,16 @@ use vfs::Error;
 use crate::fault::{Fault, Stop};
 use crate::handle::HandleError;
 
-/// Why a procedure was not carried out.
+/// The reason why a lock procedure fails.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// It would have to wait on a thread that may not.
+    /// It would block on a thread that must not.
     Defer,
-    /// For what the status of version 4 says.
+    /// The reason that this status of version 4 gives.
     Status(Status),
 }
 
-/// What came of a procedure.
+/// The result of a procedure.
 pub(super) type Outcome = Result<Status, Refusal>;
 
 impl From<Fault> for Refusal {
@@ -42,8 +42,8 @@ impl From<StateError> for Refusal {
     }
 }
 
-/// The protocol has no status for "later". Clients that are told of a grace period ask again after some seconds, which is about
-/// what a recalled delegation takes.
+/// The protocol has no status for "later". Clients retry some seconds after a grace-period status, which is about the
+/// time that recalling a delegation takes.
 const LATER: Status = Status::DeniedGracePeriod;
 
 fn of_file_system(error: &Error) -> Status {
@@ -58,7 +58,7 @@ fn of_file_system(error: &Error) -> Status {
 
 fn of_state(error: &StateError) -> Status {
     match error {
-        // A lock that cannot be reclaimed is lost: there is nothing to wait for.
+        // A lock that cannot be reclaimed is lost, so waiting is pointless.
         StateError::Denied(_) | StateError::ShareDenied | StateError::NoGrace | StateError::ReclaimBad => {
             Status::Denied
         }
@@ -69,7 +69,7 @@ fn of_state(error: &StateError) -> Status {
     }
 }
 
-/// The status of version 4 in the terms of another version.
+/// Maps a status of version 4 to a version that may lack it.
 fn in_version<V: Version>(status: Status) -> Status {
     match status {
         Status::RoFs | Status::StaleFh | Status::FBig | Status::Failed if V::NUMBER < 4 => Status::DeniedNoLocks,
@@ -77,17 +77,17 @@ fn in_version<V: Version>(status: Status) -> Status {
     }
 }
 
-/// What LOCK and its like answer.
+/// The reply of LOCK, CANCEL and UNLOCK.
 pub(super) fn res<V: Version>(cookie: NetObj<'_>, outcome: Outcome) -> Result<Res<'_>, Stop> {
     Ok(Res { cookie, status: status::<V>(outcome)? })
 }
 
-/// What SHARE and UNSHARE answer.
+/// The reply of SHARE and UNSHARE.
 pub(super) fn share_res<V: Version>(cookie: NetObj<'_>, outcome: Outcome) -> Result<ShareOk<'_>, Stop> {
     Ok(ShareOk { cookie, status: status::<V>(outcome)?, sequence: 0 })
 }
 
-/// The status that says what came of a procedure.
+/// The status for the result of a procedure.
 pub(super) fn status<V: Version>(outcome: Outcome) -> Result<Status, Stop> {
     match outcome {
         Ok(status) | Err(Refusal::Status(status)) => Ok(in_version::<V>(status)),

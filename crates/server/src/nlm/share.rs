@@ -1,4 +1,4 @@
-//! SHARE (RFC 1813 appendix II): reserves a file as DOS clients do, in place of the owner's earlier reservation.
+//! SHARE (RFC 1813 appendix II): a share reservation of a DOS client, which replaces the owner's earlier one.
 
 use proto::nlm::{ShareAccess as Does, ShareArgs, ShareMode, Status, Version};
 use state::{NlmShareArgs, ShareAccess, ShareDeny};

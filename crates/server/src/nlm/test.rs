@@ -1,4 +1,4 @@
-//! TEST (RFC 1813 appendix II): whether a lock could be had.
+//! TEST (RFC 1813 appendix II): whether a lock would be granted.
 
 use proto::nlm::{Holder, NetObj, Status, TestArgs, TestOk, TestReply, Version};
 use state::{Conflict, StateError};
@@ -9,12 +9,12 @@ use super::wanted::{Wanted, offset_and_length, owner_parts};
 use crate::fault::Stop;
 use crate::node::CallContext;
 
-/// What TEST found.
+/// The result of TEST.
 #[derive(Debug)]
 pub(super) enum Tested {
-    /// This lock is in the way.
+    /// This lock conflicts.
     Denied(Box<Conflict>),
-    /// None is, or the caller is not told.
+    /// No lock conflicts, or the request was refused.
     Other(Status),
 }
 
@@ -39,7 +39,7 @@ fn find_conflict<V: Version>(
     }
 }
 
-/// What is answered.
+/// The reply of TEST.
 pub(super) fn reply<'a, V: Version>(cookie: NetObj<'a>, tested: &'a Tested) -> TestOk<'a, V::Offset> {
     let reply = match tested {
         Tested::Denied(conflict) => TestReply::Denied(holder::<V>(conflict)),
@@ -48,7 +48,7 @@ pub(super) fn reply<'a, V: Version>(cookie: NetObj<'a>, tested: &'a Tested) -> T
     TestOk { cookie, reply }
 }
 
-/// The lock in the way. Of NFSv4's clients and of local processes no number of a process is known.
+/// The conflicting lock. Locks of NFSv4 clients and local processes have no process number, so it is 0.
 fn holder<V: Version>(conflict: &Conflict) -> Holder<'_, V::Offset> {
     let (svid, owner) = match conflict.client {
         None => owner_parts(&conflict.owner),

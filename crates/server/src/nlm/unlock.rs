@@ -1,4 +1,4 @@
-//! UNLOCK (RFC 1813 appendix II). What is not locked is unlocked without complaint.
+//! UNLOCK (RFC 1813 appendix II). Unlocking an unlocked range succeeds.
 
 use proto::nlm::{Status, UnlockArgs, Version};
 

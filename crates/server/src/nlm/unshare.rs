@@ -1,4 +1,4 @@
-//! UNSHARE (RFC 1813 appendix II). What is not reserved is given up without complaint.
+//! UNSHARE (RFC 1813 appendix II). Releasing a reservation that does not exist succeeds.
 
 use proto::nlm::{ShareArgs, Status, Version};
 

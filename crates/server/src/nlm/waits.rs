@@ -1,9 +1,8 @@
-//! Locks that clients wait for, and those that were granted to one who waited and has not heard of it for certain.
+//! The locks that clients wait for, including those granted but not yet confirmed.
 //!
-//! A wait begins with the LOCK that is answered BLOCKED, and ends when the client has the lock for certain, or does not
-//! want it any more: by its answer to GRANTED, by LOCK, UNLOCK or CANCEL of the same range, by the restart of its host.
-//! Whatever is heard of a wait after its end means nothing, so that a refusal of GRANTED that crosses a new LOCK does
-//! not take that one's lock away.
+//! A wait begins with a LOCK that is answered BLOCKED. It ends when the client confirms or refuses the lock, when it
+//! sends LOCK, UNLOCK or CANCEL for the same range, or when its host restarts. Later messages about an ended wait are
+//! ignored: a refusal of GRANTED that crosses a new LOCK must not release the new lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -16,18 +15,16 @@ use super::HostKey;
 use crate::remote::Remote;
 use crate::tally::Tally;
 
-/// How many waits there may be in all files. One address may have as many as it leaves free; beyond, its clients are
-/// told that there are no more locks.
+/// The most waits in all files. One address may have as many as remain free; then its clients get DENIED_NOLOCKS.
 const MAX_WAITS: usize = 16_384;
-/// How long a client may take to confirm a lock that it waited for; then the lock is free for others. Linux' client
-/// asks again by itself after 30 s.
+/// The time for a client to confirm its lock; then the lock is released. Linux's client retries by itself after 30 s.
 const GRANT_PATIENCE: Duration = Duration::from_secs(90);
-/// After how long a client that did not answer is called again.
+/// The interval between calls to a client that does not answer.
 const GRANT_INTERVAL: Duration = Duration::from_secs(10);
-/// After how long one is called again that is in a grace period of its own.
+/// The interval between calls to a client that is in its own grace period.
 const GRACE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Which wait.
+/// Identifies a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WaitId(u64);
 
@@ -36,14 +33,14 @@ pub(crate) struct WaitId(u64);
 pub(super) struct Wait {
     /// The version of the lock protocol.
     pub(super) version: u32,
-    /// How the client is called.
+    /// The address and transport to call the client by.
     pub(super) remote: Remote,
-    /// Whether the client asked by a message, and wants one in return.
+    /// Whether the client asked by a message, and expects one in return.
     pub(super) by_message: bool,
     pub(super) host: HostKey,
     pub(super) owner: Vec<u8>,
     pub(super) file: FileKey,
-    /// The file's handle as the client knows it.
+    /// The file's handle as the client sent it.
     pub(super) handle: Vec<u8>,
     pub(super) range: ByteRange,
     pub(super) exclusive: bool,
@@ -55,19 +52,19 @@ struct Entry {
     granted: Option<Granted>,
 }
 
-/// A lock that was granted, and not confirmed.
+/// A lock that was granted and is not confirmed.
 #[derive(Debug, Clone, Copy)]
 struct Granted {
     next_call: Duration,
     until: Duration,
 }
 
-/// What is due for a lock that was granted and not confirmed.
+/// An action that is due for an unconfirmed lock.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// The client is to be called.
+    /// Call the client.
     Call(WaitId, Wait),
-    /// The client has not confirmed it in time: the wait is over.
+    /// The client did not confirm it in time: the wait is over.
     GiveUp(Wait),
 }
 
@@ -78,7 +75,7 @@ pub(crate) struct Waits(Mutex<Table>);
 #[derive(Debug, Default)]
 struct Table {
     entries: BTreeMap<WaitId, Entry>,
-    /// The waits of each file, so that calls about one file do not go through those of all.
+    /// The waits of each file, so that calls about one file need not scan all waits.
     by_file: BTreeSet<(FileKey, WaitId)>,
     tally: Tally,
     last: u64,
@@ -101,7 +98,7 @@ impl Table {
         Some(wait)
     }
 
-    /// The waits in a file, in order.
+    /// The waits in a file, oldest first.
     fn in_file(&self, file: &FileKey) -> impl Iterator<Item = (WaitId, &Wait)> {
         let ids = self.by_file.range((*file, WaitId(0))..=(*file, WaitId(u64::MAX)));
         ids.filter_map(|(_, id)| Some((*id, &self.entries.get(id)?.wait)))
@@ -125,18 +122,18 @@ impl Wait {
 }
 
 impl Waits {
-    /// Adds a wait before the lock is asked for, unless there are too many.
+    /// Adds a wait before the lock is requested, unless there are too many.
     pub(super) fn add(&self, wait: Wait) -> Option<WaitId> {
         let mut table = self.lock();
         table.tally.has_room(wait.host.origin(), MAX_WAITS).then(|| table.insert(wait))
     }
 
-    /// Ends the wait `id`, and hands it out if it was not over.
+    /// Ends the wait `id` and returns it, if it still exists.
     pub(super) fn end(&self, id: WaitId) -> Option<Wait> {
         self.lock().remove(id)
     }
 
-    /// Ends the waits of an owner in a range, all but `kept`; true if there were any.
+    /// Ends the waits of an owner in a range except `kept`; true if there were any.
     pub(super) fn end_overlapping(
         &self,
         owner: (&HostKey, &[u8], &FileKey),
@@ -150,13 +147,13 @@ impl Waits {
         !ended.is_empty()
     }
 
-    /// Whether the wait `id` is not over, and of a host at `address`.
+    /// Whether the wait `id` exists and belongs to a host at `address`.
     pub(super) fn is_of(&self, id: WaitId, address: IpAddr) -> bool {
         let table = self.lock();
         table.entries.get(&id).is_some_and(|entry| entry.wait.remote.address == address.to_canonical())
     }
 
-    /// Ends all waits of hosts that are gone.
+    /// Ends all waits of the hosts for which `is_gone` holds.
     pub(super) fn end_hosts(&self, is_gone: impl Fn(&HostKey) -> bool) {
         let mut table = self.lock();
         let gone = table.entries.iter().filter(|(_, entry)| is_gone(&entry.wait.host)).map(|(id, _)| *id);
@@ -164,7 +161,7 @@ impl Waits {
         gone.into_iter().for_each(|id| drop(table.remove(id)));
     }
 
-    /// Notes that the lock of `id` is held now; the client is to be called at once. None when the wait is over.
+    /// Records that the lock of `id` is granted. The caller must call the client now. `None` if the wait is over.
     pub(super) fn grant(&self, id: WaitId, now: Duration) -> Option<Wait> {
         let mut table = self.lock();
         let entry = table.entries.get_mut(&id)?;
@@ -172,7 +169,7 @@ impl Waits {
         Some(entry.wait.clone())
     }
 
-    /// Notes that the client is in a grace period, and is to be called again soon.
+    /// Records that the client is in its grace period, and must be called again soon.
     pub(super) fn put_off(&self, id: WaitId, now: Duration) {
         let mut table = self.lock();
         if let Some(granted) = table.entries.get_mut(&id).and_then(|entry| entry.granted.as_mut()) {
@@ -180,7 +177,7 @@ impl Waits {
         }
     }
 
-    /// What is due by `now`.
+    /// The actions due by `now`.
     pub(super) fn due(&self, now: Duration) -> Vec<Due> {
         let mut table = self.lock();
         let mut due = Vec::new();

@@ -1,4 +1,4 @@
-//! A lock as the state manager knows it, made of what a call says.
+//! The lock of a request, in the form of the state manager.
 
 use proto::nlm::{NetObj, Range, Status, Version};
 use state::{ByteRange, FileKey, NlmLock};
@@ -9,10 +9,10 @@ use super::waits::WaitId;
 use crate::node::CallContext;
 use crate::server::Server;
 
-/// How many bytes of an owner are in front of its handle: the width of its offsets, and the number of its process.
+/// The bytes before an owner's handle: the width of its offsets and its process number.
 const OWNER_HEAD_BYTES: usize = 1 + 4;
 
-/// A lock that a call is about.
+/// The lock of a request.
 #[derive(Debug)]
 pub(super) struct Wanted {
     pub(super) host: HostKey,
@@ -23,7 +23,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// The lock that `range` tells of, in `file`.
+    /// The lock that `range` describes, in `file`.
     pub(super) fn new<V: Version>(
         cx: &CallContext<'_>,
         range: &Range<'_, V::Offset>,
@@ -51,27 +51,27 @@ impl Wanted {
         }
     }
 
-    /// Ends the waits of the owner in the range, all but `kept`; true if there were any.
+    /// Ends the waits of the owner in the range except `kept`; true if there were any.
     pub(super) fn end_waits(&self, server: &Server, kept: Option<WaitId>) -> bool {
         server.waits.end_overlapping((&self.host, &self.owner, &self.file), self.range, kept)
     }
 }
 
-/// The host that calls.
+/// The host of the caller.
 pub(super) fn host(cx: &CallContext<'_>, name: &[u8]) -> Result<HostKey, Refusal> {
     HostKey::new(&cx.request.peer, name).ok_or(Refusal::Status(Status::DeniedNoLocks))
 }
 
-/// An owner's bytes: the width of its offsets, the number of its process, and its handle. Shares belong to no process.
+/// The bytes of an owner: the width of its offsets, its process number, and its handle. Shares belong to no process.
 ///
-/// The width tells mounts of NFSv2 (versions 1 and 3) from those of NFSv3 (version 4): Linux numbers the processes of each on
-/// their own, so that the same number is another process there.
+/// The width separates NFSv2 mounts (versions 1 and 3) from NFSv3 mounts (version 4). Linux numbers the processes of
+/// each separately, so that equal numbers may mean different processes.
 pub(super) fn owner<V: Version>(svid: i32, handle: NetObj<'_>) -> Vec<u8> {
     let width = size_of::<V::Offset>() as u8;
     [&[width][..], &svid.to_be_bytes(), handle.0].concat()
 }
 
-/// The process and the handle in an owner's bytes.
+/// The process number and the handle in an owner's bytes.
 pub(super) fn owner_parts(owner: &[u8]) -> (i32, &[u8]) {
     match owner.split_first_chunk::<OWNER_HEAD_BYTES>() {
         Some((&[_, svid @ ..], handle)) => (i32::from_be_bytes(svid), handle),
@@ -79,7 +79,7 @@ pub(super) fn owner_parts(owner: &[u8]) -> (i32, &[u8]) {
     }
 }
 
-/// A range as the version can say it: a number that is too large for versions 1 and 3 becomes their largest.
+/// A range in the version's numbers; those too large for versions 1 and 3 become their largest.
 pub(super) fn offset_and_length<V: Version>(range: ByteRange) -> (V::Offset, V::Offset) {
     let (first, last) = (range.first(), range.last());
     let length = if last == u64::MAX { 0 } else { last - first + 1 };

@@ -1,7 +1,7 @@
-//! The status monitor, version 1 (X/Open XNFS), one module per procedure: hosts that restarted tell it here.
+//! The status monitor, version 1 (X/Open XNFS), one module per procedure: restarted hosts notify it.
 //!
-//! It watches hosts for this server's own lock manager alone. Others on this machine that ask it to watch a host are told that
-//! it cannot, and SIMU_CRASH, by which anybody could have all clients told of a restart, is not there.
+//! It watches hosts only for this server's lock manager. Requests of other programs on this machine to watch a host
+//! fail. SIMU_CRASH is not offered: with it, anybody could notify all clients of a restart.
 
 mod notices;
 mod notify;
@@ -19,7 +19,7 @@ use crate::node::CallContext;
 pub(crate) use notices::Notices;
 pub(crate) use notify::Restarts;
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let from = &mut call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);

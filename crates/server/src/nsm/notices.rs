@@ -1,6 +1,7 @@
-//! What hosts are told after a restart of this server, that held locks before it: that they may reclaim them (X/Open XNFS, NOTIFY).
+//! After a restart, notifies the hosts that held locks, so that they reclaim them (X/Open XNFS, NOTIFY).
 //!
-//! Who they are, the state manager's records say. Each is told until it answers, reclaims, or may not reclaim any more.
+//! `notices.rs` reads the state manager's records to learn whom to notify. It repeats each NOTIFY until the host
+//! answers, reclaims, or may no longer reclaim.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -16,13 +17,13 @@ use crate::request::Transport;
 use crate::rpcbind::Service;
 use crate::server::Server;
 
-/// After how long a host that did not answer is told again; each time it is twice as long as before, up to the longest.
+/// The interval of repeated notifications; it doubles each time, up to the longest.
 const FIRST_INTERVAL: Duration = Duration::from_secs(5);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
-/// How many hosts are told in one turn.
+/// The most hosts to notify per tick.
 const HOSTS_PER_TURN: usize = 256;
 
-/// The hosts that are still to be told.
+/// The hosts still to notify.
 #[derive(Debug, Default)]
 pub(crate) struct Notices(Mutex<BTreeMap<Box<[u8]>, Notice>>);
 
@@ -33,12 +34,12 @@ struct Notice {
 }
 
 impl Notices {
-    /// Takes up the hosts that may reclaim.
+    /// Sets the hosts that may reclaim.
     pub(crate) fn begin(&self, hosts: Vec<Box<[u8]>>) {
         *self.lock() = hosts.into_iter().map(|host| (host, Notice::default())).collect();
     }
 
-    /// Tells the hosts that are to be told by now.
+    /// Notifies the hosts that are due.
     pub(crate) fn send(&self, server: &Server, now: Duration) {
         if self.lock().is_empty() {
             return;
@@ -49,7 +50,7 @@ impl Notices {
         }
     }
 
-    /// The hosts that are to be told by now, out of those that are still waited for.
+    /// The due hosts, out of those in `waiting`; forgets all others.
     fn take_due(&self, waiting: &[Box<[u8]>], now: Duration) -> Vec<Box<[u8]>> {
         let mut notices = self.lock();
         let waiting: BTreeSet<&[u8]> = waiting.iter().map(|host| &**host).collect();
@@ -72,8 +73,8 @@ impl Notices {
     }
 }
 
-/// Tells one host, by a datagram from the address that it knows: monitors find out by it who has restarted, whatever name they know
-/// the server by.
+/// Notifies one host, by a datagram from the address that it knows. Monitors identify the restarted server by this
+/// address, whatever name they know it by.
 fn tell(server: &Server, host: Box<[u8]>, now: Duration) {
     let Some((key, local)) = HostKey::parse(&host).and_then(|key| Some((key.clone(), own_address(server, &key)?)))
     else {
@@ -91,7 +92,7 @@ fn tell(server: &Server, host: Box<[u8]>, now: Duration) {
     server.call_remote(RemoteCall::new::<Notify>(remote, &args), now, Box::new(then));
 }
 
-/// The address of ours that a host knows, with the port of a datagram socket there; none if it is not served any more.
+/// The server address that a host knows, with the port of a datagram socket there; `None` if it is no longer served.
 fn own_address(server: &Server, host: &HostKey) -> Option<SocketAddr> {
     let ip = host.own_address();
     let services = server.registry.services();

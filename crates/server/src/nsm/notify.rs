@@ -1,4 +1,4 @@
-//! NOTIFY (X/Open XNFS): a host says that it restarted. What it held before, nobody holds.
+//! NOTIFY (X/Open XNFS): a host announces its restart, which ends the locks that it held.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use proto::nsm::NotifyArgs;
 use crate::nlm::free_host;
 use crate::node::CallContext;
 
-/// How many hosts' last restarts are remembered. When there are more, all are forgotten.
+/// The number of hosts whose last restart is remembered. When it is exceeded, all are dropped.
 const MAX_RESTARTS: usize = 4096;
 
 /// The last restart of each host.
@@ -20,7 +20,7 @@ pub(crate) struct Restarts(Mutex<HashMap<Host, i32>>);
 type Host = (IpAddr, Box<[u8]>);
 
 impl Restarts {
-    /// Notes a restart; false when it is known already.
+    /// Records a restart; false when it is already known.
     fn note(&self, address: IpAddr, name: &[u8], state: i32) -> bool {
         let mut restarts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if restarts.len() >= MAX_RESTARTS {
@@ -30,7 +30,7 @@ impl Restarts {
     }
 }
 
-/// A host tells the same restart again when the answer was lost: what it has locked since is not freed.
+/// A host repeats its announcement when the reply was lost. The locks it took in between are kept.
 pub(super) fn notify(cx: &CallContext<'_>, args: &NotifyArgs<'_>) {
     let address = cx.client().ip();
     if cx.server.restarts.note(address, args.name, args.state) {

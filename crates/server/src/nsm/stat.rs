@@ -5,7 +5,7 @@ use proto::nsm::{Outcome, StatOk};
 use super::unmon;
 use crate::node::CallContext;
 
-/// Nobody is watched for others.
+/// The reply of both: no host is watched for other programs.
 pub(super) fn not_watched(cx: &CallContext<'_>) -> StatOk {
     StatOk { outcome: Outcome::Failure, state: unmon::state(cx).0 }
 }

@@ -1,4 +1,4 @@
-//! UNMON and UNMON_ALL (X/Open XNFS): what is watched for nobody is watched no more; the answer is this server's state.
+//! UNMON and UNMON_ALL (X/Open XNFS): nothing is watched for other programs, so the reply is only this server's state.
 
 use proto::nsm::State;
 

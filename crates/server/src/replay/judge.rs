@@ -1,4 +1,4 @@
-//! Whether a change of names was made by the call that noted it, judged when a server starts.
+//! Decides at the server's start whether a logged change of names was made by its call.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use vfs::{Blocking, Context, Entry, Error, FileSystem, Handle, Name, Place, Time
 use super::record::{Before, Maker, NameChange, NamedPlace, Step};
 use crate::exports::ExportTable;
 
-/// How much earlier than the note a file's time may be: the kernel stamps files with the time of its last tick.
+/// The most that a file's time may precede the log record: the kernel stamps files with its last tick.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The longest time from note to change that is believed. What changed later may be a local process's doing.
+/// The longest accepted time from record to change. A local process may have made a later change.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// The change was not made, or perhaps by somebody else.
+    /// The change was not made, or possibly by somebody else.
     NotMade,
-    /// The call made it; this file has the name since.
+    /// The call made it; the name belongs to this file since then.
     Made(Option<Handle>),
 }
 
-/// Compares a change that was noted with what the exports hold now.
+/// Compares a logged change with the files of the exports.
 pub(crate) fn judge(exports: &ExportTable, change: &NameChange<'_>) -> Finding {
     find(exports, change).unwrap_or(Finding::NotMade)
 }
@@ -46,14 +46,14 @@ fn find(exports: &ExportTable, change: &NameChange<'_>) -> Option<Finding> {
     Some(if is_made { Finding::Made(made) } else { Finding::NotMade })
 }
 
-/// A place that a call has noted.
+/// The place of a logged name.
 struct Spot<'t> {
     fs: &'t dyn FileSystem,
     place: Place<'t>,
 }
 
 impl<'t> Spot<'t> {
-    /// The place, unless its export is gone or may be a server that does not answer now.
+    /// The place, unless its export is gone or may be on a server that does not answer.
     fn of(exports: &'t ExportTable, place: &NamedPlace<'t>) -> Option<Spot<'t>> {
         let (exported, dir) = exports.resolve(place.dir).ok()?;
         let fs = &*exported.export.file_system;
@@ -63,7 +63,7 @@ impl<'t> Spot<'t> {
         Some(Spot { fs, place: Place { dir, name: Name::new(place.name).ok()? } })
     }
 
-    /// What has the name; `None` if that cannot be told.
+    /// The file that has the name; `None` if that is unknown.
     fn entry(&self) -> Option<Option<Entry>> {
         match self.fs.lookup(&Context::ROOT, self.place) {
             Ok(entry) => Some(Some(entry)),
@@ -83,7 +83,7 @@ impl<'t> Spot<'t> {
         Some(if is_own && self.is_of_its_time(change, time) { Finding::Made(Some(handle)) } else { Finding::NotMade })
     }
 
-    /// Whether the name became this file's by the change.
+    /// Whether the change gave the name to this file.
     fn is_now(&self, change: &NameChange<'_>, file: &[u8]) -> Option<bool> {
         let Some(entry) = self.entry()? else { return Some(false) };
         Some(entry.handle.as_bytes() == file && self.is_of_its_time(change, entry.attributes.changed))
@@ -94,7 +94,7 @@ impl<'t> Spot<'t> {
         Some(self.entry()?.is_none() && self.is_of_its_time(change, dir.changed))
     }
 
-    /// Whether a change at `time` was this one, as far as local processes are concerned. Where there are none, no other
+    /// Whether a change at `time` can be this one rather than a local process's. On an exclusive file system, no other
     /// change is possible.
     fn is_of_its_time(&self, change: &NameChange<'_>, time: Timestamp) -> bool {
         self.fs.properties().exclusive || change.is_of_its_time(time, (TICK, LONGEST))

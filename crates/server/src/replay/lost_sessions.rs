@@ -1,8 +1,8 @@
-//! Sessions that ended with the process before this one, as far as their clients may lack a reply (RFC 8881 §2.10.6.5).
+//! Sessions that ended with the previous process, whose clients may lack a reply (RFC 8881 §2.10.6.5).
 //!
-//! The reply to a COMPOUND that changed something is in the log with its session, its slot and its number. A client
-//! that lost it sends the same request again, over a new connection, before it makes a new session. Everything else
-//! that comes in such a session is refused: its client has lost its state, and makes a new session.
+//! The log keeps the reply to a COMPOUND that changed something, with its session, slot and sequence number. A client
+//! that lost the reply retransmits the request over a new connection before it creates a new session. Any other request
+//! in such a session is refused: the client has lost its state, and must create a new session.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,15 @@ use state::{SessionId, SlotRequest};
 use super::record::SlotReply;
 use super::{Finished, ReplayKey};
 
-/// The sessions.
+/// The sessions that ended with the previous process.
 #[derive(Debug, Default)]
 pub(super) struct LostSessions(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// No more than the log has replies.
+    /// At most as many as the log has replies.
     sessions: HashMap<SessionId, Slots>,
-    /// What the write log knows to have happened before a power failure, in requests whose replies are lost.
+    /// Changes that the write log shows as made before a power failure, by requests whose replies are lost.
     happened: HashMap<SlotRequest, Vec<(ReplayKey, Finished)>>,
 }
 
@@ -31,22 +31,22 @@ type Slots = HashMap<u32, Last>;
 struct Last {
     sequence: u32,
     digest: u64,
-    /// Empty if the reply was too long to be kept.
+    /// Empty if the reply was too long to keep.
     reply: Box<[u8]>,
 }
 
-/// What is known of a request in a session that this process did not make.
+/// The history of a request in a session that this process did not create.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// Nothing: the session may never have been.
+    /// The session is unknown, and may never have existed.
     Unknown,
-    /// It was answered; this is the reply.
+    /// It was answered with this reply.
     Answered(Box<[u8]>),
-    /// It was answered with a reply that is not kept.
+    /// It was answered, but the reply was not kept.
     Uncached,
-    /// Another request had this number.
+    /// A different request had this sequence number.
     FalseRetry,
-    /// It is a new one, or was not answered.
+    /// It is new, or was not answered.
     Dead,
 }
 
@@ -62,13 +62,13 @@ impl LostSessions {
         }
     }
 
-    /// Notes what happened in a request that may not have been answered.
+    /// Records a change by a request that may not have been answered.
     pub(super) fn add(&self, request: SlotRequest, step: (ReplayKey, Finished)) {
         self.lock().happened.entry(request).or_default().push(step);
     }
 
-    /// What happened in a request that comes again. It counts from then on: a client that has the reply does not send
-    /// the request again, and what looks like it in another session is another one.
+    /// Takes the changes of a retransmitted request. Its operations count as made from then on: a client that had the
+    /// reply would not retransmit, and similar operations in other sessions are new.
     pub(super) fn claim(&self, request: &SlotRequest) -> Vec<(ReplayKey, Finished)> {
         self.lock().happened.remove(request).unwrap_or_default()
     }
@@ -84,7 +84,7 @@ impl LostSessions {
         }
     }
 
-    /// Forgets all.
+    /// Drops everything.
     pub(super) fn forget(&self) {
         *self.lock() = Known::default();
     }

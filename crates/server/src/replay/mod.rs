@@ -1,46 +1,44 @@
-//! Replies to calls that must not happen twice, kept so that a retransmitted call gets the first one's reply
+//! The replay cache: replies to calls that are not idempotent, so that a retransmitted call gets the first one's reply
 //! (RFC 1813 §4.5, "duplicate request cache").
 //!
-//! # Which calls are the same
-//! A call is known by its sender's address, its xid and all of its bytes, or their number and the first ones where they
-//! bear data. Each kept reply is small, since only those to calls that change names and attributes are kept, and to
-//! WRITEs in datagrams: a copy of one may come so late that other bytes were written in its place since, which it must
-//! not go over.
+//! # Which calls are equal
+//! A call is identified by its sender's address, its XID and all of its bytes; a WRITE in a datagram by its length and
+//! first bytes. Replies are small, since only calls that change names and attributes are kept, and WRITEs in datagrams.
+//! A late duplicate of a WRITE must not overwrite newer data.
 //!
-//! Several processes behind one address may use the same xids and bytes, so that the port counts too. A datagram is the
-//! same call only from the same port. A call over another connection is a retransmission only if the first connection
-//! may have lost the reply: it broke ([`Server::disconnected`](crate::Server::disconnected)), it is open and does not
-//! acknowledge the reply ([`Connections`](crate::Connections)), or the server was started again since. A client that
-//! has its reply does not send the call again, so that the call of another process replaces it. Linux's knfsd compares
-//! address and port in all cases, and relies on clients that reconnect from the same port; FreeBSD compares connections
-//! and acknowledged bytes, as this does.
+//! Processes behind one address may use equal XIDs and bytes. So a datagram is a retransmission only if it comes from
+//! the same port. A call over another connection is one only if the first connection may have lost the reply. That is
+//! so if it broke ([`Server::disconnected`](crate::Server::disconnected)), if it does not acknowledge the reply
+//! ([`Connections`](crate::Connections)), or if the server restarted. A client that has its reply does not retransmit,
+//! so another process's call replaces the entry. Linux's knfsd always compares address and port, and relies on clients
+//! that reconnect from the same port. FreeBSD compares connections and acknowledged bytes, as this cache does.
 //!
-//! A client may give a connection up without the server seeing it. Such a connection acknowledges nothing. So does, for
-//! a while, that of a live client that does not read. After a second without an acknowledgement or a further call, the
+//! A client may abandon a connection without the server's notice; it then acknowledges nothing. The same is true, for a
+//! while, of a live client that does not read. After a second without an acknowledgement or a further call, the
 //! connection counts as lost.
 //!
 //! # After a restart
-//! A server that is killed loses what it has in memory, and a client whose reply was lost with it sends its call again.
-//! So each reply is handed to a [`ReplyLog`] too, before it is sent, and a server that starts takes up what is there.
+//! A killed server loses its memory, and clients retransmit the calls whose replies were lost. So each reply is also
+//! written to a [`ReplyLog`] before it is sent, and a starting server reads the log.
 //!
-//! A call can also be killed between its change and its reply. So a call that changes names is noted right before the
-//! change, with what was there ([`record::NameChange`]). From its look at the names until its reply is in the log, no
-//! other call changes them ([`names::Names`]). A server that starts compares each unanswered note with the files before
-//! it answers anybody: only the noted call or a local process can have changed the names since. The change counts as
-//! made by the call if
-//! - something new exists where nothing was, of the kind that the call makes, with its owner, made within a second of
-//!   the note;
-//! - the file of a LINK has the name, and changed within that second;
-//! - a removed name is gone, and its directory last changed within that second;
-//! - a moved file has its new name and not the old one, and changed within that second.
+//! The server can also be killed between a change and its reply. So a call that changes names is logged right before
+//! the change, with the state before it ([`record::NameChange`]). From its look at the names until its reply is in the
+//! log, no other call changes them ([`names::Names`]). A starting server compares each unanswered record with the files
+//! before it answers any call: only the logged call or a local process can have changed the names since. The change
+//! counts as made by the call if
+//! - a new file exists where none was, of the kind that the call makes, with its owner, created within a second of the
+//!   record;
+//! - the file of a LINK has the name, and its ctime is within that second;
+//! - a removed name is gone, and the ctime of its directory is within that second;
+//! - a moved file has its new name and not the old one, and its ctime is within that second.
 //!
-//! A retransmission of such a call succeeds without doing anything. In all other cases it is carried out like a new
-//! call. If that was wrong, the client is told EXIST or NOENT for its own change, as every server without a log does;
-//! never do two clients hear that they made the same name. What remains: the server is killed in the microseconds
-//! between note and change, and a local process makes the same change within the second. See [`judge`].
+//! A retransmission of such a call succeeds without any action. In all other cases the call runs like a new one. If
+//! that is wrong, the client gets EXIST or NOENT for its own change, as with every server without a log; two clients
+//! never both succeed in making the same name. One case remains: the server is killed in the microseconds between
+//! record and change, and a local process makes the same change within the second. See [`judge`].
 //!
-//! An operation of NFSv4.1 and later is noted in the same way, until the reply to its COMPOUND is in the log
-//! ([`operations`]). Such a reply is given again in the session that ended with the process ([`lost_sessions`]).
+//! Operations of NFSv4.1 and later are logged in the same way, until the reply to their COMPOUND is in the log
+//! ([`operations`]). That reply is replayed in the session that ended with the process ([`lost_sessions`]).
 
 pub(crate) mod judge;
 mod lost_sessions;
@@ -72,49 +70,47 @@ pub(crate) use operations::Changes;
 use record::{Done, FileBytes, NameChange, Record, Reply, Step, bytes_of};
 pub use tickets::MadeBefore;
 
-/// How many parts the cache has, each behind a lock of its own.
+/// The number of shards, each with its own lock.
 const SHARDS: usize = 16;
 
-/// The largest reply that is kept, in bytes; the largest that these calls make is far below it.
+/// The largest reply to keep, in bytes; replies to these calls are far below it.
 pub(crate) const MAX_REPLY_BYTES: usize = 1024;
 
-/// How much of a message with data tells it from others, in bytes: the head, the arguments and the beginning of the
-/// data. To look at all of the data would take longer than to write them.
+/// The bytes of a WRITE that identify it: the headers, the arguments and the beginning of the data. Hashing all data
+/// would take longer than writing it.
 const MAX_WRITE_KEY_BYTES: usize = 1024;
 
-/// The connection of calls that came in datagrams, or before a restart.
+/// The connection of calls in datagrams, or from before a restart.
 const NO_CONNECTION: u64 = 0;
 
-/// What tells one call from all others.
+/// Identifies a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReplayKey {
     sender: IpAddr,
-    /// The sender's port, of datagrams; 0 for streams.
+    /// The sender's port for datagrams; 0 for streams.
     port: u16,
     xid: u32,
-    /// Two independent hashes of what is looked at of the message, so that different calls meet with a chance of 2⁻¹²⁸
-    /// only.
+    /// Two independent hashes of the message, so that different calls collide with a probability of 2⁻¹²⁸.
     message: [u64; 2],
 }
 
-/// One hash of the message is as good as one of everything, and nobody who does not know its key can make many calls
-/// share it.
+/// One hash of the message suffices. Its key is secret, so that nobody can craft colliding calls.
 impl Hash for ReplayKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.message[0]);
     }
 }
 
-/// Where replies outlive the process.
+/// Stores replies beyond the end of the process.
 pub trait ReplyLog: Send + Sync {
-    /// Keeps a record: it must survive the end of this process when this returns, though not that of the machine.
+    /// Stores a record. When this returns, the record survives the end of the process, though not that of the machine.
     fn keep(&self, record: &[u8]);
 }
 
-/// A call that the cache knows.
+/// A call in the cache.
 #[derive(Debug)]
 struct Entry {
-    /// The connection that it came over.
+    /// The connection it arrived over.
     connection: u64,
     state: EntryState,
 }
@@ -126,41 +122,41 @@ enum EntryState {
         reply: Box<[u8]>,
         at: Duration,
     },
-    /// A process before this one changed these names for it, and was killed before it answered.
+    /// An earlier process made these steps of the call, and was killed before it replied.
     Happened(Vec<Finished>),
 }
 
-/// A step of a call that a process before this one made.
+/// A step of a call that an earlier process made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finished {
     step: Box<[u8]>,
-    /// The file that has the name since.
+    /// The file that has the name since then.
     pub(crate) made: Option<Handle>,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
     entries: HashMap<ReplayKey, Entry>,
-    /// Answered calls, oldest first.
+    /// Calls with replies, oldest first.
     order: VecDeque<ReplayKey>,
 }
 
-/// The cache: bounded in entries and in age.
+/// The cache, bounded in entries and in age.
 pub(crate) struct ReplayCache {
     shards: Box<[Mutex<Shard>]>,
-    /// Keys of two hashes, the same after a restart.
+    /// The keys of the two hashes, stable across restarts.
     keys: [HandleKey; 2],
-    /// How much of a message is looked at.
+    /// The number of message bytes to hash.
     key_bytes: usize,
     log: Option<Log>,
     lost_sessions: LostSessions,
-    /// Whether what is known of the time before the start was forgotten.
+    /// Whether the knowledge from before the start was dropped.
     has_expired: AtomicBool,
     entries_per_shard: usize,
     max_age: Duration,
 }
 
-/// What a cache that outlives its process has besides.
+/// The log of a cache that outlives its process.
 struct Log {
     records: Arc<dyn ReplyLog>,
     names: Names,
@@ -172,38 +168,38 @@ impl fmt::Debug for ReplayCache {
     }
 }
 
-/// A call that is under way. Dropped without a reply, it is unknown again: when it was put off, and when a defect of
-/// the server ends it, so that no client waits for it in vain.
+/// A call that is being processed. If it is dropped without a reply, the call becomes unknown again. That happens when
+/// the call is deferred, or when a bug ends it, so that no client waits in vain.
 pub(crate) struct Begun<'c> {
     cache: &'c ReplayCache,
     key: ReplayKey,
-    /// The connection that it came over; `None` for an operation of a session, whose slot keeps the reply.
+    /// The connection it arrived over; `None` for an operation of a session, whose slot keeps the reply.
     connection: Option<u64>,
-    /// The request of a session that the operation is of.
+    /// The session request that contains the operation.
     request: Option<SlotRequest>,
     happened: Vec<Finished>,
-    /// Where the reply is kept too.
+    /// The log that also stores the reply.
     log: Option<&'c Log>,
-    /// Whether a change of names was noted.
+    /// Whether a change of names was logged.
     is_noted: Cell<bool>,
-    /// The file that has the name since, once the change that was noted last is made.
+    /// The file that has the name, once the change that was logged last is made.
     made: Cell<Option<Handle>>,
-    /// The names that nobody else may change before the reply is in the log.
+    /// The names that no other call may change before the reply is in the log.
     slots: RefCell<Vec<Slot>>,
 }
 
-/// What is known of a call.
+/// The state of a call in the cache.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// It is under way from now on. A process before this one made these steps of it.
+    /// It is new, and is being processed from now on. An earlier process made these steps of it.
     New(Vec<Finished>),
-    /// It is under way: its reply will go out, so nothing is to be said now.
+    /// It is being processed: its reply will follow, so this copy gets none.
     UnderWay,
-    /// It was answered; this is the reply.
+    /// It was answered with this reply.
     Answered(Box<[u8]>),
-    /// A call with the same bytes came over another connection.
+    /// A call with the same bytes arrived over another connection.
     Elsewhere {
-        /// Which one.
+        /// That connection.
         connection: u64,
         /// Whether it was answered.
         is_answered: bool,
@@ -211,8 +207,8 @@ pub(crate) enum Seen {
 }
 
 impl ReplayCache {
-    /// Makes a cache of about `max_entries` replies, but no fewer than 16, each kept for `max_age` at the most. Calls
-    /// are told apart with hashes under `key`.
+    /// Makes a cache of about `max_entries` replies, at least 16, each kept for at most `max_age`. Calls are hashed
+    /// under `key`.
     pub(crate) fn new(max_entries: usize, max_age: Duration, key: &HandleKey) -> ReplayCache {
         ReplayCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -226,13 +222,13 @@ impl ReplayCache {
         }
     }
 
-    /// Makes it one for calls that bear data.
+    /// Makes it a cache for calls that carry data.
     pub(crate) fn of_writes(self) -> ReplayCache {
         ReplayCache { key_bytes: MAX_WRITE_KEY_BYTES, ..self }
     }
 
-    /// Takes up what `records` hold, oldest first, and what was `made` before a power failure, and keeps further
-    /// records in `log`. `judge` finds out whether a change was made. Returns how many records were none.
+    /// Loads `records`, oldest first, and the changes `made` before a power failure, and writes further records to
+    /// `log`. `judge` decides whether a change was made. Returns the number of malformed records.
     pub(crate) fn set_log(
         &mut self,
         log: Arc<dyn ReplyLog>,
@@ -275,16 +271,16 @@ impl ReplayCache {
         }
     }
 
-    /// The key of a message of `peer`'s.
+    /// The key of a message from `peer`.
     pub(crate) fn key(&self, peer: &Peer, xid: u32, message: &[u8]) -> ReplayKey {
         let (looked_at, rest) = message.split_at(message.len().min(self.key_bytes));
-        // A datagram may be cut on its way.
+        // Truncated datagrams get their own key, since the length is part of it.
         let message = [self.keys[0].checksum(looked_at), self.keys[1].checksum(looked_at) ^ rest.len() as u64];
         let port = if peer.transport == Transport::Udp { peer.address.port() } else { 0 };
         ReplayKey { sender: peer.address.ip().to_canonical(), port, xid, message }
     }
 
-    /// The names that calls are changing, if that matters: if a log tells a later process of them.
+    /// The names that calls are changing; `None` without a log, where they do not matter.
     pub(crate) fn names(&self) -> Option<&Names> {
         self.log.as_ref().map(|log| &log.names)
     }
@@ -294,7 +290,7 @@ impl ReplayCache {
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks up a call that came over `connection`, and notes it as under way when it is new.
+    /// Looks up a call that arrived over `connection`, and records it as being processed if it is new.
     pub(crate) fn begin(&self, key: &ReplayKey, connection: u64, now: Duration) -> Seen {
         let mut shard = self.shard(key);
         shard.expire(now.saturating_sub(self.max_age));
@@ -318,15 +314,14 @@ impl ReplayCache {
         }
     }
 
-    /// Takes an answered call for one that `connection` sends again, since the one that it came over has lost the
-    /// reply.
+    /// Treats a call as a retransmission over `connection`, because the connection of the original lost the reply.
     pub(crate) fn adopt(&self, key: &ReplayKey, connection: u64) {
         if let Some(entry) = self.shard(key).entries.get_mut(key) {
             entry.connection = connection;
         }
     }
 
-    /// Drops an answered call of `connection`, which has its reply: a call with the same bytes is another one.
+    /// Drops an answered call of `connection`, which has its reply: a call with the same bytes is a new one.
     pub(crate) fn replace(&self, key: &ReplayKey, connection: u64) {
         let mut shard = self.shard(key);
         let is_answered = |entry: &Entry| matches!(entry.state, EntryState::Answered { .. });
@@ -336,7 +331,7 @@ impl ReplayCache {
         }
     }
 
-    /// Holds the note that a call is under way, until it has a reply; in the log too, if that `outlives_process`.
+    /// Represents a call in progress until its reply; the reply is also logged if the call `outlives_process`.
     pub(crate) fn begun(
         &self,
         (key, connection): (ReplayKey, u64),
@@ -354,20 +349,20 @@ impl ReplayCache {
         }
         let state = EntryState::Answered { reply: reply.into(), at: now };
         let before = shard.entries.insert(*key, Entry { connection, state });
-        // A log that was read twice has the same call twice.
+        // A log that was read twice contains the same call twice.
         if !before.is_some_and(|entry| matches!(entry.state, EntryState::Answered { .. })) {
             shard.order.push_back(*key);
         }
     }
 
-    /// How many replies are kept.
+    /// The number of kept replies.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().unwrap().order.len()).sum()
     }
 }
 
-/// What the log says of calls that were not answered.
+/// The logged calls that were not answered.
 #[derive(Default)]
 struct Unanswered<'r>(HashMap<ReplayKey, Notes<'r>>);
 
@@ -378,13 +373,13 @@ struct Notes<'r> {
 }
 
 impl<'r> Notes<'r> {
-    /// Adds a change; one that is noted once more was put off before and is judged by what was there the last time.
+    /// Adds a change. If it was already logged, the call had been deferred, and the last record counts.
     fn note(&mut self, change: NameChange<'r>) {
         self.begun.retain(|other| other.step != change.step);
         self.begun.push(change);
     }
 
-    /// Notes that the last change was made.
+    /// Records that the last change was made.
     fn end(&mut self, made: FileBytes<'r>) {
         if let Some(change) = self.begun.pop() {
             self.done.push(Done { step: change.step, made });
@@ -416,7 +411,7 @@ impl<'r> Made<'r> {
 }
 
 impl Finished {
-    /// Puts the step in the log, for the next start.
+    /// Logs the step for the next start.
     fn keep(&self, log: &dyn ReplyLog, key: &ReplayKey) {
         let made = FileBytes { handle: self.made.as_ref().map_or(&[], Handle::as_bytes) };
         if let Ok(step) = Step::decode(&mut Decoder::new(&self.step)) {
@@ -451,12 +446,12 @@ impl<'c> Begun<'c> {
         Begun { cache, key, connection, request: None, happened, log, is_noted, made, slots }
     }
 
-    /// Whether a log is to tell a later process of this call.
+    /// Whether the call is logged for a later process.
     pub(crate) fn outlives_process(&self) -> bool {
         self.log.is_some()
     }
 
-    /// What a process before this one did of a step, if it made it.
+    /// The result of a step, if an earlier process made it.
     pub(crate) fn finished(&self, step: &Step<'_>) -> Option<&Finished> {
         if self.happened.is_empty() {
             return None;
@@ -465,13 +460,12 @@ impl<'c> Begun<'c> {
         self.happened.iter().find(|finished| finished.step == step)
     }
 
-    /// Whether this call has taken a name already.
+    /// Whether this call already holds a name.
     pub(crate) fn has(&self, slot: Slot) -> bool {
         self.slots.borrow().contains(&slot)
     }
 
-    /// Notes a change right before it is made, and keeps its names, which this call has taken, until the reply is in
-    /// the log.
+    /// Logs a change right before it is made. The call keeps its names until the reply is in the log.
     pub(crate) fn note(&self, change: NameChange<'_>, slots: impl Iterator<Item = Slot>) {
         self.slots.borrow_mut().extend(slots);
         if let Some(log) = self.log {
@@ -481,12 +475,12 @@ impl<'c> Begun<'c> {
         }
     }
 
-    /// Takes note of the new file that has the name.
+    /// Records the new file that has the name.
     pub(crate) fn made(&self, file: Handle) {
         self.made.set(Some(file));
     }
 
-    /// Keeps the reply.
+    /// Stores the reply.
     pub(crate) fn finish(mut self, reply: &[u8], now: Duration) {
         debug_assert!(reply.len() <= MAX_REPLY_BYTES, "a reply of {} bytes is no small one", reply.len());
         if let Some(log) = self.log.take() {
@@ -506,7 +500,7 @@ impl<'c> Begun<'c> {
 impl Drop for Begun<'_> {
     fn drop(&mut self) {
         if let Some(log) = self.log {
-            // Others may change the names from here on.
+            // Others may change the names from now on.
             if self.is_noted.get() {
                 log.records.keep(Record::Dropped(self.key).bytes().as_slice());
             }
@@ -539,8 +533,7 @@ impl Shard {
     }
 }
 
-/// Puts what was found of a call in the place of its notes, so that the next start does not judge what others changed
-/// since.
+/// Replaces the records of a call by the findings, so that the next start does not judge what others changed since.
 fn keep_findings(log: &dyn ReplyLog, key: &ReplayKey, made: &[Made<'_>]) {
     log.keep(Record::Dropped(*key).bytes().as_slice());
     for Made { step, handle } in made {
@@ -697,7 +690,7 @@ mod tests {
         (cache, broken)
     }
 
-    /// A process that begins a call which removes a name, and is killed before it answers.
+    /// A process that begins a call which removes a name, and is killed before it replies.
     fn killed_before_the_reply(log: &Arc<Records>) {
         let (cache, _) = logged(log, &log.all(), Finding::NotMade);
         let key = key(&cache, 1);
@@ -782,7 +775,7 @@ mod tests {
         assert_eq!(after.begin(&key(&after, 1), 8, SECOND), new());
     }
 
-    /// Others may have changed the names since the first start that judged them.
+    /// Others may have changed the names since the start that judged them.
     #[test]
     fn what_one_start_has_found_the_next_one_does_not_judge_again() {
         for (first, finding) in [(Finding::NotMade, Finding::Made(None)), (Finding::Made(None), Finding::NotMade)] {
@@ -795,7 +788,7 @@ mod tests {
         }
     }
 
-    /// From then on others may change its names: it can no longer be told who changed them.
+    /// Others may change its names from then on, so that a later start cannot tell who did.
     #[test]
     fn noted_call_that_ended_without_a_reply_is_not_judged() {
         let log = Arc::new(Records::default());

@@ -1,26 +1,25 @@
-//! Names that are being changed: one call at a time changes a name, from its look at what is there until its reply is
-//! in the log.
+//! The names under change: one call at a time changes a name, from its look at the files until its reply is in the log.
 //!
-//! Without this, another client could change a name between the record of a call and its execution, or between that and
-//! the record of its reply. A server that is killed there and started again would take the other client's change for
-//! the call's.
+//! Otherwise, another client could change a name between the record of a call and its execution, or between that and
+//! the record of its reply. After a kill at that point, the restarted server would attribute the other client's change
+//! to the call.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use state::FileKey;
 
-/// How many names are told apart. Two names that share a slot wait for each other now and then.
+/// The size of the table. Names that share a slot occasionally wait for each other.
 const SLOTS: usize = 4096;
 
-/// The names that are being changed.
+/// The names under change.
 #[derive(Debug)]
 pub(crate) struct Names {
     slots: Box<[AtomicBool]>,
     hasher: RandomState,
 }
 
-/// The slot of a name.
+/// The table index of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot(usize);
 
@@ -34,12 +33,12 @@ impl Names {
         Slot(self.hasher.hash_one((dir, name)) as usize % SLOTS)
     }
 
-    /// Takes a slot, unless somebody has it.
+    /// Takes a slot unless it is taken.
     pub(crate) fn try_take(&self, slot: Slot) -> bool {
         !self.slots[slot.0].swap(true, Ordering::Acquire)
     }
 
-    /// Gives a slot back.
+    /// Releases a slot.
     pub(crate) fn release(&self, slot: Slot) {
         self.slots[slot.0].store(false, Ordering::Release);
     }

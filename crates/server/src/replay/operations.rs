@@ -1,8 +1,8 @@
-//! Operations of sessions in the log: what is noted of one, and the reply to its COMPOUND.
+//! Logged operations of sessions, and the replies to their COMPOUNDs.
 //!
-//! An operation is known by what tells it from the others of all clients, whatever session it comes in
-//! (`v4/resent.rs`). When it has made its change, the log says so, and others may change the names. When its COMPOUND
-//! is answered, one record has the reply and ends what was noted of all its operations.
+//! An operation's key is unique among all clients, independent of the session (`v4/resent.rs`). When its change is
+//! made, a record says so, and others may change the names. One more record has the reply to the COMPOUND, and ends the
+//! records of all its operations.
 
 use std::net::Ipv4Addr;
 use std::sync::PoisonError;
@@ -15,7 +15,7 @@ use vfs::Handle;
 use super::record::{FileBytes, MAX_SLOT_REPLY_BYTES, Record, SlotReply};
 use super::{Begun, Entry, EntryState, Finished, Lost, ReplayCache, ReplayKey};
 
-/// What a COMPOUND has changed that its client must not change twice.
+/// The changes of a COMPOUND that must not be repeated.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     is_kept: bool,
@@ -24,21 +24,21 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Notes a change whose reply outlives the process.
+    /// Records a change whose reply outlives the process.
     pub(crate) fn keep(&mut self) {
         self.is_kept = true;
     }
 }
 
 impl ReplayKey {
-    /// What tells an operation from others: its two hashes.
+    /// The size of an operation's key: two hashes.
     pub(super) const OPERATION_BYTES: usize = 16;
 
     fn of_operation(message: [u64; 2]) -> ReplayKey {
         ReplayKey { sender: Ipv4Addr::UNSPECIFIED.into(), port: 0, xid: 0, message }
     }
 
-    /// The operations that a record names.
+    /// The operations listed in a record.
     pub(super) fn operations(bytes: &[u8]) -> impl Iterator<Item = ReplayKey> {
         let hash = |bytes: &[u8; 8]| u64::from_be_bytes(*bytes);
         let of = move |key: &[u8]| match key.as_chunks().0 {
@@ -50,8 +50,7 @@ impl ReplayKey {
 }
 
 impl ReplayCache {
-    /// Begins an operation of a session, if a log tells a later process of it. `operation` tells it from the others of
-    /// all clients.
+    /// Begins an operation of a session, if there is a log. `operation` identifies it among those of all clients.
     pub(crate) fn begin_operation(&self, operation: &[u8], request: &SlotRequest, now: Duration) -> Option<Begun<'_>> {
         let log = Some(self.log.as_ref()?);
         let key = ReplayKey::of_operation([self.keys[0].checksum(operation), self.keys[1].checksum(operation)]);
@@ -61,7 +60,7 @@ impl ReplayCache {
         Some(begun)
     }
 
-    /// Takes what a process before this one did.
+    /// Takes the steps that an earlier process made.
     fn claim(&self, key: &ReplayKey) -> Option<Vec<Finished>> {
         match self.shard(key).entries.remove(key)?.state {
             EntryState::Happened(finished) => Some(finished),
@@ -69,8 +68,8 @@ impl ReplayCache {
         }
     }
 
-    /// Keeps the reply to a COMPOUND beyond this process, if it has changed something. Without a reply, or with one
-    /// that is too long, it is only kept that it was answered.
+    /// Logs the reply to a COMPOUND if it changed something. Without a reply, or with one that is too long, only the
+    /// fact that it was answered is logged.
     pub(crate) fn keep_of_slot(&self, request: &SlotRequest, changes: &Changes, reply: Option<&[u8]>) {
         let Some(log) = self.log.as_ref().filter(|_| changes.is_kept) else { return };
         let answered = SlotReply {
@@ -81,7 +80,7 @@ impl ReplayCache {
         log.records.keep(Record::SlotAnswered(answered).bytes().as_slice());
     }
 
-    /// What is known of a request in a session that this process did not make.
+    /// The history of a request in a session that this process did not create.
     pub(crate) fn lost(&self, request: &SlotRequest, now: Duration) -> Lost {
         self.expire_earlier(now);
         let happened = self.lost_sessions.claim(request);
@@ -91,7 +90,7 @@ impl ReplayCache {
         }
         for (key, finished) in happened {
             if let Some(log) = &self.log {
-                // The client goes on in another session, whatever becomes of this process.
+                // The client continues in another session, even if this process is killed.
                 finished.keep(&*log.records, &key);
             }
             let entry = Entry::unclaimed(EntryState::Happened(vec![finished]));
@@ -100,7 +99,7 @@ impl ReplayCache {
         Lost::Dead
     }
 
-    /// Forgets what happened before the start, once no client sends anything of that time again.
+    /// Drops the knowledge from before the start, once clients no longer retransmit calls of that time.
     pub(crate) fn expire_earlier(&self, now: Duration) {
         if now <= self.max_age || self.has_expired.swap(true, Ordering::Relaxed) {
             return;
@@ -114,12 +113,12 @@ impl ReplayCache {
 }
 
 impl Begun<'_> {
-    /// Whether it is an operation of a session: another process of the client's may send one with the same arguments.
+    /// Whether this is an operation of a session: another process of the same client may send one with equal arguments.
     pub(crate) fn is_operation(&self) -> bool {
         self.connection.is_none()
     }
 
-    /// Ends an operation of a session: the reply to its COMPOUND is to be kept.
+    /// Ends an operation of a session: the reply to its COMPOUND must be logged.
     pub(crate) fn end(mut self, has_succeeded: bool, changes: &mut Changes) {
         changes.keep();
         let was_made_before = !std::mem::take(&mut self.happened).is_empty();

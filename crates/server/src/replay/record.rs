@@ -1,4 +1,4 @@
-//! What the reply log keeps of a call.
+//! The records of the reply log.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,10 +11,10 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::{MAX_REPLY_BYTES, ReplayKey};
 use crate::handle::WireHandle;
 
-/// The longest reply of a session that is kept, in bytes. Those that change names or attributes have some hundred.
+/// The longest reply of a session to keep, in bytes. Replies to changes of names or attributes have some hundred.
 pub(crate) const MAX_SLOT_REPLY_BYTES: usize = 4096;
 
-/// The keys of as many operations as a COMPOUND may have.
+/// Room for the keys of as many operations as a COMPOUND may have.
 const MAX_OPERATION_KEYS_BYTES: usize = 128 * ReplayKey::OPERATION_BYTES;
 
 /// A record of the log.
@@ -26,20 +26,20 @@ pub(crate) enum Record<'r> {
     /// The call was answered.
     #[xdr(case = 2)]
     Answered(ReplayKey, Reply<'r>),
-    /// The call ended without a reply that is kept: what was noted of it says nothing any more.
+    /// The call ended without a reply to keep: its earlier records no longer count.
     #[xdr(case = 3)]
     Dropped(ReplayKey),
-    /// A later start of the server found that the call had changed these names before the server was killed.
+    /// A later start found that the call had made this change before the server was killed.
     #[xdr(case = 4)]
     Happened(ReplayKey, Done<'r>),
-    /// An operation of a session has made the change that was noted last. Its COMPOUND is not answered yet. This file
-    /// has the name since, if any.
+    /// An operation of a session made the change that was logged last, which gave this file its name, if any. Its
+    /// COMPOUND is not answered yet.
     #[xdr(case = 5)]
     Ended(ReplayKey, FileBytes<'r>),
-    /// A COMPOUND of a session was answered: what was noted of its operations says nothing any more.
+    /// A COMPOUND of a session was answered: the earlier records of its operations no longer count.
     #[xdr(case = 6)]
     SlotAnswered(SlotReply<'r>),
-    /// A start after a power failure found in the write log that an operation of this request had made a change.
+    /// A start after a power failure found in the write log that an operation of this request made a change.
     #[xdr(case = 7)]
     HappenedIn(ReplayKey, Placed, Done<'r>),
 }
@@ -54,23 +54,23 @@ pub(crate) struct Placed {
     digest: u64,
 }
 
-/// What the write log keeps of a change: enough to know the request again that asked for it.
+/// The write log's data about a change: enough to recognize the request when it is retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Ticket<'r> {
     pub(crate) key: ReplayKey,
-    /// The request, if it came in a session.
+    /// The request, if it arrived in a session.
     pub(crate) request: Option<Placed>,
     pub(crate) step: Step<'r>,
 }
 
-/// The reply to a COMPOUND of a session, and what a client may send again of it.
+/// The reply to a COMPOUND of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct SlotReply<'r> {
     pub(crate) request: Placed,
-    /// The keys of the operations that change names, of [`ReplayKey::OPERATION_BYTES`] each.
+    /// The keys of the operations that change names, each of [`ReplayKey::OPERATION_BYTES`].
     #[xdr(max = MAX_OPERATION_KEYS_BYTES)]
     pub(crate) operations: &'r [u8],
-    /// The reply from its status on; empty if it is too long to be kept.
+    /// The reply from its status on; empty if it is too long to keep.
     #[xdr(max = MAX_SLOT_REPLY_BYTES)]
     pub(crate) reply: &'r [u8],
 }
@@ -82,28 +82,28 @@ pub(crate) struct Reply<'r> {
     pub(crate) bytes: &'r [u8],
 }
 
-/// A change of names, and what was there before it: enough to tell afterwards whether it was made.
+/// A change of names and the state before it: enough to decide later whether it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct NameChange<'r> {
     pub(crate) step: Step<'r>,
     pub(crate) before: Before<'r>,
-    /// When it was about to be made, in nanoseconds since 1970.
+    /// The time right before the change, in nanoseconds since 1970.
     pub(crate) at_ns: u64,
 }
 
-/// Which names a call changes, and how. A retransmitted call has the same steps.
+/// The names that a call changes, and how. A retransmitted call has equal steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum Step<'r> {
-    /// Something new gets a name.
+    /// A new file gets a name.
     #[xdr(case = 1)]
     Make(NamedPlace<'r>),
-    /// A file gets one more name.
+    /// A file gets an additional name.
     #[xdr(case = 2)]
     Link(NamedPlace<'r>),
-    /// A name is taken away.
+    /// A name is removed.
     #[xdr(case = 3)]
     Remove(NamedPlace<'r>),
-    /// A name is moved, over another one if there is one.
+    /// A name is moved, and replaces one that exists.
     #[xdr(case = 4)]
     Move(NamedPlace<'r>, NamedPlace<'r>),
 }
@@ -111,38 +111,38 @@ pub(crate) enum Step<'r> {
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct NamedPlace<'r> {
-    /// The directory's handle, as clients have it.
+    /// The directory's handle on the wire.
     #[xdr(max = WireHandle::MAX_BYTES)]
     pub(crate) dir: &'r [u8],
     #[xdr(max = Name::MAX_BYTES)]
     pub(crate) name: &'r [u8],
 }
 
-/// What was there before a change, and what the change is to bring about.
+/// The state before a change, and the intended result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) enum Before<'r> {
-    /// The name did not exist; it is to be that of something of this kind, which belongs to one of these users.
+    /// The name does not exist; it will belong to a new file of this kind and one of these users.
     #[xdr(case = 1)]
     Absent(Maker),
-    /// The name did not exist; it is to be one more of this file's.
+    /// The name does not exist; it will be an additional name of this file.
     #[xdr(case = 2)]
     Unlinked(FileBytes<'r>),
-    /// The name was that of this file.
+    /// The name belongs to this file.
     #[xdr(case = 3)]
     Named(FileBytes<'r>),
 }
 
-/// What is made.
+/// The new file of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Maker {
     kind: u32,
-    /// Who makes it.
+    /// The user who makes it.
     pub(crate) maker: u32,
-    /// Whom it is given to in the end.
+    /// The user who will own it.
     pub(crate) owner: u32,
 }
 
-/// The bytes by which a file system knows a file.
+/// A file's handle in its file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct FileBytes<'r> {
     #[xdr(max = Handle::MAX_BYTES)]
@@ -153,7 +153,7 @@ pub(crate) struct FileBytes<'r> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Done<'r> {
     pub(crate) step: Step<'r>,
-    /// The file that has the name since; empty if there is none.
+    /// The file that has the name since then; empty if there is none.
     pub(crate) made: FileBytes<'r>,
 }
 
@@ -187,7 +187,7 @@ impl From<Placed> for SlotRequest {
     }
 }
 
-/// The bytes of a part of a record.
+/// Encodes a part of a record.
 pub(super) fn bytes_of(part: &impl Encode) -> Buffer {
     let mut bytes = Buffer::new();
     part.encode(&mut Encoder::new(&mut bytes));
@@ -239,7 +239,7 @@ fn number(kind: FileKind) -> u32 {
 }
 
 impl<'r> NameChange<'r> {
-    /// The file that has a name by the change, as far as that is known before.
+    /// The file that the change gives a name, as far as it is known before.
     pub(super) fn named(&self) -> Option<FileBytes<'r>> {
         match (&self.before, &self.step) {
             (Before::Unlinked(file), _) | (Before::Named(file), Step::Move(..)) => Some(*file),
@@ -247,13 +247,13 @@ impl<'r> NameChange<'r> {
         }
     }
 
-    /// The time of day as records have it.
+    /// The time of day in the form of records.
     pub(crate) fn time_ns(now: SystemTime) -> u64 {
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Whether `time` lies from a little before the change was to be made to `longest` after.
+    /// Whether `time` is between `tick` before the record and `longest` after it.
     pub(crate) fn is_of_its_time(&self, time: Timestamp, (tick, longest): (Duration, Duration)) -> bool {
         let at = Duration::from_nanos(self.at_ns);
         let Ok(seconds) = u64::try_from(time.seconds) else { return false };

@@ -1,9 +1,9 @@
-//! Tickets: what a write log keeps of the request that asked for a change of names.
+//! Tickets: a write log's data about the request behind a change of names.
 //!
-//! The reply log survives the end of the process, but not that of the machine. A write log gives the tickets of its
-//! changes back after a power failure. A call of NFSv2, NFSv3 or NFSv4.0 that has its ticket there succeeds when it
-//! comes again. An operation of a session does so once its request has come again in the session that ended: then its
-//! client lacks the reply. Otherwise the next operation that looks like it would succeed without being carried out.
+//! The reply log survives the end of the process, but not that of the machine. A write log returns the tickets of its
+//! changes after a power failure. A retransmitted call of NFSv2, NFSv3 or NFSv4.0 with a ticket succeeds. An operation
+//! of a session succeeds only after its request was retransmitted in the session that ended, which proves that its
+//! client lacks the reply. Otherwise, the next operation with equal arguments would succeed without any action.
 
 use buffer::Buffer;
 use vfs::Handle;
@@ -11,12 +11,12 @@ use vfs::Handle;
 use super::record::{Done, FileBytes, Record, Step, Ticket, bytes_of};
 use super::{Begun, EntryState, Finished, Lost, Made, ReplayCache, ReplyLog, Unanswered};
 
-/// A change of names that a request had made before a power failure, as the write log knows it.
+/// A change of names that a request made before a power failure, from the write log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeBefore {
-    /// What the file system was given with the change ([`vfs::Context::ticket`]).
+    /// The ticket that the file system received with the change ([`vfs::Context::ticket`]).
     pub ticket: Vec<u8>,
-    /// The file that got a name by it.
+    /// The file that got a name by the change.
     pub file: Option<Handle>,
 }
 
@@ -28,7 +28,7 @@ impl MadeBefore {
 }
 
 impl ReplayCache {
-    /// Takes up a change that was made, unless its request was answered.
+    /// Loads a change that was made, unless its request was answered.
     pub(super) fn take_up_made<'r>(
         &self,
         ticket: &Ticket<'r>,
@@ -55,7 +55,7 @@ impl ReplayCache {
 }
 
 impl Begun<'_> {
-    /// What a write log is to keep with a change.
+    /// The ticket of a change for a write log.
     pub(crate) fn ticket(&self, step: &Step<'_>) -> Buffer {
         bytes_of(&Ticket { key: self.key, request: self.request.map(Into::into), step: *step })
     }

@@ -10,10 +10,10 @@ use crate::node::CallContext;
 use crate::request::Transport;
 use crate::transfer;
 
-/// The most that one service takes in a reply: with the longest address of IPv6 it is less.
+/// An upper bound for one service in a reply, which the longest IPv6 address does not reach.
 const MAX_SERVICE_BYTES: usize = 128;
 
-/// DUMP of version 2, which knows only IPv4.
+/// DUMP of version 2, which only knows IPv4.
 pub(super) fn dump_mappings(cx: &CallContext<'_>) -> portmap::DumpReply {
     portmap::DumpReply {
         mappings: fitting(cx).iter().filter(|service| service.address.is_ipv4()).map(mapping).collect(),
@@ -47,7 +47,7 @@ fn rpcb<'s>(service: &Service, address: &'s str) -> Rpcb<'s> {
     }
 }
 
-/// The services, cut where a reply of this transport gets too long.
+/// The services that fit into a reply of this transport.
 fn fitting(cx: &CallContext<'_>) -> Vec<Service> {
     let mut services = cx.server.registry.services();
     services.truncate(transfer::max_bytes(cx) as usize / MAX_SERVICE_BYTES);

@@ -9,7 +9,7 @@ use super::set;
 use crate::node::CallContext;
 use crate::request::Transport;
 
-/// The port, or 0. Another version of the program will do: its own answer says then which versions there are.
+/// The port, or 0. Another version of the program is accepted: its own reply then lists the supported versions.
 pub(super) fn getport(cx: &CallContext<'_>, mapping: &Mapping) -> u32 {
     let Some(transport) = set::transport(mapping.protocol) else { return 0 };
     let (program, version) = (mapping.program, mapping.version);
@@ -18,12 +18,12 @@ pub(super) fn getport(cx: &CallContext<'_>, mapping: &Mapping) -> u32 {
     found.map_or(0, |service| u32::from(service.address.port()))
 }
 
-/// The address of any version, the one named if there is that.
+/// The address of the requested version, or else of any other.
 pub(super) fn getaddr(cx: &CallContext<'_>, args: &Rpcb<'_>, to: &mut Encoder<'_>) {
     find(cx, args, true, to);
 }
 
-/// The address of exactly the version that is named.
+/// The address of exactly the requested version.
 pub(super) fn getversaddr(cx: &CallContext<'_>, args: &Rpcb<'_>, to: &mut Encoder<'_>) {
     find(cx, args, false, to);
 }
@@ -37,8 +37,7 @@ fn find(cx: &CallContext<'_>, args: &Rpcb<'_>, any_version: bool, to: &mut Encod
     Uaddr { text: text.as_bytes() }.encode(to);
 }
 
-/// The transport that is asked about: the one named, or else the one that the question came over. §2.2.1 speaks of both;
-/// callers that name one mostly ask over it.
+/// The requested transport, or else that of the call. §2.2.1 mentions both; callers that name one mostly use it.
 fn transport(cx: &CallContext<'_>, args: &Rpcb<'_>) -> (Transport, bool) {
     let peer = &cx.request.peer;
     transport_of(args.netid).unwrap_or((peer.transport, peer.local.ip().to_canonical().is_ipv6()))

@@ -7,7 +7,7 @@ use super::registry::Service;
 use crate::node::CallContext;
 use crate::request::Transport;
 
-/// All addresses of exactly the version that is named.
+/// All addresses of exactly the requested version.
 pub(super) fn getaddrlist(cx: &CallContext<'_>, args: &Rpcb<'_>, to: &mut Encoder<'_>) {
     let mut services = cx.server.registry.services();
     services.retain(|service| (service.program, service.version) == (args.program, args.version));

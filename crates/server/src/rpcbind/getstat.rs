@@ -1,4 +1,4 @@
-//! GETSTAT (RFC 1833 §2.2.2). Calls are counted by procedure; for which services they asked is not kept.
+//! GETSTAT (RFC 1833 §2.2.2). Calls are counted by procedure only, not by service.
 
 use proto::rpcbind::{COUNTED_PROCEDURES, GetstatReply, PROGRAM, Statistics};
 
@@ -8,7 +8,7 @@ pub(super) fn getstat(cx: &CallContext<'_>) -> GetstatReply<'static> {
     GetstatReply { version_2: statistics(cx, 2), version_3: statistics(cx, 3), version_4: statistics(cx, 4) }
 }
 
-/// Counts fill 32 bits and stay there.
+/// Counts saturate at 32 bits.
 fn statistics(cx: &CallContext<'_>, version: u32) -> Statistics<'static> {
     let mut calls = [0; COUNTED_PROCEDURES];
     for count in cx.server.counters.procedures() {

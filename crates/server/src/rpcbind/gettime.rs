@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::node::CallContext;
 
-/// Seconds since 1970. They fill 32 bits in 2106 and begin again then.
+/// Seconds since 1970, which wrap around in 2106.
 pub(super) fn gettime(cx: &CallContext<'_>) -> u32 {
     let now = (cx.server.settings.wall_clock)();
     now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as u32)

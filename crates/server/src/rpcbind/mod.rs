@@ -1,8 +1,8 @@
 //! The built-in rpcbind: the port mapper of version 2 (RFC 1833 §3) and versions 3 and 4 (§2), one module per procedure.
 //!
-//! It tells of the services in its [`Registry`]. It passes no calls on: CALLIT, BCAST and INDIRECT are refused, since who
-//! sends them under a false address would have the answers of all services sent there (the rpcbind of Linux refuses them
-//! too, unless it is told otherwise).
+//! It serves the services in its [`Registry`]. It forwards no calls: CALLIT, BCAST and INDIRECT are refused, since a
+//! forged sender address would direct the replies of all services to a victim. The rpcbind of Linux refuses them too by
+//! default.
 
 mod callit;
 mod dump;
@@ -26,7 +26,7 @@ use crate::node::CallContext;
 
 pub use registry::{Registry, Service};
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let from = &mut call.arguments.clone();
     let to = &mut Encoder::new(&mut output.bytes);
@@ -66,7 +66,7 @@ fn run_rpcbind(
         (_, 7) => taddr::uaddr2taddr(from, to)?,
         (_, 8) => taddr::taddr2uaddr(from, to)?,
         (4, 9) => getaddr::getversaddr(cx, &Rpcb::decode(from)?, to),
-        // INDIRECT answers failures; that there is no such procedure is one.
+        // INDIRECT returns failures; "no such procedure" is one.
         (4, 10) => return Err(Stop::NoProcedure),
         (4, 11) => getaddrlist::getaddrlist(cx, &Rpcb::decode(from)?, to),
         (4, 12) => getstat::getstat(cx).encode(to),
@@ -75,5 +75,5 @@ fn run_rpcbind(
     Ok(())
 }
 
-/// The owner that services are shown with: who can register here is the superuser of this machine.
+/// The owner shown for all services: only the superuser of this machine can register them.
 const OWNER: &[u8] = b"superuser";

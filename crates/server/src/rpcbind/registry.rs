@@ -1,4 +1,4 @@
-//! What services there are, and where.
+//! The registered services and their addresses.
 
 use std::cmp::Reverse;
 use std::net::{IpAddr, SocketAddr};
@@ -9,10 +9,10 @@ use proto::rpcbind::netid;
 
 use crate::request::{Peer, Transport};
 
-/// The most services that there can be; further ones are refused.
+/// The most services; further ones are refused.
 const MAX_SERVICES: usize = 1024;
 
-/// The versions of rpcbind, whose registrations are counted one by one.
+/// The versions of rpcbind, whose registrations are counted separately.
 const VERSIONS: std::ops::RangeInclusive<u32> = 2..=4;
 
 /// A service at one address.
@@ -22,29 +22,29 @@ pub struct Service {
     pub program: u32,
     /// Its version.
     pub version: u32,
-    /// How it is reached.
+    /// Its transport.
     pub transport: Transport,
-    /// Where; an unspecified address stands for all addresses of this machine.
+    /// Its address; an unspecified address stands for all addresses of this machine.
     pub address: SocketAddr,
-    /// Whether this server itself is the service: then no call takes it off.
+    /// Whether this server registered the service itself, so that no call removes it.
     pub is_own: bool,
 }
 
-/// The services that the built-in rpcbind tells of.
+/// The services that the built-in rpcbind reports.
 #[derive(Debug, Default)]
 pub struct Registry {
     services: Mutex<Vec<Service>>,
-    /// How many SETs and UNSETs of each version were carried out.
+    /// The number of successful SETs and UNSETs, by version.
     changes: [(AtomicU32, AtomicU32); 3],
 }
 
 impl Registry {
-    /// Enters a service of this server. Beyond 1024 services it does nothing.
+    /// Registers a service of this server. Does nothing beyond 1024 services.
     pub fn set(&self, program: u32, version: u32, transport: Transport, address: SocketAddr) {
         self.add(Service { program, version, transport, address, is_own: true });
     }
 
-    /// All services, in the order in which they were entered.
+    /// All services, in the order of registration.
     pub fn services(&self) -> Vec<Service> {
         self.lock().clone()
     }
@@ -53,8 +53,8 @@ impl Registry {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a service, or says that it cannot: there is another one of the same program and version on the same
-    /// transport at this address, or the registry is full. The same one once more is fine (RFC 1833 §2.2.1, SET).
+    /// Registers a service. Fails if the registry is full, or if the same program, version and transport is registered
+    /// with another port. Repeating a registration succeeds (RFC 1833 §2.2.1, SET).
     pub(super) fn add(&self, service: Service) -> bool {
         let mut services = self.lock();
         if let Some(other) = services.iter().find(|other| other.is_instead_of(&service)) {
@@ -67,7 +67,7 @@ impl Registry {
         has_room
     }
 
-    /// Takes off what other servers registered and `is_meant`, or says that there is no such service.
+    /// Removes the services that `is_meant` and that this server did not register itself; false if there is none.
     pub(super) fn remove(&self, is_meant: impl Fn(&Service) -> bool) -> bool {
         let mut services = self.lock();
         let before = services.len();
@@ -75,8 +75,7 @@ impl Registry {
         services.len() < before
     }
 
-    /// The service of a program at the address that `peer` asked at, on a transport and in its family of addresses.
-    /// `version` is preferred, and any other will do when `any_version`.
+    /// The best match for `wanted`: its own version first, then the address that `peer` used.
     pub(super) fn find(&self, wanted: &Wanted, peer: &Peer) -> Option<Service> {
         let services = self.lock();
         let suitable = services.iter().filter(|service| wanted.admits(service));
@@ -91,17 +90,17 @@ impl Registry {
         best.copied()
     }
 
-    /// Counts a SET of one version of rpcbind that was carried out.
+    /// Counts a successful SET of one version of rpcbind.
     pub(super) fn count_set(&self, version: u32) {
         self.changes_of(version).0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an UNSET of one version of rpcbind that was carried out.
+    /// Counts a successful UNSET of one version of rpcbind.
     pub(super) fn count_unset(&self, version: u32) {
         self.changes_of(version).1.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many SETs and UNSETs of one version of rpcbind were carried out.
+    /// The successful SETs and UNSETs of one version of rpcbind.
     pub(super) fn count(&self, version: u32) -> (u32, u32) {
         let (sets, unsets) = self.changes_of(version);
         (sets.load(Ordering::Relaxed), unsets.load(Ordering::Relaxed))
@@ -113,12 +112,12 @@ impl Registry {
     }
 }
 
-/// What is asked for.
+/// The service to look for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) program: u32,
     pub(super) version: u32,
-    /// Whether another version will do.
+    /// Whether other versions are accepted.
     pub(super) any_version: bool,
     pub(super) transport: Transport,
     pub(super) is_ipv6: bool,
@@ -134,12 +133,12 @@ impl Wanted {
 }
 
 impl Service {
-    /// The name of the transport with this service's family of addresses (RFC 5665 §5.1).
+    /// The netid of the service's transport and address family (RFC 5665 §5.1).
     pub(super) fn netid(&self) -> &'static [u8] {
         netid_of(self.transport, self.address.is_ipv6())
     }
 
-    /// The address to tell `peer`: for a service at all addresses, the one that the question came to.
+    /// The address to give `peer`: for a service at all addresses, the one that received the query.
     pub(super) fn address_for(&self, peer: &Peer) -> SocketAddr {
         let asked_at = peer.local.ip().to_canonical();
         if self.address.ip().is_unspecified() && asked_at.is_ipv6() == self.address.is_ipv6() {
@@ -152,14 +151,14 @@ impl Service {
         self.address.ip() == address.to_canonical() || self.address.ip().is_unspecified()
     }
 
-    /// Whether there can be only one of the two.
+    /// Whether only one of the two can be registered.
     fn is_instead_of(&self, other: &Service) -> bool {
         (self.program, self.version, self.netid()) == (other.program, other.version, other.netid())
             && self.address.ip() == other.address.ip()
     }
 }
 
-/// The name of a transport (RFC 5665 §5.1).
+/// The netid of a transport (RFC 5665 §5.1).
 pub(super) fn netid_of(transport: Transport, is_ipv6: bool) -> &'static [u8] {
     match (transport, is_ipv6) {
         (Transport::Tcp, false) => netid::TCP,
@@ -169,7 +168,7 @@ pub(super) fn netid_of(transport: Transport, is_ipv6: bool) -> &'static [u8] {
     }
 }
 
-/// The transport that has this name, and whether its addresses are of IPv6.
+/// The transport of a netid, and whether it uses IPv6.
 pub(super) fn transport_of(netid: &[u8]) -> Option<(Transport, bool)> {
     let all = [(Transport::Tcp, false), (Transport::Udp, false), (Transport::Tcp, true), (Transport::Udp, true)];
     all.into_iter().find(|(transport, is_ipv6)| netid_of(*transport, *is_ipv6) == netid)

@@ -9,10 +9,10 @@ use super::registry::{Service, transport_of};
 use crate::node::CallContext;
 use crate::request::Transport;
 
-/// The lowest port that any user may send from.
+/// The lowest port that unprivileged users may send from.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
 
-/// SET of version 2, which knows no addresses: the service is at all of them.
+/// SET of version 2, which has no addresses: the service is at all of them.
 pub(super) fn set_mapping(cx: &CallContext<'_>, mapping: &Mapping) -> bool {
     let (Some(transport), Ok(port)) = (transport(mapping.protocol), u16::try_from(mapping.port)) else { return false };
     let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
@@ -43,13 +43,14 @@ fn add(
     added
 }
 
-/// Only the superuser of this machine changes the registry: who calls from it, and from a port that nobody else may have.
+/// Whether the caller may change the registry: only the superuser of this machine, who calls from a loopback address
+/// and a privileged port.
 pub(super) fn may_change(cx: &CallContext<'_>) -> bool {
     let client = cx.client();
     client.ip().to_canonical().is_loopback() && client.port() < FIRST_UNPRIVILEGED_PORT
 }
 
-/// The transport that version 2 names by its protocol of IP.
+/// The transport for an IP protocol number of version 2.
 pub(super) fn transport(protocol: u32) -> Option<Transport> {
     match protocol {
         Mapping::TCP => Some(Transport::Tcp),

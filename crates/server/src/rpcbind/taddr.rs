@@ -1,21 +1,22 @@
-//! UADDR2TADDR and TADDR2UADDR (RFC 1833 §2.2.1): between universal addresses and those of this machine's transports.
+//! UADDR2TADDR and TADDR2UADDR (RFC 1833 §2.2.1): convert between universal addresses and those of this machine's
+//! transports.
 //!
-//! The transports' own form is Linux's `sockaddr_in` and `sockaddr_in6`, whose first word is in the byte order of this
-//! machine: only callers on it can do anything with it, and nobody else asks.
+//! The transports' own form is Linux's `sockaddr_in` and `sockaddr_in6`, whose first word is in this machine's byte
+//! order. Only callers on this machine can use it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use proto::rpcbind::{Netbuf, Uaddr, UniversalAddress};
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-/// AF_INET and AF_INET6 of Linux.
+/// Linux's AF_INET and AF_INET6.
 const FAMILY_V4: u16 = 2;
 const FAMILY_V6: u16 = 10;
-/// What a `sockaddr_in` and a `sockaddr_in6` take, in bytes.
+/// The sizes of `sockaddr_in` and `sockaddr_in6`, in bytes.
 const BYTES_V4: usize = 16;
 const BYTES_V6: usize = 28;
 
-/// What is no address becomes no bytes.
+/// An invalid address becomes an empty one.
 pub(super) fn uaddr2taddr(from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> xdr::Result<()> {
     let address = UniversalAddress::parse(Uaddr::decode(from)?.text);
     let bytes = address.map_or_else(|_| Vec::new(), |UniversalAddress(address)| socket_bytes(&address));
@@ -23,7 +24,7 @@ pub(super) fn uaddr2taddr(from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> xdr::
     Ok(())
 }
 
-/// What is no address becomes no text.
+/// An invalid address becomes an empty text.
 pub(super) fn taddr2uaddr(from: &mut Decoder<'_>, to: &mut Encoder<'_>) -> xdr::Result<()> {
     let address = socket_address(Netbuf::decode(from)?.bytes);
     let text = address.map(|address| UniversalAddress(address).to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! UNSET (RFC 1833 §2.2.1, §3.2). What this server offers itself stays.
+//! UNSET (RFC 1833 §2.2.1, §3.2). Services of this server itself stay registered.
 
 use proto::rpcbind::Rpcb;
 use proto::rpcbind::portmap::{self, Mapping};
@@ -7,14 +7,14 @@ use super::registry::Service;
 use super::set::may_change;
 use crate::node::CallContext;
 
-/// UNSET of version 2: of all transports that it knows.
+/// UNSET of version 2: for all of its transports.
 pub(super) fn unset_mapping(cx: &CallContext<'_>, mapping: &Mapping) -> bool {
     let (program, version) = (mapping.program, mapping.version);
     let is_meant = |service: &Service| service.address.is_ipv4() && service.is(program, version);
     remove(cx, portmap::VERSION, is_meant)
 }
 
-/// UNSET of versions 3 and 4: of one transport, or of all when none is named.
+/// UNSET of versions 3 and 4: for one transport, or for all when none is named.
 pub(super) fn unset(cx: &CallContext<'_>, rpcbind_version: u32, args: &Rpcb<'_>) -> bool {
     let is_meant = |service: &Service| {
         service.is(args.program, args.version) && (args.netid.is_empty() || service.netid() == args.netid)

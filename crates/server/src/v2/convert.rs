@@ -1,22 +1,22 @@
-//! Between the neutral types and those of the wire.
+//! Converts between the neutral types and those of the wire.
 //!
-//! What is larger than 32 bits: a size is told as 2³² − 1, the largest, as what lies behind it cannot be read with this
-//! version anyway; numbers of files and file systems have their halves mixed, so that they stay apart as far as possible.
+//! Numbers beyond 32 bits: a larger size becomes 2³² − 1, since this version cannot read beyond it anyway. The halves
+//! of file and file system numbers are combined by XOR, so that they rarely collide.
 
 use proto::nfs2::{DirOpOk, Fattr, FileHandle, FileType, Sattr, SetTime, Time};
 use vfs::{Attributes, Device, Entry, Error, FileKind, SetAttributes, Timestamp};
 
 use crate::node::Node;
 
-/// The size of a block that files are told to have, in bytes.
+/// The block size to report for files, in bytes.
 const BLOCK_BYTES: u32 = 4096;
-/// The unit that `blocks` counts in, in bytes, as in UNIX.
+/// The unit of `blocks`, in bytes, as in UNIX.
 const USED_UNIT_BYTES: u64 = 512;
-/// A mode of -1 from clients that had 16 bits for it.
+/// A mode of -1 from clients whose mode has 16 bits.
 const NO_MODE_16: u32 = 0xffff;
 const MICROSECONDS: u32 = 1_000_000;
 
-/// Attributes of `node`, or of another file of its export, as they go over the wire.
+/// Attributes of `node`, or of another file of its export, in wire form.
 pub(super) fn fattr(node: &Node<'_>, attributes: &Attributes) -> Fattr {
     Fattr {
         file_type: file_type(attributes.kind),
@@ -36,13 +36,13 @@ pub(super) fn fattr(node: &Node<'_>, attributes: &Attributes) -> Fattr {
     }
 }
 
-/// What LOOKUP, CREATE and MKDIR tell of `entry` in the directory `dir`.
+/// The results of LOOKUP, CREATE and MKDIR for `entry` in the directory `dir`.
 pub(super) fn dir_op_ok(dir: &Node<'_>, entry: &Entry) -> DirOpOk {
     let handle = dir.sibling(entry.handle).wire_handle();
     DirOpOk { file: FileHandle(handle.padded()), attributes: fattr(dir, &entry.attributes) }
 }
 
-/// The number of a file.
+/// The 32-bit number of a file.
 pub(super) fn fileid(fileid: u64) -> u32 {
     fold(fileid)
 }
@@ -55,8 +55,8 @@ fn fold(number: u64) -> u32 {
     (number ^ (number >> 32)) as u32
 }
 
-/// A FIFO is told as a character device with a number that none has, as servers since SunOS do; the bits in the mode say
-/// what it is.
+/// A FIFO is reported as a character device with a number that no device has, as servers do since SunOS; the mode bits
+/// identify it.
 fn file_type(kind: FileKind) -> FileType {
     match kind {
         FileKind::Regular => FileType::Regular,
@@ -68,10 +68,10 @@ fn file_type(kind: FileKind) -> FileType {
     }
 }
 
-/// The bits of the mode that tell the kind of file (RFC 1094 §2.3.5).
+/// The mode bits for the kind of file (RFC 1094 §2.3.5).
 pub(super) const KIND_MASK: u32 = 0o170_000;
 
-/// The bits in the mode for each kind of file.
+/// The mode bits of each kind of file.
 const KINDS: [(FileKind, u32); 7] = [
     (FileKind::Fifo, 0o010_000),
     (FileKind::CharDevice, 0o020_000),
@@ -86,7 +86,7 @@ fn kind_bits(kind: FileKind) -> u32 {
     KINDS.iter().find(|(other, _)| *other == kind).map_or(0, |(_, bits)| *bits)
 }
 
-/// The kind of file that a mode names, or `None` for one that UNIX does not have or that is not named.
+/// The kind of file in a mode, or `None` if it contains none that UNIX has.
 pub(super) fn kind(mode: u32) -> Option<FileKind> {
     KINDS.iter().find(|(_, bits)| *bits == mode & KIND_MASK).map(|(kind, _)| *kind)
 }
@@ -99,18 +99,18 @@ fn device_word(attributes: &Attributes) -> u32 {
     }
 }
 
-/// Both numbers of a device in one word as Linux has them: eight low bits of the minor number, twelve of the major one,
-/// and twelve more of the minor one. Small numbers are then where every UNIX has them.
+/// Linux's packing of a device number: eight low bits of the minor number, twelve of the major one, and twelve more of
+/// the minor one. Small numbers are then where every UNIX has them.
 fn pack_device(device: Device) -> u32 {
     (device.minor & 0xff) | ((device.major & 0xfff) << 8) | ((device.minor & 0xfff00) << 12)
 }
 
-/// The numbers of a device out of one word.
+/// Unpacks a device number.
 pub(super) fn unpack_device(word: u32) -> Device {
     Device { major: (word >> 8) & 0xfff, minor: (word & 0xff) | ((word >> 12) & 0xfff00) }
 }
 
-/// A time on the wire has 32 bits of seconds without a sign: what lies outside is moved to the nearest end.
+/// A time on the wire has 32 unsigned bits of seconds; times outside are clamped.
 fn time(timestamp: Timestamp) -> Time {
     match u32::try_from(timestamp.seconds) {
         Ok(seconds) => Time { seconds, microseconds: timestamp.nanoseconds / 1000 },
@@ -119,14 +119,14 @@ fn time(timestamp: Timestamp) -> Time {
     }
 }
 
-/// The attributes that a client wants set.
+/// The attributes that a client requests to set.
 ///
 /// # Errors
-/// [`Error::Invalid`] for microseconds of a second and more.
+/// [`Error::Invalid`] for a second or more of microseconds.
 pub(super) fn set_attributes(sattr: &Sattr) -> Result<SetAttributes, Error> {
     let modified = set_time(sattr.modified)?;
     let accessed = match (set_time(sattr.accessed)?, modified) {
-        // By a modification time of the server's clients ask for both times of the server's.
+        // A client that requests the server's time for mtime means both times.
         (Some(_), Some(vfs::SetTime::Now)) => Some(vfs::SetTime::Now),
         (accessed, _) => accessed,
     };

@@ -1,12 +1,12 @@
-//! Cookies of 32 bits for those of 64 that file systems have.
+//! Maps 64-bit cookies of file systems to the 32-bit cookies of NFSv2.
 //!
-//! A cookie that fits into 31 bits goes over the wire as it is. Any other one becomes a keyed hash of itself with the
-//! highest bit set. The key is kept over restarts, so that a client may go on with a listing that it began before: the
-//! directory is then listed from its start until an entry turns up whose cookie becomes the one that the client sent.
+//! A cookie of at most 31 bits is sent as it is. Any other becomes a keyed hash with the highest bit set. The key is
+//! kept across restarts, so that a client can continue an earlier listing: the directory is then listed from its start
+//! until an entry's cookie has this hash.
 //!
-//! Of some hundred thousand entries a few have the same hash. The one that is listed later takes the next free number of
-//! its own sequence of hashes; as directories are listed in the same order each time, it takes the same one again after a
-//! restart, unless the entries that it met have changed meanwhile.
+//! Among some hundred thousand entries, a few have equal hashes. The one listed later takes the next free number of its
+//! own sequence of hashes. Directories are listed in the same order each time, so it takes the same number after a
+//! restart, unless the colliding entries changed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,35 +15,35 @@ use vfs::Handle;
 
 use crate::handle::HandleKey;
 
-/// Cookies from here on were made of longer ones.
+/// Cookies from here on are hashes of longer ones.
 const FIRST_MADE: u32 = 1 << 31;
-/// How many cookies are remembered at least; up to twice as many take some 13 MB.
+/// The fewest cookies to remember; the maximum is twice as many, about 13 MB.
 const MAX_COOKIES: usize = 1 << 17;
-/// How many hashes are tried for one cookie: the remembered ones take one number in ten thousand at the most, so that even
-/// the second is hardly ever taken.
+/// The number of hashes to try for one cookie. Remembered cookies use at most one number in ten thousand, so that even
+/// the second is rarely taken.
 const MAX_PROBES: u8 = 8;
 
-/// The cookie itself, when it goes over the wire as it is.
+/// The cookie itself, if it is short enough to be sent as it is.
 pub(super) fn as_short(cookie: u64) -> Option<u32> {
     u32::try_from(cookie).ok().filter(|cookie| *cookie < FIRST_MADE)
 }
 
-/// The long cookies that were given last, by their short ones.
+/// Maps recent short cookies to their long ones.
 #[derive(Debug)]
 pub(crate) struct CookieJar {
     cookies: Mutex<Cookies>,
     key: HandleKey,
 }
 
-/// A directory, as the jar tells them apart: by a keyed hash.
+/// A keyed hash that identifies a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct DirKey(u64);
 
-/// A short cookie and the directory that it is of.
+/// A short cookie and its directory.
 type ShortKey = (DirKey, u32);
 
-/// Two generations: when the younger one is full it becomes the older one, and what was that is forgotten. So no listing
-/// that is under way loses the cookies that it was given last.
+/// Two generations: when the younger one is full, it replaces the older one. So a listing in progress never loses its
+/// latest cookies.
 #[derive(Debug, Default)]
 struct Cookies {
     young: HashMap<ShortKey, u64>,
@@ -61,7 +61,7 @@ impl CookieJar {
         DirKey(self.key.checksum(&[&export.to_be_bytes(), dir.as_bytes()].concat()))
     }
 
-    /// The short cookie for a long one, which is remembered.
+    /// The short cookie for a long one; remembers both.
     pub(super) fn shorten(&self, dir: DirKey, long: u64) -> u32 {
         if let Some(short) = as_short(long) {
             return short;
@@ -69,7 +69,7 @@ impl CookieJar {
         let mut cookies = self.lock();
         let is_free_or_same = |short: &u32| cookies.get(&(dir, *short)).is_none_or(|other| other == long);
         let short = (0..MAX_PROBES).map(|probe| self.hash(long, probe)).find(is_free_or_same);
-        // When all are taken, the listing may give some entries twice; there is no error to tell that with.
+        // When all are taken, the listing may repeat some entries; the protocol has no error for this case.
         let short = short.unwrap_or_else(|| self.hash(long, 0));
         cookies.remember((dir, short), long);
         short
@@ -118,7 +118,7 @@ mod tests {
         (jar, dir)
     }
 
-    /// Cookies as a file system that hashes names gives them.
+    /// Cookies like those of a file system that hashes names.
     fn long_cookies(count: u64) -> impl Iterator<Item = u64> {
         (1..=count).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 40)
     }

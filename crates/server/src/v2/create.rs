@@ -1,7 +1,7 @@
 //! CREATE (RFC 1094 §2.2.10), which makes everything but directories and symbolic links.
 //!
-//! The RFC lets it make regular files only. Since SunOS, though, clients make devices, FIFOs and sockets by it too: the mode
-//! names the kind, and the size is the number of a device. A character device without a number is a FIFO.
+//! The RFC only allows regular files. Since SunOS, however, clients also create devices, FIFOs and sockets with it: the
+//! mode contains the kind, and the size is the device number. A character device without a number is a FIFO.
 
 use proto::nfs2::{CreateArgs, DirOpOk, Sattr};
 use vfs::{Access, Entry, Error, FileKind, NewNode, Place, SetAttributes};
@@ -22,7 +22,7 @@ pub(super) fn create(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<Dir
     Ok(convert::dir_op_ok(&dir, &made))
 }
 
-/// What the mode asks for, unless that is a regular file.
+/// The special file that the mode requests, or `None` for a regular file.
 fn special(sattr: &Sattr) -> Outcome<Option<NewNode<'static>>> {
     let Some(kind) = sattr.mode.and_then(convert::kind) else { return Ok(None) };
     Ok(match (kind, sattr.size) {
@@ -37,13 +37,13 @@ fn special(sattr: &Sattr) -> Outcome<Option<NewNode<'static>>> {
     })
 }
 
-/// The size was the number of a device, if anything.
+/// The size is a device number here, so it is not set.
 fn make_special(dir: &Node<'_>, place: Place<'_>, (node, set): (NewNode<'_>, &SetAttributes)) -> Outcome<Entry> {
     make::node(dir, place, node, &SetAttributes { size_bytes: None, ..*set })
 }
 
-/// A client that opens a device or a FIFO for writing may ask for it to be created, without naming its kind: it gets what
-/// is there, if it may write to it.
+/// A client that opens a device or a FIFO for writing may send CREATE without its kind. It gets the existing file if it
+/// may write to it.
 fn take_or_make(dir: &Node<'_>, args: &CreateArgs<'_>, set: &SetAttributes) -> Outcome<Entry> {
     let (name, attributes) = (args.place.name, dir.attributes()?);
     let names_kind = args.attributes.mode.is_some_and(|mode| mode & convert::KIND_MASK != 0);

@@ -7,7 +7,7 @@ use super::{Outcome, convert};
 use crate::make;
 use crate::node::CallContext;
 
-/// A directory has no size to set: whatever the client says of it is left out.
+/// A directory's size cannot be set, so the client's value is ignored.
 pub(super) fn mkdir(cx: &CallContext<'_>, args: &CreateArgs<'_>) -> Outcome<DirOpOk> {
     let dir = cx.node(&args.place.dir.0)?;
     let set = SetAttributes { size_bytes: None, ..convert::set_attributes(&args.attributes)? };

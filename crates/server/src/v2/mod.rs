@@ -1,7 +1,7 @@
 //! NFS version 2 (RFC 1094), one module per procedure.
 //!
-//! The protocol has 32 bits for sizes, offsets, file numbers and cookies. `convert.rs` says what becomes of larger numbers,
-//! and `cookies.rs` of cookies.
+//! Sizes, offsets, file numbers and cookies have 32 bits. `convert.rs` maps larger numbers, and `cookies.rs` larger
+//! cookies.
 
 mod convert;
 mod cookies;
@@ -32,14 +32,14 @@ use crate::node::CallContext;
 
 pub(crate) use cookies::CookieJar;
 
-/// What a procedure returns: its results, or why there are none. Nothing goes with a failure in this version.
+/// The result of a procedure. Failures of this version carry only a status.
 type Outcome<T> = Result<T, Fault>;
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let from = call.arguments.clone();
     match call.procedure.number {
-        // NULL, ROOT and WRITECACHE: the latter two are obsolete and do nothing (§2.2.4, §2.2.8).
+        // NULL, ROOT and WRITECACHE; the latter two are obsolete and do nothing (§2.2.4, §2.2.8).
         0 | 3 | 7 => Ok(()),
         1 => answer(cx, from, output, getattr::getattr),
         2 => answer(cx, from, output, setattr::setattr),
@@ -60,13 +60,12 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     }
 }
 
-/// Whether the procedure changes names or attributes in a way that must not happen twice. WRITE may over a stream, which has no
-/// late copies: the same bytes go to the same place.
+/// Whether the procedure is not idempotent. WRITE is idempotent over a stream, which has no late duplicates.
 pub(crate) fn happens_once(procedure: u32) -> bool {
     matches!(procedure, 2 | 9..=15)
 }
 
-/// Decodes the arguments, carries the procedure out and appends what came of it.
+/// Decodes the arguments, runs the procedure and appends its result.
 fn answer<'a, A: Decode<'a>, T: Encode>(
     cx: &CallContext<'_>,
     mut from: Decoder<'a>,
@@ -77,12 +76,12 @@ fn answer<'a, A: Decode<'a>, T: Encode>(
     finish(outcome, output)
 }
 
-/// Appends what came of a procedure.
+/// Appends the result of a procedure.
 fn finish<T: Encode>(outcome: Outcome<T>, output: &mut Output) -> Result<(), Stop> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),
         Err(Fault::Defer) => return Err(Stop::Defer),
-        // There is no status for "later" (RFC 1094 §2.3.1): a client that hears nothing asks again.
+        // There is no status for "later" (RFC 1094 §2.3.1): a client without a reply retransmits.
         Err(Fault::Recalling) => return Err(Stop::Silent),
         Err(fault) => Res::Fail(status::of(&fault)),
     };

@@ -1,4 +1,4 @@
-//! READ (RFC 1094 §2.2.7): the file is read right behind the place where the reply's head will stand.
+//! READ (RFC 1094 §2.2.7): the data is read directly behind the reply's header.
 
 use buffer::Output;
 use proto::nfs2::{MAX_DATA_BYTES, ReadArgs, ReadHead, Status};

@@ -78,7 +78,7 @@ fn put_entry(entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Hole {
     to.hole()
 }
 
-/// Short cookies for long ones are made once the file system is done, so that nobody waits for it with the jar locked.
+/// Runs after the listing, so that other calls do not wait for the file system on the jar's lock.
 fn fill_cookies(dir: &Node<'_>, long_cookies: Vec<(Hole, u64)>, to: &mut Encoder<'_>) {
     let key = key(dir);
     for (at, long) in long_cookies {
@@ -90,14 +90,15 @@ fn key(dir: &Node<'_>) -> DirKey {
     dir.server.cookies.dir_key(dir.exported.id(), &dir.handle)
 }
 
-/// The long cookie for a short one. When the jar has it no more, the directory is listed from its start until it turns up.
+/// The long cookie for a short one. If the jar does not have it, the directory is listed from its start until it is
+/// found.
 fn long_cookie(dir: &Node<'_>, attributes: &Attributes, short: u32) -> Result<u64, Fault> {
     let (jar, key) = (&dir.server.cookies, key(dir));
     if let Some(long) = jar.lengthen(key, short) {
         return Ok(long);
     }
     if !dir.context.may_block {
-        // A large directory would keep the event loop for long.
+        // A large directory would block the event loop for long.
         return Err(Fault::Defer);
     }
     let mut found = None;

@@ -16,7 +16,7 @@ pub(super) fn run(cx: &CallContext<'_>, mut from: Decoder<'_>, output: &mut Outp
     }
 }
 
-/// A target that is longer than this version carries is an error, as half of a path leads elsewhere.
+/// A target longer than this version carries is an error, since half of a path leads elsewhere.
 fn readlink(cx: &CallContext<'_>, args: &ReadlinkArgs) -> Outcome<Vec<u8>> {
     let node = cx.node(&args.symlink.0)?;
     let target = node.fs().read_link(&node.context, &node.handle)?;

@@ -7,12 +7,12 @@ use crate::node::CallContext;
 
 /// The smallest block, in bytes.
 const MIN_BLOCK_BYTES: u32 = 4096;
-/// The largest block, in bytes: with it, 2⁶² bytes have few enough blocks.
+/// The largest block, in bytes: it can represent 2⁶² bytes.
 const MAX_BLOCK_BYTES: u32 = 1 << 31;
-/// The most blocks that are told: clients have always taken the number for one with a sign.
+/// The most blocks to report: clients treat the number as signed.
 const MAX_BLOCKS: u64 = i32::MAX as u64;
 
-/// A file system with more blocks than there are numbers is told in larger blocks.
+/// A file system with too many blocks is reported with larger blocks.
 pub(super) fn statfs(cx: &CallContext<'_>, args: &StatfsArgs) -> Outcome<StatfsOk> {
     let node = cx.node(&args.file.0)?;
     let space = node.fs().space(&node.context, &node.handle)?;

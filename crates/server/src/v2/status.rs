@@ -1,14 +1,14 @@
 //! The status of NFSv2 for each fault (RFC 1094 §2.3.1).
 //!
-//! Where the RFC has no number, the one of UNIX stands that clients have always got: for EXDEV, EINVAL, EMLINK and
-//! EOPNOTSUPP. There is none for "not now", so that becomes IO.
+//! Where the RFC has no number, UNIX's is used, as clients expect: EXDEV, EINVAL, EMLINK and EOPNOTSUPP. There is none
+//! for "later", which becomes IO.
 
 use proto::nfs2::Status;
 use vfs::Error;
 
 use crate::fault::Fault;
 
-/// The status that says `fault`. [`Fault::Defer`] and [`Fault::Recalling`] never get here.
+/// The status for `fault`. [`Fault::Defer`] and [`Fault::Recalling`] are handled before.
 pub(super) fn of(fault: &Fault) -> Status {
     match fault {
         Fault::File(error) => of_file_system(error),

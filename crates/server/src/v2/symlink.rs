@@ -1,4 +1,4 @@
-//! SYMLINK (RFC 1094 §2.2.14). UNIX servers ignore its attributes, says the RFC; so does this one.
+//! SYMLINK (RFC 1094 §2.2.14). UNIX servers ignore its attributes, as the RFC notes; so does this one.
 
 use proto::nfs2::SymlinkArgs;
 use vfs::{NewNode, SetAttributes};

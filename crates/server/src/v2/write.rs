@@ -1,4 +1,4 @@
-//! WRITE (RFC 1094 §2.2.9). All bytes are on stable storage before the reply: this version knows no other way.
+//! WRITE (RFC 1094 §2.2.9). All data is on stable storage before the reply, as this version requires.
 
 use proto::nfs2::{Fattr, WriteArgs};
 use state::AccessKind;
@@ -12,7 +12,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Fattr
     let node = cx.node(&args.file.0)?;
     let end = u64::from(args.offset) + args.data.len() as u64;
     if end > u64::from(u32::MAX) {
-        // Nobody could read those bytes again.
+        // This version could not read those bytes.
         return Err(vfs::Error::FileTooBig.into());
     }
     node.require_unreserved(AccessKind::Write)?;

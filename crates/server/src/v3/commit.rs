@@ -1,4 +1,4 @@
-//! COMMIT (RFC 1813 §3.3.21). The whole file is brought to stable storage, whatever range is named: that is always allowed.
+//! COMMIT (RFC 1813 §3.3.21). It flushes the whole file, whatever the range, as the RFC allows.
 
 use proto::nfs3::{CommitArgs, CommitOk, WccData};
 

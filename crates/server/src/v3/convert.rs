@@ -1,16 +1,16 @@
-//! Between the neutral types and those of the wire.
+//! Converts between the neutral types and those of the wire.
 
 use proto::nfs3::{Fattr, FileHandle, FileType, PostOpAttr, Sattr, SetTime, SpecData, Time, WccAttr};
 use vfs::{Attributes, Error, FileKind, SetAttributes, Timestamp};
 
 use crate::node::Node;
 
-/// The attributes of `node`, or nothing when they cannot be had just now.
+/// The attributes of `node`, or `None` when fetching them fails.
 pub(super) fn post_op(node: &Node<'_>) -> PostOpAttr {
     node.attributes().ok().map(|attributes| fattr(node, &attributes))
 }
 
-/// Attributes of `node`, or of another file of its export, as they go over the wire.
+/// Attributes of `node`, or of another file of its export, in wire form.
 pub(super) fn fattr(node: &Node<'_>, attributes: &Attributes) -> Fattr {
     Fattr {
         file_type: file_type(attributes.kind),
@@ -29,7 +29,7 @@ pub(super) fn fattr(node: &Node<'_>, attributes: &Attributes) -> Fattr {
     }
 }
 
-/// The attributes by which a client sees whether a file was changed.
+/// The attributes by which a client detects a change of a file.
 pub(super) fn wcc_attr(attributes: &Attributes) -> WccAttr {
     WccAttr { size: attributes.size_bytes, modified: time(attributes.modified), changed: time(attributes.changed) }
 }
@@ -46,7 +46,7 @@ fn file_type(kind: FileKind) -> FileType {
     }
 }
 
-/// A time on the wire has 32 bits of seconds without a sign (RFC 1813 §2.5): what lies outside is moved to the nearest end.
+/// A time on the wire has 32 unsigned bits of seconds (RFC 1813 §2.5); times outside are clamped.
 pub(super) fn time(timestamp: Timestamp) -> Time {
     match u32::try_from(timestamp.seconds) {
         Ok(seconds) => Time { seconds, nanoseconds: timestamp.nanoseconds },
@@ -55,16 +55,16 @@ pub(super) fn time(timestamp: Timestamp) -> Time {
     }
 }
 
-/// The handle as NFSv3 carries it.
+/// The NFSv3 form of the handle.
 pub(super) fn file_handle(node: &Node<'_>) -> FileHandle {
     let wire = node.wire_handle();
     FileHandle::new(wire.as_bytes()).expect("our handles are shorter than 64 bytes")
 }
 
-/// The attributes that a client wants set.
+/// The attributes that a client requests to set.
 ///
 /// # Errors
-/// [`Error::Invalid`] for nanoseconds of a second and more.
+/// [`Error::Invalid`] for a second or more of nanoseconds.
 pub(super) fn set_attributes(sattr: &Sattr) -> Result<SetAttributes, Error> {
     Ok(SetAttributes {
         mode: sattr.mode.map(|mode| mode & 0o7777),

@@ -7,10 +7,10 @@ use super::{Outcome, convert};
 use crate::node::CallContext;
 use crate::transfer;
 
-/// What the size of a READ or a WRITE had best be a multiple of, in bytes: a page.
+/// The preferred multiple of READ and WRITE sizes, in bytes: a page.
 const PREFERRED_MULTIPLE: u32 = 4096;
-/// The best size of a READDIR, in bytes: few calls for a large directory, and little that is sent in vain to a program that seeks
-/// in one. A listing on the event loop ends after 2 ms, whatever was asked for.
+/// The preferred size of a READDIR, in bytes. It needs few calls for a large directory, and wastes little when a
+/// program seeks in one. A listing on the event loop ends after 2 ms in any case.
 const PREFERRED_READDIR: u32 = 256 << 10;
 
 pub(super) fn fsinfo(cx: &CallContext<'_>, args: &FsArgs) -> Outcome<FsinfoOk, PostOpAttr> {

@@ -1,7 +1,7 @@
-//! WRITEs that lie one right behind the other in one file, carried out as one (RFC 1813 §3.3.7).
+//! Runs adjacent WRITEs to one file as one (RFC 1813 §3.3.7).
 //!
-//! They are of one caller, with one credential, and ask for the same stability, so that what holds for the first holds for all.
-//! Each gets the reply that it would get if they had been carried out one after the other within one tick of the clock.
+//! They have the same caller, credential and stability, so the checks of the first hold for all. Each gets the reply
+//! that it would get if they had run one after the other within one clock tick.
 
 use proto::nfs3::{FileHandle, StableHow, Status, WccAttr, WccData, WriteArgs, WriteOk};
 use rpc::{Call, OpaqueAuth};
@@ -15,27 +15,27 @@ use crate::node::{CallContext, Node};
 use crate::stable_how::{stability, stable_how};
 use crate::transfer;
 
-/// What every call of WRITE has between its xid and its credential: CALL, RPC version 2, program, version 3, procedure 7.
+/// The bytes of every WRITE call between XID and credential: CALL, RPC version 2, program, version 3, procedure 7.
 const WRITE: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 3, 0, 0, 0, 7];
 
-/// Where the credential begins: behind the xid and [`WRITE`].
+/// The offset of the credential, behind the XID and [`WRITE`].
 const CREDENTIAL_AT: usize = 4 + WRITE.len();
 
-/// What is told of each WRITE of a run that was written.
+/// The common parts of the replies to a run of WRITEs.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// How many WRITEs were written whole.
+    /// The number of WRITEs that were written completely.
     pub(crate) count: usize,
     first_wcc: WccData,
-    /// The attributes of the others before and after: the first one's after.
+    /// The attributes before and after all WRITEs but the first: both equal the first one's after.
     further_wcc: WccData,
     committed: StableHow,
     verifier: [u8; 8],
 }
 
-/// A WRITE as far as it tells whether another one continues it.
+/// The parts of a WRITE that decide whether another one continues it.
 struct Head<'a> {
-    /// The credential, the verifier and the file.
+    /// The bytes of credential, verifier and file.
     whose: &'a [u8],
     offset: u64,
     count: u32,
@@ -47,7 +47,7 @@ pub(crate) fn is_write(message: &[u8]) -> bool {
     message.get(4..CREDENTIAL_AT) == Some(&WRITE)
 }
 
-/// Whether two WRITEs lie one right behind the other and are alike but for that.
+/// Whether the second WRITE continues the first: adjacent, and otherwise equal in caller, file and stability.
 pub(crate) fn continues(previous: &[u8], next: &[u8]) -> bool {
     let (Some(previous), Some(next)) = (Head::parse(previous), Head::parse(next)) else { return false };
     previous.whose == next.whose
@@ -56,19 +56,19 @@ pub(crate) fn continues(previous: &[u8], next: &[u8]) -> bool {
         && previous.offset.checked_add(u64::from(previous.count)) == Some(next.offset)
 }
 
-/// Where the bytes of a WRITE begin; the message need not be whole.
+/// The offset of a WRITE's data; the message may be incomplete.
 pub(crate) fn data_at(message: &[u8]) -> Option<usize> {
     Head::parse_start(message).map(|(_, data)| message.len() - data.len())
 }
 
 impl<'a> Head<'a> {
-    /// Reads a WRITE whose count is that of its bytes; of anything else, nothing.
+    /// Parses a WRITE whose count matches its data; `None` for anything else.
     fn parse(message: &'a [u8]) -> Option<Head<'a>> {
         let (head, data) = Head::parse_start(message)?;
         (data.len() == xdr::padded(head.count as usize)).then_some(head)
     }
 
-    /// Reads a WRITE as far as its bytes, and returns what there is of them.
+    /// Parses a WRITE up to its data, and returns the data that is there.
     fn parse_start(message: &'a [u8]) -> Option<(Head<'a>, &'a [u8])> {
         if !is_write(message) {
             return None;
@@ -86,18 +86,18 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Writes the bytes of `run` at one go.
+/// Writes the data of `run` at once.
 ///
 /// # Errors
-/// When nothing was written, or not one WRITE whole: then each is to be carried out by itself, and told what became of it.
+/// When not even one WRITE was written completely: each must then run by itself to get its own result.
 pub(crate) fn write(cx: &CallContext<'_>, run: &[&[u8]]) -> Result<Gathered, Fault> {
     let calls = run.iter().map(|message| arguments(message)).collect::<Option<Vec<WriteArgs<'_>>>>();
     let calls = calls.ok_or(vfs::Error::Invalid)?;
     let first = calls.first().ok_or(vfs::Error::Invalid)?;
     let node = cx.node(first.file.as_bytes())?;
     let wcc = Wcc::begin_write(&node, stability(first.stable))?;
-    // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
-    // were written under the new one.
+    // The verifier is taken first. If it is renewed during the write, the client must not take the data as written
+    // under the new one.
     let verifier = cx.server.write_verifier();
     let parts: Vec<&[u8]> = calls.iter().map(|call| call.data).collect();
     let (written, after) = write_parts(&node, &wcc, first, &parts)?;
@@ -128,7 +128,7 @@ fn write_parts(
     Ok((written, file.attributes(&node.context).ok()))
 }
 
-/// How many of `parts` lie whole in the first `written` bytes of them all.
+/// The number of `parts` that are completely within the first `written` bytes.
 fn whole_parts(parts: &[&[u8]], written: usize) -> usize {
     let ends = parts.iter().scan(0, |end, part| {
         *end += part.len();

@@ -1,4 +1,4 @@
-//! What CREATE, MKDIR, SYMLINK and MKNOD tell of something new in a directory.
+//! The common part of CREATE, MKDIR, SYMLINK and MKNOD.
 
 use proto::nfs3::{CreateOk, DirOp, WccData};
 use vfs::{Attributes, Entry, Place};
@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::make;
 use crate::node::{CallContext, Node};
 
-/// Makes something new at `place` with `how`, if the caller may, and says what became of it and of the directory.
+/// Creates something at `place` with `how`, if the caller may; the results include the directory's attributes.
 pub(super) fn make(
     cx: &CallContext<'_>,
     place: &DirOp<'_>,
@@ -18,7 +18,7 @@ pub(super) fn make(
     make_or_take(cx, place, |dir, attributes| make::make(dir, attributes, place.name, how))
 }
 
-/// Finds or makes something at `place` with `how`, which is told the attributes of the directory and judges them.
+/// Finds or creates something at `place` with `how`, which gets the attributes of the directory and checks them.
 pub(super) fn make_or_take(
     cx: &CallContext<'_>,
     place: &DirOp<'_>,

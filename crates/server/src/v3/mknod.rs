@@ -16,7 +16,7 @@ pub(super) fn mknod(cx: &CallContext<'_>, args: &MknodArgs<'_>) -> Outcome<Creat
     })
 }
 
-/// Regular files, directories and symbolic links have procedures of their own: BADTYPE here.
+/// Regular files, directories and symbolic links have their own procedures: BADTYPE here.
 fn node(what: &MknodData) -> Result<(NewNode<'static>, Sattr), Fault> {
     match *what {
         MknodData::BlockDevice(sattr, device) => Ok((NewNode::BlockDevice(numbers(device)), sattr)),

@@ -36,10 +36,10 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use crate::fault::{Failed, Fault, Stop};
 use crate::node::CallContext;
 
-/// What a procedure returns: its results, or why there are none and what goes with that.
+/// The result of a procedure; a failure may carry data, such as attributes.
 type Outcome<T, F> = Result<T, Failed<F>>;
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let from = call.arguments.clone();
     match call.procedure.number {
@@ -69,13 +69,13 @@ pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     }
 }
 
-/// Whether the procedure changes names or attributes in a way that must not happen twice (RFC 1813 §4.5). WRITE and COMMIT
-/// may over a stream, which has no late copies: the same bytes go to the same place.
+/// Whether the procedure is not idempotent (RFC 1813 §4.5). WRITE and COMMIT are idempotent over a stream, which has no
+/// late duplicates.
 pub(crate) fn happens_once(procedure: u32) -> bool {
     matches!(procedure, 2 | 8..=15)
 }
 
-/// Decodes the arguments, carries the procedure out and appends what came of it.
+/// Decodes the arguments, runs the procedure and appends its result.
 fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
     cx: &CallContext<'_>,
     mut from: Decoder<'a>,
@@ -86,7 +86,7 @@ fn answer<'a, A: Decode<'a>, T: Encode, F: Encode>(
     finish(outcome, output)
 }
 
-/// Lets a procedure append its own reply, and takes that back for a failure's.
+/// Runs a procedure that appends its own reply, and rewinds the output when it fails.
 fn finish_in_place<F: Encode>(
     output: &mut Output,
     procedure: impl FnOnce(&mut Output) -> Outcome<(), F>,
@@ -101,7 +101,7 @@ fn finish_in_place<F: Encode>(
     }
 }
 
-/// Appends what came of a procedure.
+/// Appends the result of a procedure.
 fn finish<T: Encode, F: Encode>(outcome: Outcome<T, F>, output: &mut Output) -> Result<(), Stop> {
     let reply = match outcome {
         Ok(ok) => Res::Ok(ok),

@@ -1,4 +1,4 @@
-//! READ (RFC 1813 §3.3.6): the file is read right behind the place where the reply's head will stand.
+//! READ (RFC 1813 §3.3.6): the data is read directly behind the reply's header.
 
 use buffer::Output;
 use proto::nfs3::{PostOpAttr, ReadArgs, ReadHead, Status};

@@ -73,7 +73,7 @@ pub(super) fn begin(
     Ok(())
 }
 
-/// Ends the list. A reply that is full before its first entry is too small for any (§3.3.16: TOOSMALL).
+/// Ends the list. A reply without room for its first entry is too small (§3.3.16: TOOSMALL).
 pub(super) fn end(to: &mut Encoder<'_>, any: bool, complete: bool) -> Result<(), Fault> {
     if !any && !complete {
         return Err(Fault::TooSmall);

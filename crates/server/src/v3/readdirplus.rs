@@ -38,7 +38,7 @@ fn list(dir: &Node<'_>, attributes: &Attributes, args: &ReaddirplusArgs, to: &mu
         to.bool(true);
         entry_plus(dir, &entry).encode(to);
         names_bytes += names_part(&entry);
-        // The first entry is given however small `dir_count` is: that limit only spares the server work.
+        // The first entry is sent however small `dir_count` is, since that limit only saves work.
         let is_full = to.len() - start + TAIL_BYTES > args.max_count as usize;
         if is_full || (any && names_bytes > args.dir_count as usize) {
             to.truncate(before);
@@ -50,7 +50,7 @@ fn list(dir: &Node<'_>, attributes: &Attributes, args: &ReaddirplusArgs, to: &mu
     end(to, any, complete)
 }
 
-/// What counts against `dir_count`: number, name and cookie.
+/// The bytes that count against `dir_count`: number, name and cookie.
 fn names_part(entry: &DirEntry<'_>) -> usize {
     8 + 4 + xdr::padded(entry.name.len()) + 8
 }

@@ -11,7 +11,7 @@ pub(super) fn rename(cx: &CallContext<'_>, args: &RenameArgs<'_>) -> Outcome<Ren
     let from = cx.node(args.from.dir.as_bytes())?;
     let to = cx.node(args.to.dir.as_bytes())?;
     let from_wcc = Wcc::begin(&from)?;
-    // Within one directory there is one change, and its attributes are told twice.
+    // A rename within one directory is one change, whose attributes are sent twice.
     let to_wcc = (from.handle != to.handle || !from.shares_export(&to)).then(|| Wcc::begin(&to)).transpose()?;
     let data = || {
         let from_dir = from_wcc.data();

@@ -6,7 +6,7 @@ use vfs::Error;
 use crate::fault::Fault;
 use crate::handle::HandleError;
 
-/// The status that says `fault`. [`Fault::Defer`] never gets here; it would be JUKEBOX.
+/// The status for `fault`. [`Fault::Defer`] is handled before; it would be JUKEBOX.
 pub(super) fn of(fault: &Fault) -> Status {
     match fault {
         Fault::Defer | Fault::Recalling => Status::Jukebox,

@@ -17,13 +17,13 @@ pub(super) struct Wcc<'c> {
 }
 
 impl<'c> Wcc<'c> {
-    /// Announces a change and takes the attributes before it, unless the change is put off: then nothing is looked up on
-    /// this thread for nothing.
+    /// Announces a change and takes the attributes before it. A change that will be deferred is deferred first, which
+    /// saves this thread the lookup.
     pub(super) fn begin(node: &Node<'c>) -> Result<Wcc<'c>, Fault> {
         if node.changes_wait() { Err(Fault::Defer) } else { Ok(Wcc::begin_here(node)) }
     }
 
-    /// The same for a write.
+    /// [`Wcc::begin`] for a write.
     pub(super) fn begin_write(node: &Node<'c>, stability: Stability) -> Result<Wcc<'c>, Fault> {
         transfer::put_off_where_it_waits(node, stability)?;
         Ok(Wcc::begin_here(node))
@@ -34,23 +34,23 @@ impl<'c> Wcc<'c> {
         Wcc { node: *node, change, before: node.attributes().ok() }
     }
 
-    /// The file that is changed.
+    /// The changed file.
     pub(super) fn node(&self) -> &Node<'c> {
         &self.node
     }
 
-    /// The attributes before the change, or why there are none.
+    /// The attributes before the change, or the error of fetching them.
     pub(super) fn before(&self) -> vfs::Result<Attributes> {
         self.before.map_or_else(|| self.node.attributes(), Ok)
     }
 
-    /// Takes the attributes after the change. Those before are left out when another change overlapped, since a client would
-    /// then take that one for its own.
+    /// Takes the attributes after the change. Those before are omitted if another change overlapped, since the client
+    /// would take it for its own.
     pub(super) fn data(&self) -> WccData {
         self.data_with(self.node.attributes().ok())
     }
 
-    /// Like [`Wcc::data`], with attributes that were taken after the change.
+    /// Like [`Wcc::data`], with attributes that were fetched after the change.
     pub(super) fn data_with(&self, after: Option<Attributes>) -> WccData {
         let before = self.before.as_ref().filter(|_| self.change.was_alone());
         WccData {

@@ -14,8 +14,8 @@ use crate::transfer;
 pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<WriteOk, WccData> {
     let node = cx.node(args.file.as_bytes())?;
     let wcc = Wcc::begin_write(&node, stability(args.stable))?;
-    // The verifier is taken first: if it is renewed while the bytes are written, the client must not believe that they
-    // were written under the new one.
+    // The verifier is taken first. If it is renewed during the write, the client must not take the data as written
+    // under the new one.
     let verifier = cx.server.write_verifier();
     let (written, after) = write_bytes(&node, &wcc, args).map_err(|fault| fault.with(|| wcc.data()))?;
     Ok(WriteOk {
@@ -26,7 +26,7 @@ pub(super) fn write(cx: &CallContext<'_>, args: &WriteArgs<'_>) -> Outcome<Write
     })
 }
 
-/// Writes, and asks the open file for its attributes afterwards: it is at hand, and perhaps nothing else of the file is.
+/// Writes, and fetches the attributes from the open file, where they are likely cached.
 fn write_bytes(node: &Node<'_>, wcc: &Wcc<'_>, args: &WriteArgs<'_>) -> Result<(Written, Option<Attributes>), Fault> {
     if args.count as usize != args.data.len() {
         return Err(vfs::Error::Invalid.into());

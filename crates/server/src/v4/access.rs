@@ -26,7 +26,7 @@ fn has_xattrs(compound: &Compound<'_>, node: &Node<'_>, kind: FileKind) -> bool 
         && node.fs().properties().xattrs
 }
 
-/// Who may read a file may read its attributes and list them; who may change it may change them.
+/// Read permission includes reading and listing extended attributes; write permission includes changing them.
 fn of_xattrs(bits: u32) -> u32 {
     let read = if bits & ACCESS_READ == 0 { 0 } else { ACCESS_XAREAD | ACCESS_XALIST };
     let write = if bits & (ACCESS_MODIFY | ACCESS_EXTEND) == 0 { 0 } else { ACCESS_XAWRITE };

@@ -1,5 +1,5 @@
-//! ALLOCATE and DEALLOCATE (RFC 7862 §15.1, §15.4). Neither has a verifier to tell a client that it was undone by a
-//! restart, so that both are on stable storage before they are answered.
+//! ALLOCATE and DEALLOCATE (RFC 7862 §15.1, §15.4). Their replies have no verifier by which a client could detect a
+//! loss, so both are on stable storage before the reply.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The attributes of a file as NFSv4 tells them (RFC 7530 §5, RFC 8881 §5).
+//! Encodes the attributes of a file (RFC 7530 §5, RFC 8881 §5).
 
 use proto::nfs4::{
     ACL_SUPPORT_ALLOW, ACL_SUPPORT_DENY, Attribute, AttributeAccess, AttributeValue, Bitmap, FH_PERSISTENT,
@@ -15,7 +15,7 @@ use super::{owner, set};
 use crate::node::Node;
 use crate::transfer;
 
-/// What every minor version has.
+/// The attributes that every minor version supports.
 const IN_ALL_VERSIONS: Bitmap = {
     use Attribute as A;
     Attribute::set(&[
@@ -66,7 +66,7 @@ const IN_ALL_VERSIONS: Bitmap = {
     ])
 };
 
-/// The attributes that this server has in a minor version for files of a file system.
+/// The attributes that a minor version supports for files of a file system.
 pub(super) fn supported(minor: MinorVersion, properties: &Properties) -> Bitmap {
     let mut all = IN_ALL_VERSIONS;
     if properties.acls {
@@ -86,31 +86,31 @@ pub(super) fn supported(minor: MinorVersion, properties: &Properties) -> Bitmap 
     all
 }
 
-/// The attributes whose values come from a look at how full the file system is.
+/// The attributes that require the file system's space usage.
 const OF_SPACE: Bitmap = {
     use Attribute as A;
     Attribute::set(&[A::FilesAvail, A::FilesFree, A::FilesTotal, A::SpaceAvail, A::SpaceFree, A::SpaceTotal])
 };
 
-/// The attributes whose values come from a look at the access lists.
+/// The attributes that require the ACLs.
 const OF_ACLS: Bitmap = Attribute::set(&[Attribute::Acl, Attribute::Dacl]);
 
-/// A file whose attributes are told.
+/// A file whose attributes are encoded.
 pub(super) struct Subject<'n> {
     pub(super) node: Node<'n>,
     pub(super) attributes: Attributes,
-    /// The number of the directory that an export's root covers; its own for any other file.
+    /// The number of the pseudo file system's directory that an export's root covers; its own for any other file.
     mounted_on_fileid: u64,
 }
 
 impl<'n> Subject<'n> {
-    /// Looks at a file.
+    /// Fetches a file's attributes.
     pub(super) fn look(compound: &Compound<'_>, node: &Node<'n>) -> Outcome<Subject<'n>> {
         let attributes = node.attributes()?;
         Ok(Subject::new(compound, node, attributes))
     }
 
-    /// A file that was looked at.
+    /// A file whose attributes were already fetched.
     pub(super) fn new(compound: &Compound<'_>, node: &Node<'n>, attributes: Attributes) -> Subject<'n> {
         let is_root = attributes.kind == FileKind::Directory && node.handle == node.fs().root();
         let covered = if is_root { compound.cx.exports.place_of(node.exported) } else { None };
@@ -119,7 +119,7 @@ impl<'n> Subject<'n> {
     }
 }
 
-/// Appends those of the `wanted` attributes that the file has, as `fattr4`.
+/// Appends those of the `wanted` attributes that the file supports, as `fattr4`.
 pub(super) fn write(
     compound: &Compound<'_>,
     subject: &Subject<'_>,
@@ -155,7 +155,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What has names in it.
+/// The attribute values that contain names of users and groups.
 struct Names {
     owner: Vec<u8>,
     group: Vec<u8>,
@@ -163,7 +163,7 @@ struct Names {
 }
 
 impl Names {
-    /// Looks at what is wanted.
+    /// Resolves the values in `mask`.
     fn look(compound: &Compound<'_>, subject: &Subject<'_>, mask: Bitmap) -> Outcome<Names> {
         let Subject { node, attributes, .. } = subject;
         let mut names = Names { owner: Vec::new(), group: Vec::new(), acl: None };
@@ -191,7 +191,7 @@ impl Names {
     }
 }
 
-/// Refuses to tell what can only be set (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
+/// Fails if the request contains write-only attributes (RFC 7530 §16.7.4, RFC 8881 §18.7.3).
 pub(super) fn require_readable(request: Bitmap) -> Outcome<()> {
     let is_write_only = |number| {
         Attribute::from_number(number).is_some_and(|attribute| attribute.info().access == AttributeAccess::Set)
@@ -199,10 +199,10 @@ pub(super) fn require_readable(request: Bitmap) -> Outcome<()> {
     if request.iter().any(is_write_only) { Err(Status::Inval.into()) } else { Ok(()) }
 }
 
-/// What can only be set.
+/// The write-only attributes.
 const NEVER_READ: Bitmap = Attribute::set(&[Attribute::TimeAccessSet, Attribute::TimeModifySet, Attribute::ModeUmask]);
 
-/// Everything that values are taken from.
+/// The sources of all values.
 struct Told<'t> {
     subject: &'t Subject<'t>,
     properties: Properties,
@@ -213,7 +213,7 @@ struct Told<'t> {
 }
 
 impl Told<'_> {
-    /// What holds for the server or for the whole file system.
+    /// The value of an attribute of the server or the file system.
     fn of_server(&self, attribute: Attribute) -> Option<AttributeValue<'static>> {
         use AttributeValue as V;
         let (properties, space) = (&self.properties, &self.space);
@@ -251,7 +251,7 @@ impl Told<'_> {
         })
     }
 
-    /// What holds for this file.
+    /// The value of an attribute of this file.
     fn of_file(&self, attribute: Attribute) -> Option<AttributeValue<'static>> {
         use AttributeValue as V;
         let Subject { node, attributes, mounted_on_fileid } = self.subject;
@@ -279,7 +279,7 @@ fn time(timestamp: Timestamp) -> Time {
     Time { seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds }
 }
 
-/// The kind of file as it goes over the wire.
+/// The kind of file in wire form.
 pub(super) fn file_type(kind: FileKind) -> FileType {
     match kind {
         FileKind::Regular => FileType::Regular,

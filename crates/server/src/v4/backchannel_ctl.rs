@@ -1,4 +1,4 @@
-//! BACKCHANNEL_CTL (RFC 8881 §18.33): another callback program, or other credentials.
+//! BACKCHANNEL_CTL (RFC 8881 §18.33): replaces the callback program and its credentials.
 
 use proto::nfs4::BackchannelCtlArgs;
 

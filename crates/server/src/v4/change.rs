@@ -18,7 +18,7 @@ impl<'c> DirChange<'c> {
         Ok(DirChange { change, before: dir.attributes()?.change })
     }
 
-    /// Takes the change attribute after it. The two count as one step only when no other change overlapped.
+    /// Takes the change attribute after it. The two are atomic only if no other change overlapped.
     pub(super) fn info(&self, dir: &Node<'_>) -> ChangeInfo {
         match dir.attributes() {
             Ok(attributes) => {

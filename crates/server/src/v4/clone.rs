@@ -1,5 +1,5 @@
-//! CLONE (RFC 7862 §15.13): the current file shares a range of the saved one. There is no verifier in the reply, so that
-//! it is on stable storage before it is answered.
+//! CLONE (RFC 7862 §15.13): the current file shares a range of the saved one. The reply has no verifier, so the result
+//! is on stable storage before it.
 
 use proto::nfs4::CloneArgs;
 use vfs::CopyRange;
@@ -13,8 +13,8 @@ pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> Outcome<()
     let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if range.length_bytes > 0 {
-        // A count of 0 stays one: of a file of 2⁶³ - 1 bytes Linux shares "everything", but no such number of bytes, since
-        // rounded up to whole blocks it has a sign.
+        // A count of 0 is passed on: in a file of 2⁶³ - 1 bytes, Linux can clone "everything" but not this number of
+        // bytes, since rounded up to whole blocks it overflows.
         let range = CopyRange { length_bytes: args.count, ..range };
         pair.to.clone_range(&pair.destination.context, &*pair.from, range)?;
     }

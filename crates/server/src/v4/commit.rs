@@ -1,4 +1,4 @@
-//! COMMIT (RFC 7530 §16.3, RFC 8881 §18.3). The whole file is brought to stable storage, whatever range is named.
+//! COMMIT (RFC 7530 §16.3, RFC 8881 §18.3). It flushes the whole file, whatever the range.
 
 use proto::nfs4::{CommitArgs, Verifier};
 

@@ -1,4 +1,4 @@
-//! COMPOUND: operations carried out one after the other until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
+//! COMPOUND: runs operations in order until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
 
 use std::sync::Arc;
 
@@ -21,64 +21,64 @@ use crate::fault::{Fault, Stop};
 use crate::node::{CallContext, Node};
 use crate::replay::Changes;
 
-/// The most operations that one COMPOUND may have. Clients send about ten.
+/// The most operations in one COMPOUND. Clients send about ten.
 pub(super) const MAX_OPERATIONS: u32 = 128;
 
-/// How many bytes a reply may have before its next operation is refused, besides the data of one READ: NFSv4.0 has no session that
-/// bounds replies, so that the server does (RFC 7530 §13.1, NFS4ERR_RESOURCE).
+/// The most bytes of a reply before its next operation is refused, besides the data of one READ. NFSv4.0 has no session
+/// that limits replies, so the server does (RFC 7530 §13.1, NFS4ERR_RESOURCE).
 const MAX_REPLY_BYTES: usize = 64 << 10;
 
-/// The same for a client that has no memory left, data included.
+/// The limit for a client that has used up its share of memory, data included.
 const MAX_SCARCE_REPLY_BYTES: usize = 12 << 10;
 
-/// A file that an operation works on.
+/// A current or saved file.
 #[derive(Debug, Clone)]
 pub(super) struct File {
     pub(super) exported: Arc<Exported>,
     pub(super) handle: Handle,
 }
 
-/// A handle that is not known here. It is good for nothing but to be saved, and to be what COPY copies from another server
-/// (RFC 7862 §15.2.3).
+/// A file handle that is unknown here. It can only be saved, and be the source of a COPY from another server (RFC 7862
+/// §15.2.3).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Foreign {
     pub(super) handle: FileHandle,
-    /// What any other use of it deserves.
+    /// The status for any other use.
     pub(super) status: Status,
     pub(super) is_saved: bool,
 }
 
-/// How far a COMPOUND has come: all that one operation hands to the next.
+/// The progress of a COMPOUND: the state that one operation passes to the next.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) minor: MinorVersion,
     pub(super) current: Option<File>,
     pub(super) saved: Option<File>,
-    /// A handle of another server, which stands for the current or the saved file; then there is no such file here.
+    /// A handle of another server in place of the current or saved file, which is then empty.
     pub(super) foreign: Option<Foreign>,
     pub(super) current_stateid: Option<Stateid>,
     pub(super) saved_stateid: Option<Stateid>,
-    /// The slot of the session that this request has, once SEQUENCE was carried out.
+    /// The session slot of this request, once SEQUENCE succeeded.
     pub(super) turn: Option<SlotTurn>,
-    /// Whether an operation was carried out that must not be carried out twice.
+    /// Whether an operation has run that must not be repeated.
     has_changed: bool,
-    /// What was changed so that the reply must outlive the process.
+    /// The changes whose reply must outlive the process.
     pub(super) changes: Changes,
-    /// How many operations there are.
+    /// The number of operations.
     pub(super) count: u32,
-    /// How many have a result.
+    /// The number of operations with a result.
     done: u32,
 }
 
-/// A COMPOUND that is being carried out.
+/// A COMPOUND in progress.
 pub(super) struct Compound<'c> {
     pub(super) cx: &'c CallContext<'c>,
     pub(super) progress: Progress,
-    /// Where the reply begins in the output.
+    /// The start of the reply in the output.
     reply_mark: Mark,
 }
 
-/// Carries out a COMPOUND and appends its reply.
+/// Runs a COMPOUND and appends its reply.
 pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     let arguments = call.arguments.rest();
     let mut from = call.arguments.clone();
@@ -115,7 +115,8 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
             let read = arguments.len() - from.rest().len();
             let results = &output.bytes.as_slice()[reply.results_start..];
             let Some(compound) = compound.pause(call, read, results) else { return Err(Stop::Defer) };
-            // Too much waits already. The client sends the rest again later (RFC 7530 §13.1.1.3, RFC 8881 §15.1.1.3).
+            // Too many COMPOUNDs are paused. The client retries the rest later (RFC 7530 §13.1.1.3, RFC 8881
+            // §15.1.1.3).
             append_failure(from.u32()?, Status::Delay, output);
             reply.end(Status::Delay, compound.progress.done + 1, output);
             compound.keep_reply(&reply, output);
@@ -124,7 +125,7 @@ pub(super) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) ->
     }
 }
 
-/// Where the head of a reply stands, whose status and count are known last.
+/// The header of a reply, whose status and count are filled in last.
 struct ReplyHead {
     start: usize,
     mark: Mark,
@@ -175,8 +176,8 @@ impl Progress {
 }
 
 impl<'c> Compound<'c> {
-    /// Carries out the operations that are left; returns the status of the last one. Fails with [`Failure::Defer`], the
-    /// arguments standing before the operation that has to wait, or with [`Failure::Replay`].
+    /// Runs the remaining operations and returns the status of the last one. Fails with [`Failure::Defer`], with `from`
+    /// before the operation that must wait, or with [`Failure::Replay`].
     fn carry_out(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<Status> {
         let mut status = Status::Ok;
         while status == Status::Ok && self.progress.done < self.progress.count {
@@ -190,7 +191,7 @@ impl<'c> Compound<'c> {
         Ok(status)
     }
 
-    /// Carries out one operation and appends its number, its status and its results.
+    /// Runs one operation and appends its number, status and results.
     fn one(&mut self, from: &mut Decoder<'_>, output: &mut Output) -> Outcome<Status> {
         let Ok(number) = from.u32() else { return Ok(append_status(OP_ILLEGAL, Status::BadXdr, output)) };
         let info = match OpNumber::lookup(number, self.progress.minor) {
@@ -229,7 +230,7 @@ impl<'c> Compound<'c> {
         Ok(status)
     }
 
-    /// Refuses an operation in the wrong place (RFC 8881 §2.10.6.1, §18.46.3), or one that lacks a file handle.
+    /// Fails for an operation at a wrong position (RFC 8881 §2.10.6.1, §18.46.3) or without its file handle.
     fn check(&self, info: &OperationInfo) -> Outcome<()> {
         if self.progress.minor.has_sessions() {
             self.check_place(info)?;
@@ -265,18 +266,18 @@ impl<'c> Compound<'c> {
         Ok(())
     }
 
-    /// Refuses an operation, before it is carried out, behind results that take up all that one reply may have.
+    /// Fails before an operation if the reply has reached its size limit.
     fn check_room(&self, output: &Output) -> Outcome<()> {
         let most = match (self.cx.request.is_scarce, self.progress.minor.has_sessions()) {
             (true, _) => MAX_SCARCE_REPLY_BYTES,
             (false, false) => self.cx.server.settings.max_transfer_bytes as usize + MAX_REPLY_BYTES,
-            // Its session says how large the reply may be.
+            // The session limits the reply.
             (false, true) => return Ok(()),
         };
         if output.len_since(&self.reply_mark) < most { Ok(()) } else { Err(Status::Resource.into()) }
     }
 
-    /// Refuses a reply that has become larger than the session's channel carries, or than a kept one may be.
+    /// Fails if the reply is too large for the session's channel, or for being cached.
     fn check_reply(&self, output: &Output) -> Outcome<()> {
         let Some(turn) = &self.progress.turn else { return Ok(()) };
         let (bytes, fore) = (output.len_since(&self.reply_mark), turn.session().fore());
@@ -289,12 +290,11 @@ impl<'c> Compound<'c> {
         Ok(())
     }
 
-    /// Hands the reply to the session, which keeps it for the case that the request comes again, and to the log for the
-    /// case that it comes after the end of this process.
+    /// Passes the reply to the session, for retransmissions, and to the log, for those after the end of this process.
     fn keep_reply(self, reply: &ReplyHead, output: &Output) {
         let Some(turn) = self.progress.turn else { return };
         let bytes = &output.bytes.as_slice()[reply.start..];
-        // What is sent from a file cannot be repeated: the file may be another one by then.
+        // Data sent from a file cannot be replayed, since the file may change.
         let kept = Some(bytes).filter(|bytes| output.len_since(&reply.mark) == bytes.len());
         self.cx.server.replay.keep_of_slot(turn.request(), &self.progress.changes, kept);
         match kept {
@@ -303,15 +303,15 @@ impl<'c> Compound<'c> {
         }
     }
 
-    /// Whether the operation that is carried out may leave bytes of its results in a file: the reply ends with them, and nobody
-    /// keeps it.
+    /// Whether the current operation may send its data from a file: it must be the last one, and the reply must not be
+    /// cached.
     pub(super) fn may_send_from_file(&self) -> bool {
         let is_last = self.progress.done + 1 == self.progress.count;
         is_last && self.progress.turn.as_ref().is_some_and(|turn| !turn.cache_this())
     }
 
-    /// Keeps a COMPOUND that has changed something, so that it goes on where it is; any other runs again from its start, and
-    /// its slot is free for that. Gives it back when no more can be kept.
+    /// Pauses a COMPOUND that changed something, to continue where it is. Any other one runs again from its start, and
+    /// its slot is released for that. Returns the COMPOUND when no more can be paused.
     fn pause(self, call: &Call<'_>, read: usize, results: &[u8]) -> Option<Compound<'c>> {
         if !self.progress.has_changed {
             return None;
@@ -322,7 +322,7 @@ impl<'c> Compound<'c> {
         Some(Compound { cx, progress: refused.progress, reply_mark })
     }
 
-    /// The stateid that an argument stands for: the current one has a name of its own (RFC 8881 §16.2.3.1.2).
+    /// Resolves the special current stateid (RFC 8881 §16.2.3.1.2).
     pub(super) fn stateid(&self, argument: &Stateid) -> Outcome<Stateid> {
         if *argument != Stateid::CURRENT {
             return Ok(*argument);
@@ -330,7 +330,7 @@ impl<'c> Compound<'c> {
         Ok(self.progress.current_stateid.ok_or(Status::BadStateid)?)
     }
 
-    /// Refuses reading or writing under a stateid that is not good for it.
+    /// Fails if `stateid` does not permit the access.
     pub(super) fn check_io(&self, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
         check_io(self.door()?, node, &self.stateid(stateid)?, io)
     }
@@ -361,7 +361,7 @@ impl<'c> Compound<'c> {
     /// Makes a file the current one, if it is exported to the caller.
     pub(super) fn set_current(&mut self, exported: &Arc<Exported>, handle: Handle) -> Outcome<()> {
         self.cx.node_of(exported, handle).map_err(|fault| match fault {
-            // RFC 8881 §2.6.3.1: with another flavour or from another place it might work.
+            // RFC 8881 §2.6.3.1: another flavour or address might succeed.
             Fault::NotExported => Failure::Status(Status::Access),
             fault => fault.into(),
         })?;
@@ -371,19 +371,19 @@ impl<'c> Compound<'c> {
     }
 }
 
-/// Refuses reading or writing under a stateid that is not good for it; the current stateid has no name here.
+/// Fails if `stateid`, which must not be the current stateid, does not permit the access.
 pub(super) fn check_io(door: Door, node: &Node<'_>, stateid: &Stateid, io: IoKind) -> Outcome<()> {
     Ok(node.server.state.check_io(node.now, (door, &inner(stateid)), &node.file_key(), io)?)
 }
 
-/// Whether the reply to an operation must outlive the process, although nothing is noted of it. What others read, lock
-/// or write ends with the process, or may happen twice. An OPEN that may make a file says so itself.
+/// Whether the reply to an operation must outlive the process although the operation is not logged. Opens and locks end
+/// with the process, and reads and writes are idempotent. An OPEN that may create a file requests it itself.
 fn outlives_process(number: OpNumber) -> bool {
     use OpNumber as N;
     matches!(number, N::Setattr | N::Setxattr | N::Removexattr)
 }
 
-/// Whether carrying an operation out twice would be wrong.
+/// Whether an operation must not be repeated.
 fn is_change(number: OpNumber) -> bool {
     use OpNumber as N;
     !matches!(
@@ -423,7 +423,8 @@ fn append_failure(number: u32, status: Status, output: &mut Output) {
     append_failed_body(number, output);
 }
 
-/// What stands behind the status of a failure: of SETATTR, the mask of what was set (RFC 7530 §16.32.2, RFC 8881 §18.30.2).
+/// The body of a failure: only SETATTR has one, the mask of attributes that were set (RFC 7530 §16.32.2, RFC 8881
+/// §18.30.2).
 fn append_failed_body(number: u32, output: &mut Output) {
     if number == OpNumber::Setattr.number() {
         Bitmap::EMPTY.encode(&mut Encoder::new(&mut output.bytes));

@@ -1,8 +1,7 @@
-//! COPY within this server (RFC 7862 §15.2): from the saved file to the current one, which may be of another export.
+//! COPY within this server (RFC 7862 §15.2): from the saved file to the current one, possibly between exports.
 //!
-//! A long copy goes on behind the reply when the client lets it and can be called back. Any other one is made at once, and the
-//! client may be told of less than it asked for: then it asks for the rest. Bytes are copied from the first to the last either
-//! way.
+//! A long copy is asynchronous if the client allows it and can be called back. Any other is synchronous and may be
+//! short, so that the client requests the rest. In both cases bytes are copied in order.
 
 use proto::nfs4::{
     CopyArgs, CopyOk, CopyRequirements, FileHandle, StableHow, Stateid, Status, Verifier, WriteResponse,
@@ -16,19 +15,19 @@ use super::failure::Outcome;
 use super::source::{Pair, Side, source_stateid};
 use crate::transfer;
 
-/// The most bytes of one COPY on a thread that may wait: a client sees progress, and a slot is not taken for long.
+/// The most bytes of one COPY on a thread that may block: the client sees progress, and its slot is soon free.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The most bytes of one COPY on an event loop, where others wait for it.
+/// The most bytes of one COPY on an event loop, which others wait for.
 const MAX_LOOP_BYTES: u64 = 1 << 20;
 
-/// From how many bytes on a copy goes on behind the reply: to call the client costs more than to copy less.
+/// The smallest asynchronous copy, in bytes: for less, a callback costs more than the copy.
 const MIN_BACKGROUND_BYTES: u64 = 16 << 20;
 
-/// How many bytes at a time go through memory where the file system does not copy by itself.
+/// The bytes to copy at a time through memory, where the file system cannot copy by itself.
 const STEP_BYTES: usize = 256 << 10;
 
-/// The most calls of the file system for one COPY, since each of them may copy as little as it likes.
+/// The most file system calls of one COPY, since each may copy any number of bytes.
 const MAX_STEPS: usize = 4096;
 
 pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<CopyOk> {
@@ -53,7 +52,7 @@ pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<
     })
 }
 
-/// Begins a copy that goes on behind the reply, if there is room for it and the client can be told of its end.
+/// Begins an asynchronous copy, if there is room for it and the client can be called back.
 fn begin(
     compound: &Compound<'_>,
     args: &CopyArgs<'_>,
@@ -69,7 +68,7 @@ fn begin(
     Ok(compound.cx.server.copies.add(new).ok())
 }
 
-/// Whether a copy can go on behind the reply: somebody carries it on, and the client can be told of its end.
+/// Whether a copy can be asynchronous: a thread advances it, and the client can be called back.
 pub(super) fn can_go_on(compound: &Compound<'_>) -> Outcome<bool> {
     let (server, client) = (compound.cx.server, compound.client()?);
     Ok(server.copies.is_driven() && server.state.can_call_back(client))
@@ -96,7 +95,8 @@ pub(super) fn begun(stateid: Stateid, verifier: Verifier) -> CopyOk {
 }
 
 impl Pair<'_> {
-    /// Copies until all is done or the source ends. What was copied before a failure counts: the next try meets it again.
+    /// Copies until everything is done or the source ends. Bytes copied before an error count as success; the next
+    /// attempt gets the error again.
     pub(super) fn copy(&self, range: CopyRange) -> vfs::Result<u64> {
         let (mut done, mut by_itself) = (0, true);
         for _ in 0..MAX_STEPS {

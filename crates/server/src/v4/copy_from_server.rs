@@ -1,7 +1,7 @@
-//! COPY from another server (RFC 7862 §4.6, §15.2): this one reads the file there under what COPY_NOTIFY gave out.
+//! COPY from another server (RFC 7862 §4.6, §15.2): reads the file there under the stateid from COPY_NOTIFY.
 //!
-//! Such a copy always goes on behind the reply. Only servers that this one was allowed to reach are connected to, and only those
-//! that are named by an address: names are not looked up for clients.
+//! Such a copy is always asynchronous. This server connects only to servers that its configuration allows, and only by
+//! address: it resolves no names for clients.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ use super::source::Side;
 use crate::exports::ExportTable;
 use crate::remote_files::{RemoteFiles, RemoteName};
 
-/// The only way in which this is done.
+/// The only supported combination.
 const REQUIREMENTS: CopyRequirements = CopyRequirements { consecutive: true, synchronous: false };
 
 pub(super) fn copy(compound: &mut Compound<'_>, args: &CopyArgs<'_>) -> Outcome<CopyOk> {
@@ -47,14 +47,14 @@ fn reachable(remote_files: &dyn RemoteFiles, place: &NetLoc<'_>) -> Option<Socke
     remote_files.may_reach(address).then_some(address)
 }
 
-/// Says how such a copy could be made.
+/// Reports the supported combination to the client.
 fn refusal() -> Failure {
     let mut bytes = buffer::Buffer::new();
     REQUIREMENTS.encode(&mut Encoder::new(&mut bytes));
     Failure::Explained(Status::OffloadNoReqs, bytes.as_slice().to_vec())
 }
 
-/// What the other server calls the source: the handle that was saved, whether or not it means something here.
+/// The source's handle on the other server: the saved handle, whether or not it resolves here.
 fn source_handle(compound: &Compound<'_>) -> Outcome<FileHandle> {
     if let Some(foreign) = &compound.progress.foreign {
         return Ok(foreign.handle);
@@ -64,7 +64,7 @@ fn source_handle(compound: &Compound<'_>) -> Outcome<FileHandle> {
     Ok(FileHandle::new(handle.as_bytes()).ok_or(Status::ServerFault)?)
 }
 
-/// The range; where the source ends is seen in reading it.
+/// The range; the end of the source is found by reading it.
 fn range(args: &CopyArgs<'_>) -> Outcome<CopyRange> {
     let (from_bytes, to_bytes) = (args.source_offset, args.destination_offset);
     let most = (i64::MAX as u64).checked_sub(from_bytes.max(to_bytes)).ok_or(Status::FBig)?;

@@ -1,4 +1,4 @@
-//! COPY_NOTIFY (RFC 7862 §15.3): another server may read the current file for a copy, and how it does.
+//! COPY_NOTIFY (RFC 7862 §15.3): permits another server to read the current file for a copy.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,7 +20,7 @@ use crate::transfer;
 pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output: &mut Output) -> Outcome<()> {
     let node = compound.current()?;
     let stateid = compound.stateid(&args.source_stateid)?;
-    // §15.3.2: it is an open's, or that of locks or of a delegation.
+    // §15.3.2 requires the stateid of an open, of locks or of a delegation.
     if matches!(stateid, Stateid::ANONYMOUS | Stateid::READ_BYPASS) {
         return Err(Status::BadStateid.into());
     }
@@ -44,14 +44,14 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &CopyNotifyArgs<'_>, output
     Ok(())
 }
 
-/// The address of a server, if it is named by its address: other names are not looked up.
+/// The address of a server, if it is given as an address; names are not resolved.
 fn address(server: &NetLoc<'_>) -> Outcome<Option<IpAddr>> {
     let NetLoc::Address(address) = server else { return Ok(None) };
     let UniversalAddress(address) = UniversalAddress::parse(address.address).map_err(|_| Status::Inval)?;
     Ok(Some(address.ip().to_canonical()))
 }
 
-/// READ under a stateid that COPY_NOTIFY gave out; `refusal` is what the READ deserves under any other one.
+/// READ under a stateid from COPY_NOTIFY; `refusal` is the error for any other stateid.
 pub(super) fn read_noticed(
     compound: &Compound<'_>,
     args: &ReadArgs,

@@ -10,7 +10,7 @@ use super::compound::Compound;
 use super::failure::{Failure, Outcome};
 use super::session;
 
-/// What RFC 8881 §18.36.3 defines.
+/// The flags that RFC 8881 §18.36.3 defines.
 const KNOWN_FLAGS: u32 = CREATE_SESSION_PERSIST | CREATE_SESSION_CONN_BACK_CHAN | CREATE_SESSION_CONN_RDMA;
 
 pub(super) fn create_session(compound: &mut Compound<'_>, args: &CreateSessionArgs<'_>) -> Outcome<CreateSessionOk> {

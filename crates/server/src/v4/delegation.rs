@@ -1,8 +1,8 @@
-//! The delegation that comes with an OPEN, or does not (RFC 7530 §10.4, RFC 8881 §10.4, §18.16.3).
+//! The delegation in the reply to OPEN (RFC 7530 §10.4, RFC 8881 §10.4, §18.16.3).
 //!
-//! Files are delegated on exports that say so, and on file systems that nobody but this server changes: programs on the server
-//! see no delegation, and nobody tells a client what they do. Which opens get one is the state manager's policy; a client of
-//! NFSv4.0 gets none for writing, since its other requests do not say who sends them.
+//! Files are delegated on exports with that option, and on file systems that only this server changes: no recall
+//! protects a client from changes by local programs. The state manager decides which opens get one. An NFSv4.0 client
+//! gets none for writing, since its other requests do not identify it.
 
 use proto::nfs4::{
     self, ACE_ALLOW, Ace, Delegation, DelegationType, OpenArgs, Principal, ReadDelegation, SpaceLimit, Status,
@@ -15,7 +15,7 @@ use super::failure::Outcome;
 use super::state_error::outer;
 use crate::node::Node;
 
-/// What the client wants, as far as this file may be delegated.
+/// The client's wish, if this file may be delegated.
 pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>) -> DelegationWant {
     if !node.may_be_delegated() {
         return DelegationWant::None;
@@ -34,7 +34,7 @@ pub(super) fn want(compound: &Compound<'_>, args: &OpenArgs<'_>, node: &Node<'_>
     }
 }
 
-/// What the client had before a restart.
+/// The delegation that the client claims to have held before a restart.
 pub(super) fn kind(claimed: DelegationType) -> Outcome<Option<DelegationKind>> {
     match claimed {
         DelegationType::None => Ok(None),
@@ -44,7 +44,7 @@ pub(super) fn kind(claimed: DelegationType) -> Outcome<Option<DelegationKind>> {
     }
 }
 
-/// What the client is told. Only one that said in NFSv4.1 what it wants hears why it gets nothing.
+/// The delegation in the reply. A refusal has a reason only if an NFSv4.1 client stated a wish.
 pub(super) fn told(compound: &Compound<'_>, share_access: u32, answer: &DelegationAnswer) -> Delegation<'static> {
     let wish = share_access & nfs4::WANT_DELEG_MASK;
     match *answer {
@@ -61,20 +61,20 @@ fn reason(why: state::WhyNoDelegation, wish: u32) -> WhyNoDelegation {
         (state::WhyNoDelegation::Contention, _) => WhyNoDelegation::Contention { will_push: false },
         (state::WhyNoDelegation::NotWanted, nfs4::WANT_NO_DELEG) => WhyNoDelegation::NotWanted,
         (state::WhyNoDelegation::NotWanted, nfs4::WANT_CANCEL) => WhyNoDelegation::Cancelled,
-        // The client wants one; it is the export that does not.
+        // The client wants one, but the export does not allow it.
         (state::WhyNoDelegation::NotWanted, _) => WhyNoDelegation::NotSuppFileType,
         (state::WhyNoDelegation::Resource, _) => WhyNoDelegation::Resource { will_signal: false },
     }
 }
 
 fn granted(stateid: nfs4::Stateid, kind: DelegationKind) -> Delegation<'static> {
-    // Nobody is spared the question whether he may open the file: the server knows, and the client does not.
+    // Grants nobody: clients must always ask the server for permission, since they do not know it themselves.
     let permissions = Ace { ace_type: ACE_ALLOW, flags: 0, access_mask: 0, who: Principal(b"EVERYONE@") };
     match kind {
         DelegationKind::Read => Delegation::Read(ReadDelegation { stateid, recall: false, permissions }),
         DelegationKind::Write => {
-            // No space is set aside for what the client keeps: it has to write when it closes, to hear of a full disk in time
-            // (RFC 8881 §10.4.1).
+            // No space is reserved for cached writes: the client must write when it closes, to learn in time that the
+            // disk is full (RFC 8881 §10.4.1).
             let space_limit = SpaceLimit::Size { size_bytes: 0 };
             Delegation::Write(WriteDelegation { stateid, recall: false, space_limit, permissions })
         }

@@ -28,7 +28,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output
         },
     )?;
     let confirmed = if exchanged.confirmed { EXCHGID_CONFIRMED_R } else { 0 };
-    // One server owner for all addresses: a client may use them as one (trunking, RFC 8881 §2.10.5).
+    // All addresses have one server owner, so that a client may use them together (trunking, RFC 8881 §2.10.5).
     let owner = server.settings.server_owner();
     let ok = ExchangeIdOk {
         client: ClientId(exchanged.client.0),
@@ -43,16 +43,16 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ExchangeIdArgs<'_>, output
     Ok(())
 }
 
-/// The flags that a client may set (RFC 8881 §18.35.3); one more came with NFSv4.2 (RFC 7862 §14.1).
+/// The flags that a client may set (RFC 8881 §18.35.3); NFSv4.2 adds one (RFC 7862 §14.1).
 fn known_flags(minor: MinorVersion) -> u32 {
     if minor >= MinorVersion::V2 { EXCHGID_MASK_A } else { EXCHGID_MASK_A & !EXCHGID_SUPP_FENCE_OPS }
 }
 
-/// SSV needs a mechanism of its own, which is not here (RFC 8881 §2.10.8.3).
+/// SSV requires a mechanism that is not supported (RFC 8881 §2.10.8.3).
 fn protection(wanted: &StateProtect<'_>) -> Outcome<StateProtected> {
     match wanted {
         StateProtect::None => Ok(StateProtected::None),
-        // With AUTH_SYS there is no machine credential to hold a client to.
+        // AUTH_SYS has no machine credential to protect state with.
         StateProtect::MachCred(_) => Err(Status::Inval.into()),
         StateProtect::Ssv(_) => Err(Status::EncrAlgUnsupp.into()),
     }

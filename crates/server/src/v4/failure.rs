@@ -1,24 +1,24 @@
-//! Why an operation was not carried out, and the status that says so.
+//! The reasons why an operation fails, and their status.
 
 use proto::nfs4::{MinorVersion, Status};
 
 use crate::fault::Fault;
 use crate::handle::HandleError;
 
-/// Why an operation was not carried out.
+/// The reason why an operation fails.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It would have to wait on a thread that may not.
+    /// It would block on a thread that must not.
     Defer,
-    /// It failed, and the status says why.
+    /// It failed with this status.
     Status(Status),
-    /// It failed, and the encoded body behind the status says more.
+    /// It failed with this status and an encoded body.
     Explained(Status, Vec<u8>),
-    /// The whole COMPOUND was carried out before: this is its reply (RFC 8881 §2.10.6.1).
+    /// The COMPOUND was answered before, with this reply (RFC 8881 §2.10.6.1).
     Replay(Vec<u8>),
 }
 
-/// What an operation returns.
+/// The result of an operation.
 pub(super) type Outcome<T> = Result<T, Failure>;
 
 impl From<Status> for Failure {
@@ -42,7 +42,7 @@ impl From<vfs::Error> for Failure {
     }
 }
 
-/// Names are judged more strictly than by earlier versions (RFC 8881 §14.5).
+/// Names are checked more strictly than in earlier versions (RFC 8881 §14.5).
 impl From<vfs::NameError> for Failure {
     fn from(error: vfs::NameError) -> Self {
         Failure::Status(match error {
@@ -54,13 +54,13 @@ impl From<vfs::NameError> for Failure {
     }
 }
 
-/// `status` as a minor version knows it: those of NFSv4.1 have older names in NFSv4.0 (RFC 7530 §13, §16.16.5), and RESOURCE is
-/// of NFSv4.0 only: a limit that a later operation may find lower is answered with DELAY (RFC 8881 §15.1.1.3).
+/// Maps `status` to a minor version: those of NFSv4.1 have older equivalents in NFSv4.0 (RFC 7530 §13, §16.16.5).
+/// RESOURCE exists only in NFSv4.0; later versions get DELAY, since the shortage may be temporary (RFC 8881 §15.1.1.3).
 pub(super) fn in_minor(status: Status, minor: MinorVersion) -> Status {
     match status {
         Status::Resource if minor.has_sessions() => Status::Delay,
         _ if minor.has_sessions() => status,
-        // RFC 7530 §16.16.5: for special files too, since the arguments of OPEN were right.
+        // RFC 7530 §16.16.5: for special files too, since the arguments of OPEN were valid.
         Status::WrongType => Status::Symlink,
         Status::TooManyOps => Status::Resource,
         status => status,

@@ -8,7 +8,7 @@ use super::attributes::{self, Subject};
 use super::compound::Compound;
 use super::failure::Outcome;
 
-/// The attributes that who holds a write delegation knows better than the file system.
+/// The attributes that the holder of a write delegation may have changed.
 const OF_THE_HOLDER: Bitmap = {
     use Attribute as A;
     Attribute::set(&[A::Change, A::Size, A::TimeMetadata, A::TimeModify])

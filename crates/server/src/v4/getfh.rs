@@ -10,7 +10,7 @@ pub(super) fn getfh(compound: &mut Compound<'_>, (): &()) -> Outcome<FileHandle>
     Ok(file_handle(&compound.current()?))
 }
 
-/// The handle as NFSv4 carries it.
+/// The NFSv4 form of the handle.
 pub(super) fn file_handle(node: &Node<'_>) -> FileHandle {
     FileHandle::new(node.wire_handle().as_bytes()).expect("our handles are shorter than 128 bytes")
 }

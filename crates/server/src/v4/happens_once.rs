@@ -1,5 +1,5 @@
-//! Which COMPOUNDs of NFSv4.0 must not be carried out twice: those with changes that no owner has numbered. Their replies are
-//! kept as those of NFSv3 are. From NFSv4.1 on sessions see to it (RFC 7530 §3.1.1, RFC 8881 §2.10.6).
+//! Finds the COMPOUNDs of NFSv4.0 that are not idempotent: those with changes that no owner's seqid protects. Their
+//! replies are cached as in NFSv3. From NFSv4.1 on, sessions do this (RFC 7530 §3.1.1, RFC 8881 §2.10.6).
 
 use proto::nfs4::{ArgOp, CompoundHead, MinorVersion};
 use rpc::Call;
@@ -10,7 +10,7 @@ use super::compound::MAX_OPERATIONS;
 /// The number of COMPOUND; NULL does nothing.
 const COMPOUND: u32 = 1;
 
-/// Whether the reply to `call` must be kept. What makes no sense is not carried out at all.
+/// Whether the reply to `call` must be cached. Malformed operations never run.
 pub(crate) fn happens_once(call: &Call<'_>) -> bool {
     let mut from = call.arguments.clone();
     let Ok(head) = CompoundHead::decode(&mut from) else { return false };

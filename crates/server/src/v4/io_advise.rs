@@ -1,4 +1,4 @@
-//! IO_ADVISE (RFC 7862 §15.5): the reply names the hints that the server follows, and this one follows none.
+//! IO_ADVISE (RFC 7862 §15.5): the reply lists the hints that the server follows, which are none.
 
 use proto::nfs4::{Bitmap, IoAdviseArgs, Status};
 use state::IoKind;

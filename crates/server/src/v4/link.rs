@@ -1,4 +1,4 @@
-//! LINK (RFC 7530 §16.9, RFC 8881 §18.9): the saved file gets a name in the current directory.
+//! LINK (RFC 7530 §16.9, RFC 8881 §18.9): adds a name in the current directory to the saved file.
 
 use proto::nfs4::{ChangeInfo, LinkArgs, OpNumber};
 

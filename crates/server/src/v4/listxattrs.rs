@@ -1,4 +1,4 @@
-//! LISTXATTRS (RFC 8276 §8.4.3). A cookie counts the names that were told, which come in the order of their bytes.
+//! LISTXATTRS (RFC 8276 §8.4.3). A cookie is the number of names returned so far, in byte order.
 
 use buffer::Output;
 use proto::nfs4::{Component, ListxattrsArgs, ListxattrsOk, MAX_XATTR_NAMES, Status};
@@ -14,7 +14,7 @@ const FIXED_BYTES: usize = 8 + 4 + 4;
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &ListxattrsArgs, output: &mut Output) -> Outcome<()> {
     let (node, has_attributes) = xattr::any_node(compound, Access::READ)?;
-    // A file that can have none has an empty list, as listxattr(2) says of it: Linux's client makes WRONG_TYPE an EIO.
+    // A file that can have none gets an empty list, as from listxattr(2): Linux's client turns WRONG_TYPE into EIO.
     let all = if has_attributes { node.fs().list_xattrs(&node.context, &node.handle)? } else { Vec::new() };
     let first = usize::try_from(args.cookie).ok().filter(|&first| first <= all.len()).ok_or(Status::BadCookie)?;
     let names = fitting(&all[first..], args.max_count as usize);
@@ -27,7 +27,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ListxattrsArgs, output: &m
     Ok(())
 }
 
-/// As many of the names as fit into `max_bytes` of results.
+/// The names that fit into `max_bytes` of results.
 fn fitting(all: &[Box<[u8]>], max_bytes: usize) -> Vec<Component<'_>> {
     let mut left = max_bytes.saturating_sub(FIXED_BYTES);
     let mut fits = |name: &[u8]| {

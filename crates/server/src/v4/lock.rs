@@ -32,7 +32,7 @@ pub(super) fn lock(compound: &mut Compound<'_>, args: &LockArgs<'_>) -> Outcome<
     Ok(LockOk { stateid })
 }
 
-/// Whether a lock keeps readers out too.
+/// Whether a lock excludes readers too.
 pub(super) fn is_exclusive(lock_type: LockType) -> bool {
     matches!(lock_type, LockType::Write | LockType::WriteWait)
 }

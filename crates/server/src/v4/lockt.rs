@@ -15,7 +15,7 @@ pub(super) fn lockt(compound: &mut Compound<'_>, args: &LocktArgs<'_>) -> Outcom
         FileKind::Directory => return Err(Status::IsDir.into()),
         _ => return Err(Status::Inval.into()),
     }
-    // The session tells the client; the id in the arguments is not looked at (RFC 8881 §18.11.3).
+    // The session identifies the client; the ID in the arguments is ignored (RFC 8881 §18.11.3).
     let client =
         if compound.progress.minor.has_sessions() { compound.client()? } else { ClientId(args.owner.client.0) };
     let wanted = LockTest {

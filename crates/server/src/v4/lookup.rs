@@ -1,5 +1,5 @@
-//! LOOKUP (RFC 7530 §16.13, RFC 8881 §18.13). A directory of the tree above the exports at which an export lies leads into
-//! that export, and so does a directory of one export that is another one.
+//! LOOKUP (RFC 7530 §16.13, RFC 8881 §18.13). It crosses from the pseudo file system into an export, and from one
+//! export into another.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(super) fn find<'c>(
     }
 }
 
-/// Refuses unless the caller may look names up here. A symbolic link has a status of its own (RFC 8881 §15.1.2.9).
+/// Fails unless the caller may search the directory. A symbolic link has its own status (RFC 8881 §15.1.2.9).
 pub(super) fn require_searchable(dir: &Node<'_>) -> Outcome<()> {
     let attributes = dir.attributes()?;
     match attributes.kind {

@@ -1,4 +1,4 @@
-//! LOOKUPP (RFC 7530 §16.14, RFC 8881 §18.14). The parent of an export's root is in the tree above the exports.
+//! LOOKUPP (RFC 7530 §16.14, RFC 8881 §18.14). The parent of an export's root is in the pseudo file system.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn lookupp(compound: &mut Compound<'_>, (): &()) -> Outcome<()> {
 pub(super) fn parent(compound: &Compound<'_>, dir: &Node<'_>) -> Outcome<(Arc<Exported>, Handle)> {
     let (mut exported, mut handle) = (dir.exported, dir.handle);
     if handle == dir.fs().root() {
-        // The top of everything has no parent (RFC 8881 §18.14.3: NOENT).
+        // The root has no parent (RFC 8881 §18.14.3: NOENT).
         (exported, handle) = compound.cx.exports.place_of(exported).ok_or(Status::NoEnt)?;
     }
     let below = compound.cx.node_of(exported, handle)?;

@@ -86,7 +86,7 @@ pub(crate) use copies::{Copies, CopyNotices};
 pub(crate) use happens_once::happens_once;
 pub(crate) use paused::PausedCompounds;
 
-/// Carries out one procedure and appends its results.
+/// Runs one procedure and appends its results.
 pub(crate) fn run(cx: &CallContext<'_>, call: &Call<'_>, output: &mut Output) -> Result<(), Stop> {
     match call.procedure.number {
         0 => Ok(()),

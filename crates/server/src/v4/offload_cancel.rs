@@ -1,5 +1,4 @@
-//! OFFLOAD_CANCEL (RFC 7862 §15.8): stops a copy. Once it is answered no byte is written any more. Also takes back the leave that
-//! COPY_NOTIFY gave.
+//! OFFLOAD_CANCEL (RFC 7862 §15.8): stops a copy; no byte is written after the reply. It also revokes a COPY_NOTIFY.
 
 use proto::nfs4::OffloadCancelArgs;
 
@@ -7,7 +6,7 @@ use super::compound::Compound;
 use super::failure::{Failure, Outcome};
 
 pub(super) fn offload_cancel(compound: &mut Compound<'_>, args: &OffloadCancelArgs) -> Outcome<()> {
-    // A turn that is under way is waited for.
+    // It waits for the end of the current turn.
     if !compound.cx.request.may_block {
         return Err(Failure::Defer);
     }

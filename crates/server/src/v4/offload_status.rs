@@ -1,4 +1,4 @@
-//! OFFLOAD_STATUS (RFC 7862 §15.9): how far a copy is, and what came of it.
+//! OFFLOAD_STATUS (RFC 7862 §15.9): the progress of a copy, and its result.
 
 use proto::nfs4::{OffloadStatusArgs, OffloadStatusOk};
 
@@ -8,7 +8,7 @@ use super::failure::Outcome;
 pub(super) fn offload_status(compound: &mut Compound<'_>, args: &OffloadStatusArgs) -> Outcome<OffloadStatusOk> {
     let file = compound.current()?.file_key();
     let job = compound.cx.server.copies.find(compound.client()?, &args.stateid, &file)?;
-    // The end before the count: what has ended grows no more.
+    // The end is read before the count, which then no longer grows.
     let complete = job.outcome();
     if complete.is_some() {
         job.set_seen();

@@ -20,13 +20,13 @@ use crate::fault::Fault;
 use crate::node::Node;
 use crate::{make, set_attributes};
 
-/// The file that an OPEN is about.
+/// The file of an OPEN.
 struct Target {
     handle: Handle,
     attributes: Attributes,
     change: ChangeInfo,
     attributes_set: Bitmap,
-    /// Whether this very call made the file: then its maker has every access to it, whatever its mode says.
+    /// Whether this call created the file: its creator may then access it whatever its mode.
     is_new: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &OpenArgs<'_>, output: &mut
         compound.progress.changes.keep();
     }
     match args.how {
-        // The client id in the owner is another one in the client's next session.
+        // The client ID in the owner changes with the client's next session.
         OpenHow::Create(CreateHow::Guarded(_)) => {
             let same = OpenArgs { seqid: 0, owner: StateOwner { client: nfs4::ClientId(0), owner: &[] }, ..*args };
             noted(compound, (OpNumber::Open, &same), |compound, noted| open(compound, args, noted, output))
@@ -86,7 +86,7 @@ fn has_sessions(compound: &Compound<'_>) -> bool {
     compound.progress.minor.has_sessions()
 }
 
-/// What the file is opened for. Beside it NFSv4.1 has wishes about delegations (RFC 8881 §18.16.3); NFSv4.0 has nothing.
+/// The access mode. NFSv4.1 adds bits for delegations (RFC 8881 §18.16.3); NFSv4.0 has no others.
 fn access(compound: &Compound<'_>, bits: u32) -> Outcome<ShareAccess> {
     let wishes = if has_sessions(compound) { !nfs4::SHARE_ACCESS_BOTH } else { 0 };
     Ok(ShareAccess::from_bits(bits & !wishes).ok_or(Status::Inval)?)
@@ -138,7 +138,7 @@ fn by_name(
     Ok(Target { handle, attributes, change: change.info(dir), attributes_set, is_new })
 }
 
-/// The file that is there. Where another export begins it is a directory, whoever may have it.
+/// The existing file. Where another export begins, it is a directory, even for callers without access.
 fn existing(dir: &Node<'_>, place: Place<'_>) -> Outcome<Option<Entry>> {
     match dir.existing(place) {
         Err(vfs::Error::Elsewhere(_)) => Err(Status::IsDir.into()),
@@ -146,7 +146,7 @@ fn existing(dir: &Node<'_>, place: Place<'_>) -> Outcome<Option<Entry>> {
     }
 }
 
-/// What a name stands for once it is opened.
+/// The file of a name after OPEN.
 struct Found {
     entry: Entry,
     attributes_set: Bitmap,
@@ -179,7 +179,7 @@ fn create(
             let new = NewAttributes::parse(compound, fattr, regular)?;
             make_guarded(dir, place, &new)
         }
-        // An exclusive create that finds the file made it: its verifier says so.
+        // An exclusive create that finds the file has created it, since the verifier matches.
         CreateHow::Exclusive(verifier) => {
             let none = SetAttributes::default();
             let entry = make_new(dir, place, CreateMode::Exclusive(*verifier), &none)?;
@@ -196,7 +196,7 @@ fn create(
     }
 }
 
-/// Takes the file that is there or makes one; `None` when another call made or removed it in between.
+/// Takes the existing file or creates one; `None` if another call created or removed it meanwhile.
 fn take_or_make(dir: &Node<'_>, place: Place<'_>, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
     if let Some(existing) = existing(dir, place)? {
         return take(dir, existing, new, access);
@@ -216,7 +216,7 @@ fn make_new(dir: &Node<'_>, place: Place<'_>, mode: CreateMode, set: &SetAttribu
     Ok(make::regular(dir, place, mode, set)?)
 }
 
-/// A file that exists is taken as it is; only a size of 0 is set (RFC 8881 §18.16.3). `None` when it was removed meanwhile.
+/// Takes an existing file; only a size of 0 is applied (RFC 8881 §18.16.3). `None` if it was removed meanwhile.
 fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAccess) -> Outcome<Option<Found>> {
     require_regular(&existing.attributes)?;
     if new.set.size_bytes != Some(0) {
@@ -224,7 +224,7 @@ fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAcces
     }
     let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
     let file = dir.sibling(existing.handle);
-    // It is truncated before it is open, so that what the open would meet is checked now.
+    // The file is truncated before it is opened, so the checks of the open come first.
     require_access(&file, &existing.attributes, access, false)?;
     file.require_unreserved_for(&set).map_err(reserved)?;
     let Some(attributes) = make::unless_removed(set_attributes::set(&file, &existing.attributes, &set))? else {
@@ -234,7 +234,7 @@ fn take(dir: &Node<'_>, existing: Entry, new: &NewAttributes, access: ShareAcces
     Ok(Some(Found { attributes_set, ..Found::existing(Entry { attributes, ..existing }) }))
 }
 
-/// What is reserved against an open that truncates the file has a status of its own (RFC 8881 §18.16.3).
+/// A reservation against an open that truncates has its own status (RFC 8881 §18.16.3).
 fn reserved(fault: Fault) -> Failure {
     match fault {
         Fault::File(vfs::Error::AccessDenied) => Status::ShareDenied.into(),
@@ -246,15 +246,15 @@ fn require_regular(attributes: &Attributes) -> Outcome<()> {
     match attributes.kind {
         FileKind::Regular => Ok(()),
         FileKind::Directory => Err(Status::IsDir.into()),
-        // RFC 8881 §18.16.3: SYMLINK for links, and for other kinds in 4.1 WRONG_TYPE.
+        // RFC 8881 §18.16.3: SYMLINK for links, and WRONG_TYPE for other kinds in 4.1.
         FileKind::Symlink => Err(Status::Symlink.into()),
         _ => Err(Status::WrongType.into()),
     }
 }
 
-/// The owner is judged like everybody else, since the server sees the open; only one that is reclaimed, or that the client made
-/// on its own under a delegation, was judged before.
-/// Who runs a program reads it, so that permission to execute is enough for reading.
+/// Checks the owner like everybody else, since the server sees the open. The owner passes only for opens that were
+/// checked earlier: reclaimed ones, or those that the client granted under a delegation. Execute permission is enough
+/// for reading, since running a program reads it.
 fn require_access(node: &Node<'_>, attributes: &Attributes, wanted: ShareAccess, was_judged: bool) -> Outcome<()> {
     let require = |access| match was_judged {
         true => node.require_or_own(attributes, access),

@@ -1,4 +1,4 @@
-//! Which function carries out which operation.
+//! Dispatches operations to their functions.
 
 use buffer::Output;
 use proto::nfs4::{OpNumber, Status};
@@ -15,7 +15,7 @@ use super::{
     verify, write,
 };
 
-/// Carries out one operation and appends what stands behind its status when it succeeds.
+/// Runs one operation and appends its results if it succeeds.
 pub(super) fn carry_out(
     compound: &mut Compound<'_>,
     number: OpNumber,
@@ -110,7 +110,7 @@ fn arguments<'a, A: Decode<'a>>(from: &mut Decoder<'a>) -> Outcome<A> {
     Ok(A::decode(from).map_err(|_| Status::BadXdr)?)
 }
 
-/// Decodes the arguments, carries the operation out and appends its results.
+/// Decodes the arguments, runs the operation and appends its results.
 fn answer<'a, A: Decode<'a>, T: Encode>(
     compound: &mut Compound<'_>,
     from: &mut Decoder<'a>,

@@ -1,5 +1,5 @@
-//! Users and groups as NFSv4 names them (RFC 7530 §5.9, RFC 8881 §5.9): `name@domain` where the server has a domain and the
-//! name is known, else a number as a string of digits. A name without a domain is never translated, as §5.9 asks.
+//! The names of users and groups (RFC 7530 §5.9, RFC 8881 §5.9): `name@domain` if the server has a domain and knows the
+//! name, else a number in digits. A name without a domain is never translated, as §5.9 requires.
 
 use proto::nfs4::{self, Status};
 
@@ -8,22 +8,22 @@ use super::failure::{Failure, Outcome};
 use crate::fault::Fault;
 use crate::owners::{Asking, Principal};
 
-/// How a user is called.
+/// The name of a user.
 pub(super) fn user_name(compound: &Compound<'_>, uid: u32) -> Outcome<Vec<u8>> {
     name(compound, Principal::User, uid)
 }
 
-/// How a group is called.
+/// The name of a group.
 pub(super) fn group_name(compound: &Compound<'_>, gid: u32) -> Outcome<Vec<u8>> {
     name(compound, Principal::Group, gid)
 }
 
-/// The user of this name.
+/// The number of a user.
 pub(super) fn user_id(compound: &Compound<'_>, user: &nfs4::Principal<'_>) -> Outcome<u32> {
     id(compound, Principal::User, user)
 }
 
-/// The group of this name.
+/// The number of a group.
 pub(super) fn group_id(compound: &Compound<'_>, group: &nfs4::Principal<'_>) -> Outcome<u32> {
     id(compound, Principal::Group, group)
 }
@@ -36,7 +36,7 @@ fn name(compound: &Compound<'_>, principal: Principal, id: u32) -> Outcome<Vec<u
     let known = match &compound.cx.server.owners {
         Some(owners) => match owners.name(principal, id, asking(compound)) {
             Err(Fault::Defer) => return Err(Failure::Defer),
-            // A number is better than no attributes at all.
+            // A number is better than no attributes.
             known => known.ok().flatten(),
         },
         None => None,
@@ -57,7 +57,7 @@ fn id(compound: &Compound<'_>, principal: Principal, wanted: &nfs4::Principal<'_
     }
 }
 
-/// A number without leading zeros. Where the server has no domain there may be any behind it.
+/// Parses a number without leading zeros. A server without a domain accepts any domain after it.
 fn number(text: &str) -> Outcome<u32> {
     let digits = text.split_once('@').map_or(text, |(digits, _)| digits);
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));

@@ -1,7 +1,7 @@
-//! The numbers that NFSv4.0's owners give their requests (RFC 7530 §9.1.7): an operation is carried out in its owner's turn,
-//! and repeated with the same number it gets the reply that it got before. From NFSv4.1 on sessions do this.
+//! The seqids of NFSv4.0 owners (RFC 7530 §9.1.7): an operation runs in its owner's order, and a retransmitted one gets
+//! the earlier reply. From NFSv4.1 on, sessions do this.
 //!
-//! The operations know nothing of it: here is what happens around them.
+//! The operations themselves do not handle seqids.
 
 use buffer::{Buffer, Output};
 use proto::nfs4::{
@@ -17,7 +17,7 @@ use super::operations;
 use super::state_error::inner;
 use crate::fault::Fault;
 
-/// Carries out an operation of NFSv4.0, in its owner's turn if it has a number.
+/// Runs an operation of NFSv4.0, in its owner's order if it has a seqid.
 pub(super) fn carry_out(
     compound: &mut Compound<'_>,
     number: OpNumber,
@@ -25,7 +25,7 @@ pub(super) fn carry_out(
     output: &mut Output,
 ) -> Outcome<()> {
     let mut behind = from.clone();
-    // Arguments that make no sense have no number either: the operation itself says BADXDR.
+    // Malformed arguments have no seqid; the operation itself returns BADXDR.
     let Ok(Some(numbers)) = Numbers::decode(number, &mut behind) else {
         return operations::carry_out(compound, number, from, output);
     };
@@ -43,14 +43,14 @@ pub(super) fn carry_out(
     }
 }
 
-/// The number of a request and its owner; a LOCK with a new lock owner has two.
+/// The seqid of a request with its owner; a LOCK with a new lock owner has two.
 struct Numbers<'a> {
     first: (SeqidOwner<'a>, u32),
     second: Option<(SeqidOwner<'a>, u32)>,
 }
 
 impl<'a> Numbers<'a> {
-    /// Reads the arguments of an operation; none for one without a number.
+    /// Decodes the arguments of an operation; `None` for one without a seqid.
     fn decode(number: OpNumber, from: &mut Decoder<'a>) -> xdr::Result<Option<Numbers<'a>>> {
         let by_stateid = |stateid, seqid| (SeqidOwner::Stateid(inner(stateid)), seqid);
         let first = match number {
@@ -81,7 +81,7 @@ impl<'a> Numbers<'a> {
         Ok(Some(Numbers { first, second: None }))
     }
 
-    /// The first LOCK of a lock owner stands in the open owner's sequence too (RFC 7530 §16.10.4).
+    /// The first LOCK of a lock owner also counts for the open owner (RFC 7530 §16.10.4).
     fn of_lock(locker: &Locker<'a>) -> Numbers<'a> {
         match locker {
             Locker::Existing { lock_stateid, lock_seqid } => {
@@ -104,27 +104,27 @@ impl<'a> Numbers<'a> {
         let Some((owner, seqid)) = self.second else { return Ok(Begun::Turns(Turns { first, second: None })) };
         match state.seqid_begin(now, owner, seqid)? {
             SeqidTurn::Execute(second) => Ok(Begun::Turns(Turns { first, second: Some(second) })),
-            // The open owner's request is a new one, so that the lock owner's cannot be a repeated one.
+            // The open owner's request is new, so the lock owner's cannot be a retransmission.
             SeqidTurn::Replay(_) => Err(Status::BadSeqid.into()),
         }
     }
 }
 
 enum Begun {
-    /// The request was carried out before; this was kept of it.
+    /// The request ran before; this was kept of it.
     Repeated(Box<[u8]>),
-    /// The turn has come.
+    /// The request is next in order.
     Turns(Turns),
 }
 
-/// The turns that a request has.
+/// The turns of a request.
 struct Turns {
     first: OwnerTurn,
     second: Option<OwnerTurn>,
 }
 
 impl Turns {
-    /// Ends the turns. A request that has to wait was none: it comes again with the same number.
+    /// Ends the turns. A deferred request counts as not sent: it runs again with the same seqid.
     fn finish(self, compound: &Compound<'_>, outcome: &Outcome<()>, results: &[u8]) {
         let (status, body) = match outcome {
             Ok(()) => (Status::Ok, results),
@@ -140,7 +140,7 @@ impl Turns {
     }
 }
 
-/// What is kept of an operation: its status, the handle that it left as the current one, and what stood behind the status.
+/// Encodes an operation's result for a replay: its status, the current file handle after it, and its body.
 fn keep(compound: &Compound<'_>, status: Status, body: &[u8]) -> Buffer {
     let mut kept = Buffer::new();
     let mut to = Encoder::new(&mut kept);
@@ -153,7 +153,7 @@ fn keep(compound: &Compound<'_>, status: Status, body: &[u8]) -> Buffer {
     kept
 }
 
-/// Answers a repeated request. What stands behind an OPEN in a COMPOUND goes on with the file that was opened.
+/// Replays a result. Operations that follow an OPEN in the COMPOUND continue with the opened file.
 fn repeat(compound: &mut Compound<'_>, kept: &[u8], output: &mut Output) -> Outcome<()> {
     let mut from = Decoder::new(kept);
     let (status, handle) = head(&mut from).map_err(|_| Status::ServerFault)?;

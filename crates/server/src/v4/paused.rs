@@ -1,7 +1,7 @@
-//! COMPOUNDs that changed something and then came to an operation that has to wait.
+//! COMPOUNDs that changed something before an operation that must block.
 //!
-//! Most COMPOUNDs that have to wait run again from their first operation on a thread that may, like every call. One that has
-//! changed something already must not: it goes on where it stopped. There are never more of them than calls in flight, which
+//! Most COMPOUNDs that must block run again from their first operation on a thread that may block, like every call. One
+//! that already changed something continues where it stopped instead. There are never more than calls in flight, which
 //! the event loops limit.
 
 use std::collections::HashMap;
@@ -10,20 +10,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::compound::Progress;
 
-/// Where a COMPOUND stopped.
+/// A paused COMPOUND.
 #[derive(Debug)]
 pub(super) struct Paused {
     pub(super) progress: Progress,
-    /// How many bytes of the arguments were read.
+    /// The number of argument bytes already read.
     pub(super) read: usize,
     /// The results so far.
     pub(super) results: Vec<u8>,
 }
 
-/// How many bytes of results are kept at the most, over all that stopped.
+/// The most bytes of results of all paused COMPOUNDs.
 const MAX_RESULTS_BYTES: usize = 16 << 20;
 
-/// All that stopped, by sender and xid.
+/// The paused COMPOUNDs, by sender and XID.
 #[derive(Debug, Default)]
 pub(crate) struct PausedCompounds(Mutex<Stopped>);
 
@@ -38,7 +38,7 @@ impl PausedCompounds {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a COMPOUND until it goes on; gives it back when there is no room for its results.
+    /// Stores a COMPOUND until it continues; returns it if there is no room for its results.
     pub(super) fn keep(&self, sender: SocketAddr, xid: u32, paused: Paused) -> Option<Paused> {
         let mut stopped = self.lock();
         if stopped.results_bytes + paused.results.len() > MAX_RESULTS_BYTES {
@@ -51,7 +51,7 @@ impl PausedCompounds {
         None
     }
 
-    /// Takes up a COMPOUND that stopped.
+    /// Takes a paused COMPOUND.
     pub(super) fn take(&self, sender: SocketAddr, xid: u32) -> Option<Paused> {
         let mut stopped = self.lock();
         let paused = stopped.compounds.remove(&(sender, xid))?;
@@ -59,7 +59,7 @@ impl PausedCompounds {
         Some(paused)
     }
 
-    /// Forgets what a client that is gone has left.
+    /// Removes the COMPOUNDs of a connection that closed.
     pub(crate) fn forget(&self, sender: SocketAddr) {
         let Stopped { compounds, results_bytes } = &mut *self.lock();
         compounds.retain(|(of, _), paused| {

@@ -7,7 +7,7 @@ use super::compound::{Compound, Foreign};
 use super::failure::{Failure, Outcome};
 use crate::fault::Fault;
 
-/// Makes a file the current one; `rest` is what comes behind the operation.
+/// Makes a file the current one; `rest` are the operations after this one.
 pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decoder<'_>) -> Outcome<()> {
     match compound.cx.exports.resolve(args.object.as_bytes()) {
         Ok((exported, handle)) => {
@@ -24,7 +24,7 @@ pub(super) fn putfh(compound: &mut Compound<'_>, args: &PutfhArgs, rest: &Decode
     }
 }
 
-/// Whether the handle may be another server's: it is saved right away, for a COPY from there (RFC 7862 §15.2.3).
+/// Whether the handle may be another server's: the next operation saves it, for a COPY (RFC 7862 §15.2.3).
 fn may_be_foreign(compound: &Compound<'_>, rest: &Decoder<'_>) -> bool {
     compound.progress.minor >= MinorVersion::V2
         && compound.cx.server.copies.remote_files().is_some()

@@ -1,4 +1,5 @@
-//! PUTROOTFH and PUTPUBFH (RFC 7530 §16.22, §16.21; RFC 8881 §18.21, §18.20): both lead to the top of the tree.
+//! PUTROOTFH and PUTPUBFH (RFC 7530 §16.22, §16.21; RFC 8881 §18.21, §18.20): both select the root of the pseudo file
+//! system.
 
 use super::compound::Compound;
 use super::failure::Outcome;

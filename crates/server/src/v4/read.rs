@@ -1,4 +1,4 @@
-//! READ (RFC 7530 §16.23, RFC 8881 §18.22): the file is read right behind the place where the results' head will stand.
+//! READ (RFC 7530 §16.23, RFC 8881 §18.22): the data is read directly behind the results' header.
 
 use buffer::Output;
 use proto::nfs4::{ReadArgs, ReadHead};
@@ -22,7 +22,7 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadArgs, output: &mut Out
     }
 }
 
-/// Reads a file that the caller may read under the stateid.
+/// Reads a file after the stateid was checked.
 pub(super) fn read(compound: &Compound<'_>, node: &Node<'_>, args: &ReadArgs, output: &mut Output) -> Outcome<()> {
     let open = transfer::open_for_read(node)?;
     let part = (args.offset, args.count.min(transfer::max_reply_bytes(compound.cx)) as usize);

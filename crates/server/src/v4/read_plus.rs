@@ -1,15 +1,14 @@
-//! READ_PLUS (RFC 7862 §15.10): data and holes, as the file system's extents have them.
+//! READ_PLUS (RFC 7862 §15.10): data and holes, according to the file system's extents.
 //!
-//! # Why a hole in a reply is one
+//! # Why holes in a reply are correct
 //!
-//! Where holes are is asked first, then the data between them is read, and files may change in between. Data is safe:
-//! whatever is read is what was there when it was read, also where a hole was punched meanwhile. A hole is a claim without
-//! bytes behind it: it may have been filled, or the file may have been cut so that there is nothing at all. So once all
-//! data was read, every hole is looked at again, and the size after that. When no data is found where a hole was, and
-//! the file is still long enough, then its bytes were zeros at a moment after the last byte of data was read, so that
-//! no reply shows a later write beside a hole that an earlier write had filled. When any of this fails the whole reply is
-//! made anew as one segment of data, which is what READ says and needs no claim. That costs one more seek per hole and never
-//! loops.
+//! The server first seeks the holes, then reads the data between them; the file may change in between. Data is safe,
+//! since it was there when it was read, even if a hole was punched meanwhile. A hole, however, may have been filled, or
+//! the file may have been truncated. So after the last read, the server seeks every hole again, and then fetches the
+//! size. If no data is found in a hole and the file is still long enough, its bytes were zeros at a moment after the
+//! last read. So no reply shows a later write beside a hole that an earlier write had filled. If any check fails, the
+//! whole reply is rebuilt as one data segment, as from READ. The checks cost one more seek per hole, and there is no
+//! loop.
 
 use std::ops::Range;
 
@@ -25,24 +24,24 @@ use crate::node::Node;
 use crate::server::ReadPlusMode;
 use crate::transfer::{self, Readable};
 
-/// How often a hole and the data behind it are sought for one reply: two seeks and up to two segments each time, and one more
-/// seek to look at the hole again. What is behind the last ones is told as data.
+/// The most holes to seek for one reply. Each costs two seeks, up to two segments, and one more seek to check it. The
+/// rest of the range is returned as data.
 const MAX_ROUNDS: usize = 128;
 
-/// How many segments a reply has before zeros are not looked for any more.
+/// The number of segments in a reply after which zeros are no longer searched.
 const MAX_SEGMENTS_WITH_ZEROS: u32 = 128;
 
-/// The shortest hole that is told as one, in bytes: it takes less room than its zeros, head and padding included, so that
-/// a reply is never longer than one segment of data would be.
+/// The shortest hole to return, in bytes: it is smaller than its zeros with header and padding, so that a reply is
+/// never longer than one data segment.
 const MIN_HOLE_BYTES: u64 = 512;
 
-/// What zeros are looked for in, in bytes: a block of most file systems.
+/// The unit of the search for zeros, in bytes: a block of most file systems.
 const ZERO_BLOCK_BYTES: u64 = 4096;
 
-/// The bytes of a data segment before its data: what kind it is, its offset, its length.
+/// The bytes of a data segment before its data: kind, offset and length.
 const DATA_HEAD_BYTES: usize = 4 + 8 + 4;
 
-/// What a range of the file is taken for.
+/// A range of the file, and whether it is data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Extent {
     Data(Range<u64>),
@@ -75,8 +74,8 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReadPlusArgs, output: &mut
     Ok(())
 }
 
-/// The extents of a range of the file. None at all means one of data: where holes are not known, and for a file that has
-/// as much space as it has bytes and so hardly a hole, which is not sought through.
+/// The extents of a range of the file. An empty list means one data segment. That is the case if holes are unknown, or
+/// if the file has as much space as bytes and so hardly any hole.
 fn extents(node: &Node<'_>, open: &Readable, range: &Range<u64>) -> Outcome<Vec<Extent>> {
     if range.is_empty() || open.attributes.used_bytes >= open.attributes.size_bytes {
         return Ok(vec![]);
@@ -106,7 +105,7 @@ fn extents(node: &Node<'_>, open: &Readable, range: &Range<u64>) -> Outcome<Vec<
     Ok(extents)
 }
 
-/// Appends data, as part of the data that is last if there is.
+/// Appends data, and merges it with data at the end of the list.
 fn push_data(extents: &mut Vec<Extent>, range: Range<u64>) {
     match extents.last_mut() {
         _ if range.is_empty() => {}
@@ -115,7 +114,7 @@ fn push_data(extents: &mut Vec<Extent>, range: Range<u64>) {
     }
 }
 
-/// A reply that is being written.
+/// A reply in progress.
 struct Reply<'r> {
     node: Node<'r>,
     open: Readable,
@@ -125,7 +124,7 @@ struct Reply<'r> {
 }
 
 impl Reply<'_> {
-    /// Appends all extents from `start` on, and says whether each had all its bytes.
+    /// Appends all extents from `start` on; returns whether each was complete.
     fn put(&mut self, extents: &[Extent], start: u64) -> Outcome<bool> {
         let head = self.output.bytes.len();
         ReadPlusHead { eof: false, segments: 0 }.encode(&mut Encoder::new(&mut self.output.bytes));
@@ -144,7 +143,7 @@ impl Reply<'_> {
                 break;
             }
         }
-        // A file that ended early ends there now.
+        // The file ended early, so this is its end now.
         let eof = !is_whole || end >= self.open.attributes.size_bytes;
         let bytes = self.output.bytes.as_mut_slice();
         bytes[head..head + 4].copy_from_slice(&u32::from(eof).to_be_bytes());
@@ -158,7 +157,7 @@ impl Reply<'_> {
         self.segments += 1;
     }
 
-    /// Appends data, and says where it ends.
+    /// Appends data and returns its end.
     fn put_data(&mut self, data: &Range<u64>) -> Outcome<u64> {
         let wanted = (data.end - data.start) as usize;
         let space = self.output.bytes.space(DATA_HEAD_BYTES + xdr::padded(wanted));
@@ -175,7 +174,7 @@ impl Reply<'_> {
         Ok(data.start + count as u64)
     }
 
-    /// Appends bytes that were read, blocks of zeros as holes: those need no second look, as they were seen.
+    /// Appends bytes that were read, with blocks of zeros as holes. Those need no check, since the zeros were read.
     fn put_data_without_zeros(&mut self, start: u64, bytes: &[u8]) {
         let mut at = 0;
         while at < bytes.len() {
@@ -195,7 +194,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Looks at every hole again, and at the size: whether they are still what they were said to be.
+    /// Whether every hole is still a hole, and the file still long enough.
     fn holds(&self, extents: &[Extent]) -> Outcome<bool> {
         let mut end = 0;
         for extent in extents {
@@ -216,8 +215,8 @@ struct Run {
     length: usize,
 }
 
-/// The first run of `bytes`, which are not empty and stand at `offset` in the file. Blocks are those of the file; only whole
-/// ones count as zeros.
+/// The first run of `bytes`, which are not empty and begin at `offset` in the file. Blocks are aligned in the file;
+/// only whole ones count as zeros.
 fn first_run(offset: u64, bytes: &[u8]) -> Run {
     let block = ZERO_BLOCK_BYTES as usize;
     let first = (block - (offset % ZERO_BLOCK_BYTES) as usize).min(bytes.len());

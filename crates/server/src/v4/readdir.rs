@@ -1,4 +1,5 @@
-//! READDIR (RFC 7530 §16.24, RFC 8881 §18.23): `.` and `..` are never among the entries, and 0, 1 and 2 are no cookies.
+//! READDIR (RFC 7530 §16.24, RFC 8881 §18.23): entries never include `.` and `..`, and the cookies 0, 1 and 2 are
+//! reserved.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,13 +15,13 @@ use super::failure::{Failure, Outcome};
 use crate::node::Node;
 use crate::transfer;
 
-/// Cookies on the wire are those of the file system moved up by two, so that none of the reserved ones is used.
+/// Cookies on the wire are the file system's plus two, to avoid the reserved ones.
 const FIRST_COOKIES: u64 = 2;
 
 /// The word that ends the list, and eof.
 const TAIL_BYTES: usize = 8;
 
-/// The least that a reply takes: the verifier and the end of an empty list.
+/// The smallest reply: the verifier and the end of an empty list.
 const EMPTY_BYTES: usize = 8 + TAIL_BYTES;
 
 pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut Output) -> Outcome<()> {
@@ -39,8 +40,8 @@ pub(super) fn run(compound: &mut Compound<'_>, args: &ReaddirArgs, output: &mut 
     Page { compound, dir: &dir, args, detail: detail(compound, &dir, args.request), max_bytes }.list(after, output)
 }
 
-/// Files are looked at only where the client asks for more than a listing has: Linux asks for less as long as nobody looks at
-/// them. In the tree above the exports it must be known which export an entry is.
+/// Fetches files' attributes only if the client requests more than a listing has; Linux requests less while no program
+/// stats the files. In the pseudo file system, entries must be resolved to their exports.
 fn detail(compound: &Compound<'_>, dir: &Node<'_>, request: Bitmap) -> Detail {
     let is_in_export = compound.cx.exports.place_of(dir.exported).is_some();
     if is_in_export && request.difference(OF_LISTING).is_empty() { Detail::Kinds } else { Detail::Entries }
@@ -51,17 +52,17 @@ fn check_cookie(dir: &Node<'_>, args: &ReaddirArgs) -> Outcome<u64> {
     match args.cookie {
         0 => Ok(0),
         1..=FIRST_COOKIES => Err(Status::BadCookie.into()),
-        // A verifier that no longer holds has a status of its own (RFC 8881 §15.1.3.4); cookies that cannot be told apart say
-        // BAD_COOKIE as well.
+        // An outdated verifier has its own status (RFC 8881 §15.1.3.4). Unknown cookies in a valid listing get
+        // BAD_COOKIE.
         _ if args.verifier != verifier => Err(Status::NotSame.into()),
         cookie => Ok(cookie - FIRST_COOKIES),
     }
 }
 
-/// The attributes that a listing has without a look at the files.
+/// The attributes in a listing that need no access to the files.
 const OF_LISTING: Bitmap = Attribute::set(&[Attribute::Type, Attribute::RdattrError, Attribute::MountedOnFileId]);
 
-/// One reply's part of a listing.
+/// The part of a listing in one reply.
 struct Page<'p> {
     compound: &'p Compound<'p>,
     dir: &'p Node<'p>,
@@ -102,7 +103,7 @@ impl Page<'_> {
             return Err(failure);
         }
         if !any && listing != Listing::Complete {
-            // A listing that ended early with nothing for this client goes on where it may take its time.
+            // The listing ended early, with nothing for this client: continue on a thread that may block.
             return Err(if is_full { Status::TooSmall.into() } else { Failure::Defer });
         }
         to.bool(false);
@@ -110,8 +111,8 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// An entry of which nothing is known but what the listing says. Its number is that of the directory that another file system
-    /// may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23).
+    /// Appends an entry with only the attributes of the listing. Its file number is that of the directory that another
+    /// file system may be mounted on, and so MOUNTED_ON_FILEID (RFC 8881 §5.8.2.23).
     fn bare_entry(&self, entry: &DirEntry<'_>, kind: FileKind, to: &mut Encoder<'_>) {
         let mut writer = FattrWriter::begin(to, self.args.request);
         while let Some(attribute) = writer.wanted() {
@@ -124,8 +125,8 @@ impl Page<'_> {
         writer.finish();
     }
 
-    /// Appends an entry. One that is not for this client, or that is gone already, is left out: then it returns false,
-    /// and may have appended a part.
+    /// Appends an entry. Returns false for one that is hidden from this client or already removed; a part of it may
+    /// have been appended then.
     fn entry(&self, entry: &DirEntry<'_>, to: &mut Encoder<'_>) -> Outcome<bool> {
         if let (Detail::Kinds, Some(kind)) = (self.detail, entry.kind) {
             self.begin_entry(entry, to);
@@ -150,8 +151,8 @@ impl Page<'_> {
         to.opaque(entry.name);
     }
 
-    /// The file of an entry, unless there is none for this client; a directory at which an export lies is that export's
-    /// root.
+    /// The file of an entry, unless it is hidden from this client. A directory at which an export is mounted becomes
+    /// the export's root.
     fn subject(&self, entry: &DirEntry<'_>) -> Outcome<Option<Subject<'_>>> {
         let Some(file) = entry.entry else { return self.unseen(entry) };
         let cx = self.compound.cx;
@@ -164,8 +165,8 @@ impl Page<'_> {
         }
     }
 
-    /// The file of an entry of which the listing says the name alone: it is another export's root, it cannot be looked
-    /// at, or it is gone by now.
+    /// The file of an entry for which the listing has only a name: it is another export's root, its attributes are
+    /// unavailable, or it was removed.
     fn unseen(&self, entry: &DirEntry<'_>) -> Outcome<Option<Subject<'_>>> {
         let Ok(name) = vfs::Name::new(entry.name) else { return Ok(None) };
         match self.dir.fs().lookup(&self.dir.context, vfs::Place { dir: self.dir.handle, name }) {
@@ -185,9 +186,9 @@ impl Page<'_> {
         Subject::new(self.compound, node, attributes)
     }
 
-    /// An entry whose attributes cannot be read says why, if the client asked for that (RFC 8881 §18.23.3). Otherwise
-    /// an entry that the client may not look at is left out, which spares it the rest of the listing, and for any other
-    /// reason the listing fails.
+    /// Reports the error of an entry whose attributes cannot be read, if the client requested that (RFC 8881 §18.23.3).
+    /// Otherwise an entry without access is omitted, so that the rest of the listing remains usable; for any other
+    /// error the listing fails.
     fn failed_entry(&self, status: Status, to: &mut Encoder<'_>) -> Outcome<bool> {
         let error = Attribute::set(&[Attribute::RdattrError]);
         if !self.args.request.contains(Attribute::RdattrError.number()) {

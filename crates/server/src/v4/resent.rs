@@ -1,16 +1,15 @@
-//! Operations of sessions that a client sends again after the server was killed.
+//! Recognizes operations that a client resends in a new session after the server was killed.
 //!
-//! A session ends with the process. A client whose request was answered gets the reply again in the session that ended
-//! ([`crate::replay`]). Any other one makes a new session and sends what was not answered once more, in another
-//! COMPOUND and with another number, so that CREATE says EXIST for what it made itself. What is left to know it by is
-//! the client's owner with its verifier, the user, the operation, its files and its arguments. So a change of names is
-//! noted under these while it is made, and the note ends with the reply to the COMPOUND: what the next start finds
-//! noted was answered to nobody.
+//! A session ends with the process. A client whose request was answered gets the reply replayed in the old session
+//! ([`crate::replay`]). Any other client creates a new session and resends unanswered operations in a new COMPOUND with
+//! a new sequence number, so that CREATE would return EXIST for the client's own file. Such an operation can only be
+//! identified by the client's owner and verifier, the user, the operation, its files and its arguments. So a change of
+//! names is logged under these until its COMPOUND is answered: a record that the next start finds belongs to an
+//! unanswered operation.
 //!
-//! The first operation that looks like that one then succeeds, if the names are still as it left them, and no second
-//! one does. Should another process of the same client and user make the same change before the client sends the first
-//! one again, it gets the success, and the first one is told EXIST or NOENT: one of them has made the change, never
-//! both.
+//! The first equal operation then succeeds, if the names are still as the change left them; a second one does not.
+//! Another process of the same client and user may send an equal operation before the resent one. It then gets the
+//! success, and the resent one gets EXIST or NOENT: exactly one of them has made the change, never both.
 
 use proto::nfs4::OpNumber;
 use state::SlotTurn;
@@ -24,7 +23,7 @@ use crate::exports::ExportTable;
 use crate::node::Node;
 use crate::replay::Begun;
 
-/// Carries out an operation that changes names. What is to be noted of it goes with the directory by [`Noted::on`].
+/// Runs an operation that changes names. [`Noted::on`] passes its log entry along with the directory.
 pub(super) fn noted<A: Encode, T>(
     compound: &mut Compound<'_>,
     (number, args): (OpNumber, &A),
@@ -44,13 +43,13 @@ pub(super) fn noted<A: Encode, T>(
     outcome
 }
 
-/// What is kept of an operation; nothing in NFSv4.0, whose calls are kept whole.
+/// The log entry of an operation; none in NFSv4.0, whose calls are logged as a whole.
 pub(super) struct Noted<'b>(Option<&'b Begun<'b>>);
 
 impl<'b> Noted<'b> {
     pub(super) const NOTHING: Noted<'static> = Noted(None);
 
-    /// The directory, with this operation's changes noted.
+    /// The directory, with this operation's changes logged.
     pub(super) fn on<'c>(&self, dir: Node<'c>) -> Node<'c>
     where
         'b: 'c,
@@ -59,7 +58,7 @@ impl<'b> Noted<'b> {
     }
 }
 
-/// What tells an operation from others, whatever session it comes in; nothing outside of sessions.
+/// Identifies an operation independently of its session; `None` outside of sessions.
 fn identity(compound: &Compound<'_>, number: OpNumber, args: &impl Encode) -> Option<Buffer> {
     let (name, verifier) = compound.progress.turn.as_ref()?.session().owner();
     let mut bytes = Buffer::new();

@@ -1,4 +1,4 @@
-//! SECINFO and SECINFO_NO_NAME (RFC 7530 §16.31, RFC 8881 §18.29, §18.45): the flavours that an export takes.
+//! SECINFO and SECINFO_NO_NAME (RFC 7530 §16.31, RFC 8881 §18.29, §18.45): the flavours that an export accepts.
 
 use buffer::Output;
 use proto::nfs4::{Flavor, SecinfoArgs, SecinfoOk, SecinfoStyle};
@@ -23,7 +23,7 @@ pub(super) fn no_name(compound: &mut Compound<'_>, style: &SecinfoStyle, output:
     finish(compound, output)
 }
 
-/// Both take the current file handle away in NFSv4.1 (RFC 8881 §2.6.3.1.1.8).
+/// In NFSv4.1, both clear the current file handle (RFC 8881 §2.6.3.1.1.8).
 fn finish(compound: &mut Compound<'_>, output: &mut Output) -> Outcome<()> {
     let flavors = vec![Flavor::Plain(rpc::Flavor::SYS.0), Flavor::Plain(rpc::Flavor::NONE.0)];
     SecinfoOk { flavors }.encode(&mut Encoder::new(&mut output.bytes));

@@ -20,9 +20,9 @@ pub(super) fn seek(compound: &mut Compound<'_>, args: &SeekArgs) -> Outcome<Seek
         DataContent::Data => Seek::Data,
         DataContent::Hole => Seek::Hole,
     };
-    // A file may have grown since its size was asked for, so that more than the end is found.
+    // The file may have grown since its size was fetched, so an offset beyond that size is possible.
     let found = open.file.seek(&node.context, args.offset, what)?;
     let offset = found.unwrap_or(size_bytes);
-    // The hole behind the last byte is told with eof as well: no hole was found among the bytes.
+    // The hole at the end of the file also sets eof: there was no hole before the last byte.
     Ok(SeekOk { eof: found.is_none() || offset >= size_bytes, offset })
 }

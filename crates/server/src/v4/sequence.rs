@@ -1,4 +1,4 @@
-//! SEQUENCE (RFC 8881 §18.46): places the request in a session, or repeats the reply that it got before.
+//! SEQUENCE (RFC 8881 §18.46): assigns the request to a session slot, or replays the earlier reply.
 
 use std::hash::Hasher;
 
@@ -53,8 +53,8 @@ fn sequence(compound: &mut Compound<'_>, args: &SequenceArgs, digest: u64) -> Ou
     }
 }
 
-/// Answers a request in a session that this process did not make: the session may have ended with the one before
-/// (RFC 8881 §2.10.6.5).
+/// Answers a request in a session that this process did not create; it may have ended with the previous process (RFC
+/// 8881 §2.10.6.5).
 fn lost(compound: &Compound<'_>, wanted: &state::SequenceArgs) -> Failure {
     match compound.cx.server.replay.lost(&wanted.request(), compound.cx.request.now) {
         Lost::Unknown => Status::BadSession.into(),
@@ -66,7 +66,7 @@ fn lost(compound: &Compound<'_>, wanted: &state::SequenceArgs) -> Failure {
 }
 
 impl Compound<'_> {
-    /// Refuses a request that is larger than the session's fore channel takes.
+    /// Fails if the request exceeds the limits of the session's fore channel.
     fn check_request(&self, fore: &state::ChannelAttributes) -> Outcome<()> {
         if self.cx.request.message.len() > fore.max_request_bytes as usize {
             return Err(Status::ReqTooBig.into());
@@ -78,14 +78,14 @@ impl Compound<'_> {
     }
 }
 
-/// Tells a request from another one under the same slot and number: a hash of the message, of which `behind` is behind
-/// SEQUENCE. Two numbers are left out: the xid, which is new when a request is sent again over another connection
-/// (RFC 8881 §2.10.6.1.3.1), and the highest slot in use, which Linux fills in anew.
+/// Distinguishes requests with equal slot and sequence number: a hash of the message, where `behind` follows SEQUENCE.
+/// Two numbers are excluded: the XID, which changes when a request is retransmitted over another connection (RFC 8881
+/// §2.10.6.1.3.1), and the highest slot in use, which Linux updates.
 fn digest(message: &[u8], behind: &[u8]) -> u64 {
     const XID_BYTES: usize = 4;
-    /// The highest slot, and behind it whether the reply is to be kept.
+    /// The highest slot, followed by the flag for caching the reply.
     const LAST_ARGUMENTS_BYTES: usize = 8;
-    /// Writes are long; their heads tell them apart well enough.
+    /// Writes are long, and their beginning is distinctive enough.
     const MAX_HASHED_BYTES: usize = 512;
     let end = message.len() - behind.len();
     let head = message.get(XID_BYTES..end.saturating_sub(LAST_ARGUMENTS_BYTES)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the operations about clients and sessions share.
+//! The common part of the operations on clients and sessions.
 
 use proto::nfs4::{CallbackSec, ChannelAttrs, Status};
 use state::{CallbackSecurity, ChannelAttributes, ClientId, Door, Origin, Principal, Requester, SessionId};
@@ -18,31 +18,31 @@ impl Compound<'_> {
         Ok(self.progress.turn.as_ref().map(|turn| turn.session().id()).ok_or(Status::OpNotInSession)?)
     }
 
-    /// How the state manager learns whose stateids these are.
+    /// The protocol and client to check stateids for.
     pub(super) fn door(&self) -> Outcome<Door> {
         if self.progress.minor.has_sessions() { Ok(Door::V41(self.client()?)) } else { Ok(Door::V40) }
     }
 
-    /// Whose delegations do not stand in the way of this request. Requests of NFSv4.0 do not say who sends them.
+    /// The client whose own delegations do not conflict with this request. Requests of NFSv4.0 do not identify it.
     pub(super) fn requester(&self) -> Requester {
         self.client().map_or(Requester::Other, Requester::Client)
     }
 
-    /// Where the request comes from, for an operation that makes a client known. Whoever no export admits has no use for it: such an
-    /// address gets nothing kept here.
+    /// The origin of a request that registers a client. It fails for an address without any export, so that no state is
+    /// kept for it.
     pub(super) fn admitted(&self) -> Outcome<Origin> {
         let client = self.cx.client();
         let is_admitted = self.cx.exports.iter().any(|export| export.options_for(client).is_some());
         if is_admitted { Ok(Origin::of(client.ip())) } else { Err(Status::Perm.into()) }
     }
 
-    /// Who sent the request.
+    /// The principal of the caller.
     pub(super) fn principal(&self) -> Principal {
         self.cx.identity.principal()
     }
 }
 
-/// The attributes of a channel as a client asks for them.
+/// The channel attributes that a client requests.
 pub(super) fn wanted(attributes: &ChannelAttrs) -> ChannelAttributes {
     ChannelAttributes {
         max_request_bytes: attributes.max_request_size,
@@ -53,7 +53,7 @@ pub(super) fn wanted(attributes: &ChannelAttrs) -> ChannelAttributes {
     }
 }
 
-/// The attributes of a channel as they were agreed on.
+/// The negotiated channel attributes.
 pub(super) fn agreed(attributes: &ChannelAttributes) -> ChannelAttrs {
     ChannelAttrs {
         header_pad_size: 0,
@@ -66,7 +66,7 @@ pub(super) fn agreed(attributes: &ChannelAttributes) -> ChannelAttrs {
     }
 }
 
-/// How the server may identify itself in callbacks.
+/// The credentials that the server may use in callbacks.
 pub(super) fn security(all: &[CallbackSec<'_>]) -> Vec<CallbackSecurity> {
     all.iter()
         .map(|one| match one {

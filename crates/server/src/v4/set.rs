@@ -1,4 +1,4 @@
-//! Attributes that a client wants set, as `fattr4` holds them.
+//! Attributes that a client sets, decoded from `fattr4`.
 
 use proto::nfs4::{Attribute, AttributeValue, Bitmap, Fattr, FattrError, MinorVersion, ModeUmask, SetTime, Status};
 use vfs::{Acls, Attributes, Entry, FileKind, SetAttributes, Timestamp};
@@ -12,27 +12,27 @@ use crate::set_attributes;
 /// The attributes that set the permission bits.
 const MODES: Bitmap = Attribute::set(&[Attribute::Mode, Attribute::ModeUmask]);
 
-/// Attributes to set, and which they are.
+/// The attributes to set, and their mask.
 pub(super) struct NewAttributes {
     pub(super) set: SetAttributes,
     pub(super) mask: Bitmap,
-    /// The access lists, which are set after the mode (RFC 8881 §6.4.1.3).
+    /// The ACLs, which are set after the mode (RFC 8881 §6.4.1.3).
     acls: Option<Acls>,
 }
 
-/// What the attributes are for.
+/// The target of the attributes.
 #[derive(Clone, Copy)]
 pub(super) struct For<'n> {
-    /// The file, or the directory in which there shall be one.
+    /// The file, or the directory in which it will be created.
     pub(super) node: &'n Node<'n>,
-    /// The kind that the file is of, or shall be.
+    /// The kind of the file.
     pub(super) kind: FileKind,
 }
 
 impl NewAttributes {
-    /// Reads the attributes.
+    /// Decodes the attributes.
     ///
-    /// An attribute that is not supported is ATTRNOTSUPP, one that can only be read is INVAL (RFC 8881 §18.30.3).
+    /// An unsupported attribute gets ATTRNOTSUPP, a read-only one INVAL (RFC 8881 §18.30.3).
     pub(super) fn parse(compound: &Compound<'_>, fattr: &Fattr<'_>, of: For<'_>) -> Outcome<NewAttributes> {
         let supported = attributes::supported(compound.progress.minor, &of.node.fs().properties());
         if !fattr.mask.difference(supported).is_empty() {
@@ -59,7 +59,7 @@ impl NewAttributes {
             AttributeValue::ModeUmask(both) => set.mode = Some(masked(*both, of)?),
             AttributeValue::Owner(owner) => set.uid = Some(owner::user_id(compound, owner)?),
             AttributeValue::OwnerGroup(group) => set.gid = Some(owner::group_id(compound, group)?),
-            // Both are the same list (RFC 8881 §6.2.2).
+            // Both are the same ACL (RFC 8881 §6.2.2).
             AttributeValue::Acl(_) | AttributeValue::Dacl(_) if self.acls.is_some() => return Err(Status::Inval.into()),
             AttributeValue::Acl(acl) => self.acls = Some(acl::taken(compound, acl, is_directory)?),
             AttributeValue::Dacl(dacl) => self.acls = Some(acl::taken41(compound, dacl, is_directory)?),
@@ -70,7 +70,7 @@ impl NewAttributes {
         Ok(())
     }
 
-    /// Sets everything on a file that is there, or nothing, and says which attributes it set.
+    /// Sets all attributes of an existing file, or none, and returns those that were set.
     pub(super) fn apply(&self, node: &Node<'_>) -> Outcome<Bitmap> {
         let before = node.attributes()?;
         if self.acls.is_some() {
@@ -85,28 +85,28 @@ impl NewAttributes {
         Ok(self.mask.difference(ignored))
     }
 
-    /// The lists go first, since they can be put back, and a size that was cut cannot. Of the mode they leave its three high bits
-    /// (RFC 8881 §6.4.1.3).
+    /// The ACLs are set first, since they can be restored and a truncated size cannot. They override the mode except
+    /// for its three high bits (RFC 8881 §6.4.1.3).
     fn apply_with(&self, node: &Node<'_>, before: &Attributes, acls: &Acls) -> Outcome<()> {
         let earlier = node.fs().acls(&node.context, &node.handle)?;
         set_acls(node, acls)?;
         let mode = self.set.mode.map(|mode| (mode & !0o777) | acls.access.mode());
         set_attributes::change(node, before, &SetAttributes { mode, ..self.set }).map(drop).map_err(|fault| {
-            // Why the change failed says more than whether the lists could be put back.
+            // The first error is the more useful one.
             let _ = set_acls(node, &earlier);
             fault.into()
         })
     }
 
-    /// What a new file is to be made with: one that gets an access list is its owner's alone before it has it.
+    /// The attributes to create a new file with. One that will get an ACL is private to its owner until then.
     pub(super) fn at_birth(&self) -> SetAttributes {
         let Some(acls) = &self.acls else { return self.set };
         let mode = (self.set.mode.unwrap_or(0) & !0o777) | (acls.access.mode() & 0o700);
         SetAttributes { mode: Some(mode), ..self.set }
     }
 
-    /// Gives a new file its access lists, and says what it has of what was wanted. One that cannot have the lists stays
-    /// its owner's alone, and the client sees that they were not set (RFC 8881 §18.16.3).
+    /// Sets the ACLs of a new file, and returns the attributes that were set. If the file cannot have them, it stays
+    /// private to its owner, and the client sees that they were not set (RFC 8881 §18.16.3).
     pub(super) fn finish(&self, dir: &Node<'_>, made: Entry) -> Outcome<(Entry, Bitmap)> {
         let Some(acls) = &self.acls else { return Ok((made, self.mask)) };
         let node = dir.sibling(made.handle);
@@ -120,13 +120,13 @@ impl NewAttributes {
 
 fn set_acls(node: &Node<'_>, acls: &Acls) -> Outcome<()> {
     node.fs().set_acls(&node.context, &node.handle, acls).map_err(|error| match error {
-        // This file cannot have one, though others of its file system can.
+        // This file cannot have an ACL, though others of its file system can.
         vfs::Error::NotSupported => Failure::Status(Status::AttrNotSupp),
         error => error.into(),
     })
 }
 
-/// The mode of a new file: what its directory hands down takes the place of the umask (RFC 8275 §3.1).
+/// The mode of a new file: a default ACL of its directory replaces the umask (RFC 8275 §3.1).
 fn masked(both: ModeUmask, of: For<'_>) -> Outcome<u32> {
     let node = of.node;
     let inherits = node.fs().properties().acls && node.fs().acls(&node.context, &node.handle)?.default.is_some();
@@ -143,8 +143,8 @@ fn time_of(time: &SetTime) -> Outcome<vfs::SetTime> {
     }
 }
 
-/// The attributes that can be set while a file is made exclusively: not the times, where a file system may keep the verifier
-/// (RFC 8881 §5.8.1.14). From 4.2 on the umask is one: a client leaves it to the server (RFC 8275 §3).
+/// The attributes that an exclusive create can set. Times are excluded, since a file system may keep the verifier in
+/// them (RFC 8881 §5.8.1.14). From 4.2 on, the umask is included, as clients leave it to the server (RFC 8275 §3).
 pub(super) fn settable_on_exclusive_create(minor: MinorVersion) -> Bitmap {
     let mut all = Attribute::set(&[Attribute::Size, Attribute::Mode, Attribute::Owner, Attribute::OwnerGroup]);
     if minor >= MinorVersion::V2 {
@@ -153,7 +153,7 @@ pub(super) fn settable_on_exclusive_create(minor: MinorVersion) -> Bitmap {
     all
 }
 
-/// The attributes in which the verifier of an exclusive create may be kept: the client sets them afterwards (§18.16.3).
+/// The attributes that may hold the verifier of an exclusive create: the client sets them afterwards (§18.16.3).
 pub(super) const fn taken_by_the_verifier() -> Bitmap {
     Attribute::set(&[Attribute::TimeAccess, Attribute::TimeModify])
 }

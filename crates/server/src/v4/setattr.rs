@@ -1,4 +1,4 @@
-//! SETATTR (RFC 7530 §16.32, RFC 8881 §18.30). The mask of what was set stands in every reply, also in that of a failure.
+//! SETATTR (RFC 7530 §16.32, RFC 8881 §18.30). Every reply contains the mask of what was set, even a failure.
 
 use proto::nfs4::{Bitmap, SetattrArgs};
 use state::IoKind;

@@ -33,7 +33,7 @@ pub(super) fn confirm(compound: &mut Compound<'_>, args: &SetclientidConfirmArgs
     Ok(())
 }
 
-/// The other client's address is nobody else's business: it stays empty.
+/// The other client's address stays empty, since it is confidential.
 fn in_use() -> Failure {
     let mut body = Buffer::new();
     NetAddr { netid: b"", address: b"" }.encode(&mut Encoder::new(&mut body));

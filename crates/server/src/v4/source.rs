@@ -1,4 +1,4 @@
-//! The two files of COPY and CLONE, and the range that goes from one to the other (RFC 7862 §15.2, §15.13).
+//! The two files of COPY and CLONE, and the range to copy (RFC 7862 §15.2, §15.13).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct Pair<'n> {
     pub(super) to: Arc<dyn OpenFile>,
 }
 
-/// One of the files, and what it is read or written under.
+/// One of the files, and the stateid that it is read or written under.
 pub(super) struct Side<'n> {
     pub(super) node: Node<'n>,
     pub(super) stateid: Stateid,
@@ -34,7 +34,7 @@ impl<'n> Pair<'n> {
         Pair::of(compound.door()?, &from, &to)
     }
 
-    /// Opens one file for reading and another one for writing.
+    /// Opens one file for reading and another for writing.
     pub(super) fn of(door: Door, from: &Side<'n>, to: &Side<'n>) -> Outcome<Pair<'n>> {
         from.check_io(door, IoKind::Read)?;
         require_regular(&from.node)?;
@@ -44,9 +44,9 @@ impl<'n> Pair<'n> {
         Ok(Pair { source: from.node, from: readable.file, source_size_bytes, destination: to.node, to: file })
     }
 
-    /// The range, where a count of 0 means everything up to the source's end.
+    /// The range; a count of 0 means everything up to the source's end.
     ///
-    /// It must not reach beyond the source's end, nor overlap itself (§15.2.3, §15.13.3).
+    /// It must not exceed the source's end or overlap itself (§15.2.3, §15.13.3).
     pub(super) fn range(&self, from_bytes: u64, to_bytes: u64, count: u64) -> Outcome<CopyRange> {
         let available = self.source_size_bytes.checked_sub(from_bytes).ok_or(Status::Inval)?;
         let length_bytes = if count == 0 { available } else { count };
@@ -62,7 +62,6 @@ impl<'n> Pair<'n> {
 }
 
 impl Side<'_> {
-    /// Opens the file to write to it.
     pub(super) fn open_for_write(&self, door: Door) -> Outcome<Arc<dyn OpenFile>> {
         self.check_io(door, IoKind::Write)?;
         require_regular(&self.node)?;
@@ -74,8 +73,7 @@ impl Side<'_> {
     }
 }
 
-/// The stateid of the source goes with the saved file, so that the current one stands for that which was saved with it
-/// (RFC 8881 §16.2.3.1.2).
+/// Resolves the current stateid of the source, which is the one saved with the saved file (RFC 8881 §16.2.3.1.2).
 pub(super) fn source_stateid(compound: &Compound<'_>, source: &Stateid) -> Outcome<Stateid> {
     match *source {
         Stateid::CURRENT => Ok(compound.progress.saved_stateid.ok_or(Status::BadStateid)?),

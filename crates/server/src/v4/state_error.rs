@@ -1,4 +1,4 @@
-//! The status of NFSv4 for each refusal of the state manager, and conversions between its types and the wire's.
+//! The status of NFSv4 for each error of the state manager, and conversions between its types and the wire's.
 
 use proto::nfs4::{self, LockDenied, LockType, MinorVersion, StateOwner, Status};
 use state::{Conflict, StateError};
@@ -15,7 +15,7 @@ impl From<StateError> for Failure {
     }
 }
 
-/// The status that says `error`.
+/// The status for `error`.
 pub(super) fn status(error: &StateError) -> Status {
     use StateError as E;
     match error {
@@ -62,9 +62,9 @@ pub(super) fn status(error: &StateError) -> Status {
     }
 }
 
-/// Why LOCK or LOCKU is refused. From NFSv4.1 on no status says that there are no more locks: RFC 8881 §15.2 lets both
-/// answer neither RESOURCE, which is of NFSv4.0, nor NOSPC, and after DELAY a client asks for ever. SERVERFAULT is for
-/// what has no status (§15.1.1.6), and the client's program gets an error.
+/// The failure of LOCK or LOCKU. From NFSv4.1 on, no status means that there are no more locks: RFC 8881 §15.2 allows
+/// neither RESOURCE, which is of NFSv4.0, nor NOSPC, and after DELAY a client retries forever. So it is SERVERFAULT,
+/// which is for errors without a status (§15.1.1.6), and the program gets an error.
 pub(super) fn of_lock(error: StateError, minor: MinorVersion) -> Failure {
     match error {
         StateError::Resource if minor.has_sessions() => Status::ServerFault.into(),
@@ -72,7 +72,7 @@ pub(super) fn of_lock(error: StateError, minor: MinorVersion) -> Failure {
     }
 }
 
-/// A refused lock says which one stands in the way (RFC 8881 §18.10.2).
+/// A refused lock reports the conflicting one (RFC 8881 §18.10.2).
 fn denied(conflict: &Conflict) -> Failure {
     let lock_type = if conflict.exclusive { LockType::Write } else { LockType::Read };
     let client = nfs4::ClientId(conflict.client.map_or(0, |client| client.0));
@@ -87,12 +87,12 @@ fn denied(conflict: &Conflict) -> Failure {
     Failure::Explained(Status::Denied, bytes.as_slice().to_vec())
 }
 
-/// A stateid as the state manager knows it.
+/// The state manager's form of a stateid.
 pub(super) fn inner(stateid: &nfs4::Stateid) -> state::Stateid {
     state::Stateid { seqid: stateid.seqid, other: stateid.other }
 }
 
-/// A stateid as it goes over the wire.
+/// The wire form of a stateid.
 pub(super) fn outer(stateid: &state::Stateid) -> nfs4::Stateid {
     nfs4::Stateid { seqid: stateid.seqid, other: stateid.other }
 }

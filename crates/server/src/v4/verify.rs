@@ -1,4 +1,4 @@
-//! VERIFY and NVERIFY (RFC 7530 §16.35, §16.15; RFC 8881 §18.31, §18.15): go on if attributes are the same, or not.
+//! VERIFY and NVERIFY (RFC 7530 §16.35, §16.15; RFC 8881 §18.31, §18.15): continue if attributes are equal, or not.
 
 use buffer::Buffer;
 use proto::nfs4::{Attribute, AttributeAccess, Fattr, NverifyArgs, Status, VerifyArgs};
@@ -16,7 +16,7 @@ pub(super) fn nverify(compound: &mut Compound<'_>, args: &NverifyArgs<'_>) -> Ou
     if is_same(compound, &args.attributes)? { Err(Status::Same.into()) } else { Ok(()) }
 }
 
-/// Whether the file has these attributes: the bytes of both must be the same.
+/// Whether the file has these attributes, compared by their bytes.
 fn is_same(compound: &Compound<'_>, wanted: &Fattr<'_>) -> Outcome<bool> {
     let node = compound.current()?;
     let supported = attributes::supported(compound.progress.minor, &node.fs().properties());

@@ -1,4 +1,4 @@
-//! What the operations on extended attributes share (RFC 8276 §8.4).
+//! The common part of the operations on extended attributes (RFC 8276 §8.4).
 
 use proto::nfs4::{Component, Status};
 use vfs::{Access, Error, FileKind, XattrName, XattrNameError};
@@ -7,7 +7,7 @@ use super::compound::Compound;
 use super::failure::{Failure, Outcome};
 use crate::node::Node;
 
-/// The current file, if it can have extended attributes and the caller may use it in this way.
+/// The current file, if it can have extended attributes and the caller has the `wanted` access.
 pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<Node<'n>> {
     match any_node(compound, wanted)? {
         (node, true) => Ok(node),
@@ -15,7 +15,7 @@ pub(super) fn node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<No
     }
 }
 
-/// The current file, if the caller may use it in this way, and whether a file of its kind can have extended attributes.
+/// The current file, if the caller has the `wanted` access, and whether its kind can have extended attributes.
 pub(super) fn any_node<'n>(compound: &'n Compound<'_>, wanted: Access) -> Outcome<(Node<'n>, bool)> {
     let node = compound.current()?;
     if !node.fs().properties().xattrs {

@@ -1,7 +1,7 @@
-//! A list of POSIX in the making: NFSv4's entries go in one by one, in their order.
+//! A POSIX ACL under construction, from NFSv4 entries in their order.
 //!
-//! Where an entry may be about somebody whom another one is about too, POSIX would judge by one of them alone. So what is denied
-//! to a user is denied to the owner too, who may be that user, and what is denied to a group to everybody who may be in it.
+//! POSIX applies only one entry to a caller who matches several. So a denial for a user also applies to the owner, who
+//! may be that user, and a denial for a group to everybody who may be a member.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use vfs::{Access, AclEntry, AclTag, PosixAcl};
 
 use super::{Entry, Who, permissions};
 
-/// What POSIX gives to everybody, or decides elsewhere: it cannot be denied here.
+/// POSIX grants these to everybody or decides them elsewhere, so they cannot be denied here.
 const CANNOT_BE_DENIED: u32 = ACE_READ_ATTRIBUTES | ACE_READ_ACL | ACE_DELETE;
 
-/// What is known of one entry's permissions: whatever came first counts.
+/// The permissions of one entry; for each bit the first NFSv4 entry counts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bits {
     allowed: u32,
@@ -34,13 +34,13 @@ impl Bits {
     }
 }
 
-/// A list in the making.
+/// A POSIX ACL under construction.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
     owner: Bits,
     owning_group: Bits,
     other: Bits,
-    /// What a user or a group starts with that was not named yet.
+    /// The initial permissions of a user or group that was not named yet.
     unnamed: Bits,
     users: BTreeMap<u32, Bits>,
     groups: BTreeMap<u32, Bits>,
@@ -48,7 +48,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Takes the next entry in.
+    /// Applies the next entry.
     pub(super) fn apply(&mut self, entry: &Entry) {
         let Entry { allows, mask, .. } = *entry;
         self.has_entries = true;
@@ -74,26 +74,27 @@ impl Draft {
         }
     }
 
-    /// For everybody but those whom no entry names: they are in none of the groups.
+    /// Applies to everybody but `other`: the unnamed callers are in none of the groups.
     fn apply_to_members(&mut self, allows: bool, mask: u32) {
         let named = self.users.values_mut().chain(self.groups.values_mut());
         let all = named.chain([&mut self.owner, &mut self.owning_group, &mut self.unnamed]);
         all.for_each(|bits| bits.apply(allows, mask));
     }
 
-    /// Whether anything came in.
+    /// Whether any entry was applied.
     pub(super) fn has_entries(&self) -> bool {
         self.has_entries
     }
 
-    /// Whether something is denied that POSIX gives nevertheless.
+    /// Whether a denial contradicts what POSIX always grants.
     pub(super) fn denies_too_much(&self) -> bool {
         let named = self.users.values().chain(self.groups.values());
         let mut all = named.chain([&self.owner, &self.owning_group, &self.other]);
         all.any(|bits| bits.denied & CANNOT_BE_DENIED != 0) || self.owner.denied & permissions::OWNER != 0
     }
 
-    /// Takes from `other` what nothing was said of for the owner, the owning group and everybody else, which POSIX has to know.
+    /// Takes from `other` the permissions of owner, owning group and everybody else that are not set yet; POSIX
+    /// requires them.
     pub(super) fn complete_from(&mut self, other: &Draft) {
         let own = [&mut self.owner, &mut self.owning_group, &mut self.other];
         for (bits, from) in own.into_iter().zip([other.owner, other.owning_group, other.other]) {
@@ -103,7 +104,7 @@ impl Draft {
         }
     }
 
-    /// The list.
+    /// The finished ACL.
     pub(super) fn finish(&self, is_directory: bool) -> PosixAcl {
         let given = |bits: Bits| permissions::given_by(bits.allowed, is_directory);
         let users = self.users.iter().map(|(&uid, &bits)| (AclTag::User(uid), given(bits)));

@@ -1,4 +1,4 @@
-//! The lists of POSIX for a list of NFSv4 that a client wants set.
+//! Converts an NFSv4 ACL that a client sets to POSIX ACLs.
 
 use proto::nfs4::{
     ACE_ALARM, ACE_ALLOW, ACE_AUDIT, ACE_DENY, ACE_FLAG_IDENTIFIER_GROUP, ACE_FLAG_INHERIT_ONLY, Ace, Acl, Acl41,
@@ -12,15 +12,15 @@ use super::super::owner;
 use super::draft::Draft;
 use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who};
 
-/// The lists for the attribute `acl` of a file.
+/// The POSIX ACLs for the attribute `acl` of a file.
 ///
-/// What POSIX cannot hold is ATTRNOTSUPP (RFC 8881 §6.2.1).
+/// An ACL that POSIX cannot represent fails with ATTRNOTSUPP (RFC 8881 §6.2.1).
 pub(in super::super) fn taken(compound: &Compound<'_>, acl: &Acl<'_>, is_directory: bool) -> Outcome<Acls> {
     let entries: Outcome<Vec<Entry>> = acl.aces.iter().map(|ace| entry(compound, ace)).collect();
     Ok(lists(&entries?, is_directory)?)
 }
 
-/// The lists for the attribute `dacl` of a file. Nothing here inherits by itself, so that no flag can be kept.
+/// The POSIX ACLs for the attribute `dacl` of a file. Automatic inheritance is not supported, so any flag is refused.
 pub(in super::super) fn taken41(compound: &Compound<'_>, dacl: &Acl41<'_>, is_directory: bool) -> Outcome<Acls> {
     if dacl.flags != 0 {
         return Err(Status::AttrNotSupp.into());
@@ -40,7 +40,7 @@ fn entry(compound: &Compound<'_>, ace: &Ace<'_>) -> Outcome<Entry> {
         OWNER => Who::Owner,
         GROUP => Who::OwningGroup,
         EVERYONE => Who::Everyone,
-        // The other special names (RFC 8881 §6.2.1.5), such as NETWORK@, are about nobody whom POSIX knows.
+        // The other special names (RFC 8881 §6.2.1.5), such as NETWORK@, have no equivalent in POSIX.
         [.., b'@'] => return Err(Failure::Status(Status::AttrNotSupp)),
         _ if is_group => Who::Group(owner::group_id(compound, &ace.who)?),
         _ => Who::User(owner::user_id(compound, &ace.who)?),
@@ -63,7 +63,7 @@ pub(super) fn lists(entries: &[Entry], is_directory: bool) -> Result<Acls, Statu
     if access.denies_too_much() || default.denies_too_much() {
         return Err(Status::AttrNotSupp);
     }
-    // A new file's mode bounds what it inherits for them (RFC 8881 §6.4.3), as for lists made with setfacl.
+    // A new file's mode limits what these inherit (RFC 8881 §6.4.3), as for ACLs made with setfacl.
     default.complete_from(&access);
     let default = default.has_entries().then(|| default.finish(is_directory));
     Ok(Acls { access: access.finish(is_directory), default })

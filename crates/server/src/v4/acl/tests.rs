@@ -4,12 +4,12 @@ use vfs::{Access, AclEntry, AclTag, Acls, Attributes, Caller, FileKind, PosixAcl
 use super::told::entries;
 use super::{Entry, Who, taken};
 
-/// How many random lists each test tries.
+/// The number of random ACLs in each test.
 const ROUNDS: u64 = 4_000;
 
 const ALL_DATA: u32 = ACE_READ_DATA | ACE_WRITE_DATA | ACE_APPEND_DATA | ACE_EXECUTE;
 
-/// Numbers that look random, the same ones in every run.
+/// Pseudo-random numbers, equal in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -45,8 +45,8 @@ impl Numbers {
     }
 }
 
-/// Every kind of caller: users 1 to 3 in each set of the groups 1, 2 and 9. The file is of user 3 and group 9, or user 1 and
-/// group 1.
+/// Every kind of caller: users 1 to 4 in each subset of the groups 1, 2 and 9. The file belongs to user 3 and group 9,
+/// or to user 1 and group 1.
 fn callers() -> Vec<(u32, Vec<u32>)> {
     let groups =
         |set: u32| [1, 2, 9].into_iter().enumerate().filter(move |(bit, _)| set >> bit & 1 == 1).map(|(_, g)| g);
@@ -57,7 +57,8 @@ fn file(uid: u32, gid: u32) -> Attributes {
     Attributes { uid, gid, ..Attributes::new(FileKind::Regular, 1) }
 }
 
-/// What NFSv4 gives (RFC 8881 §6.2.1): each bit by the first entry that is about the caller and names it.
+/// The permissions by NFSv4 rules (RFC 8881 §6.2.1): each bit by the first entry that matches the caller and contains
+/// it.
 fn judged(entries: &[Entry], file: &Attributes, caller: &Caller<'_>) -> Access {
     let is_about = |entry: &&Entry| match entry.who {
         Who::Owner => caller.uid == file.uid,
@@ -73,7 +74,7 @@ fn judged(entries: &[Entry], file: &Attributes, caller: &Caller<'_>) -> Access {
     super::permissions::given_by(allowed, false)
 }
 
-/// Checks each caller's permissions by `entries` against those by `acl`.
+/// Compares each caller's permissions by `entries` with those by `acl`.
 fn compare(entries: &[Entry], acl: &PosixAcl, agree: impl Fn(Access, Access) -> bool) {
     for file in [file(3, 9), file(1, 1)] {
         for (uid, groups) in callers() {

@@ -1,8 +1,8 @@
-//! The NFSv4 list that says what lists of POSIX say.
+//! Converts POSIX ACLs to an equivalent NFSv4 ACL.
 //!
-//! NFSv4 goes through entries in order until all that is wanted is allowed or something is denied, whoever it is about; POSIX
-//! takes the entry that fits best. So what a better entry does not give is denied where a later one would give it. Of the
-//! groups any may give, so that what they deny comes after all that they allow.
+//! NFSv4 evaluates entries in order until all requested bits are allowed or one is denied; POSIX applies the best
+//! match. So each entry comes with a denial of what a later entry would grant. Any matching group may grant, so the
+//! denials for groups follow all grants for groups.
 
 use proto::nfs4::{ACE_ALLOW, ACE_DENY, ACE_FLAG_IDENTIFIER_GROUP, ACE_FLAG_INHERIT_ONLY, Ace, Acl, Acl41, Principal};
 use vfs::{Access, AclTag, Acls, PosixAcl};
@@ -11,25 +11,25 @@ use super::super::compound::Compound;
 use super::super::failure::Outcome;
 use super::{EVERYONE, Entry, GROUP, INHERIT, OWNER, Who, permissions};
 
-/// A list as it is told, with the names in it.
+/// An NFSv4 ACL with resolved names.
 pub(in super::super) struct ToldAcl {
     entries: Vec<(Entry, Vec<u8>)>,
 }
 
 impl ToldAcl {
-    /// The list for a file's lists.
+    /// The NFSv4 ACL for a file's POSIX ACLs.
     pub(in super::super) fn new(compound: &Compound<'_>, acls: &Acls, is_directory: bool) -> Outcome<ToldAcl> {
         let named = |entry: Entry| Ok((entry, name(compound, entry.who)?));
         let entries: Outcome<Vec<_>> = entries(acls, is_directory).into_iter().map(named).collect();
         Ok(ToldAcl { entries: entries? })
     }
 
-    /// As the attribute `acl`.
+    /// The attribute `acl`.
     pub(in super::super) fn acl(&self) -> Acl<'_> {
         Acl { aces: self.entries.iter().map(|(entry, who)| ace(entry, who)).collect() }
     }
 
-    /// As the attribute `dacl`: nothing is inherited by itself (RFC 8881 §6.4.3.2).
+    /// The attribute `dacl`, without automatic inheritance (RFC 8881 §6.4.3.2).
     pub(in super::super) fn dacl(&self) -> Acl41<'_> {
         Acl41 { flags: 0, acl: self.acl() }
     }
@@ -58,7 +58,7 @@ pub(super) fn entries(acls: &Acls, is_directory: bool) -> Vec<Entry> {
     entries
 }
 
-/// Writes one list of POSIX.
+/// Converts one POSIX ACL.
 struct Writer<'a> {
     acl: &'a PosixAcl,
     flags: u32,
@@ -80,13 +80,13 @@ impl<'a> Writer<'a> {
         self.entries
     }
 
-    /// What the entry of `tag` gives under the mask.
+    /// The permissions of the entry `tag` under the mask.
     fn given(&self, tag: AclTag) -> Access {
         let allowed = self.acl.get(tag).unwrap_or(Access::NONE);
         if matches!(tag, AclTag::Owner | AclTag::Other) { allowed } else { allowed & self.acl.mask() }
     }
 
-    /// What any of the entries behind the users gives.
+    /// The permissions that any entry after the users grants.
     fn given_to_groups_and_others(&self) -> Access {
         let behind = self.acl.entries().iter().filter(|entry| entry.tag >= AclTag::OwningGroup);
         let counted = behind.filter(|entry| entry.tag != AclTag::Mask);
@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
         self.push(true, who, always | permissions::of(access, self.is_directory));
     }
 
-    /// Denies what entries that come `later` would give and this one's `own` does not.
+    /// Denies what entries that come `later` would grant and this one's `own` does not.
     fn deny(&mut self, who: Who, own: Access, later: Access) {
         let denied = permissions::of(later, self.is_directory) & !permissions::of(own, self.is_directory);
         if denied != 0 {

@@ -1,5 +1,5 @@
-//! CB_GETATTR (RFC 7530 §18.1, RFC 8881 §20.1, §10.4.3): who holds a write delegation knows the file's size, and whether it has
-//! changed.
+//! CB_GETATTR (RFC 7530 §18.1, RFC 8881 §20.1, §10.4.3): asks the holder of a write delegation for the file's size and
+//! whether it changed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,13 @@ use crate::fault::Fault;
 use crate::node::Node;
 use crate::server::Server;
 
-/// For how long an answer is good: the client that was told to try later is back by then.
+/// The lifetime of an answer: a client that was told to retry does so within it.
 const GOOD_FOR: Duration = Duration::from_secs(2);
 
-/// How many answers are kept. Beyond them a delegation is recalled instead.
+/// The most answers to keep. Beyond them, a delegation is recalled instead.
 const MAX_KEPT: usize = 4096;
 
-/// What holders of write delegations have said of their files lately.
+/// The recent answers of holders of write delegations.
 #[derive(Debug, Default)]
 pub(crate) struct DelegatedAttributes(Mutex<HashMap<Stateid, Asked>>);
 
@@ -32,24 +32,24 @@ struct Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
-    /// It is on its way.
+    /// The answer is pending.
     Missing,
-    /// The client has changed nothing.
+    /// The client has not changed the file.
     Unchanged,
-    /// The client has changed the file, whose size is this now.
+    /// The client has changed the file, which now has this size.
     Changed { size_bytes: u64 },
-    /// The client cannot be asked: the delegation has to go.
+    /// The client cannot answer: the delegation must be recalled.
     None,
 }
 
-/// What the file's attributes are for others while a client holds a write delegation of it.
+/// The source of a file's attributes for others while a client holds a write delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Truth {
-    /// The file system tells it.
+    /// The file system.
     AsStored,
-    /// The client that holds the delegation has said it.
+    /// The holder of the delegation.
     Told(Attributes),
-    /// It is being found out: ask again a little later.
+    /// The answer is pending: retry later.
     Later,
 }
 
@@ -58,7 +58,7 @@ impl DelegatedAttributes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answer of lately; without one, notes that it is asked for now.
+    /// The recent answer; if there is none, records that the query begins now.
     fn find_or_ask(&self, stateid: Stateid, now: Duration) -> Option<Answer> {
         let mut asked = self.lock();
         if let Some(found) = asked.get(&stateid).filter(|found| found.is_good(now)) {
@@ -75,22 +75,22 @@ impl DelegatedAttributes {
         self.lock().insert(stateid, Asked { at: now, answer });
     }
 
-    /// Forgets what is not good any more.
+    /// Drops expired answers.
     pub(super) fn forget_old(&self, now: Duration) {
         self.lock().retain(|_, asked| asked.is_good(now));
     }
 }
 
 impl Asked {
-    /// One that is on its way ends by itself.
+    /// A pending answer does not expire, since its call ends by itself.
     fn is_good(&self, now: Duration) -> bool {
         self.answer == Answer::Missing || now < self.at + GOOD_FOR
     }
 }
 
 impl Node<'_> {
-    /// What `attributes` of this file, which are what the file system says, are in truth: another client may hold a write
-    /// delegation and have changed the file (RFC 8881 §10.4.3).
+    /// Corrects `attributes` of this file, which come from the file system: another client may hold a write delegation
+    /// and have changed the file (RFC 8881 §10.4.3).
     pub(crate) fn true_attributes(&self, attributes: &Attributes) -> Result<Attributes, Fault> {
         if attributes.kind != FileKind::Regular {
             return Ok(*attributes);
@@ -98,7 +98,7 @@ impl Node<'_> {
         let mut has_waited = false;
         self.until_returned(|| {
             match self.server.true_attributes(&self.file_key(), attributes, self.requester, self.now) {
-                // Who returned a delegation meanwhile has written before.
+                // A holder that returned its delegation meanwhile has written its data back first.
                 Truth::AsStored if has_waited => Ok(self.attributes()?),
                 Truth::AsStored => Ok(*attributes),
                 Truth::Told(told) => Ok(told),
@@ -112,8 +112,8 @@ impl Node<'_> {
 }
 
 impl Server {
-    /// What `attributes` of a file are for `who`, given that another client may have a write delegation of it. Without any it
-    /// costs a look at a shared counter.
+    /// Corrects `attributes` of a file for `who`, given that another client may hold a write delegation. Without write
+    /// delegations it only reads a shared counter.
     fn true_attributes(&self, file: &FileKey, attributes: &Attributes, who: Requester, now: Duration) -> Truth {
         let Some(delegation) = self.state.write_delegation(file, who) else { return Truth::AsStored };
         let answer = match self.callbacks.attributes.find_or_ask(delegation.stateid, now) {
@@ -125,7 +125,7 @@ impl Server {
             Answer::Unchanged => Truth::Told(self.changed(attributes, attributes.size_bytes, now)),
             Answer::Changed { size_bytes } => Truth::Told(self.changed(attributes, size_bytes, now)),
             Answer::Missing => Truth::Later,
-            // Whether it is gone at once or recalled, the next look finds out.
+            // The next attempt finds out whether the delegation is gone or being recalled.
             Answer::None => match self.state.conflict_check(now, file, AccessKind::Look, who) {
                 Ok(state::Verdict::Proceed) => Truth::AsStored,
                 _ => Truth::Later,
@@ -133,8 +133,8 @@ impl Server {
         }
     }
 
-    /// The attributes of a file that its holder has changed and not written back yet. The change attribute is another one than
-    /// before, and those that follow when the holder has written are further on, as they come from the clock.
+    /// The attributes of a file that its holder changed and has not written back. The change attribute differs from the
+    /// earlier one. Those after the write-back are larger, since they come from the clock.
     fn changed(&self, stored: &Attributes, size_bytes: u64, now: Duration) -> Attributes {
         let since = (self.settings.wall_clock)().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let modified = Timestamp { seconds: since.as_secs() as i64, nanoseconds: since.subsec_nanos() };
@@ -166,8 +166,8 @@ impl Server {
     }
 }
 
-/// The holder has changed the file when it tells another change attribute than that which came with the delegation
-/// (RFC 8881 §10.4.3).
+/// The holder has changed the file if its change attribute differs from the one granted with the delegation (RFC 8881
+/// §10.4.3).
 fn answer(result: &Result<CallbackResOp<'_>, CallbackFailure>, granted_change: u64) -> Answer {
     let Ok(CallbackResOp::CbGetattr(Res::Ok(fattr))) = result else { return Answer::None };
     let (mut change, mut size_bytes) = (None, None);

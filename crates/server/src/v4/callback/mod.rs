@@ -1,7 +1,7 @@
-//! Callbacks: calls of the server to its clients (RFC 7530 §17, RFC 8881 §19, RFC 7862 §16), one operation each.
+//! Callbacks to clients (RFC 7530 §17, RFC 8881 §19, RFC 7862 §16), one operation each.
 //!
-//! To NFSv4.1 and later a callback goes over the back channel of a session, behind a CB_SEQUENCE; to NFSv4.0 it goes to the address
-//! that SETCLIENTID named.
+//! A callback to NFSv4.1 and later uses the back channel of a session and starts with CB_SEQUENCE. One to NFSv4.0 goes
+//! to the address in SETCLIENTID.
 
 mod getattr;
 mod notify_lock;
@@ -28,63 +28,62 @@ pub(super) use path40::callback40;
 use crate::callout::{Callout, CalloutError, CalloutResult, Destination, OwnCredential, Patience};
 use crate::server::Server;
 
-/// How long a client may take to answer a callback at the most. It is less with short leases, as a client has to hear within its
-/// lease that its callback path is down.
+/// The longest timeout of a callback. It is less with short leases, so that a client learns within its lease that its
+/// callback path is down.
 const MAX_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How the server calls itself to clients of NFSv4.0.
+/// The server's machine name in callbacks to NFSv4.0.
 const MACHINE_NAME: &str = "wharf";
 
-/// The procedures of the callback program.
 const CB_NULL: u32 = 0;
 const CB_COMPOUND: u32 = 1;
 
-/// What the server remembers of its callbacks.
+/// The pending work of callbacks.
 #[derive(Debug, Default)]
 pub(crate) struct Callbacks {
     recalls: recall::LaterRecalls,
     pub(super) attributes: getattr::DelegatedAttributes,
 }
 
-/// Why a callback came to nothing.
+/// The reason why a callback failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallbackFailure {
-    /// The client is gone.
+    /// The client does not exist any more.
     #[error("the client is gone")]
     NoClient,
-    /// There is no way to call the client.
+    /// The client has no callback path.
     #[error("there is no callback path")]
     NoPath,
-    /// Too much is on its way; later it may work.
+    /// Too many callbacks are under way; a later attempt may succeed.
     #[error("too many callbacks are on their way")]
     Busy,
-    /// It was sent, and no answer that makes sense came back.
+    /// The call was sent, and no valid answer arrived.
     #[error("there was no sensible answer")]
     Lost,
-    /// The client did not carry it out: the status of CB_SEQUENCE or of the whole.
+    /// The client refused it, with the status of CB_SEQUENCE or of the COMPOUND.
     #[error("the client refused it with {0:?}")]
     Refused(Status),
 }
 
-/// What is to be done with the result of a callback's operation. It must not wait.
+/// Handles the result of a callback's operation. It must not block.
 pub(crate) type Heard = Box<dyn FnOnce(&Server, Result<CallbackResOp<'_>, CallbackFailure>, Duration) + Send>;
 
-/// Where a callback goes and what is in front of its operation.
+/// The destination and header of a callback.
 struct Route {
     destination: Destination,
-    /// Where the client is.
+    /// The client's address.
     origin: Origin,
     program: u32,
     credential: OwnCredential,
     minor_version: u32,
     callback_ident: u32,
     slot: Option<BackSlot>,
-    /// How long the reply may take.
+    /// The longest wait for the reply.
     timeout: Duration,
 }
 
-/// The slot of a back channel that a callback has.
+/// The session slot that a callback uses.
 #[derive(Debug, Clone, Copy)]
 struct BackSlot {
     session: state::SessionId,
@@ -94,7 +93,7 @@ struct BackSlot {
 }
 
 impl Server {
-    /// Sends one operation to a client; `heard` hears its result, unless this fails.
+    /// Sends one operation to a client; `heard` runs with its result unless this returns an error.
     pub(crate) fn call_back(
         &self,
         client: ClientId,
@@ -218,14 +217,14 @@ fn credential(security: CallbackSecurity) -> OwnCredential {
     }
 }
 
-/// The address that a client of NFSv4.0 wants to be called at. Only TCP is spoken (RFC 7530 §3.1).
+/// The callback address of an NFSv4.0 client. Only TCP is supported (RFC 7530 §3.1).
 fn address(callback: &Callback40) -> Option<SocketAddr> {
     let is_tcp = matches!(&*callback.netid, "tcp" | "tcp6");
     let parsed = UniversalAddress::parse(callback.address.as_bytes()).ok();
     parsed.filter(|_| is_tcp).map(|UniversalAddress(address)| address)
 }
 
-/// Frees the slot and notes whether the path works. Returns the results, still encoded, when CB_SEQUENCE was accepted.
+/// Frees the slot and records whether the path works. Returns the encoded results if CB_SEQUENCE succeeded.
 fn conclude(
     server: &Server,
     client: ClientId,
@@ -241,7 +240,7 @@ fn conclude(
     };
     let outcome = match accepted {
         Ok(_) => CallbackOutcome::Answered,
-        // The client keeps nothing of a CB_SEQUENCE that it was too busy for (RFC 8881 §20.9.3).
+        // A client that was too busy for a CB_SEQUENCE leaves its slot unchanged (RFC 8881 §20.9.3).
         Err(CallbackFailure::Refused(Status::Delay)) => CallbackOutcome::NotSent,
         Err(_) => CallbackOutcome::Failed,
     };
@@ -252,7 +251,7 @@ fn conclude(
     accepted
 }
 
-/// What CB_SEQUENCE came to; it is the first result.
+/// The status of CB_SEQUENCE, the first result.
 fn sequence_status(bytes: &[u8]) -> Option<Status> {
     let reply = CbCompoundReply::decode(&mut Decoder::new(bytes)).ok()?;
     match reply.results.first() {
@@ -262,7 +261,7 @@ fn sequence_status(bytes: &[u8]) -> Option<Status> {
     }
 }
 
-/// The result of the operation, which stands behind that of CB_SEQUENCE if there is one.
+/// The result of the operation, which follows that of CB_SEQUENCE if there is one.
 fn last_result(bytes: &[u8], is_in_session: bool) -> Result<CallbackResOp<'_>, CallbackFailure> {
     let reply = CbCompoundReply::decode(&mut Decoder::new(bytes)).map_err(|_| CallbackFailure::Lost)?;
     let status = reply.status;

@@ -1,4 +1,4 @@
-//! CB_NOTIFY_LOCK (RFC 8881 §20.11): a lock that was refused may be had now.
+//! CB_NOTIFY_LOCK (RFC 8881 §20.11): tells a client that a refused lock may be available now.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::exports::ExportTable;
 use crate::server::Server;
 
 impl Server {
-    /// Tells a client once; it asks again on its own when this is lost (RFC 8881 §18.10.4).
+    /// Notifies a client once; if the call is lost, the client still polls by itself (RFC 8881 §18.10.4).
     pub(crate) fn notify_lock(&self, notice: &LockNotice, now: Duration) {
         let exports = self.exports.load();
         let Some(exported) = exports.showing(&notice.file) else { return };

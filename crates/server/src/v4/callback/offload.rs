@@ -1,4 +1,4 @@
-//! CB_OFFLOAD (RFC 7862 §16.1): a copy that went on behind the reply to COPY has ended.
+//! CB_OFFLOAD (RFC 7862 §16.1): tells a client that an asynchronous copy has ended.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use state::ClientId;
 use super::CallbackFailure;
 use crate::server::Server;
 
-/// What the client said to a CB_OFFLOAD.
+/// Whether a CB_OFFLOAD reached the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::v4) enum Told {
-    /// It knows, whatever it makes of that.
+    /// The client answered, with success or an error.
     Yes,
-    /// It has to be told again.
+    /// The call must be repeated.
     NotYet,
 }
 
 impl Server {
-    /// Tells a client what came of a copy; `then` hears whether it knows now.
+    /// Tells a client the result of a copy; `then` learns whether the call reached it.
     pub(in crate::v4) fn tell_of_copy(
         &self,
         client: ClientId,

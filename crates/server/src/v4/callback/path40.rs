@@ -1,4 +1,4 @@
-//! The callback path of a client of NFSv4.0 (RFC 7530 §16.33): where it leads, and whether somebody is there.
+//! The callback path of an NFSv4.0 client (RFC 7530 §16.33), and its test.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,9 +10,10 @@ use super::{CB_NULL, Route, address};
 use crate::callout::CalloutResult;
 use crate::server::Server;
 
-/// How the client wants to be called back.
+/// The callback path that the client requests.
 ///
-/// It is called at the address that it calls from and nowhere else: else a client could have the server connect to others.
+/// It must lead to the address that the client calls from. Otherwise, a client could make the server connect to other
+/// hosts.
 pub(crate) fn callback40(args: &SetclientidArgs<'_>, client: IpAddr) -> Option<Callback40> {
     let NetAddr { netid, address: text } = args.callback.location;
     let callback = Callback40 {
@@ -26,7 +27,7 @@ pub(crate) fn callback40(args: &SetclientidArgs<'_>, client: IpAddr) -> Option<C
 }
 
 impl Server {
-    /// Tries the callback path of a client: without one that works it gets no delegations.
+    /// Tests the callback path of a client: only a client with a working path gets delegations.
     pub(crate) fn try_callback_path(&self, client: ClientId, now: Duration) {
         let Ok(CallbackRoute::V40(callback)) = self.state.callback_route(client) else { return };
         let Some(origin) = self.state.origin(client) else { return };

@@ -1,4 +1,4 @@
-//! CB_RECALL (RFC 7530 §18.2, RFC 8881 §20.2): a client is to return a delegation.
+//! CB_RECALL (RFC 7530 §18.2, RFC 8881 §20.2): asks a client to return a delegation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::server::Server;
 use crate::tally::Tally;
 use crate::v4::state_error::outer;
 
-/// After how long a recall that came to nothing is sent again.
+/// The interval of repeated recalls.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How many recalls may wait to be sent again, and to one address as many as they leave free. Those beyond are not sent
-/// again: their delegations are revoked in the end.
+/// The most recalls that may wait to be repeated; one address may have as many as remain free. Further ones are not
+/// repeated, and their delegations are eventually revoked.
 const MAX_LATER: usize = 4096;
 
-/// Recalls that are to be sent again.
+/// Recalls to repeat.
 #[derive(Debug, Default)]
 pub(super) struct LaterRecalls(Mutex<Later>);
 
@@ -28,7 +28,7 @@ struct Later {
     tally: Tally,
 }
 
-/// A recall that is to be sent again, to whom, and when.
+/// A recall to repeat, with its time.
 #[derive(Debug)]
 struct Again {
     at: Duration,
@@ -58,7 +58,7 @@ impl LaterRecalls {
 }
 
 impl Server {
-    /// Asks a client for a delegation.
+    /// Asks a client to return a delegation.
     pub(crate) fn recall(&self, recall: Recall, now: Duration) {
         let Some(file) = FileHandle::new(&recall.handle) else { return };
         let stateid = outer(&recall.stateid);
@@ -69,7 +69,7 @@ impl Server {
         };
         match self.call_back(recall.client, operation, now, Box::new(heard)) {
             Ok(()) => {}
-            // The state manager asks again when there is a path.
+            // The state manager repeats the recall when there is a path.
             Err(CallbackFailure::NoPath | CallbackFailure::NoClient) => {
                 tracing::debug!(client = ?recall.client, "a delegation cannot be recalled for lack of a path");
             }
@@ -77,8 +77,9 @@ impl Server {
         }
     }
 
-    /// A client that does not find the delegation may not have read the reply that gave it yet (RFC 8881 §2.10.6.3): it is
-    /// asked again, like one that is busy, until it returns the delegation or that is revoked.
+    /// A client that does not find the delegation may not have received the reply that granted it yet (RFC 8881
+    /// §2.10.6.3). So, like a busy client, it is asked again until it returns the delegation or the delegation is
+    /// revoked.
     fn recall_heard(&self, recall: Recall, result: &Result<CallbackResOp<'_>, CallbackFailure>, now: Duration) {
         tracing::debug!(client = ?recall.client, ?result, "a delegation was recalled");
         match result {
@@ -98,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Sends what is due to be sent again.
+    /// Repeats the recalls that are due.
     pub(crate) fn retry_callbacks(&self, now: Duration) {
         for recall in self.callbacks.recalls.take_due(now) {
             if self.state.is_recalled(&recall.stateid) {

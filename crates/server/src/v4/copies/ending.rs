@@ -1,4 +1,4 @@
-//! What happens to a copy that has ended: the client is told by CB_OFFLOAD (RFC 7862 §16.1), until it answers.
+//! The end of a copy: the server tells the client by CB_OFFLOAD until it answers (RFC 7862 §16.1).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::v4::callback::Told;
 
 impl Server {
-    /// Forgets the copies and notices that nobody needs any more, and tells clients again of those that have ended.
+    /// Removes copies and notices that are no longer needed, and repeats CB_OFFLOAD for copies that have ended.
     pub(crate) fn sweep_copies(&self, now: Duration) {
         self.copy_notices.sweep(now, |client| self.state.has_client(client));
         for job in self.copies.sweep(now, |client| self.state.has_client(client)) {
@@ -18,7 +18,7 @@ impl Server {
         }
     }
 
-    /// Tells the client what came of a copy, unless it is being told. A copy that the client knows to have ended is forgotten
+    /// Tells the client the result of a copy, unless a call is under way. The copy is removed once the client answers
     /// (RFC 7862 §4.8).
     pub(super) fn tell_end(&self, job: Arc<Job>, now: Duration) {
         let Some(args) = ending(&job) else { return };
@@ -39,7 +39,7 @@ impl Server {
     }
 }
 
-/// What the client is told, if the copy has ended.
+/// The arguments of CB_OFFLOAD, if the copy has ended.
 fn ending(job: &Job) -> Option<CbOffloadArgs> {
     let outcome = match job.outcome()? {
         Status::Ok => OffloadOutcome::Ok(WriteResponse {

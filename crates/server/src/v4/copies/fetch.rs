@@ -1,4 +1,4 @@
-//! A turn of a copy from another server (RFC 7862 §4.6): its bytes are read there and written here.
+//! One turn of a copy from another server (RFC 7862 §4.6): reads bytes there and writes them here.
 
 use std::sync::PoisonError;
 
@@ -40,7 +40,6 @@ impl Server {
     }
 }
 
-/// Writes all of `bytes`.
 fn write(job: &Job, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, bytes: &[u8]) -> Outcome<()> {
     let mut written = 0;
     while written < bytes.len() {
@@ -55,7 +54,7 @@ fn write(job: &Job, (node, file): (&Node<'_>, &dyn OpenFile), to_bytes: u64, byt
     Ok(())
 }
 
-/// What the client is told (RFC 7862 §11.1.2).
+/// The status for the client (RFC 7862 §11.1.2).
 fn told(error: RemoteError) -> Status {
     match error {
         RemoteError::Unreachable => Status::PartnerNotSupp,

@@ -1,4 +1,4 @@
-//! One copy: what is copied, for whom, and how far it is.
+//! One copy: its files, its client and its progress.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::node::Node;
 use crate::remote_files::{RemoteFile, RemoteName};
 use crate::request::Peer;
 
-/// Who asked for a copy.
+/// The client that requested a copy.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::v4) struct Asker {
     pub(in crate::v4) client: ClientId,
@@ -23,27 +23,27 @@ pub(in crate::v4) struct Asker {
 }
 
 impl Asker {
-    /// The address that its copies are counted under.
+    /// The origin that its copies are counted under.
     pub(in crate::v4) fn origin(&self) -> Origin {
         Origin::of(self.peer.address.ip())
     }
 }
 
-/// A file, and what it is read or written under.
+/// A file, and the stateid that it is read or written under.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::v4) struct Place {
-    /// The export that the client named the file by, whose rules hold for it.
+    /// The export that the client used, whose rules apply.
     pub(in crate::v4) export: u64,
     pub(in crate::v4) file: FileKey,
     pub(in crate::v4) stateid: Stateid,
 }
 
-/// Where bytes come from.
+/// The source of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::v4) enum Source {
     /// A file of this server.
     Here(Place),
-    /// One of another server.
+    /// A file of another server.
     There(RemoteName),
 }
 
@@ -52,7 +52,7 @@ impl Place {
         Place { export: node.exported.id(), file: node.file_key(), stateid }
     }
 
-    /// The stateid for use later on: another open of the file may count the seqid on, and 0 means the newest (RFC 8881 §8.2.2).
+    /// The stateid for later use: an OPEN may increment the seqid meanwhile, and 0 means the newest (RFC 8881 §8.2.2).
     pub(in crate::v4) fn newest_stateid(&self) -> Stateid {
         match self.stateid {
             special @ (Stateid::ANONYMOUS | Stateid::READ_BYPASS) => special,
@@ -61,40 +61,40 @@ impl Place {
     }
 }
 
-/// A copy that is asked for.
+/// A requested copy.
 #[derive(Debug)]
 pub(in crate::v4) struct NewJob {
     pub(in crate::v4) asker: Asker,
     pub(in crate::v4) source: Source,
     pub(in crate::v4) destination: Place,
-    /// What the client calls the destination.
+    /// The destination's handle.
     pub(in crate::v4) handle: FileHandle,
     pub(in crate::v4) range: CopyRange,
-    /// What went with unstable writes when the copy began: if any of them is lost later, the client sees another one.
+    /// The write verifier at the start of the copy: the client compares it with a later one to detect lost writes.
     pub(in crate::v4) verifier: Verifier,
 }
 
-/// How a copy ended.
+/// The end of a copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     pub(super) status: Status,
     pub(super) at: Duration,
 }
 
-/// A copy that was begun.
+/// A copy that has begun.
 pub(in crate::v4) struct Job {
     pub(super) what: NewJob,
     pub(in crate::v4) stateid: Stateid,
     copied_bytes: AtomicU64,
     is_cancelled: AtomicBool,
     end: OnceLock<End>,
-    /// Whether the client has asked and got to know the end.
+    /// Whether the client learned the end by OFFLOAD_STATUS.
     is_seen: AtomicBool,
-    /// Whether the client is being told of the end.
+    /// Whether a CB_OFFLOAD is under way.
     is_being_told: AtomicBool,
     /// Held during a turn.
     turn: Mutex<()>,
-    /// The source at another server, once it is open.
+    /// The source on another server, once it is open.
     pub(super) remote: Mutex<Option<Box<dyn RemoteFile>>>,
 }
 
@@ -119,12 +119,12 @@ impl Job {
         }
     }
 
-    /// How many bytes were copied so far.
+    /// The number of bytes copied so far.
     pub(in crate::v4) fn copied_bytes(&self) -> u64 {
         self.copied_bytes.load(Ordering::Acquire)
     }
 
-    /// What came of the copy, if it has ended.
+    /// The result of the copy, if it has ended.
     pub(in crate::v4) fn outcome(&self) -> Option<Status> {
         self.end.get().map(|end| end.status)
     }
@@ -134,12 +134,12 @@ impl Job {
     }
 
     pub(super) fn finish(&self, status: Status, at: Duration) {
-        // The first end is the one that counts.
+        // The first end counts.
         let _ = self.end.set(End { status, at });
         self.remote.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Notes that the client has asked and got to know the end.
+    /// Records that the client learned the end by OFFLOAD_STATUS.
     pub(in crate::v4) fn set_seen(&self) {
         self.is_seen.store(true, Ordering::Release);
     }
@@ -148,12 +148,12 @@ impl Job {
         self.is_seen.load(Ordering::Acquire)
     }
 
-    /// Notes whether the client is being told of the end, and says whether it was before.
+    /// Sets whether a CB_OFFLOAD is under way, and returns the previous value.
     pub(super) fn set_being_told(&self, is_being_told: bool) -> bool {
         self.is_being_told.swap(is_being_told, Ordering::AcqRel)
     }
 
-    /// Keeps further turns from beginning.
+    /// Prevents further turns.
     pub(in crate::v4) fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Release);
     }
@@ -162,7 +162,7 @@ impl Job {
         self.is_cancelled.load(Ordering::Acquire)
     }
 
-    /// What is left to be copied.
+    /// The remaining range.
     pub(super) fn rest(&self) -> CopyRange {
         let (done, range) = (self.copied_bytes(), &self.what.range);
         CopyRange {
@@ -176,7 +176,7 @@ impl Job {
         self.copied_bytes.fetch_add(count, Ordering::AcqRel);
     }
 
-    /// Waits for the end of the turn that is under way, if any, and holds off the next one.
+    /// Waits for the end of the current turn, if any, and blocks the next one while the guard is held.
     pub(in crate::v4) fn between_turns(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,10 +1,10 @@
-//! Copies that go on behind the reply to COPY (RFC 7862 §4.5, §4.8).
+//! Asynchronous copies, which continue after the reply to COPY (RFC 7862 §4.5, §4.8).
 //!
-//! A copy belongs to a client, not to a session, and ends with it. It is carried on turn by turn, by whoever calls
-//! [`Server::carry_on_copy`](crate::Server::carry_on_copy): each turn is checked like a READ and a WRITE of the client, so that
-//! whatever would refuse those, such as a CLOSE or an export that is gone, ends the copy. Addresses take turns,
-//! whatever the number of their copies. The record of a copy that has ended is
-//! kept until the client has heard of it, or for [`KEPT`].
+//! A copy belongs to a client, not to a session, and ends with it. Calls of
+//! [`Server::carry_on_copy`](crate::Server::carry_on_copy) advance it turn by turn. Each turn is checked like a READ
+//! and a WRITE of the client, so whatever would refuse those, such as a CLOSE or a removed export, ends the copy.
+//! Addresses take turns, however many copies each has. A copy that has ended is kept until the client knows, or for
+//! [`KEPT`].
 
 mod ending;
 mod fetch;
@@ -21,26 +21,26 @@ pub(crate) use notices::CopyNotices;
 pub(super) use notices::{CopyNotice, NOTICE_LEASE};
 pub(crate) use table::Copies;
 
-/// How many copies a client ID may have in the table; beyond, COPY copies at once.
+/// The most copies of a client ID in the table; beyond, COPY is synchronous.
 pub(super) const MAX_PER_CLIENT: usize = 16;
 
-/// How many copies there may be in the table; those of one address may be as many as they leave free.
+/// The most copies in the table; one address may have as many as remain free.
 pub(super) const MAX_COPIES: usize = 256;
 
-/// For how long the record of a copy that has ended is kept for a client that cannot be told of the end.
+/// The time to keep a copy that has ended for a client that cannot be called.
 pub(super) const KEPT: Duration = Duration::from_secs(300);
 
-/// How many bytes are copied in one turn: others have theirs then, and it is looked whether the copy may go on.
+/// The bytes to copy in one turn. Between turns, others get theirs, and the copy is checked again.
 const TURN_BYTES: u64 = 8 << 20;
 
-/// How many bytes are fetched from another server at a time.
+/// The bytes to fetch from another server at a time.
 const FETCH_BYTES: u32 = 4 << 20;
 
-/// The most reads of one turn, since each of them may bring as little as it likes.
+/// The most reads of one turn, since each may return any number of bytes.
 const MAX_FETCHES: usize = 64;
 
-/// After how long a copy that was put off, by a delegation that is recalled for example, is tried again.
+/// The interval of retrying a deferred copy, for example during a recall.
 const PUT_OFF: Duration = Duration::from_secs(1);
 
-/// How often in a row a copy is put off before it fails.
+/// The most deferrals in a row before a copy fails.
 const MAX_PUT_OFFS: u32 = 180;

@@ -1,7 +1,7 @@
-//! Leave for other servers to read a file for a copy (RFC 7862 §4.6, §15.3).
+//! Permissions for other servers to read a file for a copy (RFC 7862 §4.6, §15.3).
 //!
-//! Who has the stateid of a notice reads the file as whoever asked for it, for as long as that client keeps what it reads it under.
-//! So that nobody guesses one, stateids are made with a key.
+//! A server with the stateid of a notice reads the file as the client that requested it, while that client keeps its
+//! own stateid. A key makes the stateids unpredictable.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,28 +14,27 @@ use state::{ClientId, FileKey, may_take};
 use super::{Asker, Place};
 use crate::handle::HandleKey;
 
-/// How many notices there may be; those of one address may be as many as they leave free.
+/// The most notices; one address may have as many as remain free.
 const MAX_NOTICES: usize = 1024;
 
-/// How many of them one client ID may have.
+/// The most notices of one client ID.
 const MAX_PER_CLIENT: usize = 64;
 
-/// How long the other server has for its first READ, and then for each further one.
+/// The time for the other server to send its first READ, and then each further one.
 pub(in crate::v4) const NOTICE_LEASE: Duration = Duration::from_secs(90);
 
-/// The seqid of every notice, which has one state only.
+/// The seqid of every notice, which never changes.
 const SEQID: u32 = 1;
 
-/// Leave to read a file.
+/// The permission to read a file.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::v4) struct CopyNotice {
     pub(in crate::v4) asker: Asker,
     pub(in crate::v4) source: Place,
-    /// From where it is read, if the client named an address.
+    /// The address that may read it, if the client named one.
     pub(in crate::v4) reader: Option<IpAddr>,
 }
 
-/// All notices.
 #[derive(Debug)]
 pub(crate) struct CopyNotices {
     key: HandleKey,
@@ -59,7 +58,7 @@ impl CopyNotices {
         secret(stateid).is_some()
     }
 
-    /// Gives leave to read a file.
+    /// Adds the permission to read a file.
     pub(in crate::v4) fn add(&self, notice: CopyNotice, now: Duration) -> Result<Stateid, Status> {
         let mut table = self.lock();
         table.notices.retain(|_, (_, until)| now <= *until);
@@ -72,19 +71,19 @@ impl CopyNotices {
         }
         table.last += 1;
         let number = [self.instance.to_be_bytes(), table.last.to_be_bytes()].concat();
-        // 0 is the current stateid's.
+        // 0 belongs to the current stateid.
         let secret = self.key.checksum(&number).max(1).to_be_bytes();
         table.notices.insert(secret, (notice, now + NOTICE_LEASE));
-        // No boot has the number 0, so that this is no other state's.
+        // No boot has the number 0, so these bytes differ from all other stateids.
         let mut other = [0; 12];
         other[4..].copy_from_slice(&secret);
         Ok(Stateid { seqid: SEQID, other })
     }
 
-    /// The notice under which `file` is read from `reader`; it stays for a further lease.
+    /// The notice that permits `reader` to read `file`; renews its lease.
     ///
     /// # Errors
-    /// [`Status::BadStateid`] when there is none, [`Status::PartnerNoAuth`] when its time is over or it is for another reader.
+    /// [`Status::BadStateid`] when there is none, [`Status::PartnerNoAuth`] when it expired or is for another reader.
     pub(in crate::v4) fn reading(
         &self,
         stateid: &Stateid,
@@ -103,7 +102,7 @@ impl CopyNotices {
         Ok(*notice)
     }
 
-    /// Takes the leave back that a client asked for; says whether there was any.
+    /// Removes a client's notice; false if there is none.
     pub(in crate::v4) fn remove(&self, client: ClientId, stateid: &Stateid, file: &FileKey) -> bool {
         let mut table = self.lock();
         let Some(key) = secret(stateid) else { return false };
@@ -115,7 +114,7 @@ impl CopyNotices {
         found
     }
 
-    /// Forgets the notices whose time is over for long, and those of clients that are gone.
+    /// Removes notices that expired a lease ago, and those of clients that are gone.
     pub(super) fn sweep(&self, now: Duration, is_alive: impl Fn(ClientId) -> bool) {
         let mut clients: Vec<ClientId> = self.lock().notices.values().map(|(notice, _)| notice.asker.client).collect();
         clients.sort_unstable();
@@ -130,7 +129,7 @@ impl CopyNotices {
     }
 }
 
-/// What tells the notice of a stateid, if it may be one's.
+/// The secret in a stateid that has the form of a notice's.
 fn secret(stateid: &Stateid) -> Option<[u8; 8]> {
     let [0, 0, 0, 0, secret @ ..] = stateid.other else { return None };
     (stateid.seqid == SEQID && secret != [0; 8]).then_some(secret)

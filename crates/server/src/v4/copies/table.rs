@@ -1,4 +1,4 @@
-//! The copies that there are, by stateid, and those that wait for a turn.
+//! The table of copies, and the queue of those that wait for a turn.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -13,29 +13,29 @@ use crate::remote_files::RemoteFiles;
 
 use super::{Asker, Job, KEPT, MAX_COPIES, MAX_PER_CLIENT, NewJob};
 
-/// The seqid of every copy stateid: a copy has one state only (RFC 7862 §4.8).
+/// The seqid of every copy stateid, which never changes (RFC 7862 §4.8).
 const SEQID: u32 = 1;
 
-/// Tells whoever carries on copies that there is one.
+/// Wakes the thread that advances copies.
 type Waker = Box<dyn Fn() + Send + Sync>;
 
 /// All copies of a server.
 pub(crate) struct Copies {
-    /// The number of this boot, with which the stateids begin.
+    /// The boot number, with which the stateids begin.
     boot: u32,
     table: Mutex<Table>,
-    /// Absent where nobody carries on copies: then each is made at once.
+    /// Unset if no thread advances copies: then each COPY is synchronous.
     waker: OnceLock<Waker>,
-    /// Absent where nothing is copied from other servers.
+    /// Unset if copying from other servers is disabled.
     remote_files: OnceLock<Box<dyn RemoteFiles>>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     jobs: HashMap<u32, Arc<Job>>,
-    /// Those that are not finished and not having a turn, in the order of their turns among those of their address.
+    /// The unfinished copies that are not in a turn, in order for each address.
     waiting: VecDeque<Waiting>,
-    /// The addresses that had turns, the last one first.
+    /// The addresses that had turns, the latest first.
     had_turns: VecDeque<Origin>,
     last: u32,
 }
@@ -45,11 +45,11 @@ struct Table {
 pub(super) struct Waiting {
     pub(super) job: Arc<Job>,
     pub(super) not_before: Duration,
-    /// How often in a row it was put off.
+    /// The number of deferrals in a row.
     pub(super) put_offs: u32,
 }
 
-/// There are too many copies.
+/// The table is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::v4) struct Full;
 
@@ -61,7 +61,7 @@ impl fmt::Debug for Copies {
 
 impl Copies {
     pub(crate) fn new(boot: u32) -> Copies {
-        // As in all stateids: the reserved ones have the other bits in front.
+        // Reserved stateids begin with all bits clear or all bits set.
         Copies {
             boot: boot.clamp(1, u32::MAX - 1),
             table: Mutex::default(),
@@ -70,22 +70,22 @@ impl Copies {
         }
     }
 
-    /// Gets whom to wake when there is a copy to be carried on. Only the first one counts.
+    /// Sets the waker. Only the first one counts.
     pub(crate) fn set_waker(&self, waker: Waker) {
         let _ = self.waker.set(waker);
     }
 
-    /// Gets the way to other servers. Only the first one counts.
+    /// Sets the access to other servers. Only the first one counts.
     pub(crate) fn set_remote_files(&self, remote_files: Box<dyn RemoteFiles>) {
         let _ = self.remote_files.set(remote_files);
     }
 
-    /// The way to other servers.
+    /// The access to other servers.
     pub(in crate::v4) fn remote_files(&self) -> Option<&dyn RemoteFiles> {
         self.remote_files.get().map(|files| &**files)
     }
 
-    /// Whether anybody carries on copies.
+    /// Whether a thread advances copies.
     pub(in crate::v4) fn is_driven(&self) -> bool {
         self.waker.get().is_some()
     }
@@ -105,7 +105,7 @@ impl Copies {
         Ok(job.stateid)
     }
 
-    /// The copy of a client to `file` under a stateid, which must be the very one that COPY returned: a seqid of 0 names none
+    /// The copy of a client to `file` by its stateid, which must equal the one that COPY returned, including the seqid
     /// (RFC 7862 §4.8).
     pub(in crate::v4) fn find(&self, client: ClientId, stateid: &Stateid, file: &FileKey) -> Result<Arc<Job>, Status> {
         let job = self.lock().jobs.get(&number(stateid)).cloned().ok_or(Status::BadStateid)?;
@@ -114,7 +114,7 @@ impl Copies {
         if is_it { Ok(job) } else { Err(Status::BadStateid) }
     }
 
-    /// Forgets a copy; it has no further turn.
+    /// Removes a copy and prevents further turns.
     pub(in crate::v4) fn remove(&self, job: &Job) {
         job.cancel();
         let mut table = self.lock();
@@ -122,8 +122,8 @@ impl Copies {
         table.waiting.retain(|waiting| waiting.job.stateid != job.stateid);
     }
 
-    /// Forgets the copies of clients that are gone, and those that ended long ago. Returns those that have ended
-    /// and whose clients have not answered to that.
+    /// Removes the copies of clients that are gone and those that ended long ago. Returns those that ended and whose
+    /// clients have not answered.
     pub(super) fn sweep(&self, now: Duration, is_alive: impl Fn(ClientId) -> bool) -> Vec<Arc<Job>> {
         let jobs: Vec<Arc<Job>> = self.lock().jobs.values().cloned().collect();
         let is_over = |job: &Job| job.end().is_some_and(|end| now > end.at + KEPT) || !is_alive(job.what.asker.client);
@@ -134,7 +134,7 @@ impl Copies {
         kept.into_iter().filter(|job| job.end().is_some()).collect()
     }
 
-    /// Takes the next copy whose turn it is.
+    /// Takes the next copy to get a turn.
     pub(super) fn next(&self, now: Duration) -> Option<Waiting> {
         let mut table = self.lock();
         let index = table.next_turn(now)?;
@@ -143,7 +143,7 @@ impl Copies {
         Some(next)
     }
 
-    /// Puts a copy behind the others, unless it was forgotten meanwhile.
+    /// Appends a copy to the queue, unless it was removed meanwhile.
     pub(super) fn put_back(&self, waiting: Waiting) {
         let mut table = self.lock();
         if table.jobs.contains_key(&number(&waiting.job.stateid)) {
@@ -157,7 +157,7 @@ impl Copies {
         }
     }
 
-    /// Client number 0, which no client has, tells a copy from all other state.
+    /// Client number 0, which no client has, distinguishes a copy from all other state.
     fn stateid(&self, number: u32) -> Stateid {
         let mut other = [0; 12];
         other[..4].copy_from_slice(&self.boot.to_be_bytes());
@@ -171,7 +171,7 @@ impl Copies {
 }
 
 impl Table {
-    /// Makes sure that there is room for another copy of `client`, if need be by forgetting one whose end the client knows.
+    /// Fails if there is no room for another copy of the client. If need be, evicts one whose end the client knows.
     fn make_room(&mut self, asker: &Asker) -> Result<(), Full> {
         let of_client = |job: &&Arc<Job>| job.what.asker.client == asker.client;
         let of_origin = |job: &&Arc<Job>| job.what.asker.origin() == asker.origin();
@@ -185,7 +185,7 @@ impl Table {
         Ok(())
     }
 
-    /// The first copy that may have a turn of the address whose last turn is longest ago.
+    /// The first due copy of the address whose last turn is the longest ago.
     fn next_turn(&self, now: Duration) -> Option<usize> {
         let due = self.waiting.iter().enumerate().filter(|(_, waiting)| waiting.not_before <= now);
         let turns_ago = |origin| self.had_turns.iter().position(|had| *had == origin).unwrap_or(usize::MAX);
@@ -194,7 +194,7 @@ impl Table {
         Some(index)
     }
 
-    /// Notes that an address has a turn now. Those without copies are forgotten.
+    /// Records a turn of an address, and drops addresses without copies.
     fn note_turn(&mut self, origin: Origin) {
         let jobs = &self.jobs;
         self.had_turns.retain(|had| *had != origin && jobs.values().any(|job| job.what.asker.origin() == *had));

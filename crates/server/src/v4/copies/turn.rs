@@ -1,4 +1,4 @@
-//! Carrying on a copy, a turn at a time.
+//! Advances copies, one turn at a time.
 
 use std::cell::Cell;
 use std::mem;
@@ -19,37 +19,37 @@ use crate::server::Server;
 use crate::v4::failure::{Failure, Outcome};
 use crate::v4::source::{Pair, Side};
 
-/// What became of a turn.
+/// The result of a turn.
 pub(super) enum Turn {
     /// There is more to copy.
     More,
-    /// All was copied, or the source has ended.
+    /// All was copied, or the source ended.
     Done,
 }
 
 impl Server {
-    /// Gets whom to wake when there is a copy to be carried on; from then on clients that let a copy go on behind the reply get
-    /// that. `waker` must not wait.
+    /// Sets the function that wakes the thread that advances copies, and thereby enables asynchronous copies. `waker`
+    /// must not block.
     pub fn set_copy_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
         self.copies.set_waker(Box::new(waker));
     }
 
-    /// Lets clients copy from other servers (RFC 7862 §4.6), as far as `remote_files` reaches them.
+    /// Enables copies from other servers (RFC 7862 §4.6) through `remote_files`.
     pub fn set_remote_files(&self, remote_files: Box<dyn RemoteFiles>) {
         self.copies.set_remote_files(remote_files);
     }
 
-    /// Carries on the copy that has waited longest, for some MiB. Returns false when none can be carried on now: then there
-    /// may be one after a second, or once the waker was called.
+    /// Advances the next copy by some MiB. Returns false when none can advance now; one may after a second, or after
+    /// the waker was called.
     ///
-    /// `worker` is numbered like those of [`Server::answer`]; the thread may wait.
+    /// `worker` is numbered as in [`Server::answer`]; the call may block.
     pub fn carry_on_copy(&self, worker: usize, now: Duration) -> bool {
         let Some(waiting) = self.copies.next(now) else { return false };
         let job = waiting.job.clone();
         let defect = Defect { job: &job, now };
         let next = {
             let _turn = job.between_turns();
-            // Whoever cancels a copy forgets it, too: it has no next turn.
+            // A cancelled copy has no next turn, since it is also removed.
             let outcome = if job.is_cancelled() { Ok(Turn::More) } else { self.turn(&job, worker, now) };
             next_turn(waiting, outcome, now)
         };
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-/// The wait for the next turn, unless the copy has ended.
+/// The next wait of the copy, unless it has ended.
 fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<Waiting> {
     let status = match outcome {
         Ok(Turn::More) => return Some(Waiting { put_offs: 0, ..waiting }),
@@ -105,13 +105,13 @@ fn next_turn(waiting: Waiting, outcome: Outcome<Turn>, now: Duration) -> Option<
     None
 }
 
-/// A file of a copy, if it is still exported to whoever asked for the copy.
+/// A file of a copy, if it is still exported to its client.
 fn side<'c>(cx: &'c CallContext<'_>, place: &Place) -> Outcome<Side<'c>> {
     let exported = cx.exports.by_id(place.export).ok_or(Fault::Handle(HandleError::Unknown))?;
     Ok(Side { node: cx.node_of(exported, place.file.node)?, stateid: place.newest_stateid() })
 }
 
-/// Ends a copy during whose turn the thread panics.
+/// Ends a copy whose turn panics.
 struct Defect<'j> {
     job: &'j Job,
     now: Duration,
