@@ -1,22 +1,21 @@
-//! What each origin holds of what all share, and how much of it one may hold.
+//! Limits the share of common resources that one origin may hold.
 //!
-//! An origin that could take everything would lock all others out. The rule: **an origin may hold as much as it leaves
-//! free.** Alone it gets half of everything. Of `n` origins that want all that they can get, each ends with one part in
-//! `n + 1`, and one part stays free for whoever comes next. When little is free, the origin that holds most is refused
-//! first. So
-//! - no origin is kept to a fixed part while there is room,
-//! - nothing has to be taken back from those who came early,
+//! An origin that could take everything would lock all others out. The rule: **an origin may hold as much as remains
+//! free.** Alone, it gets half of everything. If `n` origins take all they can, each ends with one part in `n + 1`, and
+//! one part stays free for the next one. When little is free, the largest holder is refused first. So
+//! - no origin is limited to a fixed part while there is room,
+//! - nothing must be taken back from early origins,
 //! - a call compares two numbers, however many origins, clients and files there are.
 //!
 //! Two exceptions:
 //! - The first [`GUARANTEED_PER_ORIGIN`] are refused only when nothing is left.
-//! - In the grace period, when nothing but reclaims is granted, an origin may hold half of everything, whatever is
-//!   free: that is the most that it can have held before, and the order of reclaims must not decide who loses a lock.
+//! - In the grace period, when only reclaims are granted, an origin may hold half of everything, whatever is free. It
+//!   cannot have held more before, and the order of reclaims must not decide who loses a lock.
 //!
-//! The limits of a single file are not divided. Whoever may lock a file can keep everybody else out with one lock of
-//! all of it.
+//! The limits of a single file are not divided: anyone who may lock a file can exclude all others with one lock of the
+//! whole file.
 //!
-//! A [`Charge`] is one thing that is held; it lies in whatever it is for, and counts until that is dropped. Locked
+//! A [`Charge`] is one held resource. It is stored in the object that uses it, and counts until it is dropped. Locked
 //! ranges, which merge and split, are counted by [`Account::change`].
 
 use std::collections::HashMap;
@@ -29,7 +28,7 @@ use crate::owner::OwnerId;
 use crate::sync::lock;
 use crate::{Limits, Origin, StateError};
 
-/// What is divided among the origins.
+/// The resources that are divided among origins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Open,
@@ -46,17 +45,17 @@ const KINDS: usize = Kind::NlmShare as usize + 1;
 
 type Counts = [AtomicUsize; KINDS];
 
-/// All that there is.
+/// The limits and current use of all resources.
 #[derive(Debug)]
 pub(crate) struct Pool {
     limits: [usize; KINDS],
     held: Counts,
-    /// Whether nothing but reclaims is granted.
+    /// Whether only reclaims are granted.
     is_reclaiming: AtomicBool,
     accounts: Mutex<HashMap<Origin, Weak<Account>>>,
 }
 
-/// What one origin holds.
+/// The resources that one origin holds.
 #[derive(Debug)]
 pub(crate) struct Account {
     pool: Arc<Pool>,
@@ -64,14 +63,14 @@ pub(crate) struct Account {
     held: Counts,
 }
 
-/// One thing that an origin holds, until this is dropped.
+/// One resource that an origin holds until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     account: Arc<Account>,
     kind: Kind,
 }
 
-/// Whether one origin may take `more` of something: it holds `own`, all origins hold `all`, and there may be `limit`.
+/// Whether one origin may take `more` of a resource: it holds `own`, all origins hold `all`, and the limit is `limit`.
 pub fn may_take(more: usize, own: usize, all: usize, limit: usize) -> bool {
     let free = limit.saturating_sub(all);
     more <= free && own + more <= free.max(GUARANTEED_PER_ORIGIN)
@@ -98,7 +97,7 @@ impl Pool {
         })
     }
 
-    /// The account of an origin, for as long as somebody keeps it.
+    /// The account of an origin; accounts without users are dropped.
     pub(crate) fn account(self: &Arc<Pool>, origin: Origin) -> Arc<Account> {
         let mut accounts = lock(&self.accounts);
         if let Some(account) = accounts.get(&origin).and_then(Weak::upgrade) {
@@ -109,12 +108,12 @@ impl Pool {
         account
     }
 
-    /// Ends the time in which nothing but reclaims is granted.
+    /// Ends the phase in which only reclaims are granted.
     pub(crate) fn end_reclaims(&self) {
         self.is_reclaiming.store(false, Relaxed);
     }
 
-    /// How many there are.
+    /// The number that all origins hold.
     pub(crate) fn held(&self, kind: Kind) -> usize {
         self.held[kind as usize].load(Relaxed)
     }
@@ -132,7 +131,7 @@ impl Account {
     /// Takes one.
     ///
     /// # Errors
-    /// [`StateError::Resource`] when the origin holds as much as it may.
+    /// [`StateError::Resource`] when the origin has reached its limit.
     pub(crate) fn take(self: &Arc<Account>, kind: Kind) -> Result<Charge, StateError> {
         if !self.has_room(kind, 1) {
             return Err(StateError::Resource);
@@ -141,7 +140,7 @@ impl Account {
         Ok(Charge { account: Arc::clone(self), kind })
     }
 
-    /// Takes note that the origin holds `to` of something instead of `from`.
+    /// Records that the origin holds `to` of a resource instead of `from`.
     pub(crate) fn change(&self, kind: Kind, from: usize, to: usize) {
         for held in [&self.held, &self.pool.held] {
             let held = &held[kind as usize];
@@ -155,7 +154,7 @@ impl Account {
 }
 
 impl Charge {
-    /// Whose it is.
+    /// The account of its holder.
     pub(crate) fn account(&self) -> &Arc<Account> {
         &self.account
     }
@@ -170,7 +169,7 @@ impl Drop for Charge {
 impl Drop for Account {
     fn drop(&mut self) {
         let mut accounts = lock(&self.pool.accounts);
-        // The origin may have a new account already.
+        // The origin may already have a new account.
         if accounts.get(&self.origin).is_some_and(|account| account.strong_count() == 0) {
             accounts.remove(&self.origin);
         }
@@ -201,7 +200,7 @@ mod tests {
         pool.account(Origin::of([192, 0, 2, host].into()))
     }
 
-    /// All that an origin gets.
+    /// Everything that an origin gets.
     fn take_all(pool: &Arc<Pool>, host: u8) -> Vec<Charge> {
         let account = account(pool, host);
         std::iter::from_fn(|| account.take(Kind::Open).ok()).collect()

@@ -1,5 +1,5 @@
-//! Where callbacks go (RFC 8881 §2.10.3.1, RFC 7530 §16.33): the server's own slots of a session's back channel, or an
-//! address that an NFSv4.0 client named.
+//! The callback paths (RFC 8881 §2.10.3.1, RFC 7530 §16.33): the server's slots of a session's back channel, or the
+//! address from an NFSv4.0 client.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl BackSlots {
         BackSlots { sequences: vec![0; slots.clamp(1, BACK_SLOTS) as usize], busy: 0 }
     }
 
-    /// The next free slot and the number of its next request.
+    /// Takes a free slot; returns it with the sequence number of its next request.
     fn begin(&mut self) -> Option<(u32, u32)> {
         let slot = (0..self.sequences.len()).find(|slot| self.busy & 1 << slot == 0)?;
         self.busy |= 1 << slot;
@@ -32,7 +32,7 @@ impl BackSlots {
         31u32.saturating_sub(self.busy.leading_zeros())
     }
 
-    /// Frees a slot; a request that never left gives its number back.
+    /// Releases a slot; an unsent request returns its sequence number.
     fn end(&mut self, slot: u32, sent: bool) {
         let Some(sequence) = self.sequences.get_mut(slot as usize) else { return };
         self.busy &= !(1 << slot);
@@ -42,12 +42,12 @@ impl BackSlots {
     }
 }
 
-/// How to reach a client with one callback.
+/// The path for one callback to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallbackRoute {
-    /// By a connection to the address that the client named.
+    /// A connection to the address that the client requested.
     V40(Callback40),
-    /// Over a session's back channel. End it with [`State::callback_done`].
+    /// The back channel of a session. End it with [`State::callback_done`].
     V41 {
         /// The session.
         session: SessionId,
@@ -57,34 +57,34 @@ pub enum CallbackRoute {
         minor_version: u32,
         /// The callback program's number.
         program: u32,
-        /// How the server identifies itself.
+        /// The credential of the server.
         security: CallbackSecurity,
         /// The slot.
         slot: u32,
-        /// The number of the request on the slot.
+        /// The request's sequence number on the slot.
         sequence: u32,
         /// The highest slot in use, for CB_SEQUENCE.
         highest_slot: u32,
     },
 }
 
-/// How a callback ended.
+/// The end of a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallbackOutcome {
-    /// The client answered, whatever it said.
+    /// The client answered, with success or an error.
     Answered,
-    /// It was not sent: the connection was gone.
+    /// It was not sent, because the connection was closed.
     NotSent,
-    /// It was sent and not answered in time, or the channel makes no sense any more.
+    /// It timed out, or the answer made no sense.
     Failed,
 }
 
 impl State {
-    /// How to reach `client` now; takes a slot of the back channel.
+    /// The callback path to `client`; takes a slot of the back channel.
     ///
     /// # Errors
-    /// [`StateError::StaleClientid`] for a client that is gone, [`StateError::CbPathDown`] when no path is bound,
-    /// [`StateError::Delay`] when all slots are in use.
+    /// [`StateError::StaleClientid`] for a client that does not exist, [`StateError::CbPathDown`] when no path is
+    /// bound, [`StateError::Delay`] when all slots are in use.
     pub fn callback_route(&self, client: ClientId) -> Result<CallbackRoute, StateError> {
         let sessions = {
             let core = self.core();
@@ -96,7 +96,7 @@ impl State {
             }
         };
         let mut answer = StateError::CbPathDown;
-        // The newest session first: an older one may belong to a transport that is already gone.
+        // The newest session first: the connection of an older one may already be closed.
         for session in sessions.iter().rev().filter_map(|id| self.shared.sessions.get(id).ok()) {
             match route(&session) {
                 Ok(route) => return Ok(route),
@@ -107,7 +107,7 @@ impl State {
         Err(answer)
     }
 
-    /// Whether there is a way to call `client`, be it busy at the moment.
+    /// Whether `client` has a callback path, which may be busy.
     pub fn can_call_back(&self, client: ClientId) -> bool {
         let route = self.callback_route(client);
         if let Ok(CallbackRoute::V41 { session, slot, .. }) = &route {
@@ -116,17 +116,17 @@ impl State {
         matches!(route, Ok(_) | Err(StateError::Delay))
     }
 
-    /// Where `client` is; `None` for one that is gone.
+    /// The origin of `client`; `None` if it does not exist.
     pub fn origin(&self, client: ClientId) -> Option<Origin> {
         self.core().client(client).ok().map(|client| client.account.origin)
     }
 
-    /// Whether `client` is known and has not ended.
+    /// Whether `client` exists and its lease has not ended.
     pub fn has_client(&self, client: ClientId) -> bool {
         self.core().client(client).is_ok_and(|client| !client.lease.has_ended())
     }
 
-    /// Frees the slot of a callback and notes whether the back channel works.
+    /// Releases the slot of a callback, and records whether the back channel works.
     pub fn callback_done(&self, session: &SessionId, slot: u32, outcome: CallbackOutcome) {
         let Ok(session) = self.shared.sessions.get(session) else { return };
         let mut inner = lock(&session.inner);
@@ -138,8 +138,8 @@ impl State {
         }
     }
 
-    /// Notes whether an NFSv4.0 client can be called back; a client that cannot gets no delegations, and is told so
-    /// at its next RENEW while it holds one (RFC 7530 §16.27.4).
+    /// Records whether an NFSv4.0 client can be called back. A client without a path gets no delegations, and while it
+    /// holds one, RENEW reports the failure (RFC 7530 §16.27.4).
     pub fn callback_path_40(&self, client: ClientId, up: bool) {
         if let Ok(Protocol::V40(v40)) = self.core().client_mut(client).map(|client| &mut client.protocol) {
             v40.callback_up = up;
@@ -152,7 +152,7 @@ fn route(session: &Arc<Session>) -> Result<CallbackRoute, StateError> {
     let inner = &mut *guard;
     let back = inner.connections.iter().rev().find(|(_, direction)| direction.is_back());
     let &(connection, _) = back.ok_or(StateError::CbPathDown)?;
-    // The first flavour that this server speaks; the client listed them by its preference (RFC 8881 §18.36.3).
+    // The first supported flavour; the client listed them by preference (RFC 8881 §18.36.3).
     let security = inner.security.iter().find(|s| **s != CallbackSecurity::Gss).ok_or(StateError::CbPathDown)?.clone();
     let (slot, sequence) = inner.back_slots.begin().ok_or(StateError::Delay)?;
     let highest_slot = inner.back_slots.highest();

@@ -1,4 +1,4 @@
-//! What is known of one client, of either protocol.
+//! One client of either protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use crate::recording::Recording;
 use crate::records::RecordKind;
 use crate::{ClientId, CreatedSession, Principal, SessionId, StatusFlags};
 
-/// How an NFSv4.0 client wants to be called back (RFC 7530 §16.33.1).
+/// The callback path that an NFSv4.0 client requests (RFC 7530 §16.33.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callback40 {
     /// The callback program's number.
     pub program: u32,
-    /// The client's own number for this callback path.
+    /// The client's identifier of this path, `callback_ident`.
     pub ident: u32,
     /// The transport's netid.
     pub netid: Box<str>,
@@ -22,7 +22,7 @@ pub struct Callback40 {
     pub address: Box<str>,
 }
 
-/// One client id.
+/// One client ID.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub id: ClientId,
@@ -32,16 +32,16 @@ pub(crate) struct Client {
     pub account: Arc<Account>,
     pub lease: Arc<Lease>,
     pub confirmed: bool,
-    /// Whether RECLAIM_COMPLETE was sent; NFSv4.0 has none and counts as done outside of the grace period.
+    /// Whether RECLAIM_COMPLETE was sent. NFSv4.0 lacks it, and a client counts as done outside of the grace period.
     pub reclaim_complete: bool,
-    /// Whether the client is in the record that survives a restart.
+    /// Whether the client is on record for a restart.
     pub record: Recording,
     pub last_state: u32,
     pub revoked: Revoked,
     pub protocol: Protocol,
 }
 
-/// States that were taken from the client and that it has not acknowledged.
+/// States that were revoked and that the client has not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Revoked {
     pub expired: u32,
@@ -60,7 +60,7 @@ pub(crate) struct V40 {
     pub confirm: [u8; 8],
     pub callback: Option<Callback40>,
     pub callback_up: bool,
-    /// A change of the callback that was not confirmed yet (RFC 7530 §16.33.5).
+    /// A change of the callback that is not yet confirmed (RFC 7530 §16.33.5).
     pub pending: Option<Pending>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Pending {
 
 #[derive(Debug)]
 pub(crate) struct V41 {
-    /// The number of the next CREATE_SESSION, and the reply of the last one (RFC 8881 §18.36.4).
+    /// The sequence number of the next CREATE_SESSION, and the reply of the last one (RFC 8881 §18.36.4).
     pub next_create: u32,
     pub last_created: Option<CreatedSession>,
     pub sessions: Vec<SessionId>,
@@ -108,7 +108,7 @@ impl Client {
         self.lease.overdue_since(now, lease).is_some()
     }
 
-    /// Tells SEQUENCE what was revoked (RFC 8881 §18.46.3).
+    /// Updates the flags in SEQUENCE replies that report revoked state (RFC 8881 §18.46.3).
     pub(crate) fn publish_revoked(&self, has_other_state: bool) {
         let Revoked { expired, admin, recallable } = self.revoked;
         self.lease.set_flag(StatusFlags::EXPIRED_ALL_STATE_REVOKED, expired > 0 && !has_other_state);

@@ -17,16 +17,16 @@ pub struct SetClientIdArgs<'a> {
     pub name: &'a [u8],
     /// The verifier, which changes when the client restarts.
     pub verifier: [u8; 8],
-    /// How the client wants to be called back, if it can be.
+    /// The callback path that the client requests, if any.
     pub callback: Option<Callback40>,
-    /// Who sent the request.
+    /// The principal of the request.
     pub principal: Principal,
-    /// Where it came from.
+    /// The origin of the request.
     pub origin: Origin,
 }
 
 impl State {
-    /// SETCLIENTID with the cases of RFC 7530 §16.33.5: the client id and what confirms it.
+    /// SETCLIENTID with the cases of RFC 7530 §16.33.5; returns the client ID and its confirmation verifier.
     ///
     /// # Errors
     /// [`StateError::ClidInUse`] when another principal's client has state, `Inval` for a name that is too long, `Delay`
@@ -38,8 +38,8 @@ impl State {
         self.core().setclientid(now, args)
     }
 
-    /// SETCLIENTID_CONFIRM with the cases of RFC 7530 §16.34.5. True when the callback path is new: the server tries it
-    /// next, and says how that went with [`State::callback_path_40`].
+    /// SETCLIENTID_CONFIRM with the cases of RFC 7530 §16.34.5. Returns true if the callback path is new: the server
+    /// then tests it, and reports the result by [`State::callback_path_40`].
     ///
     /// # Errors
     /// [`StateError::StaleClientid`], or `ClidInUse` for another principal.
@@ -56,8 +56,8 @@ impl State {
     /// RENEW.
     ///
     /// # Errors
-    /// [`StateError::StaleClientid`], `Expired`, and `CbPathDown` when the client holds delegations and cannot be called
-    /// back; its lease is renewed all the same (RFC 7530 §16.27.4).
+    /// [`StateError::StaleClientid`], `Expired`, and `CbPathDown` when the client holds delegations and cannot be
+    /// called back; its lease is renewed even then (RFC 7530 §16.27.4).
     pub fn renew(&self, now: Duration, client: ClientId) -> Result<(), StateError> {
         let mut core = self.core();
         let path_up = match &core.live_client(now, client)?.protocol {
@@ -80,7 +80,7 @@ impl Core {
             if confirmed.principal != args.principal {
                 self.yield_to_other_principal(now, id)?;
             } else if confirmed.verifier == args.verifier {
-                // The same client with, perhaps, another callback: it keeps its id and its state.
+                // The same client, perhaps with a new callback path: it keeps its ID and its state.
                 let confirm = self.new_confirm();
                 if let Protocol::V40(v40) = &mut self.client_mut(id)?.protocol {
                     v40.pending = Some(Pending { confirm, callback: args.callback.clone() });
@@ -88,7 +88,7 @@ impl Core {
                 self.drop_unconfirmed40(names.unconfirmed);
                 return Ok((id, confirm));
             }
-            // Otherwise the client restarted; its old state goes when the new id is confirmed.
+            // Otherwise the client restarted; its old state is removed when the new ID is confirmed.
         }
         self.drop_unconfirmed40(names.unconfirmed);
         self.make_room_for_client(now, args.origin)?;
@@ -126,7 +126,7 @@ impl Core {
         Ok((id, confirm))
     }
 
-    /// A confirmation verifier that this boot has not given out.
+    /// A confirmation verifier that this boot has not used.
     fn new_confirm(&mut self) -> [u8; 8] {
         self.last_confirm += 1;
         (u64::from(self.shared.boot) << 32 | u64::from(self.last_confirm)).to_be_bytes()
@@ -153,7 +153,7 @@ impl Core {
         if !confirmed {
             return self.confirm(now, id).map(|()| true);
         }
-        // A repeated confirmation changes nothing; one of a pending callback takes it over.
+        // A repeated confirmation changes nothing; that of a pending callback activates it.
         let Some(pending) = v40.pending.take_if(|pending| pending.confirm == confirm) else { return Ok(false) };
         v40.confirm = pending.confirm;
         v40.callback_up &= v40.callback == pending.callback;

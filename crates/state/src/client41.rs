@@ -1,4 +1,4 @@
-//! EXCHANGE_ID and the end of an NFSv4.1 client id (RFC 8881 §18.35, §18.50).
+//! EXCHANGE_ID and DESTROY_CLIENTID (RFC 8881 §18.35, §18.50).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::limits::NAME_MAX_BYTES;
 use crate::recording::Recording;
 use crate::{ClientId, Origin, Principal, State, StateError, StatusFlags};
 
-/// The confirmed and the unconfirmed client id of one owner string; at most one of each (RFC 8881 §18.35.4).
+/// The confirmed and the unconfirmed client ID of one owner string; at most one of each (RFC 8881 §18.35.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OwnerNames {
     pub confirmed: Option<ClientId>,
@@ -26,20 +26,20 @@ pub struct ExchangeIdArgs<'a> {
     pub verifier: [u8; 8],
     /// Whether EXCHGID4_FLAG_UPD_CONFIRMED_REC_A is set.
     pub update: bool,
-    /// Who sent the request.
+    /// The principal of the request.
     pub principal: Principal,
-    /// Where it came from.
+    /// The origin of the request.
     pub origin: Origin,
 }
 
-/// What EXCHANGE_ID answers.
+/// The result of EXCHANGE_ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangedId {
-    /// The client id.
+    /// The client ID.
     pub client: ClientId,
-    /// The number of the next CREATE_SESSION.
+    /// The sequence number of the next CREATE_SESSION.
     pub sequence: u32,
-    /// Whether the client id was confirmed before.
+    /// Whether the client ID was already confirmed.
     pub confirmed: bool,
 }
 
@@ -99,24 +99,24 @@ impl Core {
         if let Some(confirmed) = names.confirmed.and_then(|id| self.client(id).ok()) {
             let same_principal = confirmed.principal == args.principal;
             if same_principal && confirmed.verifier == args.verifier && !confirmed.lease.has_ended() {
-                // Case 2: the client asks again.
+                // Case 2: the client repeats its request.
                 confirmed.lease.renew(now);
                 let answer = exchanged(confirmed);
                 self.drop_unconfirmed(names);
                 return Ok(answer);
             }
             if !same_principal {
-                // Case 3: somebody else uses the same owner string.
+                // Case 3: another principal uses the same owner string.
                 self.yield_to_other_principal(now, confirmed.id)?;
             }
-            // Case 5: the client restarted. Its old state goes when the new client id is confirmed.
+            // Case 5: the client restarted. Its old state is removed when the new client ID is confirmed.
         }
         self.drop_unconfirmed(names);
         self.make_room_for_client(now, args.origin)?;
         self.new_client41(now, args)
     }
 
-    /// Removes a client that has nothing, or nothing any more, so that another principal can take its name.
+    /// Removes a client without state, or whose lease has expired, so that another principal can take its name.
     pub(crate) fn yield_to_other_principal(&mut self, now: Duration, id: ClientId) -> Result<(), StateError> {
         let lease = self.limits().lease;
         let client = self.client(id)?;

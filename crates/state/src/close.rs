@@ -9,10 +9,10 @@ use crate::stateid_table::Standing;
 use crate::{Door, FileKey, ShareAccess, ShareDeny, State, StateError, Stateid};
 
 impl State {
-    /// OPEN_CONFIRM (NFSv4.0): the owner's sequence is sound, and the open may be used.
+    /// OPEN_CONFIRM (NFSv4.0): confirms the owner's seqid, which makes the open usable.
     ///
     /// # Errors
-    /// [`StateError::BadStateid`] for an open that awaits no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
+    /// [`StateError::BadStateid`] for an open that needs no confirmation, `OldStateid`, `StaleStateid`, `Expired`.
     pub fn open_confirm(&self, now: Duration, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = core.find(now, (Door::V40, stateid), file, Held::check_unconfirmed)?;
@@ -25,10 +25,10 @@ impl State {
         Ok(core.bump(key))
     }
 
-    /// OPEN_DOWNGRADE: goes back to less access and denial, to what some of the owner's OPENs asked for.
+    /// OPEN_DOWNGRADE: reduces access and deny to those of some of the owner's OPENs.
     ///
     /// # Errors
-    /// [`StateError::Inval`] for a pair that no OPENs asked for, and what the stateid deserves.
+    /// [`StateError::Inval`] for a pair that no OPENs requested, and errors of the stateid.
     pub fn open_downgrade(
         &self,
         now: Duration,
@@ -49,8 +49,8 @@ impl State {
         Ok(downgraded)
     }
 
-    /// Releases some of very many locks that were made with an open which is about to be closed; true while there may
-    /// be more. [`State::close`] does the rest, so that it never takes long.
+    /// Releases some locks of an open that is about to be closed, if there are many; true while there may be more.
+    /// [`State::close`] releases the rest, so that it never takes long.
     ///
     /// # Errors
     /// As [`State::close`].
@@ -60,11 +60,10 @@ impl State {
         Ok(core.close_some(now, key))
     }
 
-    /// CLOSE: ends an open and releases the locks that were made with it. NFSv4.1 is answered with
-    /// [`Stateid::INVALID`] (RFC 8881 §18.2.4).
+    /// CLOSE: ends an open and releases its locks. NFSv4.1 returns [`Stateid::INVALID`] (RFC 8881 §18.2.4).
     ///
     /// # Errors
-    /// What the stateid deserves.
+    /// Errors of the stateid.
     pub fn close(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = core.find(now, (door, stateid), file, Held::check_closable)?;
@@ -80,8 +79,8 @@ impl State {
 }
 
 impl Core {
-    /// Removes lock states of an open, and their locks, if a step may not remove all that the file has; true while
-    /// there are more.
+    /// Removes some of an open's lock states and locks, if one step may not remove all of the file's; true while there
+    /// are more.
     fn close_some(&mut self, now: Duration, key: StateKey) -> bool {
         let has_locks =
             |core: &Core| core.states.get(&key).and_then(Held::open).is_some_and(|open| !open.locks.is_empty());
@@ -96,7 +95,7 @@ impl Core {
         has_locks(self)
     }
 
-    /// Leaves the closed open under its stateid, until the owner's next request shows that the reply arrived.
+    /// Keeps the closed open under its stateid until the owner's next request proves that the reply arrived.
     fn close40(&mut self, now: Duration, key: StateKey) -> Stateid {
         self.detach(now, key);
         let owner = match self.states.get_mut(&key) {

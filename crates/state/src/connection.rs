@@ -1,4 +1,4 @@
-//! Which connections a session uses (RFC 8881 §2.10.3.1, §18.33, §18.34).
+//! The connections of a session (RFC 8881 §2.10.3.1, §18.33, §18.34).
 
 use crate::core::Core;
 use crate::sync::lock;
@@ -8,7 +8,7 @@ impl State {
     /// BIND_CONN_TO_SESSION: binds a connection in one or both directions.
     ///
     /// # Errors
-    /// [`StateError::BadSession`], or [`StateError::Resource`] for more connections than a session remembers.
+    /// [`StateError::BadSession`], or [`StateError::Resource`] when the session has too many connections.
     pub fn bind_connection(
         &self,
         session: &SessionId,
@@ -25,7 +25,7 @@ impl State {
     /// BACKCHANNEL_CTL: replaces the callback program and its credentials.
     ///
     /// # Errors
-    /// [`StateError::BadSession`], or [`StateError::Inval`] without any credential that works.
+    /// [`StateError::BadSession`], or [`StateError::Inval`] without a supported credential.
     pub fn backchannel_ctl(
         &self,
         session: &SessionId,
@@ -42,7 +42,7 @@ impl State {
         Ok(())
     }
 
-    /// Hears that a connection is gone: no session uses it any more.
+    /// Unbinds a closed connection from all sessions.
     pub fn connection_closed(&self, connection: u64) {
         let mut core = self.core();
         for session in core.shared.sessions.unbind(connection) {
@@ -52,13 +52,13 @@ impl State {
 }
 
 impl Core {
-    /// A callback path may have come up: recalls that could not be sent are sent again.
+    /// Publishes the callback paths and repeats recalls, since a path may have come up.
     pub(crate) fn callback_path_changed(&mut self, client: ClientId) {
         self.publish_callback_path(client);
         self.recall_again(client.number());
     }
 
-    /// Tells SEQUENCE which callback paths there are.
+    /// Updates the flags in SEQUENCE replies that report callback paths.
     pub(crate) fn publish_callback_path(&mut self, client: ClientId) {
         let Ok(client) = self.client(client) else { return };
         let Some(v41) = client.v41() else { return };
@@ -75,7 +75,6 @@ impl Core {
         client.lease.set_flag(StatusFlags::CB_PATH_DOWN, !any);
     }
 
-    /// Whether the client can be called back.
     pub(crate) fn can_call_back(&self, client: u32) -> bool {
         let Some(client) = self.clients.get(&client) else { return false };
         match &client.protocol {

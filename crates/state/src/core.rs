@@ -1,6 +1,6 @@
-//! Everything that changes rarely enough to share one mutex: clients, owners, files and what is held on them.
+//! The state behind the global mutex: clients, owners, files and what they hold, which change rarely enough.
 //!
-//! What the hot path needs of it is published in [`Shared`]; only code that holds the mutex writes there.
+//! The parts that the hot path needs are published in [`Shared`]; only code that holds the mutex writes there.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::stateid_table::StateidTable;
 use crate::waiter::{WaitingFiles, Waking};
 use crate::{ClientId, Event, FileKey, HostLocks, Limits, StateError, Stateid};
 
-/// What is read without the mutex.
+/// The state that is read without the mutex.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub limits: Limits,
@@ -43,9 +43,9 @@ pub(crate) struct Core {
     pub clients: BTreeMap<u32, Client>,
     pub last_client: u32,
     pub last_confirm: u32,
-    /// Where the sweep over the clients goes on.
+    /// The position of the sweep over the clients.
     pub sweep_from: u32,
-    /// Overdue clients with state that the last whole sweep and the current one have seen.
+    /// The numbers of overdue clients with state in the last whole sweep and in the current one.
     pub courtesy_last_round: usize,
     pub courtesy_this_round: usize,
     pub names40: HashMap<Arc<[u8]>, OwnerNames>,
@@ -55,19 +55,19 @@ pub(crate) struct Core {
     pub states: BTreeMap<StateKey, Held>,
     pub files: HashMap<Arc<FileKey>, File>,
     pub owners: Owners,
-    /// Clients that are gone and whose states are not removed yet.
+    /// Removed clients whose states still exist.
     pub dying: VecDeque<u32>,
-    /// Hosts of the lock protocol that are gone and whose owners are not removed yet.
+    /// Removed hosts of the lock protocol whose owners still exist.
     pub dying_hosts: VecDeque<u32>,
     pub nlm: NlmHosts,
     pub recalls: Recalls,
     pub waking: Waking,
     pub waiting_files: WaitingFiles,
-    /// Where the sweep over the waiting files goes on.
+    /// The position of the sweep over the waiting files.
     pub waiting_from: Option<Arc<FileKey>>,
     pub grace: GracePeriod,
     pub records: Box<dyn ClientRecords>,
-    /// Whether the store could not write a change.
+    /// Whether the store failed to write a change.
     pub is_store_behind: bool,
     pub host: Box<dyn HostLocks>,
     pub events: VecDeque<Event>,
@@ -78,7 +78,7 @@ impl Core {
         &self.shared.limits
     }
 
-    /// The client of this id, confirmed or not.
+    /// The client of this ID, confirmed or not.
     pub(crate) fn client(&self, id: ClientId) -> Result<&Client, StateError> {
         self.ours(id)?;
         self.clients.get(&id.number()).ok_or(StateError::StaleClientid)
@@ -93,9 +93,9 @@ impl Core {
         if id.boot() == self.shared.boot { Ok(()) } else { Err(StateError::StaleClientid) }
     }
 
-    /// The confirmed client of this id, with its lease renewed.
+    /// The confirmed client of this ID, with its lease renewed.
     ///
-    /// A client id of this boot that is gone has expired (RFC 7530 §9.1.1).
+    /// A client ID of this boot without a client has expired (RFC 7530 §9.1.1).
     pub(crate) fn live_client(&mut self, now: Duration, id: ClientId) -> Result<&mut Client, StateError> {
         let given_out = id.boot() == self.shared.boot && (1..=self.last_client).contains(&id.number());
         match self.client_mut(id) {
@@ -106,7 +106,7 @@ impl Core {
         }
     }
 
-    /// A client id that this boot has not given out.
+    /// An unused client ID of this boot.
     pub(crate) fn new_client_id(&mut self) -> Result<ClientId, StateError> {
         self.last_client = self.last_client.checked_add(1).ok_or(StateError::Resource)?;
         Ok(ClientId::new(self.shared.boot, self.last_client))
@@ -115,7 +115,7 @@ impl Core {
     /// A key for a new state of `client`.
     pub(crate) fn new_key(&mut self, client: u32) -> Result<StateKey, StateError> {
         let mut number = self.clients.get(&client).ok_or(StateError::Expired)?.last_state;
-        // Numbers come round after 2^32 states; the ones in use then are skipped, and a limit keeps them few.
+        // Numbers wrap around after 2^32 states. Those in use are skipped, and a limit keeps them few.
         loop {
             number = number.wrapping_add(1);
             let key = StateKey::new(client, number);
@@ -130,7 +130,7 @@ impl Core {
         Stateid::of(self.shared.boot, key, self.states.get(&key).map_or(1, |held| held.seqid))
     }
 
-    /// Whether the client has anything open, locked or delegated, or anything revoked that it does not know of.
+    /// Whether the client has an open, a lock or a delegation, or a revoked one that it has not acknowledged.
     pub(crate) fn has_state(&self, client: u32) -> bool {
         self.states_of(client).next().is_some()
     }

@@ -14,46 +14,46 @@ use crate::{CallbackSecurity, ClientId, Limits, Origin, Principal, SessionId, St
 /// The arguments of CREATE_SESSION.
 #[derive(Debug, Clone)]
 pub struct CreateSessionArgs {
-    /// The client id that EXCHANGE_ID gave.
+    /// The client ID from EXCHANGE_ID.
     pub client: ClientId,
-    /// The number of this request in the client's sequence of them.
+    /// The sequence number of this CREATE_SESSION.
     pub sequence: u32,
-    /// The fore channel that the client wants.
+    /// The fore channel that the client requests.
     pub fore: ChannelAttributes,
     /// The back channel that the client offers.
     pub back: ChannelAttributes,
-    /// Whether the connection is to carry callbacks too (CREATE_SESSION4_FLAG_CONN_BACK_CHAN), and can.
+    /// Whether the connection should also carry callbacks (CREATE_SESSION4_FLAG_CONN_BACK_CHAN), and can.
     pub back_channel: bool,
-    /// The minor version of NFSv4 that the session is for: callbacks have the same.
+    /// The minor version of the session and its callbacks.
     pub minor_version: u32,
     /// The callback program's number.
     pub program: u32,
-    /// How the server may identify itself in callbacks.
+    /// The credentials that the server may use in callbacks.
     pub security: Vec<CallbackSecurity>,
-    /// The connection that the request came over.
+    /// The connection of the request.
     pub connection: u64,
-    /// Who sent the request.
+    /// The principal of the request.
     pub principal: Principal,
 }
 
-/// What CREATE_SESSION answers.
+/// The result of CREATE_SESSION.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedSession {
     /// The session.
     pub session: SessionId,
-    /// The number of the request.
+    /// The sequence number of the request.
     pub sequence: u32,
     /// Whether the connection carries callbacks.
     pub back_channel: bool,
-    /// The fore channel as it is.
+    /// The negotiated fore channel.
     pub fore: ChannelAttributes,
-    /// The back channel as it is.
+    /// The negotiated back channel.
     pub back: ChannelAttributes,
 }
 
 impl State {
-    /// CREATE_SESSION: confirms a client id and makes a session (RFC 8881 §18.36.4). A repeated request gets the
-    /// same reply; one that fails does not use up its number.
+    /// CREATE_SESSION: confirms a client ID and creates a session (RFC 8881 §18.36.4). A retransmission gets the same
+    /// reply; a failed request does not use its sequence number.
     ///
     /// # Errors
     /// [`StateError::StaleClientid`], `SeqMisordered`, `ClidInUse`, `TooSmall`, `Resource` or `Records`.
@@ -67,7 +67,7 @@ impl State {
         if args.sequence != v41.next_create {
             return Err(StateError::SeqMisordered);
         }
-        // A confirmed client may use another principal's credential; an unconfirmed one is not confirmed by it.
+        // A confirmed client may use another principal's credential; an unconfirmed one may not.
         if !client.confirmed && client.principal != args.principal {
             return Err(StateError::ClidInUse);
         }
@@ -89,7 +89,7 @@ impl State {
         Ok(())
     }
 
-    /// The session of this id, for its limits.
+    /// The session of this ID, for its limits.
     ///
     /// # Errors
     /// [`StateError::BadSession`].
@@ -127,8 +127,8 @@ impl Core {
         Ok(created)
     }
 
-    /// Makes a client id the one of its owner. The one before, if any, is from before a restart of the client, and
-    /// its state goes now.
+    /// Makes this client ID the one of its owner. An earlier one is from before a restart of the client, and its state
+    /// is removed now.
     pub(crate) fn confirm(&mut self, now: Duration, id: ClientId) -> Result<(), StateError> {
         let client = self.client(id)?;
         client.lease.renew(now);
@@ -196,14 +196,14 @@ impl Core {
         }
     }
 
-    /// Ends a session of a client that comes from `origin`.
+    /// Ends a session of a client from `origin`.
     pub(crate) fn end_session(&mut self, origin: Origin, id: &SessionId) {
         let Some(session) = self.shared.sessions.remove(id) else { return };
         self.origins.remove_session(origin, &session.fore, &self.shared.limits);
     }
 }
 
-/// The fore channel: what is asked for, within the limits.
+/// Negotiates the fore channel: the client's values, reduced to the limits.
 fn negotiate_fore(asked: &ChannelAttributes, limits: &Limits) -> Result<ChannelAttributes, StateError> {
     if asked.max_request_bytes < MIN_REQUEST_BYTES
         || asked.max_response_bytes < MIN_RESPONSE_BYTES
@@ -224,7 +224,7 @@ fn negotiate_fore(asked: &ChannelAttributes, limits: &Limits) -> Result<ChannelA
     })
 }
 
-/// The back channel: a CB_SEQUENCE and a CB_RECALL must fit.
+/// Checks the back channel: a CB_SEQUENCE and a CB_RECALL must fit.
 fn negotiate_back(offered: &ChannelAttributes) -> Result<ChannelAttributes, StateError> {
     if offered.max_request_bytes < MIN_REQUEST_BYTES
         || offered.max_response_bytes < MIN_RESPONSE_BYTES

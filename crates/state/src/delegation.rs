@@ -1,15 +1,16 @@
-//! Delegations (RFC 8881 §10.2, §10.4): when one is given, and their return.
+//! Delegations (RFC 8881 §10.2, §10.4): the policy of granting them, and their return.
 //!
-//! The policy: a delegation is given with an OPEN
-//! - of a client that can be called back and, in NFSv4.0, whose owner is confirmed,
-//! - for reading when no other client has the file open for writing or denies reading, for writing when no other client has it open,
-//! - when no other client has a delegation that conflicts, and nobody has locks or shares by the lock protocol on it or
-//!   waits for a lock,
-//! - when none of this file was recalled within `Limits::recall_memory`, so that shared files are left alone,
-//! - outside of the grace period, except for one that is reclaimed,
-//! - and while the client's origin may have another one of `Limits::delegations`.
+//! The policy: OPEN grants a delegation
+//! - if the client can be called back and, in NFSv4.0, the owner is confirmed,
+//! - for reading if no other client has the file open for writing or denies reading, for writing if no other client has
+//!   it open,
+//! - if no other client has a conflicting delegation, and no host of the lock protocol has locks, shares or waits on
+//!   it,
+//! - if none of this file was recalled within `Limits::recall_memory`, since such a file is shared,
+//! - outside of the grace period, except when it is reclaimed,
+//! - and if the client's origin may have another one of `Limits::delegations`.
 //!
-//! An open for reading gets a delegation for reading, any other one for writing, unless the client says what it wants.
+//! An open for reading gets a read delegation and any other a write delegation, unless the client states its wish.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,55 +22,55 @@ use crate::owner::OwnerId;
 use crate::stateid_table::Standing;
 use crate::{Claim, Door, FileKey, OpenArgs, Requester, ShareAccess, State, StateError, Stateid};
 
-/// What a delegation allows its client to do on its own.
+/// The kind of a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DelegationKind {
-    /// Open for reading, and trust its cache.
+    /// The client may open the file for reading and rely on its cache.
     Read,
-    /// Open for writing too, and keep what is written.
+    /// The client may also open it for writing and cache writes.
     Write,
 }
 
-/// What delegation a client wants with an open (OPEN4_SHARE_ACCESS_WANT_*, RFC 8881 §18.16.3).
+/// The wish for a delegation in an OPEN (OPEN4_SHARE_ACCESS_WANT_*, RFC 8881 §18.16.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DelegationWant {
-    /// It does not say.
+    /// No wish.
     #[default]
     NoPreference,
-    /// For reading.
+    /// A read delegation.
     Read,
-    /// For writing.
+    /// A write delegation.
     Write,
-    /// Either.
+    /// Any delegation.
     Any,
-    /// None.
+    /// No delegation.
     None,
-    /// None, and an earlier wish is withdrawn.
+    /// No delegation, and an earlier wish is withdrawn.
     Cancel,
 }
 
-/// Whether an open came with a delegation.
+/// Whether an OPEN grants a delegation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DelegationAnswer {
-    /// It did.
+    /// It does.
     Granted {
         /// The delegation.
         stateid: Stateid,
-        /// What it allows.
+        /// Its kind.
         kind: DelegationKind,
     },
-    /// It did not, and the client did not ask.
+    /// It does not, and the client stated no wish.
     None,
-    /// It did not although or since the client said what it wanted; NFSv4.1 tells the reason.
+    /// It does not, and the client stated a wish; NFSv4.1 reports the reason.
     Refused(WhyNoDelegation),
 }
 
-/// Why there is no delegation (`why_no_delegation4`).
+/// The reason for not granting a delegation (`why_no_delegation4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyNoDelegation {
     /// WND4_NOT_WANTED.
     NotWanted,
-    /// WND4_CONTENTION: others use the file, or did lately.
+    /// WND4_CONTENTION: other clients use the file, or did recently.
     Contention,
     /// WND4_RESOURCE: a limit is reached, or the client cannot be called back.
     Resource,
@@ -81,28 +82,28 @@ pub enum WhyNoDelegation {
 #[derive(Debug)]
 pub(crate) struct Delegation {
     pub kind: DelegationKind,
-    /// What its client knows the file by.
+    /// The file's handle as its client knows it.
     pub handle: Box<[u8]>,
-    /// When its recall was first sent.
+    /// The time of the first recall.
     pub recalled: Option<Duration>,
-    /// The file's change attribute when the delegation was given.
+    /// The file's change attribute when the delegation was granted.
     pub change: u64,
-    /// Whether the client was found to have changed the file (RFC 8881 §10.4.3).
+    /// Whether the client is known to have changed the file (RFC 8881 §10.4.3).
     pub modified: bool,
 }
 
-/// The write delegation of another client: it knows the file's size and change attribute (RFC 8881 §20.1).
+/// A write delegation of another client, which knows the file's size and change attribute (RFC 8881 §20.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteDelegation {
-    /// Whom to send CB_GETATTR to.
+    /// The client to send CB_GETATTR to.
     pub client: crate::ClientId,
     /// The delegation.
     pub stateid: Stateid,
-    /// What its client knows the file by.
+    /// The file's handle as its client knows it.
     pub handle: Box<[u8]>,
-    /// The file's change attribute when the delegation was given.
+    /// The file's change attribute when the delegation was granted.
     pub change: u64,
-    /// Whether the client was found to have changed the file.
+    /// Whether the client is known to have changed the file.
     pub modified: bool,
 }
 
@@ -110,7 +111,7 @@ impl State {
     /// DELEGRETURN.
     ///
     /// # Errors
-    /// What the stateid deserves; a delegation that is being recalled can be returned.
+    /// Errors of the stateid; a delegation that is being recalled can be returned.
     pub fn delegreturn(&self, now: Duration, door: Door, stateid: &Stateid, file: &FileKey) -> Result<(), StateError> {
         let mut core = self.core();
         let key = core.find(now, (door, stateid), file, Held::check_delegation)?;
@@ -118,8 +119,8 @@ impl State {
         Ok(())
     }
 
-    /// The write delegation that another client than `who` has of a file, if any. Without delegations on the file it
-    /// costs one shard's read lock.
+    /// The write delegation of a file that another client than `who` holds, if any. Without delegations of the file, it
+    /// takes only one shard's read lock.
     pub fn write_delegation(&self, file: &FileKey, who: Requester) -> Option<WriteDelegation> {
         if self.shared.guards.get(file).delegated != Some(DelegationKind::Write) {
             return None;
@@ -139,14 +140,14 @@ impl State {
         })
     }
 
-    /// Whether a delegation has been recalled and is not returned or revoked yet.
+    /// Whether a delegation was recalled and is neither returned nor revoked yet.
     pub fn is_recalled(&self, stateid: &Stateid) -> bool {
         let core = self.core();
         let held = core.states.get(&stateid.key()).filter(|held| held.standing.holds());
         held.and_then(Held::delegation).is_some_and(|delegation| delegation.recalled.is_some())
     }
 
-    /// Notes that CB_GETATTR showed a change under a write delegation.
+    /// Records that CB_GETATTR showed a change under a write delegation.
     pub fn delegation_modified(&self, stateid: &Stateid) {
         let mut core = self.core();
         if let Some(delegation) = core.states.get_mut(&stateid.key()).and_then(Held::delegation_mut) {
@@ -156,7 +157,7 @@ impl State {
 }
 
 impl Core {
-    /// Whether the stateid is a delegation of the client on this file that allows the access.
+    /// Whether the stateid is the client's delegation of this file and permits the access.
     pub(crate) fn check_delegate_current(&self, stateid: &Stateid, args: &OpenArgs<'_>) -> Result<(), StateError> {
         let key = self.shared.locate(Door::V41(args.client), stateid)?;
         let held = self.states.get(&key).ok_or(StateError::BadStateid)?;
@@ -170,7 +171,7 @@ impl Core {
         }
     }
 
-    /// Gives a delegation with an open, or says why not.
+    /// Grants a delegation with an open, or returns the reason why not.
     pub(crate) fn delegate(&mut self, now: Duration, args: &OpenArgs<'_>) -> DelegationAnswer {
         let kind = match (args.claim, args.want) {
             (Claim::Previous(reclaimed), _) => return self.reclaim_delegation(args, reclaimed),
@@ -192,7 +193,7 @@ impl Core {
         }
     }
 
-    /// The policy of this module's head.
+    /// Checks the policy above.
     fn may_delegate(&self, now: Duration, args: &OpenArgs<'_>, kind: DelegationKind) -> Result<(), WhyNoDelegation> {
         let client = args.client.number();
         let has_room = self.account_of(client).is_ok_and(|account| account.has_room(Kind::Delegation, 1));
@@ -206,7 +207,7 @@ impl Core {
         let open_against = file.opens.of_others(client, is_against).any(|key| self.holds(key));
         let delegated = file.delegations.iter().filter_map(|key| Some((key, self.states.get(key)?.delegation()?)));
         let delegated_against = delegated.into_iter().any(|(key, delegation)| {
-            // One client has one delegation of a file.
+            // A client holds at most one delegation of a file.
             key.client() == client || kind.max(delegation.kind) == DelegationKind::Write
         });
         let nlm = file.locks.as_ref().is_some_and(|locks| locks.is_used_by_nlm());
@@ -217,8 +218,8 @@ impl Core {
         }
     }
 
-    /// A delegation that was held before the restart (RFC 8881 §10.2.1). It conflicts with nothing, since the
-    /// previous boot gave it; still, what else was reclaimed is asked.
+    /// Reclaims a delegation from before the restart (RFC 8881 §10.2.1). The previous boot granted no conflicting ones,
+    /// but clients may err, so reclaimed ones are checked.
     fn reclaim_delegation(&mut self, args: &OpenArgs<'_>, kind: Option<DelegationKind>) -> DelegationAnswer {
         let client = args.client.number();
         let Some(kind) = kind else { return DelegationAnswer::None };

@@ -1,27 +1,27 @@
-//! Why a request about state is refused.
+//! The errors of requests about state.
 
 use crate::{ByteRange, ClientId};
 
-/// Who holds the lock that stands in the way (NFSv4's `LOCK4denied`, the lock protocol's holder).
+/// The lock that conflicts with a request (NFSv4's `LOCK4denied`, NLM's holder).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// The range of the lock that is held.
+    /// The range of the held lock.
     pub range: ByteRange,
-    /// Whether it is an exclusive lock.
+    /// Whether it is exclusive.
     pub exclusive: bool,
-    /// The client that holds it; none for the lock protocol and for processes of the server's host.
+    /// The client that holds it; `None` for the lock protocol and for local processes.
     pub client: Option<ClientId>,
-    /// The lock owner's name, empty for processes of the server's host.
+    /// The lock owner's name, empty for local processes.
     pub owner: Box<[u8]>,
 }
 
-/// Why a request about state is refused: one variant for each status that the protocols tell apart.
+/// The reason why a request about state is refused: one variant for each status of the protocols.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// The client id is not known to this boot of the server.
+    /// The client ID is unknown to this boot of the server.
     #[error("the client id is not known")]
     StaleClientid,
-    /// The client's id or owner is in use by another principal.
+    /// The client's ID or owner is in use by another principal.
     #[error("the client owner is in use by another principal")]
     ClidInUse,
     /// The client has sessions or state and cannot be destroyed.
@@ -30,13 +30,13 @@ pub enum StateError {
     /// There is no confirmed record to update.
     #[error("no confirmed client record")]
     NoEnt,
-    /// The verifier is not the one of the record.
+    /// The verifier differs from the record's.
     #[error("the verifier differs from the record's")]
     NotSame,
     /// The principal may not change the record.
     #[error("the principal may not change this")]
     Perm,
-    /// The session is not known.
+    /// The session is unknown.
     #[error("the session is not known")]
     BadSession,
     /// The connection is not bound to the session.
@@ -45,64 +45,64 @@ pub enum StateError {
     /// The session has no such slot.
     #[error("the session has no such slot")]
     BadSlot,
-    /// The highest slot that the request names is beyond the session's slots.
+    /// The highest slot in the request is beyond the session's slots.
     #[error("the highest slot is beyond the session's slots")]
     BadHighSlot,
     /// The sequence number is neither the last nor the next one.
     #[error("the sequence number is out of order")]
     SeqMisordered,
-    /// The sequence number is the last one, but the request is another.
+    /// The sequence number is the last one, but the request differs.
     #[error("the request differs from the one that used this sequence number")]
     SeqFalseRetry,
-    /// The reply of the request that is repeated was not kept.
+    /// The reply to the retransmitted request was not cached.
     #[error("the reply was not cached")]
     RetryUncachedRep,
     /// A channel attribute is too small to work with.
     #[error("a channel attribute is too small")]
     TooSmall,
-    /// The stateid names no state, or none that fits the request.
+    /// The stateid refers to no state, or to none that fits the request.
     #[error("the stateid is not valid here")]
     BadStateid,
     /// The stateid is an earlier value of the state.
     #[error("the stateid is an old one")]
     OldStateid,
-    /// The stateid was given out by an earlier boot of the server.
+    /// The stateid is from an earlier boot of the server.
     #[error("the stateid is from before a restart")]
     StaleStateid,
     /// The state is gone because its client's lease ended.
     #[error("the lease has expired")]
     Expired,
-    /// The state was revoked by an administrator.
+    /// An administrator revoked the state.
     #[error("the state was revoked by an administrator")]
     AdminRevoked,
     /// The delegation was revoked because it was not returned in time.
     #[error("the delegation was revoked")]
     DelegRevoked,
-    /// The open was not made for this access.
+    /// The open does not permit this access.
     #[error("the file is not open for this access")]
     OpenMode,
-    /// An open by another denies this access, or has the access that would be denied.
+    /// Another open denies this access, or has the access that would be denied.
     #[error("another open's share reservation conflicts")]
     ShareDenied,
-    /// An access without an open meets a share reservation.
+    /// A share reservation denies an access without an open.
     #[error("a share reservation denies the access")]
     Locked,
-    /// Another owner's lock stands in the way.
+    /// Another owner's lock conflicts.
     #[error("another lock conflicts")]
     Denied(Box<Conflict>),
-    /// Waiting for the lock would never end.
+    /// Waiting for the lock would be a deadlock.
     #[error("waiting would be a deadlock")]
     Deadlock,
-    /// The range fits no lock that can be kept.
+    /// The range of the lock cannot be represented.
     #[error("the lock's range cannot be kept")]
     LockRange,
-    /// The kind of lock is not offered.
+    /// The kind of lock is not supported.
     #[error("the lock is not supported")]
     LockNotsupp,
     /// The owner still holds locks.
     #[error("the owner still holds locks")]
     LocksHeld,
-    /// The server is in its grace period, or the client has not ended its own.
+    /// The server is in its grace period, or an NFSv4.1 client has not sent RECLAIM_COMPLETE.
     #[error("the grace period is not over")]
     Grace,
     /// The grace period is over, or over for this client.
@@ -111,10 +111,10 @@ pub enum StateError {
     /// The client has no right to reclaim.
     #[error("the client may not reclaim")]
     ReclaimBad,
-    /// What is reclaimed conflicts with what was reclaimed before.
+    /// The reclaim conflicts with an earlier one.
     #[error("the reclaim conflicts")]
     ReclaimConflict,
-    /// RECLAIM_COMPLETE was sent before.
+    /// RECLAIM_COMPLETE was already sent.
     #[error("reclaiming was completed before")]
     CompleteAlready,
     /// The owner's seqid is neither the last nor the next one (NFSv4.0).
@@ -123,13 +123,13 @@ pub enum StateError {
     /// The client cannot be called back, and holds delegations.
     #[error("the callback path is down")]
     CbPathDown,
-    /// An argument makes no sense.
+    /// An argument is invalid.
     #[error("invalid argument")]
     Inval,
-    /// Not offered.
+    /// The request is not supported.
     #[error("not supported")]
     NotSupp,
-    /// Try again later: a recall or the same request is in progress, or a bounded step is not finished.
+    /// The client should retry later: a recall or the same request is in progress, or a bounded step is not finished.
     #[error("try again later")]
     Delay,
     /// A limit is reached.

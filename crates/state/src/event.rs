@@ -1,35 +1,35 @@
-//! What the server must send to clients on its own account.
+//! The messages that the server must send to clients by itself.
 
 use crate::{ByteRange, ClientId, FileKey, Stateid};
 
-/// One thing to send.
+/// One message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// CB_RECALL. It comes again when a callback path comes up.
+    /// CB_RECALL. It is repeated when a callback path comes up.
     Recall(Recall),
-    /// CB_NOTIFY_LOCK (RFC 8881 §20.11): a lock that was refused may be had now. NFSv4.1 only.
+    /// CB_NOTIFY_LOCK (RFC 8881 §20.11): a refused lock may be available now. NFSv4.1 only.
     NotifyLock(LockNotice),
-    /// NLM_GRANTED: a lock that was waited for is held now. If the host does not want it any more, unlock it.
+    /// NLM_GRANTED: a waiting host now holds its lock. If the host refuses it, unlock it.
     NlmGranted(Box<NlmGranted>),
 }
 
-/// A delegation that its client is to return.
+/// A delegation that its client must return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recall {
-    /// Whom to send it to.
+    /// The client to call.
     pub client: ClientId,
     /// The delegation.
     pub stateid: Stateid,
     /// The file.
     pub file: FileKey,
-    /// What the client knows the file by: [`OpenArgs::handle`](crate::OpenArgs::handle).
+    /// The file's handle as the client knows it: [`OpenArgs::handle`](crate::OpenArgs::handle).
     pub handle: Box<[u8]>,
 }
 
-/// A lock that may be had now.
+/// A lock that may be available now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockNotice {
-    /// Whom to send it to.
+    /// The client to call.
     pub client: ClientId,
     /// The lock owner.
     pub owner: Box<[u8]>,
@@ -44,11 +44,11 @@ pub struct NlmGranted {
     pub host: Box<[u8]>,
     /// The lock owner's name on that host.
     pub owner: Box<[u8]>,
-    /// What the host's request was marked with: its cookie, protocol version and whatever else the answer needs.
+    /// The data that the host's request was stored with: its cookie, protocol version and whatever the answer requires.
     pub cookie: Box<[u8]>,
     /// The file.
     pub file: FileKey,
-    /// The range that was asked for.
+    /// The requested range.
     pub range: ByteRange,
     /// Whether the lock is exclusive.
     pub exclusive: bool,

@@ -1,8 +1,8 @@
-//! Leases that end, and the slow removal of what nobody needs any more.
+//! The end of leases, and the gradual removal of state that is no longer needed.
 //!
-//! The server is courteous (RFC 8881 §8.3 lets it be): a client whose lease ended keeps its state until somebody
-//! wants the file, until `Limits::courtesy` has passed, or until there are too many such clients. No call removes more than
-//! `Limits::steps` states and locks on behalf of others, so that the end of a large client stalls nobody.
+//! The server is courteous, as RFC 8881 §8.3 allows. A client whose lease ended keeps its state until another client
+//! conflicts with it, until `Limits::courtesy` has passed, or until there are too many such clients. No call removes
+//! more than `Limits::steps` states and locks on behalf of others, so that the end of a large client delays nobody.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::{ByteRange, ClientId, State, StateError, Stateid};
 
 impl State {
     /// Does a bounded part of what is due by now: ends leases and the grace period, revokes delegations, wakes waiters,
-    /// removes what clients left behind. To be called about every second, and again at once while it returns true.
+    /// and removes the state of ended clients. Call it about every second, and again at once while it returns true.
     pub fn tick(&self, now: Duration) -> bool {
         let mut core = self.core();
         core.in_grace(now);
@@ -45,7 +45,7 @@ impl State {
 }
 
 impl Core {
-    /// Ends a client id: its sessions and stateids are dead at once, what it holds is removed step by step.
+    /// Ends a client: its sessions and stateids fail at once, and its state is removed step by step.
     pub(crate) fn drop_client(&mut self, id: ClientId) {
         let Some(client) = self.clients.remove(&id.number()) else { return };
         client.lease.end();
@@ -66,7 +66,7 @@ impl Core {
         self.dying.push_back(id.number());
     }
 
-    /// Removes some of what clients and hosts that are gone left behind; true while there is more.
+    /// Removes some of the state of ended clients and hosts; true while there is more.
     pub(crate) fn bury(&mut self, now: Duration) -> bool {
         let mut steps = self.limits().steps;
         while steps > 0 {
@@ -100,8 +100,8 @@ impl Core {
         1
     }
 
-    /// Removes a state, or some of what must go before it: the lock states made from an open, the locks of a lock state.
-    /// Returns how many steps that took.
+    /// Removes a state, or some of what depends on it: the lock states of an open, the locks of a lock state. Returns
+    /// the number of steps used.
     pub(crate) fn remove_some(&mut self, now: Duration, key: StateKey, at_most: usize) -> usize {
         let lock = self.states.get(&key).and_then(Held::open).and_then(|open| open.locks.first().copied());
         let key = lock.unwrap_or(key);
@@ -116,7 +116,7 @@ impl Core {
         count
     }
 
-    /// Looks at some of the clients, going round, for those whose time is over.
+    /// Checks the next clients, in a circle, for ended leases.
     fn sweep_clients(&mut self, now: Duration) {
         let steps = self.limits().steps;
         let batch: Vec<u32> = self.clients.range(self.sweep_from..).take(steps).map(|(number, _)| *number).collect();
@@ -140,21 +140,21 @@ impl Core {
         let too_many = self.courtesy_last_round.max(self.courtesy_this_round) >= limits.courtesy_clients;
         let useless = !client.confirmed || !self.has_state(number);
         if useless || too_many || since + limits.courtesy < now {
-            // A record that cannot be removed now keeps the client until the next round.
+            // If its record cannot be removed now, the client stays until the next round.
             let _ = self.expire(now, number, length);
             return;
         }
         self.courtesy_this_round += 1;
     }
 
-    /// Ends a client whose lease is over, unless it has just been heard of.
+    /// Ends a client whose lease is over, unless it was renewed just now.
     ///
     /// # Errors
-    /// When its record cannot be removed; it stays.
+    /// When its record cannot be removed; the client stays.
     pub(crate) fn expire(&mut self, now: Duration, number: u32, length: Duration) -> Result<(), StateError> {
         let Some(client) = self.clients.get(&number) else { return Ok(()) };
         let (id, lease) = (client.id, client.lease.clone());
-        // The record goes first: what the client had may be given to others from here on (RFC 8881 §8.4.3).
+        // The record is removed first, since others may get the client's locks from here on (RFC 8881 §8.4.3).
         if lease.overdue_since(now, length).is_none() {
             return Ok(());
         }
@@ -162,7 +162,7 @@ impl Core {
         if lease.end_if_overdue(now, length) {
             self.drop_client(id);
         } else {
-            // It came back in between, and is on record again.
+            // The client renewed its lease meanwhile, so it is recorded again.
             let _ = self.ensure_recorded(id, false);
         }
         Ok(())

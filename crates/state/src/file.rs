@@ -1,4 +1,4 @@
-//! What is held on files: opens, locks and delegations, and how one is taken away.
+//! The state of files: opens, locks and delegations, and their removal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::stateid_table::{Published, Standing};
 use crate::waiter::Waiter;
 use crate::{DelegationKind, FileKey, ShareAccess, ShareDeny, StateError, StateKind, Stateid};
 
-/// One thing that a stateid names.
+/// The state behind one stateid.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub owner: OwnerId,
@@ -26,7 +26,7 @@ pub(crate) struct Held {
     pub seqid: u32,
     pub standing: Standing,
     pub body: Body,
-    /// What it counts as.
+    /// The resource that it counts as.
     pub _charge: Charge,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Open {
     pub access: ShareAccess,
     pub deny: ShareDeny,
     pub seen: SharesSeen,
-    /// Lock stateids that were made from this open.
+    /// The lock stateids that were created from this open.
     pub locks: BTreeSet<StateKey>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct LockState {
     pub open: StateKey,
 }
 
-/// One file with any state.
+/// A file with state.
 #[derive(Debug)]
 pub(crate) struct File {
     pub opens: OpenSet,
@@ -71,19 +71,19 @@ pub(crate) struct FileLocks {
     /// The lock stateid of each owner that has one.
     pub states: BTreeMap<OwnerId, StateKey>,
     pub waiting: Vec<Waiter>,
-    /// Whether a waiter for whom a lock was reserved has left `waiting`: it may be the turn of those behind it.
+    /// Whether a waiter with a reserved lock has left `waiting`, so that later waiters may be next.
     pub has_turn_ended: bool,
     pub shares: Vec<NlmShare>,
 }
 
 impl Held {
-    /// Whether it is an open that may be used.
+    /// Fails unless it is a usable open.
     pub(crate) fn check_open(&self) -> Result<(), StateError> {
         self.standing.check()?;
         if self.open().is_some() { Ok(()) } else { Err(StateError::BadStateid) }
     }
 
-    /// Whether it is an open that may be closed, confirmed or not.
+    /// Fails unless it is an open that can be closed, confirmed or not.
     pub(crate) fn check_closable(&self) -> Result<(), StateError> {
         self.check_unconfirmed().or_else(|_| self.check_open())
     }
@@ -132,7 +132,7 @@ impl Held {
 }
 
 impl FileLocks {
-    /// Whether the lock protocol has something here, or will have once somebody else unlocks.
+    /// Whether the lock protocol has state or waiters here.
     pub(crate) fn is_used_by_nlm(&self) -> bool {
         !self.shares.is_empty() || !self.waiting.is_empty() || self.held.has_stateless()
     }
@@ -143,7 +143,7 @@ impl FileLocks {
 }
 
 impl Core {
-    /// The shared key of a file, and its entry.
+    /// The shared key of a file; creates its entry if needed.
     pub(crate) fn file_entry(&mut self, file: &FileKey) -> Arc<FileKey> {
         if let Some((key, _)) = self.files.get_key_value(file) {
             return Arc::clone(key);
@@ -161,12 +161,12 @@ impl Core {
         self.files.get(file)?.locks.as_deref()
     }
 
-    /// Whether a state counts against others: it is valid and its client is there.
+    /// Whether a state can conflict: it is valid and its client exists.
     pub(crate) fn holds(&self, key: StateKey) -> bool {
         self.clients.contains_key(&key.client()) && self.states.get(&key).is_some_and(|held| held.standing.holds())
     }
 
-    /// Writes what the hot path sees of a state.
+    /// Publishes a state for the hot path.
     pub(crate) fn publish(&self, key: StateKey) {
         let Some(held) = self.states.get(&key) else { return };
         let Some(client) = self.clients.get(&key.client()) else { return };
@@ -193,7 +193,7 @@ impl Core {
         self.states.get(&open).and_then(Held::open).map_or(ShareAccess::default(), |open| open.access)
     }
 
-    /// Gives a state its next seqid and publishes it.
+    /// Increments the seqid of a state and publishes it.
     pub(crate) fn bump(&mut self, key: StateKey) -> Stateid {
         if let Some(held) = self.states.get_mut(&key) {
             held.seqid = next_seqid(held.seqid);
@@ -202,7 +202,7 @@ impl Core {
         self.stateid(key)
     }
 
-    /// Writes what accesses without an open see of a file, and forgets the file if nothing is left on it.
+    /// Publishes a file's conflicts for accesses without an open, and removes the file's entry if it is empty.
     pub(crate) fn settle(&mut self, file: &FileKey) {
         let Some(entry) = self.files.get_mut(file) else { return };
         if entry.locks.as_ref().is_some_and(|locks| locks.is_empty()) {
@@ -219,7 +219,7 @@ impl Core {
         }
     }
 
-    /// [`Core::settle`] after locks have changed, but neither opens, delegations nor shares.
+    /// [`Core::settle`] after a change of locks only, not of opens, delegations or shares.
     pub(crate) fn settle_locks(&mut self, file: &FileKey) {
         let Some(entry) = self.files.get_mut(file) else { return };
         if entry.locks.as_ref().is_some_and(|locks| locks.is_empty()) {
@@ -230,7 +230,7 @@ impl Core {
         }
     }
 
-    /// Takes a state away without a trace.
+    /// Removes a state completely.
     pub(crate) fn remove_state(&mut self, now: Duration, key: StateKey) {
         self.detach(now, key);
         let Some(held) = self.states.remove(&key) else { return };
@@ -241,10 +241,10 @@ impl Core {
         self.release_owner(held.owner);
     }
 
-    /// Takes a state away and leaves the reason under its stateid, until the client frees it or is gone.
+    /// Revokes a state and keeps the reason under its stateid, until the client frees it or ends.
     ///
     /// # Errors
-    /// When the client's record cannot be marked; nothing was taken away.
+    /// When the client's record cannot be marked; nothing is revoked then.
     pub(crate) fn revoke(&mut self, now: Duration, key: StateKey, why: Standing) -> Result<(), StateError> {
         self.mark_record(key.client())?;
         let locks = self.states.get(&key).and_then(Held::open).map(|open| open.locks.clone()).unwrap_or_default();
@@ -265,7 +265,7 @@ impl Core {
         self.note_revoked(key.client(), why);
     }
 
-    /// Ends what a state does to others: its file and its owner no longer list it, its locks are free.
+    /// Ends a state's effects: removes it from its file and owner, and releases its locks.
     pub(crate) fn detach(&mut self, now: Duration, key: StateKey) {
         let Some(held) = self.states.get_mut(&key) else { return };
         let (owner, file) = (held.owner, Arc::clone(&held.file));
@@ -294,7 +294,7 @@ impl Core {
         self.settle(&file);
     }
 
-    /// Frees the locks under a lock stateid; its file and its open no longer list it.
+    /// Releases the locks of a lock stateid, and removes it from its file and open.
     fn detach_locks(&mut self, now: Duration, file: &FileKey, (owner, key, open): (OwnerId, StateKey, StateKey)) {
         self.drop_locks_of(now, file, (owner, key));
         if let Some(open) = self.states.get_mut(&open).and_then(Held::open_mut) {

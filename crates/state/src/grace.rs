@@ -1,4 +1,4 @@
-//! The grace period after a restart (RFC 8881 §8.4.2): who may reclaim, and when it is over.
+//! The grace period after a restart (RFC 8881 §8.4.2): the clients that may reclaim, and its end.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -9,61 +9,61 @@ use crate::core::Core;
 use crate::records::{ClientRecord, RecordKind};
 use crate::{ClientId, Limits, RecordsError, State, StateError, StatusFlags};
 
-/// A reclaim in the last moments prolongs the grace period by this much, up to twice its length
-/// (RFC 8881 §8.4.2.1 allows it), so that a client that began in time is not cut off.
+/// A reclaim near the end extends the grace period by this much, up to twice its length, so that a client that began in
+/// time can finish (RFC 8881 §8.4.2.1 allows it).
 const PROLONGED_BY: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct GracePeriod {
-    /// When it is over; `None` once it is.
+    /// The end of the grace period; `None` once it is over.
     until: Option<Duration>,
     at_most_until: Duration,
     recorded: HashMap<(RecordKind, Box<[u8]>), Reclaimer>,
 }
 
-/// A client that was on record when the server began.
+/// A client that was on record when the server started.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reclaimer {
     standing: Standing,
-    /// When it reclaimed last.
+    /// The time of its last reclaim.
     reclaimed: Duration,
-    /// Since when it wants something new.
+    /// The time of its first request for something new.
     wants_more: Option<Duration>,
-    /// When it first did something else than to reclaim after its last reclaim.
+    /// The time of its first other request after its last reclaim.
     goes_on: Option<Duration>,
 }
 
-/// How far a recorded client is.
+/// The progress of a recorded client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Standing {
-    /// It may reclaim, and has not begun to.
+    /// It may reclaim, and has not begun.
     #[default]
     Absent,
     /// It may reclaim, and has reclaimed something.
     Reclaiming,
-    /// It said that it is done.
+    /// It has finished.
     Done,
-    /// Some of its state was revoked while it did not hear: it may not reclaim (RFC 8881 §8.4.3).
+    /// It may not reclaim, since some of its state was revoked without its knowledge (RFC 8881 §8.4.3).
     Revoked,
 }
 
-/// Whom new opens and locks wait for after a restart, and for how long.
+/// The clients that delay new opens and locks after a restart, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraceReport {
-    /// When the grace period ends at the latest, unless a reclaim in its last moments prolongs it.
+    /// The remaining time of the grace period, unless a reclaim extends it.
     pub ends_in: Duration,
-    /// How many clients have not finished.
+    /// The number of clients that have not finished.
     pub waiting_for: usize,
-    /// Some of them, by protocol and name.
+    /// Some of these clients, by protocol and name.
     pub names: Vec<(RecordKind, Box<[u8]>)>,
 }
 
 impl Reclaimer {
-    /// Whether it has finished. NFSv4.1 says so (RFC 8881 §18.51). NFSv4.0 and the lock protocol have nothing to say it
-    /// with: who has reclaimed something, and nothing more for a while, has finished, and sooner when it wants something new or
-    /// uses what it has: the clients known reclaim one thing after the other, and go on then. A client of NFSv4.0 that wants
-    /// something new and has reclaimed nothing has nothing. A host of the lock protocol may not have been told of the restart
-    /// yet.
+    /// Whether the client has finished reclaiming. An NFSv4.1 client reports it (RFC 8881 §18.51). NFSv4.0 and the lock
+    /// protocol have no such message: a client has finished once it reclaimed something and then paused. A shorter
+    /// pause is enough if it requests something new or uses its state, since known clients do so only after their
+    /// reclaims. An NFSv4.0 client that requests something new without reclaiming has nothing to reclaim. That does not
+    /// hold for hosts of the lock protocol, which may not know of the restart yet.
     fn has_finished(&self, kind: RecordKind, now: Duration, limits: &Limits) -> bool {
         let pauses = match kind {
             RecordKind::V40 => &limits.reclaim_pauses,
@@ -105,7 +105,7 @@ impl GracePeriod {
         unfinished.map(|(key, _)| key)
     }
 
-    /// The clients of a kind that may reclaim and have not begun to.
+    /// The clients of a kind that may reclaim and have not begun.
     pub(crate) fn absent(&self, kind: RecordKind) -> impl Iterator<Item = &[u8]> {
         let is_absent = move |((of, _), one): &(&(RecordKind, Box<[u8]>), &Reclaimer)| {
             *of == kind && one.standing == Standing::Absent
@@ -113,29 +113,29 @@ impl GracePeriod {
         self.recorded.iter().filter(is_absent).map(|((_, name), _)| &**name)
     }
 
-    /// Whether a client may reclaim and has not begun to.
+    /// Whether a client may reclaim and has not begun.
     pub(crate) fn is_absent(&self, kind: RecordKind, name: &[u8]) -> bool {
         self.standing(kind, name) == Some(Standing::Absent)
     }
 
-    /// Notes that a client has nothing to reclaim any more.
+    /// Records that a client has nothing left to reclaim.
     pub(crate) fn forget(&mut self, kind: RecordKind, name: &[u8]) {
         self.set(kind, name, Standing::Done);
     }
 
-    /// Notes that a client may not reclaim any more.
+    /// Records that a client may no longer reclaim.
     pub(crate) fn revoke(&mut self, kind: RecordKind, name: &[u8]) {
         self.set(kind, name, Standing::Revoked);
     }
 
-    /// Notes that a client wants something new.
+    /// Records that a client requested something new.
     fn wants_more(&mut self, now: Duration, kind: RecordKind, name: &[u8]) {
         if let Some(one) = self.recorded.get_mut(&(kind, name.into())) {
             one.wants_more.get_or_insert(now);
         }
     }
 
-    /// Notes that a client that has begun to reclaim uses what it has.
+    /// Records that a client that has begun to reclaim uses its state.
     fn goes_on(&mut self, now: Duration, kind: RecordKind, name: &[u8]) {
         if let Some(one) =
             self.recorded.get_mut(&(kind, name.into())).filter(|one| one.standing == Standing::Reclaiming)
@@ -156,12 +156,12 @@ impl GracePeriod {
 }
 
 impl State {
-    /// Whether reclaims are taken and new grants refused.
+    /// Whether reclaims are accepted and new grants refused.
     pub fn in_grace(&self, now: Duration) -> bool {
         self.shared.grace.load(Ordering::Acquire) && self.core().in_grace(now)
     }
 
-    /// Whom new opens and locks wait for, `most` of them by name; `None` when they wait for nobody.
+    /// The clients that delay new opens and locks, at most `most` of them by name; `None` outside of the grace period.
     pub fn grace_report(&self, now: Duration, most: usize) -> Option<GraceReport> {
         if !self.in_grace(now) {
             return None;
@@ -172,11 +172,11 @@ impl State {
         Some(GraceReport { ends_in, waiting_for: core.grace.unfinished(now, limits).count(), names })
     }
 
-    /// Ends the grace period because an administrator wants it: whoever has not reclaimed yet may not any more. Returns whether
-    /// there was one.
+    /// Ends the grace period for an administrator: clients that have not reclaimed their state lose it. Returns whether
+    /// the grace period was active.
     ///
     /// # Errors
-    /// When the store cannot forget who has not reclaimed; the grace period goes on.
+    /// When the store cannot remove the records of these clients; the grace period continues.
     pub fn end_grace(&self) -> Result<bool, RecordsError> {
         let mut core = self.core();
         if core.grace.is_over() {
@@ -185,8 +185,7 @@ impl State {
         core.end_grace().map(|()| true)
     }
 
-    /// RECLAIM_COMPLETE (RFC 8881 §18.51). With `one_fs` it is about one migrated file system, of which there are none
-    /// here.
+    /// RECLAIM_COMPLETE (RFC 8881 §18.51). `one_fs` refers to a migrated file system, which this server never has.
     ///
     /// # Errors
     /// [`StateError::CompleteAlready`], or `StaleClientid`.
@@ -201,17 +200,17 @@ impl State {
 }
 
 impl Core {
-    /// Whether the grace period lasts; ends it when its time is over or everybody has reclaimed.
+    /// Whether the grace period is active; ends it when its time is over or all clients have finished.
     pub(crate) fn in_grace(&mut self, now: Duration) -> bool {
         let Some(until) = self.grace.until else { return false };
         if now < until && self.grace.unfinished(now, &self.shared.limits).next().is_some() {
             return true;
         }
-        // Until the store has forgotten who did not come back, nothing may be granted (RFC 8881 §8.4.3).
+        // Nothing may be granted until the store has removed the records of absent clients (RFC 8881 §8.4.3).
         self.end_grace().is_err()
     }
 
-    /// Forgets the records of clients that have reclaimed nothing: what they had may now be given to others.
+    /// Removes the records of clients that reclaimed nothing, since others may get their locks now.
     fn end_grace(&mut self) -> Result<(), RecordsError> {
         let gone = self.grace.recorded.iter().filter(|((kind, name), _)| !self.is_recorded_now(*kind, name));
         let record = |((kind, name), one): (&(RecordKind, Box<[u8]>), &Reclaimer)| ClientRecord {
@@ -231,7 +230,7 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a client of this boot stands behind the record.
+    /// Whether the record belongs to a client of this boot.
     fn is_recorded_now(&self, kind: RecordKind, name: &[u8]) -> bool {
         let names = match kind {
             RecordKind::V40 => &self.names40,
@@ -242,13 +241,13 @@ impl Core {
         confirmed.and_then(|id| self.client(id).ok()).is_some_and(|client| client.record.is_kept())
     }
 
-    /// Whether a grant is possible now: a reclaim within the grace period and by those who may, anything else after it.
+    /// Fails unless a grant is possible now: a permitted reclaim in the grace period, anything else after it.
     pub(crate) fn check_grace(&mut self, now: Duration, id: ClientId, reclaim: bool) -> Result<(), StateError> {
         let in_grace = self.in_grace(now);
         let client = self.client(id)?;
         let is_v41 = !client.is_v40();
         if !reclaim {
-            // NFSv4.1 clients say when they are done, even with nothing to reclaim (RFC 8881 §18.51.3).
+            // NFSv4.1 clients send RECLAIM_COMPLETE even with nothing to reclaim (RFC 8881 §18.51.3).
             let must_wait = in_grace || is_v41 && !client.reclaim_complete;
             let (kind, name) = (client.record_kind(), client.name.clone());
             self.grace.wants_more(now, kind, &name);
@@ -261,7 +260,7 @@ impl Core {
         self.check_reclaim(now, kind, &name)
     }
 
-    /// Whether a recorded client may reclaim, and notes that it does.
+    /// Fails unless a recorded client may reclaim; records that it does.
     pub(crate) fn check_reclaim(&mut self, now: Duration, kind: RecordKind, name: &[u8]) -> Result<(), StateError> {
         match self.grace.recorded.get_mut(&(kind, name.into())) {
             Some(one) if matches!(one.standing, Standing::Absent | Standing::Reclaiming) => {
@@ -274,7 +273,7 @@ impl Core {
         Ok(())
     }
 
-    /// Notes that a client uses what it has, or has had: one of NFSv4.0 does so only after it has reclaimed everything.
+    /// Records that a client uses its state; an NFSv4.0 client does so only after all of its reclaims.
     pub(crate) fn goes_on(&mut self, now: Duration, number: u32) {
         if let Some(client) = self.clients.get(&number).filter(|_| !self.grace.is_over()) {
             self.grace.goes_on(now, client.record_kind(), &client.name);
@@ -294,7 +293,7 @@ impl Core {
         Ok(())
     }
 
-    /// The grace period as the lock protocol knows it: any host that was recorded may reclaim.
+    /// [`Core::check_grace`] for the lock protocol: any recorded host may reclaim.
     pub(crate) fn check_nlm_grace(&mut self, now: Duration, host: &[u8], reclaim: bool) -> Result<(), StateError> {
         match (self.in_grace(now), reclaim) {
             (true, false) => {
@@ -307,7 +306,7 @@ impl Core {
         }
     }
 
-    /// Tells a client that was confirmed whether it has something to reclaim.
+    /// Tells a newly confirmed client whether it must reclaim.
     pub(crate) fn welcome(&mut self, now: Duration, id: ClientId) {
         let in_grace = self.in_grace(now);
         let Ok(client) = self.client(id) else { return };

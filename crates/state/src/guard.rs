@@ -1,6 +1,6 @@
-//! Which files have a share reservation or a delegation that an access without an open may meet.
+//! The files with a share reservation or a delegation that may conflict with an access without an open.
 //!
-//! Most files have neither, and a READ of such a file takes one shard's read lock and nothing else.
+//! Most files have neither, and a READ of one takes only one shard's read lock.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -12,7 +12,7 @@ use crate::{DelegationKind, FileKey, ShareDeny};
 
 const SHARDS: usize = 64;
 
-/// What stands in the way of an access without an open.
+/// The conflicts of an access without an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Guard {
     pub deny: ShareDeny,

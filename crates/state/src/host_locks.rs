@@ -1,4 +1,4 @@
-//! Locks that the server holds on the host's files, so that local processes see those of its clients.
+//! Mirrors the clients' locks on the host's files, so that they conflict with those of local processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,45 +10,45 @@ use crate::lock_set::{HeldLock, HostRange};
 use crate::owner::OwnerId;
 use crate::{ByteRange, Conflict, FileKey, StateError};
 
-/// A local process holds a lock that conflicts.
+/// A local process holds a conflicting lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRefusal {
-    /// The range that is held, as far as it is known.
+    /// The range of its lock, as far as it is known.
     pub range: ByteRange,
-    /// Whether exclusively.
+    /// Whether it is exclusive.
     pub exclusive: bool,
 }
 
-/// Keeps locks on the host's files on behalf of all clients together. It is called with the state's mutex held and must
-/// not wait.
+/// Holds locks on the host's files on behalf of all clients together. It is called with the state's mutex held and must
+/// not block.
 pub trait HostLocks: Send {
-    /// Whether there is a host to tell; without one, no ranges are worked out.
+    /// Whether any locks must be mirrored; if not, their ranges are not computed.
     fn is_needed(&self) -> bool {
         true
     }
 
-    /// Makes `wanted` the lock that is held in its range, in place of what was held there. `held` returns what clients
-    /// have locked so far, for a host that does not know the file yet.
+    /// Makes `wanted` the lock in its range, replacing what was held there. `held` returns the clients' locks so far,
+    /// for a host that does not know the file yet.
     ///
     /// # Errors
-    /// When a local process's lock stands in the way; then what was held before still is.
+    /// When a local process's lock conflicts; earlier locks are then unchanged.
     fn take(&mut self, file: &FileKey, wanted: HostRange, held: &dyn Fn() -> Vec<HostRange>)
     -> Result<(), HostRefusal>;
 
-    /// Gives up what is held in `ranges`: in order and without overlaps.
+    /// Releases `ranges`, which are in order and do not overlap.
     fn release(&mut self, file: &FileKey, ranges: &[ByteRange]);
 
-    /// Gives up everything that is held on `file`.
+    /// Releases everything on `file`.
     fn release_all(&mut self, file: &FileKey);
 
-    /// Whether a local process's lock would stand in the way of this one, which is not taken.
+    /// Tests whether a local process's lock conflicts, without taking the lock.
     ///
     /// # Errors
-    /// The lock that stands in the way.
+    /// The conflicting lock.
     fn test(&mut self, file: &FileKey, wanted: HostRange) -> Result<(), HostRefusal>;
 }
 
-/// No host: files that nobody but the server locks.
+/// No host: only the server locks the files.
 #[derive(Debug, Default)]
 pub struct NoHostLocks;
 
@@ -101,7 +101,7 @@ impl Core {
         Ok(())
     }
 
-    /// Refuses an unlock that would leave more locks than there may be: one in the middle of a lock leaves two.
+    /// Fails for an unlock that would exceed the limit of locks: one in the middle of a lock leaves two.
     pub(crate) fn check_room_without(&self, file: &FileKey, lock: (OwnerId, ByteRange)) -> Result<(), StateError> {
         let Some(locks) = self.locks_of(file) else { return Ok(()) };
         let more = locks.held.growth_without(lock.0, lock.1);
@@ -113,7 +113,7 @@ impl Core {
         }
     }
 
-    /// Removes what an owner has locked in a range, and wakes who waited for it.
+    /// Releases an owner's locks in a range, and wakes the waiters.
     pub(crate) fn release_range(&mut self, now: Duration, file: &FileKey, lock: (OwnerId, ByteRange)) {
         let Some(locks) = self.files.get_mut(file).and_then(|file| file.locks.as_mut()) else { return };
         let before = locks.held.len();
@@ -131,7 +131,7 @@ impl Core {
         self.wake(now, file, lock.1);
     }
 
-    /// Removes the first locks of an owner in a range, if there are more than one step may remove; true when it did.
+    /// Releases the first locks of an owner in a range, if one step may not release all; true when it did.
     pub(crate) fn release_some(&mut self, now: Duration, file: &FileKey, (owner, range): (OwnerId, ByteRange)) -> bool {
         let steps = self.limits().steps;
         let locks = self.locks_of(file).map(|locks| &locks.held).filter(|held| held.len() > steps);
@@ -141,7 +141,7 @@ impl Core {
         true
     }
 
-    /// Removes what an owner has locked under a stateid, and wakes who waited for it.
+    /// Releases an owner's locks under a stateid, and wakes the waiters.
     pub(crate) fn drop_locks_of(&mut self, now: Duration, file: &FileKey, (owner, state): (OwnerId, StateKey)) {
         if self.locks_of(file).is_some_and(|locks| locks.held.has_state(owner, state)) {
             self.release_range(now, file, (owner, ByteRange::WHOLE));

@@ -1,10 +1,10 @@
-//! The names that state goes by: client ids, session ids, stateids, files and principals.
+//! The identifiers of state: client IDs, session IDs, stateids, files and principals.
 
 use std::fmt;
 
 use vfs::Handle;
 
-/// A client id: the boot number in the upper half, a number that this boot gave out once in the lower.
+/// A client ID: the boot number in the upper half, a number unique within the boot in the lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(pub u64);
 
@@ -22,7 +22,7 @@ impl ClientId {
     }
 }
 
-/// A session id (RFC 8881 §2.10.3): the client id and a number.
+/// A session ID (RFC 8881 §2.10.3): the client ID and a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub [u8; 16]);
 
@@ -46,26 +46,26 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// A stateid (RFC 8881 §8.2): which state, and which of its successive values.
+/// A stateid (RFC 8881 §8.2): a state and the version of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stateid {
     /// Counts the changes of this state; starts at 1 and skips 0 when it wraps.
     pub seqid: u32,
-    /// Names the state: boot number, client number, number within the client.
+    /// Identifies the state: boot number, client number, number within the client.
     pub other: [u8; 12],
 }
 
 impl Stateid {
-    /// No state in particular: READ, WRITE and SETATTR are checked against share reservations only.
+    /// No state: READ, WRITE and SETATTR are checked only against share reservations.
     pub const ANONYMOUS: Stateid = Stateid { seqid: 0, other: [0; 12] };
-    /// Like [`Stateid::ANONYMOUS`], and READ passes by share reservations.
+    /// Like [`Stateid::ANONYMOUS`], but READ bypasses share reservations.
     pub const READ_BYPASS: Stateid = Stateid { seqid: u32::MAX, other: [0xff; 12] };
-    /// The stateid that the operations before left behind (RFC 8881 §16.2.3.1.2); the compound replaces it.
+    /// The stateid of the previous operations (RFC 8881 §16.2.3.1.2); COMPOUND resolves it.
     pub const CURRENT: Stateid = Stateid { seqid: 1, other: [0; 12] };
     /// A stateid that is never valid (RFC 8881 §8.2.3).
     pub const INVALID: Stateid = Stateid { seqid: u32::MAX, other: [0; 12] };
 
-    /// Whether this is one of the reserved values, which name no state.
+    /// Whether this is one of the reserved values, which identify no state.
     pub fn is_special(&self) -> bool {
         self.other == [0; 12] || self.other == [0xff; 12]
     }
@@ -88,8 +88,8 @@ impl Stateid {
     }
 }
 
-/// Where a state is kept: the client's number above, a number within the client below, so that one client's states
-/// are neighbours.
+/// The key of a state: the client's number above, a number within the client below, so that one client's states are
+/// adjacent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct StateKey(pub(crate) u64);
 
@@ -103,16 +103,16 @@ impl StateKey {
     }
 }
 
-/// A file, as state is kept for it.
+/// A file, as the key of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileKey {
-    /// Which file system, so that equal handles of two of them stay apart; the same for every path into one.
+    /// The file system, since handles are unique only within one; the same for every path into it.
     pub export: u64,
     /// The file within it.
     pub node: Handle,
 }
 
-/// Who sent a request, as far as the flavour tells: bytes that are equal for equal principals.
+/// The principal of a request: bytes that are equal for equal principals.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Principal(pub Box<[u8]>);
 
@@ -123,25 +123,25 @@ impl Principal {
     }
 }
 
-/// Which minor version's rules a request follows.
+/// The protocol of a request, which determines how its client is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// NFSv4.0: the stateid tells the client.
+    /// NFSv4.0: the stateid identifies the client.
     V40,
-    /// NFSv4.1 and later: the session tells the client.
+    /// NFSv4.1 and later: the session identifies the client.
     V41(ClientId),
 }
 
-/// Whose change or access is checked against what clients hold.
+/// The originator of a change or access that is checked for conflicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requester {
-    /// An NFSv4 client: its own delegations do not stand in its way (RFC 8881 §10.4).
+    /// An NFSv4 client: its own delegations do not conflict (RFC 8881 §10.4).
     Client(ClientId),
-    /// NFSv2, NFSv3, the lock protocol, or a program on the server.
+    /// NFSv2, NFSv3, the lock protocol, or a local program.
     Other,
 }
 
-/// The successor of a stateid's seqid: 0 is left out (RFC 8881 §8.2.2).
+/// The next seqid of a stateid, which skips 0 (RFC 8881 §8.2.2).
 pub(crate) fn next_seqid(seqid: u32) -> u32 {
     match seqid.wrapping_add(1) {
         0 => 1,

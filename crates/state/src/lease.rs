@@ -1,9 +1,9 @@
-//! A client's lease: renewed on the hot path without a lock, ended exactly once.
+//! A client's lease: renewed on the hot path without a lock, and ended exactly once.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What SEQUENCE tells a client about its state (RFC 8881 §18.46.3).
+/// The flags in SEQUENCE replies about a client's state (RFC 8881 §18.46.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatusFlags(pub u32);
 
@@ -22,7 +22,7 @@ impl StatusFlags {
     pub const RESTART_RECLAIM_NEEDED: u32 = 0x0100;
     /// This session has no callback path.
     pub const CB_PATH_DOWN_SESSION: u32 = 0x0200;
-    /// The session's back channel failed in a way that a new connection does not mend.
+    /// The session's back channel failed in a way that a new connection does not repair.
     pub const BACKCHANNEL_FAULT: u32 = 0x0400;
 
     /// Whether all bits of `flag` are set.
@@ -31,7 +31,8 @@ impl StatusFlags {
     }
 }
 
-/// When a client was last heard of, or that it is gone: one word, so that a renewal and an end cannot both win.
+/// The time of a client's last renewal, or the mark that it ended: one word, so that a renewal and an end cannot both
+/// win.
 #[derive(Debug)]
 pub(crate) struct Lease {
     renewed_ns: AtomicU64,
@@ -45,7 +46,7 @@ impl Lease {
         Lease { renewed_ns: AtomicU64::new(nanoseconds(now)), flags: AtomicU32::new(0) }
     }
 
-    /// Renews the lease; false when it has ended for good.
+    /// Renews the lease; false when it has ended.
     pub(crate) fn renew(&self, now: Duration) -> bool {
         let now_ns = nanoseconds(now);
         let seen = self.renewed_ns.load(Ordering::Acquire);
@@ -61,7 +62,7 @@ impl Lease {
         self.renewed_ns.load(Ordering::Acquire) == ENDED
     }
 
-    /// Since when the client is overdue, or `None` while its lease of `length` lasts.
+    /// The time since when the lease is overdue, or `None` while its `length` lasts.
     pub(crate) fn overdue_since(&self, now: Duration, length: Duration) -> Option<Duration> {
         let seen = self.renewed_ns.load(Ordering::Acquire);
         let end = match seen {
@@ -71,7 +72,7 @@ impl Lease {
         (end < now).then_some(end)
     }
 
-    /// Ends the lease if it is overdue; true when it is ended now. A renewal in between wins.
+    /// Ends the lease if it is overdue; true when it has ended. A concurrent renewal wins.
     pub(crate) fn end_if_overdue(&self, now: Duration, length: Duration) -> bool {
         let seen = self.renewed_ns.load(Ordering::Acquire);
         if seen == ENDED {
@@ -81,7 +82,7 @@ impl Lease {
             && self.renewed_ns.compare_exchange(seen, ENDED, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Ends the lease whatever its time.
+    /// Ends the lease in any case.
     pub(crate) fn end(&self) {
         self.renewed_ns.store(ENDED, Ordering::Release);
     }

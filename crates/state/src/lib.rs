@@ -1,32 +1,32 @@
-//! What an NFS server remembers of its clients: client ids, sessions, opens, locks, delegations and leases, for NFSv4.0,
-//! NFSv4.1 and later, and the lock protocol of NFSv2 and NFSv3, in one [`State`].
+//! The state of an NFS server's clients in one [`State`]: client IDs, sessions, opens, locks, delegations and leases,
+//! for NFSv4.0, NFSv4.1 and later, and the lock protocol of NFSv2 and NFSv3.
 //!
-//! It has no sockets and no clock: every call is told the time, and what must be sent comes out of
-//! [`State::poll_event`]. It knows neither XDR nor RPC nor statuses: errors are [`StateError`], which each protocol maps.
-//! What must outlive a restart goes through [`ClientRecords`], what local processes must see through [`HostLocks`].
+//! It has no sockets and no clock: every call gets the time, and messages to send come from [`State::poll_event`]. It
+//! is independent of XDR, RPC and statuses: errors are [`StateError`], which each protocol maps. Data that must survive
+//! a restart goes through [`ClientRecords`], locks that local processes must see through [`HostLocks`].
 //!
 //! # Locks
 //!
-//! Any thread may call anything. In this order, and never the other way round:
+//! All methods are thread-safe. Locks are taken only in this order:
 //!
-//! 1. The *core* mutex: clients, owners, files, opens, locks, delegations, the grace period. OPEN, CLOSE, LOCK and the
-//!    like hold it for the time of some table look-ups; the two traits are called under it.
-//! 2. One shard of a published table: sessions, stateids, or files with reservations and delegations. Only who holds
-//!    the core mutex writes to the latter two.
-//! 3. One session's mutex, or that of the table of accounts, which counts what origins hold.
+//! 1. The *core* mutex: clients, owners, files, opens, locks, delegations, the grace period. OPEN, CLOSE, LOCK and
+//! similar calls hold it for some table look-ups; the two traits are called under it.
+//! 2. One shard of a published table: sessions, stateids, or files with reservations and delegations. Only a holder of
+//! the core mutex writes to the latter two.
+//! 3. One session's mutex, or that of the table of accounts, which counts the resources of origins.
 //!
 //! SEQUENCE reads a shard of the sessions and then locks its session. READ and WRITE with a stateid read a shard of the
-//! stateids; without one, a shard of the reserved files, and go on to the core mutex only if the file is in it. Leases are
-//! renewed by an atomic word. So requests of different sessions for different files share no mutex.
+//! stateids. Without one they read a shard of the reserved files, and take the core mutex only if the file is in it. An
+//! atomic word renews the lease. So requests of different sessions for different files share no mutex.
 //!
-//! # What always holds
+//! # Invariants
 //!
-//! - No two grants conflict: opens by their share reservations, locks by owner and range, delegations by kind — except with
-//!   those of a client that is gone or overdue, which are taken away first.
-//! - A client is in the record before it is granted anything that it could reclaim, and marked there before somebody
-//!   else gets what it lost without knowing.
-//! - A request on a slot, or in an NFSv4.0 owner's sequence, is executed at most once.
-//! - Nothing grows without a limit of [`Limits`], and no call works on behalf of others for more than its steps.
+//! - No two grants conflict: opens by their share reservations, locks by owner and range, delegations by kind.
+//!   Conflicting state of an ended or overdue client is revoked first.
+//! - A client is on record before it is granted anything that it could reclaim. Its record is marked before others get
+//!   what it lost without its knowledge.
+//! - A request on a slot, or in an NFSv4.0 owner's sequence, executes at most once.
+//! - Everything has a limit in [`Limits`], and no call works on behalf of others for more than its steps.
 #![forbid(unsafe_code)]
 
 mod account;

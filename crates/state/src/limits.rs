@@ -1,51 +1,52 @@
-//! How much of everything there may be, and for how long.
+//! Limits of numbers and times.
 
 use std::time::Duration;
 
 /// The longest name of a client or an owner, in bytes (NFS4_OPAQUE_LIMIT, RFC 8881 §3.1).
 pub const NAME_MAX_BYTES: usize = 1024;
-/// The smallest request that a channel must take, in bytes: a SEQUENCE and one short operation.
+/// The smallest request size that a channel must allow, in bytes: a SEQUENCE and one short operation.
 pub const MIN_REQUEST_BYTES: u32 = 128;
-/// The smallest reply that a channel must take, in bytes.
+/// The smallest reply size that a channel must allow, in bytes.
 pub const MIN_RESPONSE_BYTES: u32 = 128;
-/// The fewest operations that a request of the fore channel must be able to hold: SEQUENCE and one more.
+/// The fewest operations that a request of the fore channel must allow: SEQUENCE and one more.
 pub const MIN_OPERATIONS: u32 = 2;
-/// Connections that one session remembers.
+/// The most connections of one session.
 pub const CONNECTIONS_PER_SESSION: usize = 64;
-/// How many opens, owners, locks and so on an origin may have whatever others have, until none are left. Beyond, it may
-/// have as many as it leaves free ([`crate::may_take`]).
+/// The number of opens, owners, locks and so on that an origin may have until none are left. Beyond, it may have as
+/// many as remain free ([`crate::may_take`]).
 pub const GUARANTEED_PER_ORIGIN: usize = 16;
-/// Slots of a back channel that the server uses.
+/// The most slots of a back channel that the server uses.
 pub const BACK_SLOTS: u32 = 16;
 
-/// Limits and times. What is over a limit is refused with [`crate::StateError::Resource`] or, where the protocol
-/// offers it, given smaller than asked for.
+/// Limits and times. A request over a limit fails with [`crate::StateError::Resource`] or, where the protocol allows
+/// it, is granted a smaller value.
 ///
-/// Of opens, owners, lock stateids, locks, delegations, waits, hosts and shares one origin may have as many as it
-/// leaves free ([`crate::may_take`]).
+/// Of opens, owners, lock stateids, locks, delegations, waits, hosts and shares, one origin may have as many as remain
+/// free ([`crate::may_take`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a client may be silent. Default 90 s.
+    /// The lease: how long a client may be silent. Default 90 s.
     pub lease: Duration,
-    /// How long reclaiming may take after a restart. Default 90 s; not shorter than the lease of the boot before.
+    /// The length of the grace period. Default 90 s; at least the lease of the previous boot.
     pub grace: Duration,
-    /// When a client of NFSv4.0 has finished reclaiming. Default 1 s and 10 s.
+    /// The pauses after which an NFSv4.0 client has finished reclaiming. Default 1 s and 10 s.
     pub reclaim_pauses: ReclaimPauses,
-    /// When a host of the lock protocol has, whose datagrams may be lost and sent again. Default 10 s and 30 s.
+    /// The pauses for a host of the lock protocol, whose datagrams may be lost and retransmitted. Default 10 s and 30
+    /// s.
     pub nlm_reclaim_pauses: ReclaimPauses,
-    /// How long a client that holds nothing stays on record when it was off the record before; each further time twice as long, up to
-    /// 31 times. Default 1 s.
+    /// The time that a client without state stays on record: none at first, then this time, and about twice as long
+    /// each further time, up to 31 times. Default 1 s.
     pub record_idle: Duration,
-    /// How long a client whose lease ended keeps the state that nobody else wants. Default 24 h.
+    /// The time that a client whose lease ended keeps state without conflicts. Default 24 h.
     pub courtesy: Duration,
-    /// Clients, confirmed and not. Default 16 384; a quarter of them for one origin. Past it, clients of the largest origin go:
-    /// unconfirmed ones first, then those that hold nothing.
+    /// Clients, confirmed and not. Default 16 384; a quarter of them for one origin. Beyond, clients of the largest
+    /// origin are evicted: unconfirmed ones first, then those without state.
     pub clients: usize,
-    /// Unconfirmed client ids of one origin. Default 1 024; past it, the oldest goes.
+    /// Unconfirmed client IDs of one origin. Default 1 024; beyond, the oldest is evicted.
     pub unconfirmed_per_origin: usize,
-    /// Clients whose lease has ended and whose state is kept. Default 4 096.
+    /// Clients whose lease has ended and that keep their state. Default 4 096.
     pub courtesy_clients: usize,
-    /// How long an unconfirmed client id is kept. Default 90 s.
+    /// The time to keep an unconfirmed client ID. Default 90 s.
     pub unconfirmed: Duration,
     /// Sessions of one client. Default 64.
     pub sessions_per_client: usize,
@@ -53,12 +54,13 @@ pub struct Limits {
     pub sessions: usize,
     /// Slots of one session's fore channel. Default 128.
     pub slots_per_session: u32,
-    /// Slots of all sessions. Default 262 144; a quarter of them for one origin. When they run out, new sessions get one slot.
+    /// Slots of all sessions. Default 262 144; a quarter of them for one origin. When they are used up, new sessions
+    /// get one slot.
     pub slots: u32,
-    /// Bytes that the kept replies of all sessions may take. Default 512 MiB; a quarter of them for one origin. When they run out,
-    /// new sessions get one slot.
+    /// The bytes of cached replies of all sessions. Default 512 MiB; a quarter of them for one origin. When they are
+    /// used up, new sessions get one slot.
     pub reply_cache_bytes: usize,
-    /// Bytes of reply cache of one session: bounds slots × largest cached reply. Default 1 MiB.
+    /// The bytes of cached replies of one session, which limit slots × largest cached reply. Default 1 MiB.
     pub reply_cache_bytes_per_session: u32,
     /// The largest request, in bytes. Default 1 MiB + 64 KiB.
     pub request_bytes: u32,
@@ -66,7 +68,7 @@ pub struct Limits {
     pub response_bytes: u32,
     /// The largest reply that is cached, in bytes. Default 8 KiB.
     pub cached_response_bytes: u32,
-    /// Replies up to this size are cached even when nobody asked, so that a bare SEQUENCE can be repeated. Default 128.
+    /// Replies up to this size are cached even without a request, so that a bare SEQUENCE can be replayed. Default 128.
     pub always_cached_bytes: u32,
     /// Operations of one request. Default 128.
     pub operations: u32,
@@ -84,34 +86,33 @@ pub struct Limits {
     pub waiters_per_file: usize,
     /// Requests that wait for a lock in all files. Default 65 536.
     pub waiters: usize,
-    /// How long a waiting NFSv4 request is remembered after its client asked last. Default 45 s: Linux asks at
-    /// least every 30 s.
+    /// The time to remember a waiting NFSv4 request after its last repetition. Default 45 s: Linux repeats it at least
+    /// every 30 s.
     pub waiter_memory: Duration,
-    /// How long a lock that became free is kept for the NFSv4 owner that waited first. Default 5 s.
+    /// The time to reserve a released lock for the NFSv4 owner that waited first. Default 5 s.
     pub reservation: Duration,
-    /// Steps of one deadlock search. Default 1 024; past it the search says no.
+    /// Steps of one deadlock search. Default 1 024; beyond, the search finds no deadlock.
     pub deadlock_steps: usize,
     /// Delegations of all clients. Default 65 536; 0 turns delegations off.
     pub delegations: usize,
-    /// How long no delegation is given of a file after one was recalled. Default 30 s.
+    /// The time after a recall in which its file is not delegated. Default 30 s.
     pub recall_memory: Duration,
-    /// How long a client may take to return a recalled delegation. Default 90 s; not shorter than the lease
-    /// (RFC 8881 §10.4.6).
+    /// The time for a client to return a recalled delegation. Default 90 s; at least the lease (RFC 8881 §10.4.6).
     pub recall: Duration,
     /// Hosts of the lock protocol. Default 16 384.
     pub nlm_hosts: usize,
-    /// How long a host of the lock protocol is known that holds nothing. Default 10 min.
+    /// The time to remember a host of the lock protocol without state. Default 10 min.
     pub nlm_idle: Duration,
-    /// Shares held in one file by the lock protocol. Default 1 024.
+    /// Shares of the lock protocol in one file. Default 1 024.
     pub nlm_shares_per_file: usize,
-    /// Shares held in all files by the lock protocol. Default 65 536.
+    /// Shares of the lock protocol in all files. Default 65 536.
     pub nlm_shares: usize,
-    /// How many states one call to `tick` removes, and how many conflicting states of expired clients one request
-    /// revokes before it answers DELAY. Default 1 024.
+    /// The states that one call of `tick` removes, and the conflicting states of expired clients that one request
+    /// revokes before it returns DELAY. Default 1 024.
     pub steps: usize,
 }
 
-/// What one takes in memory at the most, in bytes: with the longest name or handle, in a file of its own, in tables that have just
+/// The most memory of each, in bytes: with the longest name or handle, in a file of its own, in tables that have just
 /// grown.
 const OPEN_BYTES: usize = 2_048;
 const OWNER_BYTES: usize = NAME_MAX_BYTES + 1_024;
@@ -126,8 +127,7 @@ const NLM_HOST_BYTES: usize = NAME_MAX_BYTES + 1_024;
 const NLM_SHARE_BYTES: usize = 512;
 
 impl Limits {
-    /// Everything that clients may pile up here takes `bytes` of memory at the most: the limits of all of it become smaller in
-    /// one proportion where they must.
+    /// Reduces all limits in proportion, if necessary, so that the state of clients takes at most `bytes` of memory.
     #[must_use]
     pub fn within(mut self, bytes: usize) -> Limits {
         let most = self.most_bytes();
@@ -155,7 +155,7 @@ impl Limits {
         self
     }
 
-    /// What clients can make the tables take, in bytes.
+    /// The most memory that clients can make the tables use, in bytes.
     fn most_bytes(&self) -> usize {
         let tables = [
             (self.opens, OPEN_BYTES),
@@ -175,12 +175,12 @@ impl Limits {
     }
 }
 
-/// How long a client that cannot say so must have reclaimed nothing to have finished.
+/// The pauses after which a client that has no message for it has finished reclaiming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReclaimPauses {
-    /// When it wants something new.
+    /// The pause of a client that requests something new.
     pub going_on: Duration,
-    /// When it does not.
+    /// The pause of any other client.
     pub silent: Duration,
 }
 

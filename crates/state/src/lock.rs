@@ -13,36 +13,36 @@ use crate::stateid_table::Standing;
 use crate::waiter::{WaitFor, Wanted};
 use crate::{ByteRange, ClientId, Conflict, Door, FileKey, State, StateError, Stateid};
 
-/// Who locks (`locker4`).
+/// The lock owner of a LOCK (`locker4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locker<'a> {
-    /// A lock owner that has no stateid for this file yet, under an open.
+    /// A lock owner that has no stateid for this file yet, with its open.
     New {
         /// The open.
         open: &'a Stateid,
         /// The lock owner's name.
         owner: &'a [u8],
     },
-    /// A lock owner by the stateid of its locks in this file.
+    /// A lock owner, by the stateid of its locks in this file.
     Existing(&'a Stateid),
 }
 
 /// The arguments of LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockArgs<'a> {
-    /// Which minor version asks.
+    /// The protocol and client of the request.
     pub door: Door,
     /// The file.
     pub file: FileKey,
-    /// Who locks.
+    /// The lock owner.
     pub locker: Locker<'a>,
-    /// What.
+    /// The range to lock.
     pub range: ByteRange,
-    /// Whether for itself alone.
+    /// Whether the lock is exclusive.
     pub exclusive: bool,
-    /// Whether the client waits for it: READW_LT and WRITEW_LT.
+    /// Whether the client waits for the lock: READW_LT and WRITEW_LT.
     pub blocking: bool,
-    /// Whether it was held before the server restarted.
+    /// Whether the client held the lock before the server restarted.
     pub reclaim: bool,
 }
 
@@ -55,19 +55,18 @@ pub struct LockTest<'a> {
     pub owner: &'a [u8],
     /// The file.
     pub file: FileKey,
-    /// What it would lock.
+    /// The range to test.
     pub range: ByteRange,
-    /// Whether for itself alone.
+    /// Whether the lock would be exclusive.
     pub exclusive: bool,
 }
 
 impl State {
-    /// LOCK. A blocking request that is refused is remembered in its turn, and told by [`crate::Event::NotifyLock`] when
-    /// it may be tried again.
+    /// LOCK. A blocking request that is refused is queued; [`crate::Event::NotifyLock`] reports when to retry it.
     ///
     /// # Errors
-    /// [`StateError::Denied`], `Deadlock`, `OpenMode`, `Grace`, `NoGrace`, `ReclaimBad`, `ReclaimConflict`, `BadSeqid` when
-    /// a new NFSv4.0 lock owner has locks in the file already, `Resource`, and what the stateid deserves.
+    /// [`StateError::Denied`], `Deadlock`, `OpenMode`, `Grace`, `NoGrace`, `ReclaimBad`, `ReclaimConflict`, `BadSeqid`
+    /// when a new NFSv4.0 lock owner already has locks in the file, `Resource`, and errors of the stateid.
     pub fn lock(&self, now: Duration, args: &LockArgs<'_>) -> Result<Stateid, StateError> {
         let mut core = self.core();
         let key = match args.locker {
@@ -82,7 +81,7 @@ impl State {
         locked
     }
 
-    /// LOCKT: what LOCK would conflict with.
+    /// LOCKT: reports the lock that LOCK would conflict with.
     ///
     /// # Errors
     /// [`StateError::Denied`], `StaleClientid`, `Expired`, `Grace`.
@@ -90,16 +89,16 @@ impl State {
         let mut core = self.core();
         core.live_client(now, args.client)?;
         core.check_grace(now, args.client, false)?;
-        // An owner that is not known conflicts with everybody's locks.
+        // An unknown owner conflicts with every lock.
         let owner = core.owners.find(OwnerKind::Lock, args.client.number(), args.owner).unwrap_or(OwnerId::NOBODY);
         let wanted = Wanted { owner, range: args.range, exclusive: args.exclusive };
         core.test_lock(now, &args.file, wanted)
     }
 
-    /// LOCKU. A range that is not locked is no error.
+    /// LOCKU. Unlocking an unlocked range succeeds.
     ///
     /// # Errors
-    /// `Resource` when one lock would become two and there may be no more, and what the stateid deserves.
+    /// `Resource` when splitting a lock would exceed the limit, and errors of the stateid.
     pub fn unlock(
         &self,
         now: Duration,
@@ -119,8 +118,8 @@ impl State {
         Ok(stateid)
     }
 
-    /// Unlocks some of a range in which an owner has very many locks; true while there may be more. [`State::unlock`]
-    /// does the rest, so that it never takes long.
+    /// Unlocks a part of a range in which an owner has many locks; true while there may be more. [`State::unlock`]
+    /// unlocks the rest, so that it never takes long.
     ///
     /// # Errors
     /// As [`State::unlock`].
@@ -137,7 +136,7 @@ impl State {
         Ok(core.release_some(now, file, (owner, range)))
     }
 
-    /// RELEASE_LOCKOWNER (NFSv4.0): forgets a lock owner without locks.
+    /// RELEASE_LOCKOWNER (NFSv4.0): removes a lock owner without locks.
     ///
     /// # Errors
     /// [`StateError::LocksHeld`], `StaleClientid`, `Expired`.
@@ -161,7 +160,7 @@ impl Core {
         self.locks_of(&held.file).is_some_and(|locks| locks.held.has_state(held.owner, key))
     }
 
-    /// The lock state of a lock owner in this file, made under an open if there is none.
+    /// The lock state of a lock owner in this file; created under an open if there is none.
     fn new_locker(
         &mut self,
         now: Duration,
@@ -172,7 +171,7 @@ impl Core {
         let client = open.client();
         let owner = self.owner(now, OwnerKind::Lock, client, name)?;
         if let Some(key) = self.locks_of(&args.file).and_then(|locks| locks.states.get(&owner).copied()) {
-            // The owner need not have said that it is new; in NFSv4.0 its number was in order all the same.
+            // The owner was not new after all; in NFSv4.0 its seqid was valid nevertheless.
             return Ok(key);
         }
         let charge = match self.charge_lock_state(client, &args.file) {
@@ -206,7 +205,7 @@ impl Core {
         }
     }
 
-    /// Takes back the lock state of an owner that got no lock: its stateid was not given out.
+    /// Removes the new lock state of an owner that got no lock: no client knows its stateid.
     fn drop_unused_locker(&mut self, now: Duration, key: StateKey) {
         if self.states.get(&key).is_some_and(|held| held.seqid == 0) {
             self.remove_state(now, key);
@@ -227,7 +226,7 @@ impl Core {
         }
     }
 
-    /// A lock needs an open for the same access (RFC 8881 §18.10.4 allows it to be asked).
+    /// A lock requires an open with the same access, as RFC 8881 §18.10.4 permits.
     fn check_lock_mode(&self, key: StateKey, exclusive: bool) -> Result<(), StateError> {
         let open = match self.states.get(&key).map(|held| &held.body) {
             Some(Body::Lock(lock)) => self.states.get(&lock.open).and_then(Held::open),
@@ -238,7 +237,7 @@ impl Core {
         if allowed { Ok(()) } else { Err(StateError::OpenMode) }
     }
 
-    /// Locks a range for an owner of any protocol, or queues the wish.
+    /// Locks a range for an owner of any protocol, or queues the request.
     pub(crate) fn acquire(
         &mut self,
         now: Duration,
@@ -247,7 +246,7 @@ impl Core {
         (state, wait): (Option<StateKey>, Option<WaitFor>),
     ) -> Result<(), StateError> {
         let file = self.file_entry(file);
-        // What else the owner waited for here would replace this lock when it came.
+        // Other waits of the owner in this range would replace this lock when granted.
         self.remove_waiters(&file, |waiter| {
             let other = waiter.wanted;
             other != wanted && other.owner == wanted.owner && other.range.overlaps(wanted.range)
@@ -260,7 +259,7 @@ impl Core {
         match free.and_then(|()| self.hold_lock(&file, lock)) {
             Ok(()) => {
                 self.cancel_waits(&file, (wanted.owner, wanted.range));
-                // A downgrade may let others in.
+                // A downgrade may let waiters in.
                 self.wake(now, &file, wanted.range);
                 Ok(())
             }
@@ -275,13 +274,13 @@ impl Core {
         }
     }
 
-    /// Whether a lock could be had, with regard to local processes too.
+    /// Tests whether a lock would be granted, including conflicts with local processes.
     pub(crate) fn test_lock(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
         self.conflict_of(now, file, wanted)?;
         Ok(self.host.test(file, HostRange { range: wanted.range, exclusive: wanted.exclusive })?)
     }
 
-    /// The first lock of another owner in the way, once those of clients that are overdue or gone are cleared.
+    /// The first conflicting lock of another owner, after the locks of ended and overdue clients are removed.
     pub(crate) fn conflict_of(&mut self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
         for _ in 0..self.limits().steps {
             let Some(locks) = self.locks_of(file) else { return Ok(()) };
@@ -292,14 +291,14 @@ impl Core {
                     return Err(StateError::Denied(Box::new(self.describe(&first))));
                 }
                 Some(state) if self.clients.contains_key(&state.client()) => self.clear(now, state)?,
-                // All that the client or the host had is removed in steps; this lock goes now.
+                // The other state of the client or host is removed in steps; this lock now.
                 _ => self.release_range(now, file, (first.owner, first.range)),
             }
         }
         Err(StateError::Delay)
     }
 
-    /// Whether a lock belongs to a client or a host that is gone, or to a client that is overdue.
+    /// Whether a lock belongs to an ended client or host, or to an overdue client.
     pub(crate) fn is_abandoned(&self, now: Duration, lock: &HeldLock) -> bool {
         lock.state.map_or_else(|| self.is_of_gone_host(lock.owner), |state| self.is_clearable(now, state))
     }

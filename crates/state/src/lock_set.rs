@@ -1,7 +1,7 @@
-//! The byte-range locks of one file, with POSIX rules: an owner's locks of one kind merge, a new one replaces what it
-//! covers (RFC 8881 §9.1, §18.10.3).
+//! The byte-range locks of one file, with POSIX rules: an owner's locks of one kind merge, and a new one replaces what
+//! it covers (RFC 8881 §9.1, §18.10.3).
 //!
-//! There are two indices: by owner and first byte, and by range. So no request looks at more locks than it changes or
+//! Two indices, by owner and first byte and by range, ensure that each request only visits locks that it changes or
 //! reports.
 
 use std::collections::BTreeMap;
@@ -17,27 +17,27 @@ pub(crate) struct HeldLock {
     pub owner: OwnerId,
     pub range: ByteRange,
     pub exclusive: bool,
-    /// The lock stateid; none for the lock protocol.
+    /// The lock stateid; `None` for the lock protocol.
     pub state: Option<StateKey>,
 }
 
 impl HeldLock {
-    /// Whether a lock that `owner` wants conflicts with this one.
+    /// Whether a lock that `owner` requests conflicts with this one.
     pub(crate) fn conflicts(&self, owner: OwnerId, range: ByteRange, exclusive: bool) -> bool {
         self.owner != owner && (self.exclusive || exclusive) && self.range.overlaps(range)
     }
 }
 
-/// A range that the host must hold on behalf of all owners.
+/// A range that the host must lock on behalf of all owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostRange {
     /// The range.
     pub range: ByteRange,
-    /// Whether exclusively.
+    /// Whether the lock is exclusive.
     pub exclusive: bool,
 }
 
-/// What a lock is besides its owner and first byte.
+/// The parts of a lock besides its owner and first byte.
 #[derive(Debug, Clone, Copy)]
 struct Tail {
     last: u64,
@@ -45,13 +45,14 @@ struct Tail {
     state: Option<StateKey>,
 }
 
-/// No two locks of one owner overlap, and all of them have the same state. An exclusive lock overlaps with no other.
+/// The locks of a file. No two locks of one owner overlap, and all of them have the same state. An exclusive lock
+/// overlaps with no other.
 #[derive(Debug, Default)]
 pub(crate) struct LockSet {
     by_owner: BTreeMap<(OwnerId, u64), Tail>,
     shared: RangeTree,
     exclusive: RangeTree,
-    /// How many locks are of the lock protocol.
+    /// The number of locks of the lock protocol.
     stateless: usize,
 }
 
@@ -64,7 +65,7 @@ impl LockSet {
         self.by_owner.is_empty()
     }
 
-    /// The locks that a lock of `owner` would conflict with: first the exclusive ones, then the shared ones.
+    /// The locks that a lock of `owner` would conflict with: exclusive ones first, then shared ones.
     pub(crate) fn conflicts(
         &self,
         owner: OwnerId,
@@ -92,8 +93,8 @@ impl LockSet {
         self.state_of(owner) == Some(Some(state))
     }
 
-    /// The first locks of `owner` that begin in `range`: how many, `at_most` being counted, and the part of the range
-    /// up to the end of the last of them.
+    /// The first locks of `owner` that begin in `range`: their number, up to `at_most`, and the part of the range up to
+    /// the end of the last one.
     pub(crate) fn first_of(&self, owner: OwnerId, range: ByteRange, at_most: usize) -> Option<(usize, ByteRange)> {
         let locks = self.by_owner.range((owner, range.first())..=(owner, range.last())).take(at_most);
         let (count, last) = locks.fold((0, None), |(count, _), (_, tail)| (count + 1, Some(tail.last)));
@@ -105,13 +106,13 @@ impl LockSet {
         self.stateless > 0
     }
 
-    /// How many more locks there may be once `owner` has unlocked `range`: what is in the middle of a lock leaves two.
+    /// The number of additional locks after `owner` unlocks `range`: unlocking the middle of a lock leaves two.
     pub(crate) fn growth_without(&self, owner: OwnerId, range: ByteRange) -> usize {
         let before = self.by_owner.range((owner, 0)..(owner, range.first())).next_back();
         usize::from(before.is_some_and(|(_, tail)| tail.last > range.last()))
     }
 
-    /// Locks a range, in place of what the owner had there.
+    /// Locks a range, and replaces the owner's locks in it.
     pub(crate) fn set(&mut self, mut lock: HeldLock) {
         debug_assert!(
             self.state_of(lock.owner).is_none_or(|state| state == lock.state),
@@ -127,7 +128,7 @@ impl LockSet {
         self.insert(lock);
     }
 
-    /// Unlocks a range of an owner's; returns what was locked there, in order.
+    /// Unlocks a range for an owner; returns what was locked there, in order.
     pub(crate) fn clear(&mut self, owner: OwnerId, range: ByteRange) -> Vec<HeldLock> {
         let mut unlocked = self.overlapping(owner, range);
         for lock in &mut unlocked {
@@ -140,18 +141,18 @@ impl LockSet {
         unlocked
     }
 
-    /// The ranges out of what was `unlocked` that nobody has locked any more.
+    /// The ranges in `unlocked` that nobody has locked any more.
     pub(crate) fn freed(&self, unlocked: &[HeldLock]) -> Vec<ByteRange> {
         let mut freed = Vec::new();
         for lock in unlocked {
-            // Nobody else had anything where a lock was exclusive.
+            // An exclusive lock had no other owner in its range.
             let others = (!lock.exclusive).then(|| self.shared.of_others(lock.owner, lock.range));
             freed.extend(gaps(lock.range, others.into_iter().flatten().map(|(_, range)| range)));
         }
         freed
     }
 
-    /// What the host must hold for all owners together: ranges in order that do not overlap, exclusive wherever an
+    /// The ranges that the host must lock for all owners together, in order and without overlaps; exclusive where an
     /// exclusive lock is.
     pub(crate) fn coverage(&self) -> Vec<HostRange> {
         let mut ranges = merged(&self.exclusive, true);
@@ -178,7 +179,7 @@ impl LockSet {
         locks
     }
 
-    /// The owner's locks before and behind one that overlaps with neither.
+    /// The owner's locks before and after one that overlaps with neither.
     fn beside(&self, lock: &HeldLock) -> [Option<HeldLock>; 2] {
         let (first, last) = ((lock.owner, lock.range.first()), (lock.owner, lock.range.last()));
         let before = self.by_owner.range((lock.owner, 0)..first).next_back();
@@ -211,7 +212,7 @@ impl Tail {
     }
 }
 
-/// The pieces of `range` that none of `others` covers; these are in order of their first bytes.
+/// The parts of `range` that none of `others`, which are in order of their first bytes, covers.
 fn gaps(range: ByteRange, others: impl Iterator<Item = ByteRange>) -> Vec<ByteRange> {
     let mut gaps = Vec::new();
     let mut rest = Some(range);

@@ -1,4 +1,4 @@
-//! The lock protocol of NFSv2 and NFSv3 (NLM versions 1, 3 and 4): its locks live in the same table as NFSv4's.
+//! The lock protocol of NFSv2 and NFSv3 (NLM versions 1, 3 and 4), whose locks are in the same table as NFSv4's.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::records::RecordKind;
 use crate::waiter::{WaitFor, Wanted};
 use crate::{ByteRange, FileKey, Origin, State, StateError};
 
-/// Hosts of the lock protocol, by the names that they are monitored by.
+/// The hosts of the lock protocol, by the names that they are monitored by.
 #[derive(Debug, Default)]
 pub(crate) struct NlmHosts {
     by_name: HashMap<Box<[u8]>, NlmHost>,
@@ -26,7 +26,7 @@ pub(crate) struct NlmHosts {
 struct NlmHost {
     number: u32,
     record: Recording,
-    /// When it last asked for something.
+    /// The time of its last request.
     used: Duration,
     charge: Charge,
 }
@@ -40,7 +40,7 @@ impl NlmHosts {
         self.by_name.get_mut(name).map(|host| &mut host.record)
     }
 
-    /// Takes the hosts off the record that are idle by their record, their number and when they last asked for something.
+    /// Takes idle hosts off the record; `is_idle` gets their record, number and last request.
     pub(crate) fn take_idle_records(
         &mut self,
         is_idle: impl Fn(&mut Recording, u32, Duration) -> bool,
@@ -63,7 +63,7 @@ impl NlmHosts {
         self.by_name.len()
     }
 
-    /// Whether the last sweep is half of `idle` ago; then this is the last one.
+    /// Whether a sweep is due, half of `idle` after the last one; records it as the last one.
     pub(crate) fn is_sweep_due(&mut self, now: Duration, idle: Duration) -> bool {
         let is_due = self.swept + idle / 2 <= now;
         if is_due {
@@ -72,7 +72,7 @@ impl NlmHosts {
         is_due
     }
 
-    /// The hosts that have asked for nothing since `since`, out of those by number that `may_go`.
+    /// The hosts without requests since `since` for which `may_go` holds, by number.
     pub(crate) fn unused_since(
         &self,
         since: Duration,
@@ -82,7 +82,7 @@ impl NlmHosts {
         unused.map(|(name, _)| name.clone())
     }
 
-    /// The account of the host of this number.
+    /// The account of a host by its number.
     pub(crate) fn account(&self, number: u32) -> Option<&Arc<Account>> {
         Some(self.by_name.get(self.names.get(&number)?)?.charge.account())
     }
@@ -102,7 +102,7 @@ impl NlmHosts {
     }
 }
 
-/// What an owner and its host are called.
+/// The names of an owner and its host.
 pub(crate) struct NlmNames {
     pub host: Box<[u8]>,
     pub owner: Box<[u8]>,
@@ -113,30 +113,30 @@ pub(crate) struct NlmNames {
 pub struct NlmLock<'a> {
     /// The host's name.
     pub host: &'a [u8],
-    /// Where the host is.
+    /// The origin of the host.
     pub origin: Origin,
-    /// The lock owner: its handle and process id, as bytes that are equal for equal owners.
+    /// The lock owner: its handle and process ID, as bytes that are equal for equal owners.
     pub owner: &'a [u8],
     /// The file.
     pub file: FileKey,
     /// The range.
     pub range: ByteRange,
-    /// Whether for itself alone.
+    /// Whether the lock is exclusive.
     pub exclusive: bool,
 }
 
-/// What NLM_LOCK asks besides the lock.
+/// The mode of an NLM_LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NlmMode<'a> {
-    /// The lock now or not at all.
+    /// The lock is granted now or refused.
     Now,
-    /// The lock now or later, when [`crate::Event::NlmGranted`] carries this back.
+    /// The host waits for the lock; [`crate::Event::NlmGranted`] returns this data.
     Wait(&'a [u8]),
-    /// The lock was held before the server restarted.
+    /// The host held the lock before the server restarted.
     Reclaim,
 }
 
-/// How NLM_LOCK ended.
+/// The result of NLM_LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NlmOutcome {
     /// The lock is held.
@@ -146,11 +146,11 @@ pub enum NlmOutcome {
 }
 
 impl State {
-    /// NLM_LOCK. A repeated request that waits keeps its place.
+    /// NLM_LOCK. A retransmitted request that waits keeps its position.
     ///
     /// # Errors
-    /// [`StateError::Denied`], `Deadlock`, `Grace`, `NoGrace`, `ReclaimBad`, `Delay` while a delegation is recalled,
-    /// `Resource`, `Records`.
+    /// [`StateError::Denied`], `Deadlock`, `Grace`, `NoGrace`, `ReclaimBad`, `Delay` during a recall, `Resource`,
+    /// `Records`.
     pub fn nlm_lock(&self, now: Duration, lock: &NlmLock<'_>, mode: NlmMode<'_>) -> Result<NlmOutcome, StateError> {
         let mut core = self.core();
         let outcome = core.nlm_lock(now, lock, mode);
@@ -158,7 +158,7 @@ impl State {
         outcome
     }
 
-    /// NLM_TEST: what the lock would conflict with.
+    /// NLM_TEST: reports the lock that NLM_LOCK would conflict with.
     ///
     /// # Errors
     /// [`StateError::Denied`], or `Grace`.
@@ -172,10 +172,10 @@ impl State {
         core.test_lock(now, &lock.file, wanted)
     }
 
-    /// NLM_UNLOCK. What is not locked is no error.
+    /// NLM_UNLOCK. Unlocking an unlocked range succeeds.
     ///
     /// # Errors
-    /// [`StateError::Resource`] when one lock would become two and there may be no more.
+    /// [`StateError::Resource`] when splitting a lock would exceed the limit.
     pub fn nlm_unlock(&self, now: Duration, lock: &NlmLock<'_>) -> Result<(), StateError> {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return Ok(()) };
@@ -184,14 +184,14 @@ impl State {
         Ok(())
     }
 
-    /// Unlocks some of a range in which an owner has very many locks, as [`State::unlock_some`]; true while there may
-    /// be more.
+    /// Unlocks a part of a range in which an owner has many locks, as [`State::unlock_some`]; true while there may be
+    /// more.
     pub fn nlm_unlock_some(&self, now: Duration, lock: &NlmLock<'_>) -> bool {
         let mut core = self.core();
         core.nlm_owner(lock).is_some_and(|owner| core.release_some(now, &lock.file, (owner, lock.range)))
     }
 
-    /// Unlocks what NLM_GRANTED brought and the host did not want.
+    /// Unlocks a lock from NLM_GRANTED that the host refused.
     pub fn nlm_give_back(&self, now: Duration, lock: &NlmLock<'_>) {
         let mut core = self.core();
         if let Some(owner) = core.nlm_owner(lock) {
@@ -199,7 +199,7 @@ impl State {
         }
     }
 
-    /// NLM_CANCEL: the host does not wait any more. False when it did not, perhaps because the lock is granted already.
+    /// NLM_CANCEL: ends a wait. False when there is none, perhaps because the lock was granted.
     pub fn nlm_cancel(&self, lock: &NlmLock<'_>) -> bool {
         let mut core = self.core();
         let Some(owner) = core.nlm_owner(lock) else { return false };
@@ -209,9 +209,9 @@ impl State {
         cancelled
     }
 
-    /// NLM_FREE_ALL, and hosts that restarted by what the status monitor says: everything is free of the hosts whose
-    /// name `is_gone`, those included that held something before this server restarted. A part of it is removed at
-    /// once, which wakes those who wait for it, and the rest by [`State::tick`]. Returns how many hosts there were.
+    /// NLM_FREE_ALL, and restarts of hosts reported by the status monitor: ends the hosts whose name `is_gone`,
+    /// including those recorded before this server's restart. A part of their state is removed at once, which wakes
+    /// waiters, and the rest by [`State::tick`]. Returns the number of hosts.
     pub fn nlm_free_hosts(&self, now: Duration, is_gone: impl Fn(&[u8]) -> bool) -> usize {
         let mut core = self.core();
         let mut names: BTreeSet<Box<[u8]>> = core.nlm.by_name.keys().filter(|name| is_gone(name)).cloned().collect();
@@ -221,7 +221,7 @@ impl State {
         names.len()
     }
 
-    /// The hosts that held something when the server ended, and have not reclaimed it yet.
+    /// The hosts on record from before the restart that have not reclaimed yet.
     pub fn nlm_hosts_to_notify(&self) -> Vec<Box<[u8]>> {
         self.core().grace.absent(RecordKind::Nlm).map(Box::from).collect()
     }
@@ -252,7 +252,7 @@ impl Core {
     }
 
     fn nlm_unlock(&mut self, now: Duration, (owner, lock): (OwnerId, &NlmLock<'_>)) {
-        // An owner that unlocks a range does not want it any more; a grant on its way would outlive the unlock.
+        // An owner that unlocks a range no longer wants it; a pending grant would outlive the unlock.
         self.cancel_waits(&lock.file, (owner, lock.range));
         self.release_range(now, &lock.file, (owner, lock.range));
         self.forget_nlm_file(owner, &lock.file);
@@ -263,7 +263,7 @@ impl Core {
         self.owners.find(OwnerKind::Nlm, self.nlm.number(lock.host)?, lock.owner)
     }
 
-    /// The owner of this name of a host at an origin; both are made if there are none.
+    /// The owner of this name of a host at an origin; creates both if needed.
     pub(crate) fn new_nlm_owner(
         &mut self,
         now: Duration,
@@ -288,7 +288,7 @@ impl Core {
         self.owner(now, OwnerKind::Nlm, number, owner)
     }
 
-    /// The names of an owner's host and of the owner.
+    /// The names of an owner and its host.
     pub(crate) fn nlm_names(&self, owner: OwnerId) -> Option<NlmNames> {
         let name = &self.owners.get(owner)?.name;
         Some(NlmNames { host: self.nlm.names.get(&name.group)?.clone(), owner: name.bytes.clone() })
@@ -301,7 +301,7 @@ impl Core {
         }
     }
 
-    /// Forgets that an owner has something in a file, if it has not.
+    /// Removes a file from an owner's list if the owner has no state in it.
     pub(crate) fn forget_nlm_file(&mut self, owner: OwnerId, file: &FileKey) {
         let has = self
             .locks_of(file)
@@ -312,7 +312,7 @@ impl Core {
         self.release_owner(owner);
     }
 
-    /// Ends a host: what it has is in nobody's way from now on, and is removed step by step.
+    /// Ends a host: its state no longer conflicts, and is removed step by step.
     fn drop_nlm_host(&mut self, host: &[u8]) {
         let recorded = self.nlm.is_recorded(host) || self.grace.is_absent(RecordKind::Nlm, host);
         if let Some(number) = self.nlm.number(host) {
@@ -325,14 +325,13 @@ impl Core {
         }
     }
 
-    /// Whether an owner is of a host of the lock protocol that is gone.
+    /// Whether an owner belongs to a removed host of the lock protocol.
     pub(crate) fn is_of_gone_host(&self, owner: OwnerId) -> bool {
         let name = self.owners.get(owner).map(|owner| &owner.name);
         name.is_some_and(|name| name.nlm && !self.nlm.names.contains_key(&name.group))
     }
 
-    /// Removes some of what an owner of the lock protocol has, and in the end the owner. Returns how many steps that
-    /// took.
+    /// Removes some of an owner's state, and finally the owner. Returns the number of steps used.
     pub(crate) fn remove_some_of_nlm_owner(&mut self, now: Duration, id: OwnerId, at_most: usize) -> usize {
         let Some(owner) = self.owners.get(id) else { return 1 };
         if let Some(file) = owner.waits.first().cloned() {

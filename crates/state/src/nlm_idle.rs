@@ -1,5 +1,4 @@
-//! Hosts of the lock protocol that hold nothing any more: after a while they are forgotten, so that the table does not grow for
-//! ever.
+//! Removes hosts of the lock protocol without state after a while, so that the table does not grow forever.
 
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use crate::core::Core;
 use crate::records::RecordKind;
 
 impl Core {
-    /// Forgets hosts that have had nothing for `Limits::nlm_idle`. Looks at all of them, and only now and then.
+    /// Removes hosts that had no state for `Limits::nlm_idle`. It scans all hosts, so it runs rarely.
     pub(crate) fn sweep_nlm_hosts(&mut self, now: Duration) {
         let idle = self.limits().nlm_idle;
         if !self.nlm.is_sweep_due(now, idle) {
@@ -24,7 +23,7 @@ impl Core {
         gone.iter().for_each(|host| self.nlm.remove(host));
     }
 
-    /// Makes room for another host: one goes that holds nothing, if there is any.
+    /// Makes room for another host by evicting one without state, if there is any.
     pub(crate) fn forget_idle_nlm_host(&mut self) {
         let owners = &self.owners;
         let has_nothing = |number| owners.first_of(true, number).is_none();
@@ -37,7 +36,7 @@ impl Core {
 }
 
 impl State {
-    /// How many hosts of the lock protocol are known.
+    /// The number of known hosts of the lock protocol.
     pub fn nlm_hosts(&self) -> usize {
         self.core().nlm.len()
     }

@@ -1,5 +1,5 @@
 //! Shares of the lock protocol (NLM_SHARE, NLM_UNSHARE): whole-file reservations of DOS clients, which conflict with
-//! opens like opens do with each other.
+//! opens as opens do with each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,26 +23,25 @@ pub(crate) struct NlmShare {
 pub struct NlmShareArgs<'a> {
     /// The host's name.
     pub host: &'a [u8],
-    /// Where the host is.
+    /// The origin of the host.
     pub origin: Origin,
     /// The owner's handle.
     pub owner: &'a [u8],
     /// The file.
     pub file: FileKey,
-    /// What the owner does; none at all is possible.
+    /// The owner's access; `None` is possible.
     pub access: Option<ShareAccess>,
-    /// What it denies others.
+    /// The accesses denied to others.
     pub deny: ShareDeny,
-    /// Whether it was held before the server restarted.
+    /// Whether the host held the share before the server restarted.
     pub reclaim: bool,
 }
 
 impl State {
-    /// NLM_SHARE: reserves a file, in place of the owner's earlier share.
+    /// NLM_SHARE: reserves a file, and replaces the owner's earlier share.
     ///
     /// # Errors
-    /// [`StateError::ShareDenied`], `Grace`, `NoGrace`, `ReclaimBad`, `Delay` while a delegation is recalled, `Resource`,
-    /// `Records`.
+    /// [`StateError::ShareDenied`], `Grace`, `NoGrace`, `ReclaimBad`, `Delay` during a recall, `Resource`, `Records`.
     pub fn nlm_share(&self, now: Duration, args: &NlmShareArgs<'_>) -> Result<(), StateError> {
         let mut core = self.core();
         let answer = core.nlm_share(now, args);
@@ -50,7 +49,7 @@ impl State {
         answer
     }
 
-    /// NLM_UNSHARE. A share that there is not is no error.
+    /// NLM_UNSHARE. Removing a share that does not exist succeeds.
     pub fn nlm_unshare(&self, host: &[u8], owner: &[u8], file: &FileKey) {
         let mut core = self.core();
         let Some(owner) = core.nlm_host_owner(host, owner) else { return };
@@ -63,7 +62,7 @@ impl Core {
         self.owners.find(OwnerKind::Nlm, self.nlm.number(host)?, owner)
     }
 
-    /// Ends the share of an owner in a file, if it has one.
+    /// Removes the share of an owner in a file, if it has one.
     pub(crate) fn drop_nlm_share(&mut self, owner: OwnerId, file: &FileKey) {
         if let Some(locks) = self.locks_mut(file) {
             locks.shares.retain(|share| share.owner != owner);

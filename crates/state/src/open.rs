@@ -16,12 +16,12 @@ use crate::{
     Stateid,
 };
 
-/// By what right a file is opened.
+/// The claim of an OPEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// As anybody opens: CLAIM_NULL and CLAIM_FH.
+    /// A new open: CLAIM_NULL and CLAIM_FH.
     New,
-    /// It was open before the server restarted: CLAIM_PREVIOUS, with the delegation that was held.
+    /// An open from before the server's restart: CLAIM_PREVIOUS, with the delegation that was held.
     Previous(Option<DelegationKind>),
     /// Under a delegation that the client holds: CLAIM_DELEGATE_CUR and CLAIM_DELEG_CUR_FH.
     DelegateCurrent(Stateid),
@@ -29,7 +29,7 @@ pub enum Claim {
     DelegatePrevious,
 }
 
-/// The arguments of OPEN, once the file is known.
+/// The arguments of OPEN, once the file is resolved.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenArgs<'a> {
     /// The client.
@@ -38,37 +38,37 @@ pub struct OpenArgs<'a> {
     pub owner: &'a [u8],
     /// The file.
     pub file: FileKey,
-    /// What the open is for.
+    /// The access of the open.
     pub access: ShareAccess,
-    /// What the open denies others.
+    /// The accesses denied to others.
     pub deny: ShareDeny,
-    /// By what right.
+    /// The claim.
     pub claim: Claim,
-    /// What delegation the client would like.
+    /// The client's wish for a delegation.
     pub want: DelegationWant,
-    /// The file's change attribute, which a write delegation remembers.
+    /// The file's change attribute, to store in a write delegation.
     pub change: u64,
-    /// What the client knows the file by: a recall of a delegation brings it back.
+    /// The file's handle as the client knows it, to send in a recall.
     pub handle: &'a [u8],
 }
 
-/// What OPEN answers.
+/// The result of OPEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened {
     /// The open.
     pub stateid: Stateid,
     /// Whether OPEN_CONFIRM must follow (NFSv4.0).
     pub confirm: bool,
-    /// The delegation, or why there is none.
+    /// The delegation, or the reason why there is none.
     pub delegation: DelegationAnswer,
 }
 
 impl State {
-    /// Whether an OPEN that creates a file may go ahead: asked before the file is made, so that no file is left
-    /// behind by an open that is refused.
+    /// Whether an OPEN that creates a file may proceed. Call it before the file is created, so that a refused open
+    /// leaves no file behind.
     ///
     /// # Errors
-    /// As [`State::open`] for a file that nobody else has open.
+    /// As [`State::open`] for a file that no other client has open.
     pub fn may_open(&self, now: Duration, client: ClientId, claim: Claim) -> Result<(), StateError> {
         let mut core = self.core();
         core.live_client(now, client)?;
@@ -76,12 +76,11 @@ impl State {
         core.room_for_open(client)
     }
 
-    /// OPEN: grants the access, or more access to an owner that has the file open already.
+    /// OPEN: grants the access, or extends the access of an owner that already has the file open.
     ///
     /// # Errors
-    /// [`StateError::ShareDenied`]; `Delay` while a delegation is being recalled; `Grace`, `NoGrace`, `ReclaimBad` and
-    /// `ReclaimConflict` about reclaims; `StaleClientid`, `Expired`, `Resource`, and what the stateid of a delegation
-    /// deserves.
+    /// [`StateError::ShareDenied`]; `Delay` during a recall; `Grace`, `NoGrace`, `ReclaimBad` and `ReclaimConflict` for
+    /// reclaims; `StaleClientid`, `Expired`, `Resource`, and errors of a delegation's stateid.
     pub fn open(&self, now: Duration, args: &OpenArgs<'_>) -> Result<Opened, StateError> {
         self.core().open(now, args)
     }
@@ -107,7 +106,7 @@ impl Core {
     fn check_claim(&self, args: &OpenArgs<'_>) -> Result<(), StateError> {
         match args.claim {
             Claim::New | Claim::Previous(_) => Ok(()),
-            // Delegations do not outlive a restart of their client here.
+            // Delegations do not survive a restart of their client on this server.
             Claim::DelegatePrevious => Err(StateError::NotSupp),
             Claim::DelegateCurrent(stateid) => self.check_delegate_current(&stateid, args),
         }
@@ -140,7 +139,7 @@ impl Core {
         self.files.get(file)?.opens.of_owner(owner)
     }
 
-    /// NFSv4.0 owners are confirmed once, and a reclaim needs no confirmation (RFC 7530 §16.18.5).
+    /// NFSv4.0 owners are confirmed once, and a reclaim requires no confirmation (RFC 7530 §16.18.5).
     fn needs_confirm(&mut self, args: &OpenArgs<'_>, owner: OwnerId) -> bool {
         let is_v40 = self.client(args.client).is_ok_and(|client| client.is_v40());
         let Some(owner) = self.owners.get_mut(owner) else { return false };
@@ -157,7 +156,7 @@ impl Core {
         key
     }
 
-    /// Gives an open another access and denial, and its next seqid.
+    /// Changes an open's access and deny modes, and increments its seqid.
     pub(crate) fn share(&mut self, key: StateKey, share: (ShareAccess, ShareDeny)) -> Stateid {
         if let Some(held) = self.states.get_mut(&key)
             && let Some(opens) = self.files.get_mut(&held.file).map(|file| &mut file.opens)

@@ -1,5 +1,5 @@
-//! The opens of one file, by owner and by what they share. So no request looks at more opens than it changes or is
-//! refused for.
+//! The opens of one file, indexed by owner and by share modes, so that each request only visits opens that it changes
+//! or conflicts with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -8,12 +8,12 @@ use crate::ids::StateKey;
 use crate::owner::OwnerId;
 use crate::{ShareAccess, ShareDeny};
 
-/// The place of an open in the order: first by what it shares, then by client.
+/// The sort key of an open: its share modes, then its client.
 type Place = (ShareAccess, ShareDeny, StateKey);
 
 const ALL: RangeInclusive<StateKey> = StateKey(0)..=StateKey(u64::MAX);
 
-/// An owner has at most one open of a file.
+/// The opens of a file, at most one of each owner.
 #[derive(Debug, Default)]
 pub(crate) struct OpenSet {
     by_owner: BTreeMap<OwnerId, StateKey>,
@@ -40,18 +40,18 @@ impl OpenSet {
         }
     }
 
-    /// All that the opens deny together.
+    /// The union of all deny modes.
     pub(crate) fn deny(&self) -> ShareDeny {
         self.shares().fold(ShareDeny::NONE, |sum, (_, deny)| sum.union(deny))
     }
 
-    /// The opens whose access and denial are wanted.
+    /// The opens whose share modes match.
     pub(crate) fn sharing(&self, is_wanted: impl Fn(ShareAccess, ShareDeny) -> bool) -> impl Iterator<Item = StateKey> {
         let wanted = self.shares().filter(move |(access, deny)| is_wanted(*access, *deny));
         wanted.flat_map(|share| self.within(share, ALL))
     }
 
-    /// The opens of other clients than `client` whose access and denial are wanted.
+    /// The opens of clients other than `client` whose share modes match.
     pub(crate) fn of_others(
         &self,
         client: u32,
@@ -63,7 +63,7 @@ impl OpenSet {
         wanted.flat_map(move |share| self.within(share, before.clone()).chain(self.within(share, behind.clone())))
     }
 
-    /// The pairs of access and denial that there are, each once.
+    /// The distinct pairs of access and deny modes.
     fn shares(&self) -> impl Iterator<Item = (ShareAccess, ShareDeny)> {
         let first = self.by_share.first();
         let next = |&(access, deny, _): &Place| self.by_share.range((access, deny, *ALL.end())..).next();

@@ -1,7 +1,7 @@
-//! Which clients come from where: what one host may have, so that others get something too.
+//! Groups clients by origin and limits each origin, so that others get their part.
 //!
-//! Client ids cost a caller one request, and no rights. Who asks for very many therefore loses its own: first those that it has not
-//! confirmed, then those that hold nothing. Nobody else notices.
+//! A client ID costs a caller only one request and no rights. So an origin with too many loses its own: unconfirmed
+//! ones first, then those without state. Other origins are not affected.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,11 +10,11 @@ use std::time::Duration;
 use crate::core::Core;
 use crate::{ChannelAttributes, ClientId, Limits, StateError};
 
-/// How many clients of an origin are looked at for one that can go, and how many origins.
+/// The most clients of an origin to check for one that can be evicted, and the most origins.
 const MOST_LOOKS: usize = 64;
 const MOST_ORIGINS: usize = 8;
 
-/// Where a client comes from: an IPv4 address, or a network of IPv6 of 64 bits, which is what one host has at least.
+/// The origin of a client: an IPv4 address, or a /64 network of IPv6, the least that one host has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin(IpAddr);
 
@@ -32,32 +32,32 @@ impl Origin {
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     by_origin: HashMap<Origin, Crowd>,
-    /// All origins by how many clients they have.
+    /// All origins by their number of clients.
     by_size: BTreeSet<(usize, Origin)>,
     all: Sessions,
 }
 
-/// The clients of one origin by number, which is by age.
+/// The clients of one origin, by number and so by age.
 #[derive(Debug, Default)]
 struct Crowd {
     unconfirmed: BTreeSet<u32>,
     confirmed: BTreeSet<u32>,
-    /// Where the search for a client that can go goes on.
+    /// The position of the search for a client to evict.
     look_from: u32,
     held: Sessions,
 }
 
-/// How much sessions take.
+/// The resources of sessions.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sessions {
     count: usize,
     slots: usize,
-    /// What their kept replies may take at the most.
+    /// The most bytes of their cached replies.
     reply_bytes: usize,
 }
 
 impl Sessions {
-    /// One session.
+    /// The resources of one session.
     fn of(fore: &ChannelAttributes, limits: &Limits) -> Sessions {
         let slots = fore.max_requests as usize;
         Sessions { count: 1, slots, reply_bytes: slots * reply_bytes(fore, limits) }
@@ -75,14 +75,14 @@ impl Sessions {
         self.reply_bytes = self.reply_bytes.saturating_sub(other.reply_bytes);
     }
 
-    /// How many slots of so many bytes each fit into `most` besides.
+    /// The number of additional slots of `bytes_per_slot` that fit within `most`.
     fn room(&self, most: Sessions, bytes_per_slot: usize) -> usize {
         let bytes = most.reply_bytes.saturating_sub(self.reply_bytes);
         most.slots.saturating_sub(self.slots).min(bytes / bytes_per_slot)
     }
 }
 
-/// What the kept reply of one slot may take.
+/// The most bytes of one slot's cached reply.
 fn reply_bytes(fore: &ChannelAttributes, limits: &Limits) -> usize {
     fore.max_response_cached_bytes.max(limits.always_cached_bytes).max(1) as usize
 }
@@ -147,7 +147,7 @@ impl Origins {
         self.by_size.iter().rev().take(MOST_ORIGINS).map(|(_, origin)| *origin).collect()
     }
 
-    /// Some confirmed clients of an origin, others at each call.
+    /// Some confirmed clients of an origin, different ones at each call.
     fn some_confirmed(&mut self, origin: Origin) -> Vec<u32> {
         let Some(crowd) = self.by_origin.get_mut(&origin) else { return Vec::new() };
         let from = crowd.look_from;
@@ -158,17 +158,17 @@ impl Origins {
     }
 }
 
-/// The part of what all origins share that one may have.
+/// The part of a common resource that one origin may have.
 pub(crate) fn share_of(all: usize) -> usize {
     (all / 4).max(1)
 }
 
 impl Core {
-    /// Makes room for a new client: the origin's own clients go when it has very many, and otherwise, when the table is full, those
-    /// of the origin that has most.
+    /// Makes room for a new client. It evicts a client of the same origin if that has too many, else one of the largest
+    /// origin if the table is full.
     ///
     /// # Errors
-    /// [`StateError::Delay`] when all clients that might go hold something.
+    /// [`StateError::Delay`] when all candidates hold state.
     pub(crate) fn make_room_for_client(&mut self, now: Duration, origin: Origin) -> Result<(), StateError> {
         let Limits { clients, unconfirmed_per_origin, .. } = *self.limits();
         if self.origins.unconfirmed(origin) >= unconfirmed_per_origin {
@@ -184,7 +184,7 @@ impl Core {
         if largest.into_iter().any(|origin| self.drop_one_of(now, origin)) { Ok(()) } else { Err(StateError::Delay) }
     }
 
-    /// Drops a client of an origin: one that is not confirmed, or that holds nothing, or whose lease is over.
+    /// Evicts a client of an origin that is unconfirmed, holds no state, or whose lease is over.
     fn drop_one_of(&mut self, now: Duration, origin: Origin) -> bool {
         if self.drop_oldest_unconfirmed(origin) {
             return true;
@@ -208,14 +208,14 @@ impl Core {
             self.drop_client(id);
             return true;
         }
-        // A record that cannot be removed keeps the client.
+        // If its record cannot be removed, the client stays.
         client.is_overdue(now, lease) && self.expire(now, number, lease).is_ok() && self.client(id).is_err()
     }
 
-    /// How many slots a new session of a client may have.
+    /// The number of slots that a new session of a client may have.
     ///
     /// # Errors
-    /// [`StateError::Resource`] when its origin has very many sessions.
+    /// [`StateError::Resource`] when there are too many sessions, of its origin or in total.
     pub(crate) fn room_for_session(&self, id: ClientId, fore: &ChannelAttributes) -> Result<u32, StateError> {
         let limits = self.limits();
         let most =

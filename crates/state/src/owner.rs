@@ -11,12 +11,12 @@ use crate::limits::NAME_MAX_BYTES;
 use crate::seqid::Seqid;
 use crate::{FileKey, StateError};
 
-/// A number for an owner that is not used twice.
+/// Identifies an owner; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct OwnerId(pub u64);
 
 impl OwnerId {
-    /// No owner has this number.
+    /// The ID of no owner.
     pub(crate) const NOBODY: OwnerId = OwnerId(0);
 }
 
@@ -24,11 +24,11 @@ impl OwnerId {
 pub(crate) enum OwnerKind {
     Open,
     Lock,
-    /// `group` is then the number of the host, not of a client.
+    /// Its `group` is the number of a host, not of a client.
     Nlm,
 }
 
-/// Names are ordered by where they belong, so that one client's owners are neighbours.
+/// Names are ordered by client or host, so that one client's owners are adjacent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OwnerName {
     pub nlm: bool,
@@ -41,16 +41,16 @@ pub(crate) struct OwnerName {
 pub(crate) struct Owner {
     pub name: Arc<OwnerName>,
     pub states: BTreeSet<StateKey>,
-    /// Files in which an owner of the lock protocol has locks or shares.
+    /// The files in which an owner of the lock protocol has locks or shares.
     pub nlm_files: BTreeSet<Arc<FileKey>>,
-    /// Files in which the owner waits for a lock.
+    /// The files in which the owner waits for a lock.
     pub waits: Vec<Arc<FileKey>>,
-    /// NFSv4.0's sequence of requests.
+    /// The request sequence of NFSv4.0.
     pub seqid: Option<Box<Seqid>>,
-    /// Whether OPEN_CONFIRM is not needed any more (RFC 7530 §16.18.5).
+    /// Whether OPEN_CONFIRM is no longer needed (RFC 7530 §16.18.5).
     pub confirmed: bool,
     pub used: Duration,
-    /// That of what its client or host holds which it is itself.
+    /// The charge for the owner itself.
     pub charge: Charge,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Owners {
     by_id: HashMap<OwnerId, Owner>,
     by_name: BTreeMap<Arc<OwnerName>, OwnerId>,
     last: u64,
-    /// Where the sweep for idle owners goes on.
+    /// The position of the sweep for idle owners.
     sweep_from: Option<Arc<OwnerName>>,
 }
 
@@ -106,14 +106,14 @@ impl Owners {
         Some(owner)
     }
 
-    /// The first owner of a client or host that there is.
+    /// The first owner of a client or host, if any.
     pub(crate) fn first_of(&self, nlm: bool, group: u32) -> Option<OwnerId> {
         let from = OwnerName { nlm, group, kind: OwnerKind::Open, bytes: Box::default() };
         let (name, id) = self.by_name.range(from..).next()?;
         (name.nlm == nlm && name.group == group).then_some(*id)
     }
 
-    /// The next owners of a sweep that comes round.
+    /// The next owners of the circular sweep.
     fn next(&mut self, count: usize) -> Vec<OwnerId> {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = self.sweep_from.take().map_or(Unbounded, Excluded);
@@ -124,7 +124,7 @@ impl Owners {
 }
 
 impl Core {
-    /// The owner of this name, made if there is none.
+    /// The owner of this name; created if there is none.
     pub(crate) fn owner(
         &mut self,
         now: Duration,
@@ -150,20 +150,20 @@ impl Core {
         Ok(self.owners.insert(name, now, charge))
     }
 
-    /// Forgets an owner that has nothing. NFSv4.0's owners stay for a while, since their last reply may be asked
-    /// for again (RFC 7530 §9.1.9).
+    /// Removes an owner without state. An NFSv4.0 owner stays for a while, since its last reply may have to be replayed
+    /// (RFC 7530 §9.1.9).
     pub(crate) fn release_owner(&mut self, id: OwnerId) {
         if self.owners.get(id).is_some_and(|owner| is_idle(owner) && owner.seqid.is_none()) {
             self.owners.remove(id);
         }
     }
 
-    /// Forgets some of NFSv4.0's owners that have had nothing for a lease's time.
+    /// Removes some NFSv4.0 owners that had no state for the length of a lease.
     pub(crate) fn sweep_owners(&mut self, now: Duration) {
         let lease = self.limits().lease;
         for id in self.owners.next(self.limits().steps) {
             let Some(owner) = self.owners.get(id) else { continue };
-            // One that holds anything keeps its last reply, and the closed open by which a repeated CLOSE finds it.
+            // Any other owner keeps its last reply, and the closed open through which a retransmitted CLOSE finds it.
             let busy = owner.seqid.as_ref().is_some_and(|seqid| seqid.is_busy());
             if busy || !is_idle(owner) || owner.used + lease >= now {
                 continue;

@@ -1,8 +1,8 @@
-//! Ranges of bytes, as locks name them.
+//! Byte ranges of locks.
 
 use crate::StateError;
 
-/// A non-empty range of bytes; both ends are inclusive, so that a range up to the last possible byte has a value.
+/// A non-empty byte range. Both ends are inclusive, so that a range up to the largest offset can be represented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ByteRange {
     first: u64,
@@ -10,19 +10,19 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// Every byte that a file can have.
+    /// All bytes that a file can have.
     pub const WHOLE: ByteRange = ByteRange { first: 0, last: u64::MAX };
 
     /// The range of NFSv4's offset and length; a length of `u64::MAX` means to the end of the file.
     ///
     /// # Errors
-    /// [`StateError::Inval`] for a length of 0 or a range past the last 64-bit offset (RFC 8881 §18.10.3).
+    /// [`StateError::Inval`] for a length of 0 or a range beyond the last 64-bit offset (RFC 8881 §18.10.3).
     pub fn nfs4(offset: u64, length: u64) -> Result<ByteRange, StateError> {
         if length == u64::MAX {
             return Ok(ByteRange { first: offset, last: u64::MAX });
         }
         let last = length.checked_sub(1).and_then(|n| offset.checked_add(n)).ok_or(StateError::Inval)?;
-        // An end beyond u64::MAX is an error even where the last byte itself would fit.
+        // A range that ends at u64::MAX is an error, even though its last byte would fit.
         last.checked_add(1).ok_or(StateError::Inval)?;
         Ok(ByteRange { first: offset, last })
     }
@@ -30,7 +30,7 @@ impl ByteRange {
     /// The range of the lock protocol's offset and length; a length of 0 means to the end of the file.
     ///
     /// # Errors
-    /// [`StateError::Inval`] for a range past the last offset.
+    /// [`StateError::Inval`] for a range beyond the last offset.
     pub fn nlm(offset: u64, length: u64) -> Result<ByteRange, StateError> {
         match length {
             0 | u64::MAX => Ok(ByteRange { first: offset, last: u64::MAX }),
@@ -38,7 +38,7 @@ impl ByteRange {
         }
     }
 
-    /// The range from `first` to `last`, both included.
+    /// The range from `first` to `last`, both inclusive; `None` if it is empty.
     pub fn inclusive(first: u64, last: u64) -> Option<ByteRange> {
         (first <= last).then_some(ByteRange { first, last })
     }
@@ -53,7 +53,7 @@ impl ByteRange {
         self.last
     }
 
-    /// The length in bytes; `u64::MAX` where the range goes to the end of the file, as NFSv4 writes it.
+    /// The length in bytes; `u64::MAX` for a range to the end of the file, as in NFSv4.
     pub fn length(self) -> u64 {
         if self.last == u64::MAX { u64::MAX } else { self.last - self.first + 1 }
     }
@@ -63,22 +63,22 @@ impl ByteRange {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// Whether the two ranges share a byte or lie next to each other.
+    /// Whether the two ranges overlap or are adjacent.
     pub(crate) fn touches(self, other: ByteRange) -> bool {
         self.first <= other.last.saturating_add(1) && other.first <= self.last.saturating_add(1)
     }
 
-    /// The smallest range around both.
+    /// The smallest range that contains both.
     pub(crate) fn span(self, other: ByteRange) -> ByteRange {
         ByteRange { first: self.first.min(other.first), last: self.last.max(other.last) }
     }
 
-    /// What two ranges that overlap share.
+    /// The intersection of two ranges that overlap.
     pub(crate) fn within(self, other: ByteRange) -> ByteRange {
         ByteRange { first: self.first.max(other.first), last: self.last.min(other.last) }
     }
 
-    /// What is left of this range on either side of `hole`.
+    /// The parts of this range before and after `hole`.
     pub(crate) fn without(self, hole: ByteRange) -> [Option<ByteRange>; 2] {
         if !self.overlaps(hole) {
             return [Some(self), None];

@@ -1,7 +1,7 @@
-//! An interval tree of the ranges of many owners: a search tree by first byte, in which every subtree knows how far its
-//! ranges reach.
+//! An interval tree of the ranges of many owners: a search tree by first byte, in which each node stores how far the
+//! ranges of its subtree reach.
 //!
-//! It is a treap. Clients cannot guess the priorities, so that no order of requests makes it deep.
+//! It is a treap. Clients cannot guess the priorities, so no order of requests makes it deep.
 
 use std::cmp::max;
 use std::hash::{BuildHasher, RandomState};
@@ -9,11 +9,11 @@ use std::hash::{BuildHasher, RandomState};
 use crate::ByteRange;
 use crate::owner::OwnerId;
 
-/// The place of a range in the order: by first byte, then by owner.
+/// The sort key of a range: first byte, then owner.
 type Key = (u64, OwnerId);
 type Tree = Option<Box<Node>>;
 
-/// How far the ranges of a subtree reach, and how far those do that are not of the owner who reaches furthest.
+/// The largest last byte in a subtree with its owner, and the largest last byte of all other owners.
 #[derive(Debug, Clone, Copy)]
 struct Reach {
     last: u64,
@@ -31,7 +31,7 @@ struct Node {
     right: Tree,
 }
 
-/// Ranges of which no two have both the owner and the first byte in common.
+/// Ranges with unique pairs of owner and first byte.
 #[derive(Debug, Default)]
 pub(crate) struct RangeTree {
     root: Tree,
@@ -45,7 +45,7 @@ impl Reach {
         Reach { others: max(far.others, near), ..far }
     }
 
-    /// Whether somebody but `owner` reaches `byte`.
+    /// Whether a range of an owner other than `owner` reaches `byte`.
     fn is_of_another(self, owner: OwnerId, byte: u64) -> bool {
         let last = if self.owner == owner { self.others } else { Some(self.last) };
         last.is_some_and(|last| last >= byte)
@@ -78,7 +78,7 @@ impl RangeTree {
         remove(&mut self.root, (first, owner));
     }
 
-    /// The ranges of all but `owner` that share a byte with `range`, in order.
+    /// The ranges of all owners except `owner` that overlap `range`, in order.
     pub(crate) fn of_others(&self, owner: OwnerId, range: ByteRange) -> impl Iterator<Item = (OwnerId, ByteRange)> {
         let mut after = None;
         std::iter::from_fn(move || {
@@ -89,7 +89,7 @@ impl RangeTree {
     }
 }
 
-/// The first range behind `after` that the search is for. What cannot have one is not looked into.
+/// The first matching range after `after`. Subtrees without a match are skipped.
 fn next(tree: &Tree, after: Option<Key>, (owner, range): (OwnerId, ByteRange)) -> Option<&Node> {
     let node = tree.as_deref().filter(|node| node.reach.is_of_another(owner, range.first()))?;
     let is_behind = after.is_none_or(|after| node.key > after);
@@ -104,7 +104,7 @@ fn next(tree: &Tree, after: Option<Key>, (owner, range): (OwnerId, ByteRange)) -
     if node.key.0 > range.last() { None } else { next(&node.right, after, (owner, range)) }
 }
 
-/// What comes before `key`, and the rest.
+/// Splits the tree into the ranges before `key` and the rest.
 fn split(tree: Tree, key: Key) -> (Tree, Tree) {
     let Some(mut node) = tree else { return (None, None) };
     if node.key < key {
@@ -120,7 +120,7 @@ fn split(tree: Tree, key: Key) -> (Tree, Tree) {
     }
 }
 
-/// Both, when all of `left` comes before all of `right`.
+/// Joins two trees; all of `left` must precede all of `right`.
 fn merge(left: Tree, right: Tree) -> Tree {
     match (left, right) {
         (Some(mut left), Some(right)) if left.priority >= right.priority => {
@@ -164,7 +164,7 @@ mod tests {
         tree.as_ref().map_or(0, |node| 1 + max(depth(&node.left), depth(&node.right)))
     }
 
-    /// How many subtrees a search looks at.
+    /// The number of subtrees that a search visits.
     fn looked_at(tree: &Tree, search: (OwnerId, ByteRange)) -> usize {
         let Some(node) = tree.as_ref().filter(|node| node.reach.is_of_another(search.0, search.1.first())) else {
             return 1;

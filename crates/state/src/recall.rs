@@ -1,4 +1,4 @@
-//! Recalling delegations, and revoking those that are not returned (RFC 8881 §10.4.5, §10.4.6).
+//! Recalls delegations, and revokes those that are not returned (RFC 8881 §10.4.5, §10.4.6).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -12,10 +12,10 @@ use crate::{
     AccessKind, ClientId, DelegationKind, Event, FileKey, OpenArgs, Recall, Requester, ShareAccess, StateError, Verdict,
 };
 
-/// Files that one generation of [`Recent`] holds.
+/// The most files in one generation of [`Recent`].
 const RECENT_MAX: usize = 65_536;
 
-/// Recalls under way, by when they must be answered, and files that were recalled lately.
+/// The pending recalls by deadline, and the files with recent recalls.
 #[derive(Debug, Default)]
 pub(crate) struct Recalls {
     deadlines: BTreeSet<(Duration, StateKey)>,
@@ -23,8 +23,8 @@ pub(crate) struct Recalls {
     recent: Recent,
 }
 
-/// Hashes of files in two generations: what is asked for is remembered for one to two generations' time. A file
-/// that shares another's hash goes without a delegation for a while.
+/// Hashes of files in two generations, so that a file is remembered for one to two periods. A file with a colliding
+/// hash is not delegated for a while.
 #[derive(Debug, Default)]
 struct Recent {
     hasher: RandomState,
@@ -69,15 +69,16 @@ impl Recalls {
         self.deadlines.insert((deadline, key));
     }
 
-    /// A recall whose time is over.
+    /// A recall that timed out.
     fn next_late(&self, now: Duration) -> Option<StateKey> {
         self.deadlines.first().filter(|(deadline, _)| *deadline <= now).map(|(_, key)| *key)
     }
 }
 
 impl Core {
-    /// Recalls what an open conflicts with. Opens that deny reading conflict with every delegation, since its client
-    /// opens for reading on its own; that they deny writing does not matter to one for reading.
+    /// Recalls the delegations that an open conflicts with. An open that denies reading conflicts with every
+    /// delegation, since the delegation's client opens for reading without the server. One that denies writing does not
+    /// conflict with a read delegation.
     pub(crate) fn recall_for_open(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
         let exclusive = args.access.writes() || ShareAccess::READ.is_denied_by(args.deny);
         let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
@@ -87,7 +88,7 @@ impl Core {
         }
     }
 
-    /// Recalls the delegations of others that an access conflicts with.
+    /// Recalls the delegations of others that conflict with an access.
     pub(crate) fn recall_for_access(
         &mut self,
         now: Duration,
@@ -111,7 +112,7 @@ impl Core {
         Ok(verdict)
     }
 
-    /// Asks for one delegation back; true when it is out of the way already.
+    /// Recalls one delegation; true when it no longer exists.
     fn recall(&mut self, now: Duration, key: StateKey) -> Result<bool, StateError> {
         if self.is_clearable(now, key) {
             self.clear(now, key)?;
@@ -145,7 +146,7 @@ impl Core {
         self.emit(Event::Recall(recall));
     }
 
-    /// Sends the recalls of a client again: the path that they were sent on may have been dead.
+    /// Repeats the recalls of a client, since its earlier callback path may have been dead.
     pub(crate) fn recall_again(&mut self, client: u32) {
         if self.recalls.of.is_empty() {
             return;
@@ -159,8 +160,8 @@ impl Core {
         pending.into_iter().for_each(|key| self.emit_recall(key));
     }
 
-    /// Revokes some of the delegations whose time to be returned is over. One whose client's record cannot be marked stays,
-    /// and is tried again the next time.
+    /// Revokes some of the delegations whose recall timed out. If a client's record cannot be marked, its delegation
+    /// stays until the next attempt.
     pub(crate) fn revoke_late(&mut self, now: Duration) {
         for _ in 0..self.limits().steps {
             let Some(key) = self.recalls.next_late(now) else { return };
@@ -176,8 +177,8 @@ impl Core {
         self.states_of(client).any(|(_, held)| held.standing.holds() && held.delegation().is_some())
     }
 
-    /// Recalls every delegation on a file for the lock protocol: its locks are not seen by clients that lock on their
-    /// own (RFC 8881 §10.4.1).
+    /// Recalls conflicting delegations for the lock protocol, since a client with a delegation locks without the server
+    /// (RFC 8881 §10.4.1).
     pub(crate) fn recall_for_lock(&mut self, now: Duration, file: &FileKey, exclusive: bool) -> Result<(), StateError> {
         let kind = if exclusive { AccessKind::Write } else { AccessKind::Read };
         match self.recall_for_access(now, file, kind, Requester::Other)? {
@@ -187,7 +188,7 @@ impl Core {
     }
 }
 
-/// How the kinds compare is relied on by [`Core::settle`] and by the policy.
+/// [`Core::settle`] and the policy rely on this order.
 const _: () = assert!((DelegationKind::Read as u8) < (DelegationKind::Write as u8));
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
-//! Who is on record (RFC 8881 §8.4.2.1, RFC 7530 §9.6.3.4): a client, or a host of the lock protocol, from before it is granted
-//! the first thing that it may reclaim until some time after it has given back the last one. A restart waits for nobody else.
+//! Client records for restarts (RFC 8881 §8.4.2.1, RFC 7530 §9.6.3.4). A client or a host of the lock protocol is on
+//! record from before its first reclaimable grant until some time after it released the last one. A restart waits for
+//! no others.
 //!
-//! A change of the store costs a write to stable storage. Who holds nothing goes off the record at the next tick, but who
-//! comes back stays there for a while, each time for twice as long as before.
+//! A change of the store costs a write to stable storage. A client without state goes off the record at the next tick,
+//! but a client that returns stays longer, each time about twice as long.
 //!
-//! A store that cannot be written, as on a full disk, keeps nobody from working. What fails there is one of these:
+//! A store that cannot be written, as on a full disk, does not stop clients. One of these writes fails:
 //!
-//! - A client is put on record. It is granted what it wants; if the server restarts before the store has recovered, it may not
-//!   reclaim, which harms nobody else.
-//! - A client goes off the record and holds nothing. It stays there, and a restart waits for it.
-//! - What a client held goes to others. It must not reclaim that after a restart (RFC 8881 §8.4.3): all records go, which takes no
-//!   space ([`ClientRecords::give_up`](crate::ClientRecords::give_up)), and are written again when there is space.
+//! - A client is put on record. It is granted its request. If the server restarts before the store has recovered, the
+//!   client may not reclaim, which harms no other client.
+//! - A client without state goes off the record. It stays there, and a restart waits for it.
+//! - A client's state goes to others, so it must not reclaim it after a restart (RFC 8881 §8.4.3). All records are
+//!   dropped, which requires no space ([`ClientRecords::give_up`](crate::ClientRecords::give_up)), and rewritten when
+//!   there is space.
 
 use std::time::Duration;
 
@@ -20,18 +22,18 @@ use crate::records::{ClientRecord, RecordKind};
 use crate::stateid_table::Standing;
 use crate::{ClientId, Limits, RecordsError, StateError};
 
-/// How many times the time on record without holding anything is doubled.
+/// The most doublings of the time on record without state.
 const MOST_DOUBLINGS: u32 = 5;
-/// How many closed states of a client are looked at for one that it may reclaim.
+/// The most closed states of a client to check for one that it may reclaim.
 const MOST_CLOSED: usize = 64;
 
 /// Whether a client is on record.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     is_kept: bool,
-    /// Since when it has held nothing, and what it had done by then.
+    /// The time since when it has held nothing, and its `done` number at that time.
     idle: Option<(Duration, u64)>,
-    /// How often it went off the record.
+    /// The number of times that it went off the record.
     releases: u32,
 }
 
@@ -48,7 +50,7 @@ impl Recording {
         *self = Recording { is_kept: false, idle: None, releases: self.releases.saturating_add(1) };
     }
 
-    /// Whether it goes off the record now. `done` is another number whenever the client has got something since.
+    /// Whether it must go off the record now. `done` changes whenever the client is granted something.
     fn is_over(&mut self, now: Duration, holds: bool, done: u64, limits: &Limits) -> bool {
         if holds || !self.is_kept {
             self.idle = None;
@@ -65,7 +67,7 @@ impl Recording {
 }
 
 impl Core {
-    /// Makes sure that a client is on record before it is granted anything.
+    /// Ensures that a client is on record before it is granted anything.
     pub(crate) fn ensure_recorded(&mut self, id: ClientId, reclaim: bool) -> Result<(), StateError> {
         let client = self.client_mut(id)?;
         if client.record.is_kept() {
@@ -73,14 +75,14 @@ impl Core {
         }
         client.record.keep();
         let (kind, name) = (client.record_kind(), client.name.clone());
-        // What is reclaimed is on record already.
+        // A client that reclaims is already on record.
         if !reclaim {
             self.put_on_record(&ClientRecord { kind, name: (*name).into(), revoked: false });
         }
         Ok(())
     }
 
-    /// Puts a host of the lock protocol on record before it holds anything; a reclaiming one is there already.
+    /// Puts a host of the lock protocol on record before it holds anything; one that reclaims is already there.
     pub(crate) fn record_nlm_host(&mut self, host: &[u8], reclaim: bool) {
         let Some(record) = self.nlm.record_mut(host).filter(|record| !record.is_kept()) else { return };
         record.keep();
@@ -93,7 +95,7 @@ impl Core {
         self.is_store_behind |= self.records.add(record).is_err();
     }
 
-    /// Takes clients off the record that hold nothing.
+    /// Takes clients without state off the record.
     pub(crate) fn take_off_record(&mut self, gone: &[(RecordKind, &[u8])]) {
         if !gone.is_empty() {
             self.is_store_behind |= self.records.remove(gone).is_err();
@@ -103,13 +105,13 @@ impl Core {
     /// Takes clients off the record whose state goes to others.
     ///
     /// # Errors
-    /// When they may come back after a restart, and would reclaim what others have; they are still on record.
+    /// When they may return after a restart and reclaim what others hold; they are still on record.
     pub(crate) fn strike_off_record(&mut self, gone: &[ClientRecord]) -> Result<(), RecordsError> {
         let names: Vec<(RecordKind, &[u8])> = gone.iter().map(|record| (record.kind, &*record.name)).collect();
         let struck = self.records.remove(&names);
         let struck = self.or_give_up(struck);
         if struck.is_err() {
-            // What failed is not to be done later.
+            // The failed removal must not be repeated later.
             gone.iter().for_each(|record| self.put_on_record(record));
         }
         struck
@@ -122,15 +124,15 @@ impl Core {
         })
     }
 
-    /// Has the store try again to write what it could not.
+    /// Retries the writes that the store could not do.
     pub(crate) fn catch_up_store(&mut self) {
         self.is_store_behind = self.is_store_behind && self.records.remove(&[]).is_err();
     }
 
-    /// Takes a client off the record before what it holds goes to others.
+    /// Takes a client off the record before its state goes to others.
     ///
     /// # Errors
-    /// As those of [`Core::strike_off_record`].
+    /// As [`Core::strike_off_record`].
     pub(crate) fn forget_record(&mut self, id: ClientId) -> Result<(), StateError> {
         let Some((kind, name)) = self.record_of(id) else { return Ok(()) };
         let revoked = self.client(id)?.revoked != Default::default();
@@ -139,7 +141,7 @@ impl Core {
         Ok(())
     }
 
-    /// Takes a client off the record that says itself that it holds nothing.
+    /// Takes a client off the record that gave up its state itself.
     pub(crate) fn release_record(&mut self, id: ClientId) {
         let Some((kind, name)) = self.record_of(id) else { return };
         self.take_off_record(&[(kind, &name)]);
@@ -160,7 +162,7 @@ impl Core {
 
     /// Takes those of the clients off the record that have held nothing for a while.
     pub(crate) fn sweep_records(&mut self, now: Duration, clients: &[u32]) {
-        // A client that has given back one thing may reclaim another.
+        // A client that released one thing may still reclaim another.
         if !self.grace.is_over() {
             return;
         }
@@ -184,8 +186,8 @@ impl Core {
         client.record.is_over(now, holds, client.last_state.into(), &self.shared.limits)
     }
 
-    /// Whether a client holds anything, or lost something that it does not know of. It is taken to when it has very many states of
-    /// NFSv4.0 that are closed.
+    /// Whether a client holds state, or has unacknowledged revoked state. A client with very many closed NFSv4.0 states
+    /// counts as one that does.
     fn may_reclaim(&self, number: u32) -> bool {
         let is_closed = |held: &crate::file::Held| held.standing == Standing::Closed;
         self.states_of(number).take(MOST_CLOSED).filter(|(_, held)| is_closed(held)).count()
@@ -206,15 +208,15 @@ impl Core {
         self.take_off_record(&names);
     }
 
-    /// Marks the record of a client before the first of its states is revoked: after a restart, it might reclaim what others
-    /// have had meanwhile (RFC 8881 §8.4.3).
+    /// Marks a client's record before its first state is revoked. Otherwise it could reclaim after a restart what
+    /// others held meanwhile (RFC 8881 §8.4.3).
     pub(crate) fn mark_record(&mut self, number: u32) -> Result<(), StateError> {
         let Some(client) = self.clients.get(&number) else { return Ok(()) };
         if client.record.is_kept() && client.revoked == Default::default() {
             let (kind, name) = (client.record_kind(), client.name.clone());
             let marked = self.records.mark(kind, &name, true);
             self.or_give_up(marked).inspect_err(|_| {
-                // What failed is not to be done later.
+                // The failed mark must not be repeated later.
                 let _ = self.records.mark(kind, &name, false);
             })?;
             self.grace.revoke(kind, &name);
@@ -222,7 +224,7 @@ impl Core {
         Ok(())
     }
 
-    /// Counts a state that was revoked.
+    /// Counts a revoked state.
     pub(crate) fn note_revoked(&mut self, number: u32, why: Standing) {
         let Some(client) = self.clients.get_mut(&number) else { return };
         match why {
@@ -234,7 +236,7 @@ impl Core {
         self.publish_revoked(number);
     }
 
-    /// Counts a revoked state that the client has acknowledged. When it knows of all, it may reclaim the rest.
+    /// Uncounts a revoked state that the client acknowledged. Once it acknowledged all, it may reclaim the rest.
     pub(crate) fn forget_revoked(&mut self, number: u32, why: Standing) {
         let Some(client) = self.clients.get_mut(&number) else { return };
         match why {
@@ -245,7 +247,7 @@ impl Core {
         }
         if client.revoked == Default::default() && client.record.is_kept() {
             let (kind, name) = (client.record_kind(), client.name.clone());
-            // The mark that stays refuses more than it must.
+            // If the mark stays, it refuses more than necessary, which is safe.
             let _ = self.records.mark(kind, &name, false);
         }
         self.publish_revoked(number);

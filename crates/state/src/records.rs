@@ -1,13 +1,13 @@
 //! The record of clients that survives a restart (RFC 8881 §8.4.2.1, §8.4.3).
 
-/// Which protocol a recorded client speaks; their names do not meet.
+/// The protocol of a recorded client; names of different protocols never match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordKind {
     /// A client of NFSv4.0: the name is its `nfs_client_id4` string.
     V40,
     /// A client of NFSv4.1 or later: the name is its `co_ownerid`.
     V41,
-    /// A host that holds locks by the lock protocol: the name is the one that it is monitored by.
+    /// A host of the lock protocol: the name is the one that it is monitored by.
     Nlm,
 }
 
@@ -27,11 +27,11 @@ pub struct ClientRecord {
 #[error("{0}")]
 pub struct RecordsError(pub String);
 
-/// A store of client records. Each call that succeeds returns when its change would survive a crash: what is granted afterwards
-/// relies on it. A change that failed is remembered, and written with the next one that does not fail. The calls are made with the
-/// state's mutex held, when a client gets its first state and when it has none for a while, and when state is revoked.
+/// A store of client records. A successful call returns when its change survives a crash; later grants rely on it. A
+/// failed change is remembered and written with the next successful one. Calls hold the state's mutex; they occur when
+/// a client gets its first state or has had none for a while, and when state is revoked.
 pub trait ClientRecords: Send {
-    /// The records that the previous boots left.
+    /// The records of previous boots.
     ///
     /// # Errors
     /// When the store cannot be read; the server must not grant anything then.
@@ -43,27 +43,27 @@ pub trait ClientRecords: Send {
     /// When the record may not survive a crash.
     fn add(&mut self, record: &ClientRecord) -> Result<(), RecordsError>;
 
-    /// Removes records, all of them in one step; no error for one that there is not.
+    /// Removes records, all in one step; missing ones are no error.
     ///
     /// # Errors
-    /// When a record may come back after a crash.
+    /// When a record may return after a crash.
     fn remove(&mut self, names: &[(RecordKind, &[u8])]) -> Result<(), RecordsError>;
 
-    /// Notes whether state of the client was revoked without its knowledge; no error when there is no record.
+    /// Marks whether state of the client was revoked without its knowledge; a missing record is no error.
     ///
     /// # Errors
     /// When the mark may not survive a crash.
     fn mark(&mut self, kind: RecordKind, name: &[u8], revoked: bool) -> Result<(), RecordsError>;
 
-    /// Makes sure that no record survives a crash, in a store that has no space to say which ones must not. The next call that
-    /// succeeds brings back those that still count.
+    /// Ensures that no record survives a crash, if the store has no space to remove single ones. The next successful
+    /// call restores those that still count.
     ///
     /// # Errors
-    /// When records may come back after a crash.
+    /// When records may return after a crash.
     fn give_up(&mut self) -> Result<(), RecordsError>;
 }
 
-/// A store that forgets everything: every restart refuses every reclaim.
+/// A store that keeps nothing: every reclaim after a restart is refused.
 #[derive(Debug, Default)]
 pub struct NoRecords;
 

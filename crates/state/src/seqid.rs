@@ -1,4 +1,4 @@
-//! NFSv4.0's owners number their requests, and the last reply is repeated on demand (RFC 7530 §9.1.7, §9.1.8).
+//! The request sequences of NFSv4.0 owners, with the replay of the last reply (RFC 7530 §9.1.7, §9.1.8).
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,13 +10,12 @@ use crate::owner::{OwnerId, OwnerKind};
 use crate::stateid_table::Standing;
 use crate::{ClientId, State, StateError, Stateid};
 
-/// One owner's sequence.
 #[derive(Debug, Default)]
 pub(crate) struct Seqid {
     last: Option<u32>,
     reply: Box<[u8]>,
     turn: Weak<()>,
-    /// The open that the last request closed, kept so that the CLOSE finds its owner when it is repeated.
+    /// The open that the last request closed, kept so that a retransmitted CLOSE finds its owner.
     pub(crate) closed: Option<StateKey>,
 }
 
@@ -26,7 +25,7 @@ impl Seqid {
     }
 }
 
-/// Whose sequence a request belongs to.
+/// The owner whose sequence a request belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeqidOwner<'a> {
     /// An open owner by name: OPEN.
@@ -36,7 +35,7 @@ pub enum SeqidOwner<'a> {
         /// Its name.
         name: &'a [u8],
     },
-    /// A lock owner by name: LOCK with a new lock owner, after the turn of the open's owner.
+    /// A lock owner by name: LOCK with a new lock owner, in addition to the open owner's turn.
     LockOwner {
         /// Its client.
         client: ClientId,
@@ -47,17 +46,17 @@ pub enum SeqidOwner<'a> {
     Stateid(Stateid),
 }
 
-/// What to do with a numbered request.
+/// The handling of a request with a seqid.
 #[derive(Debug)]
 pub enum SeqidTurn {
-    /// It is the next one: execute it and hand its reply to [`State::seqid_finish`].
+    /// It is the next one: execute it and pass its reply to [`State::seqid_finish`].
     Execute(OwnerTurn),
-    /// It is repeated: send this encoded reply of the operation. If it is another operation's, the client lost count:
-    /// answer NFS4ERR_BAD_SEQID.
+    /// It is a retransmission: send this encoded reply of the operation. If that belongs to another operation, answer
+    /// NFS4ERR_BAD_SEQID.
     Replay(Box<[u8]>),
 }
 
-/// An owner whose request is being executed; others of the same owner wait. Dropped, the request never was.
+/// An owner whose request is executing; its other requests wait. If it is dropped, the request counts as not sent.
 #[derive(Debug)]
 pub struct OwnerTurn {
     owner: OwnerId,
@@ -66,17 +65,17 @@ pub struct OwnerTurn {
 }
 
 impl State {
-    /// Takes up a request of an NFSv4.0 owner. Renews the client's lease.
+    /// Begins a request of an NFSv4.0 owner, and renews the client's lease.
     ///
     /// # Errors
-    /// [`StateError::BadSeqid`], [`StateError::Delay`] while another request of the owner is being executed, and what
-    /// the client id or the stateid deserves.
+    /// [`StateError::BadSeqid`], [`StateError::Delay`] while another request of the owner is executing, and errors of
+    /// the client ID or the stateid.
     pub fn seqid_begin(&self, now: Duration, owner: SeqidOwner<'_>, seqid: u32) -> Result<SeqidTurn, StateError> {
         self.core().seqid_begin(now, owner, seqid)
     }
 
-    /// Ends a request with the encoded reply of its operation. `advances` is false when it ended with one of the
-    /// statuses that leave the sequence where it was (RFC 7530 §9.1.7).
+    /// Ends a request with the encoded reply of its operation. `advances` is false for the statuses that do not advance
+    /// the sequence (RFC 7530 §9.1.7).
     pub fn seqid_finish(&self, now: Duration, turn: OwnerTurn, advances: bool, reply: &[u8]) {
         let mut core = self.core();
         let Some(owner) = core.owners.get_mut(turn.owner) else { return };
@@ -102,8 +101,8 @@ impl Core {
         match sequence.last {
             Some(last) if seqid == last => return Ok(SeqidTurn::Replay(sequence.reply.clone())),
             Some(last) if seqid != next(last) => {
-                // An owner that was never confirmed may have been invented by a delayed request: a new OPEN starts
-                // it over (RFC 7530 §16.18.5).
+                // A delayed request may have created an owner that was never confirmed: a new OPEN resets it (RFC 7530
+                // §16.18.5).
                 if confirmed || !is_open {
                     return Err(StateError::BadSeqid);
                 }
@@ -143,8 +142,8 @@ impl Core {
         }
     }
 
-    /// The owner of a stateid, which may be closed, old or revoked: that is told apart when its turn has come, since
-    /// EXPIRED advances the sequence too (RFC 7530 §9.1.7). An owner that is forgotten has none.
+    /// The owner of a stateid, which may be closed, old or revoked. The operation checks that later, since EXPIRED
+    /// advances the sequence too (RFC 7530 §9.1.7). Fails if the owner was removed.
     fn seqid_owner_of(&mut self, now: Duration, stateid: Stateid) -> Result<OwnerId, StateError> {
         self.locate(&stateid)?;
         if let Some(client) = self.clients.get(&stateid.key().client()) {
@@ -160,7 +159,7 @@ impl Core {
         }
     }
 
-    /// Cancels what an unconfirmed owner opened.
+    /// Cancels the opens of an unconfirmed owner.
     fn start_over(&mut self, now: Duration, id: OwnerId) {
         let Some(owner) = self.owners.get_mut(id) else { return };
         owner.seqid = Some(Box::default());
@@ -171,7 +170,7 @@ impl Core {
     }
 }
 
-/// NFSv4.0 numbers skip nothing: after the last one comes 0 (RFC 7530 §9.1.3).
+/// NFSv4.0 seqids skip nothing: the maximum is followed by 0 (RFC 7530 §9.1.3).
 fn next(seqid: u32) -> u32 {
     seqid.wrapping_add(1)
 }

@@ -1,4 +1,4 @@
-//! SEQUENCE (RFC 8881 §18.46): the door to every request of a session.
+//! SEQUENCE (RFC 8881 §18.46), which begins every request of a session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,59 +16,59 @@ pub struct SequenceArgs {
     pub session: SessionId,
     /// The slot.
     pub slot: u32,
-    /// The request's number on the slot.
+    /// The request's sequence number on the slot.
     pub sequence: u32,
-    /// The highest slot that the client has a request on.
+    /// The highest slot on which the client has a request.
     pub highest_slot: u32,
-    /// Whether the reply must be kept.
+    /// Whether the reply must be cached.
     pub cache_this: bool,
-    /// The connection that the request came over; it is bound to the fore channel (RFC 8881 §2.10.3.1).
+    /// The connection of the request; it is bound to the fore channel (RFC 8881 §2.10.3.1).
     pub connection: u64,
-    /// A hash of the request and its principal: equal for a repeated one.
+    /// A hash of the request and its principal, equal for retransmissions.
     pub digest: u64,
 }
 
-/// What a request is known by, in its session and after it.
+/// Identifies a request, also after the end of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotRequest {
     /// The session.
     pub session: SessionId,
     /// The slot.
     pub slot: u32,
-    /// The request's number on the slot.
+    /// The request's sequence number on the slot.
     pub sequence: u32,
-    /// A hash of the request and its principal: equal for a repeated one.
+    /// A hash of the request and its principal, equal for retransmissions.
     pub digest: u64,
 }
 
 impl SequenceArgs {
-    /// The request itself.
+    /// The part that identifies the request.
     pub fn request(&self) -> SlotRequest {
         SlotRequest { session: self.session, slot: self.slot, sequence: self.sequence, digest: self.digest }
     }
 }
 
-/// What SEQUENCE answers besides repeating its arguments.
+/// The results of SEQUENCE besides its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceReply {
     /// The highest slot that the client may use.
     pub highest_slot: u32,
     /// The highest slot that the server wants the client to use.
     pub target_highest_slot: u32,
-    /// What the client should know of its state.
+    /// The flags about the client's state.
     pub flags: StatusFlags,
 }
 
-/// What to do with a request.
+/// The handling of a request.
 #[derive(Debug)]
 pub enum Sequenced {
-    /// It is new: execute it and hand its reply to [`SlotTurn::finish`].
+    /// It is new: execute it and pass its reply to [`SlotTurn::finish`].
     Execute(SlotTurn, SequenceReply),
-    /// It is repeated: send this reply.
+    /// It is a retransmission: send this reply.
     Replay(Vec<u8>),
 }
 
-/// A slot while its request is being executed. Dropped without [`SlotTurn::finish`], the request never was.
+/// A slot whose request is executing. Dropped without [`SlotTurn::finish`], the request counts as not sent.
 pub struct SlotTurn {
     session: Arc<Session>,
     request: SlotRequest,
@@ -93,18 +93,18 @@ impl SlotTurn {
         &self.request
     }
 
-    /// Whether the client asked for its reply to be kept: one larger than `max_response_cached_bytes` is to be
-    /// answered with NFS4ERR_REP_TOO_BIG_TO_CACHE before it is executed.
+    /// Whether the client wants its reply cached. A reply larger than `max_response_cached_bytes` must then fail with
+    /// NFS4ERR_REP_TOO_BIG_TO_CACHE before it is executed.
     pub fn cache_this(&self) -> bool {
         self.cache_this
     }
 
-    /// Ends the request without keeping anything of its reply.
+    /// Ends the request without caching its reply.
     pub fn finish_unkept(mut self) {
         self.end(None);
     }
 
-    /// Ends the request with its encoded reply, which is kept if it was asked for and fits, or if it is tiny.
+    /// Ends the request with its encoded reply, which is cached if it is tiny, or if it fits and the client wants it.
     pub fn finish(mut self, reply: &[u8]) {
         let fits = reply.len() <= self.session.fore.max_response_cached_bytes as usize;
         let tiny = reply.len() <= self.session.always_cached_bytes as usize;
@@ -131,11 +131,11 @@ impl Drop for SlotTurn {
 }
 
 impl State {
-    /// Takes a request up (RFC 8881 §18.46.3) and renews its client's lease. Locks nothing but the session.
+    /// Begins a request (RFC 8881 §18.46.3) and renews its client's lease. Locks only the session.
     ///
     /// # Errors
     /// [`StateError::BadSession`], `BadSlot`, `BadHighSlot`, `SeqMisordered`, `SeqFalseRetry`, `RetryUncachedRep`, and
-    /// `Delay` while the same request is being executed.
+    /// `Delay` while the same request is executing.
     pub fn sequence(&self, now: Duration, args: &SequenceArgs) -> Result<Sequenced, StateError> {
         let session = self.shared.sessions.get(&args.session)?;
         let mut guard = lock(&session.inner);
@@ -152,7 +152,7 @@ impl State {
         if let Arrival::Retry(reply) = inner.slots[args.slot as usize].arrive(args.sequence, args.digest)? {
             return Ok(Sequenced::Replay(reply.to_vec()));
         }
-        // A connection too many is served all the same; it is just not remembered.
+        // A connection beyond the limit is still served, but not bound.
         let _ = inner.bind(args.connection, Direction::Fore);
         let reply = adapt_slots(inner, args, session.lease.flags());
         drop(guard);
@@ -160,8 +160,8 @@ impl State {
         Ok(Sequenced::Execute(turn, reply))
     }
 
-    /// Asks a session's client to use `slots` slots from now on: fewer to save memory, more up to what was agreed on
-    /// (RFC 8881 §2.10.6.1). At least one remains.
+    /// Sets the number of slots that a session's client should use: fewer to save memory, more up to the negotiated
+    /// number (RFC 8881 §2.10.6.1). At least one remains.
     ///
     /// # Errors
     /// [`StateError::BadSession`].
@@ -176,7 +176,7 @@ impl State {
     }
 }
 
-/// Drops slots above the target once the client has stopped using them, and says where the channel stands.
+/// Removes slots above the target once the client no longer uses them, and reports the channel's slots and flags.
 fn adapt_slots(inner: &mut Inner, args: &SequenceArgs, client_flags: u32) -> SequenceReply {
     let target = inner.target as usize;
     let in_use = args.highest_slot.max(args.slot) as usize;

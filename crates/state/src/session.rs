@@ -1,4 +1,4 @@
-//! Sessions (RFC 8881 §2.10): slots, channels and connections, each session under a mutex of its own.
+//! Sessions (RFC 8881 §2.10): slots, channels and connections. Each session has its own mutex.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
@@ -21,20 +21,20 @@ pub struct ChannelAttributes {
     pub max_response_bytes: u32,
     /// The largest reply that is cached, in bytes.
     pub max_response_cached_bytes: u32,
-    /// Operations of one request.
+    /// The most operations of one request.
     pub max_operations: u32,
-    /// Slots.
+    /// The number of slots.
     pub max_requests: u32,
 }
 
-/// Which way requests go on a connection (RFC 8881 §18.34).
+/// The direction of requests on a connection (RFC 8881 §18.34).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the client.
     Fore,
     /// From the server.
     Back,
-    /// Both ways.
+    /// Both directions.
     Both,
 }
 
@@ -48,14 +48,14 @@ impl Direction {
     }
 }
 
-/// How the server identifies itself in callbacks.
+/// The server's credential in callbacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallbackSecurity {
     /// AUTH_NONE.
     None,
     /// AUTH_SYS with these encoded parameters.
     Sys(Box<[u8]>),
-    /// RPCSEC_GSS with handles that this server does not use.
+    /// RPCSEC_GSS, which this server does not support.
     Gss,
 }
 
@@ -64,12 +64,12 @@ pub enum CallbackSecurity {
 pub struct Session {
     pub(crate) id: SessionId,
     pub(crate) client: ClientId,
-    /// What the client calls itself, and which start of the client it is (`client_owner4`).
+    /// The owner string and verifier of the client (`client_owner4`).
     pub(crate) owner: (Arc<[u8]>, [u8; 8]),
     pub(crate) lease: Arc<Lease>,
     pub(crate) fore: ChannelAttributes,
     pub(crate) back: ChannelAttributes,
-    /// The minor version of NFSv4 that it is for.
+    /// The minor version of NFSv4.
     pub(crate) minor_version: u32,
     pub(crate) always_cached_bytes: u32,
     pub(crate) inner: Mutex<Inner>,
@@ -78,9 +78,9 @@ pub struct Session {
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub slots: Vec<Slot>,
-    /// How many slots the server would like the session to have.
+    /// The number of slots that the session should have.
     pub target: u32,
-    /// Bits for SEQUENCE that concern this session only.
+    /// The SEQUENCE flags of this session only.
     pub flags: u32,
     pub dead: bool,
     pub connections: Vec<(u64, Direction)>,
@@ -90,7 +90,7 @@ pub(crate) struct Inner {
 }
 
 impl Session {
-    /// The session's name.
+    /// The session's ID.
     pub fn id(&self) -> SessionId {
         self.id
     }
@@ -100,18 +100,18 @@ impl Session {
         self.client
     }
 
-    /// What the client calls itself, and which start of the client it is: the same in all its sessions, and after a
-    /// restart of the server (RFC 8881 §2.4).
+    /// The owner string and verifier of the client, equal in all its sessions and after a restart of the server (RFC
+    /// 8881 §2.4).
     pub fn owner(&self) -> (&[u8], [u8; 8]) {
         (&self.owner.0, self.owner.1)
     }
 
-    /// The attributes of the fore channel as they were agreed on.
+    /// The negotiated attributes of the fore channel.
     pub fn fore(&self) -> &ChannelAttributes {
         &self.fore
     }
 
-    /// The attributes of the back channel as they were agreed on.
+    /// The negotiated attributes of the back channel.
     pub fn back(&self) -> &ChannelAttributes {
         &self.back
     }
@@ -123,7 +123,7 @@ impl Session {
 }
 
 impl Inner {
-    /// Binds a connection, or adds a direction to one that is bound.
+    /// Binds a connection, or adds a direction to a bound one.
     pub(crate) fn bind(&mut self, connection: u64, direction: Direction) -> Result<(), StateError> {
         if let Some((_, bound)) = self.connections.iter_mut().find(|(id, _)| *id == connection) {
             *bound = bound.with(direction);
@@ -166,7 +166,7 @@ impl SessionTable {
         Some(session)
     }
 
-    /// The sessions that `connection` was bound to, unbound from it.
+    /// Unbinds `connection` from all sessions, and returns these sessions.
     pub(crate) fn unbind(&self, connection: u64) -> Vec<Arc<Session>> {
         let mut unbound = Vec::new();
         for shard in &self.shards {

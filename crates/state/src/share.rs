@@ -1,10 +1,10 @@
-//! What an open may do and what it denies others (RFC 8881 §9.7).
+//! The access and deny modes of opens (RFC 8881 §9.7).
 
-/// The accesses that an open asks for: reading, writing or both.
+/// The access mode of an open: reading, writing or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ShareAccess(u8);
 
-/// The accesses that an open denies to others.
+/// The deny mode of an open: the accesses denied to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ShareDeny(u8);
 
@@ -20,7 +20,7 @@ impl ShareAccess {
     /// Reading and writing.
     pub const BOTH: ShareAccess = ShareAccess(BOTH);
 
-    /// The access of these wire bits, or `None` when there are none or unknown ones.
+    /// The access of these wire bits, or `None` when there are none or invalid ones.
     pub fn from_bits(bits: u32) -> Option<ShareAccess> {
         matches!(bits, 1..=3).then_some(ShareAccess(bits as u8))
     }
@@ -60,7 +60,7 @@ impl ShareDeny {
     /// Others may neither read nor write.
     pub const BOTH: ShareDeny = ShareDeny(BOTH);
 
-    /// The set of these wire bits, or `None` when there are unknown ones.
+    /// The deny mode of these wire bits, or `None` when there are invalid ones.
     pub fn from_bits(bits: u32) -> Option<ShareDeny> {
         matches!(bits, 0..=3).then_some(ShareDeny(bits as u8))
     }
@@ -75,8 +75,8 @@ impl ShareDeny {
     }
 }
 
-/// Which pairs of access and deny an open has been opened with: OPEN_DOWNGRADE may go back only to a union of those
-/// (RFC 7530 §16.19.4).
+/// The pairs of access and deny modes of an owner's OPENs: OPEN_DOWNGRADE may only return to a union of these (RFC 7530
+/// §16.19.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SharesSeen(u16);
 
@@ -85,12 +85,12 @@ impl SharesSeen {
         self.0 |= 1 << (access.0 << 2 | deny.0);
     }
 
-    /// Whether `access` and `deny` are a union of pairs that were opened.
+    /// Whether `access` and `deny` are a union of earlier pairs.
     pub(crate) fn reaches(self, access: ShareAccess, deny: ShareDeny) -> bool {
         self.within(access, deny).fold((0, 0), |(a, d), (access, deny)| (a | access, d | deny)) == (access.0, deny.0)
     }
 
-    /// Forgets the pairs that a downgrade to `access` and `deny` closes.
+    /// Drops the pairs that a downgrade to `access` and `deny` closes.
     pub(crate) fn keep_within(&mut self, access: ShareAccess, deny: ShareDeny) {
         self.0 = self.within(access, deny).fold(0, |kept, (a, d)| kept | 1 << (a << 2 | d));
     }

@@ -1,4 +1,4 @@
-//! Whether an open may be, next to those that there are (RFC 8881 §9.7).
+//! Checks an open or an access for conflicts with existing opens (RFC 8881 §9.7).
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use crate::owner::OwnerId;
 use crate::stateid_table::Standing;
 use crate::{DelegationKind, FileKey, OpenArgs, Requester, ShareAccess, ShareDeny, State, StateError};
 
-/// What an access without an open does to a file.
+/// The kind of an access without an open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessKind {
-    /// Looks at its attributes.
+    /// Reads attributes.
     Look,
-    /// Reads its data.
+    /// Reads data.
     Read,
-    /// Writes its data or changes its size.
+    /// Writes data or changes the size.
     Write,
-    /// Changes its attributes but not its size, its names or its number of links, or removes it.
+    /// Changes attributes other than the size, or names or links, or removes the file.
     Change,
 }
 
-/// Whether an access without an open may go ahead.
+/// Whether an access without an open may proceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing stands in the way.
+    /// There is no conflict.
     Proceed,
-    /// A delegation is being recalled: answer DELAY or JUKEBOX, or ask again a little later.
+    /// A delegation is being recalled: answer DELAY or JUKEBOX, or retry a little later.
     Wait,
 }
 
 impl State {
-    /// Whether an access without an open (by NFSv2, NFSv3, a reserved stateid, or a change of names or attributes) may
-    /// go ahead; recalls the delegations that it conflicts with. A file without share reservations and delegations
-    /// costs one shard's read lock.
+    /// Whether an access without an open may proceed: one of NFSv2, NFSv3 or a reserved stateid, or a change of names
+    /// or attributes. Recalls conflicting delegations. For a file without share reservations and delegations, it takes
+    /// only one shard's read lock.
     ///
     /// # Errors
     /// [`StateError::Locked`] when an open denies the access.
@@ -59,12 +59,12 @@ impl State {
 }
 
 impl AccessKind {
-    /// Whether a delegation of another client promises that this does not happen (RFC 8881 §10.4).
+    /// Whether a delegation of another client excludes this access (RFC 8881 §10.4).
     pub(crate) fn conflicts_with(self, delegation: DelegationKind) -> bool {
         delegation == DelegationKind::Write || !matches!(self, AccessKind::Look | AccessKind::Read)
     }
 
-    /// What a share reservation says of it; nothing of attributes and of changes to names.
+    /// The access that a share reservation may deny; `None` for attributes and changes of names.
     fn access(self) -> Option<ShareAccess> {
         match self {
             AccessKind::Read => Some(ShareAccess::READ),
@@ -74,7 +74,7 @@ impl AccessKind {
     }
 }
 
-/// Whether the way is clear.
+/// Whether the conflicts were cleared.
 enum Cleared {
     Yes,
     Partly,
@@ -90,8 +90,8 @@ fn answer(cleared: Cleared, refused: StateError) -> Result<(), StateError> {
 }
 
 impl Core {
-    /// Refuses an open that conflicts with others, once those of overdue clients are out of the way. The owner's own opens
-    /// are no exception (RFC 7530 §9.9, RFC 8881 §9.7).
+    /// Fails for an open that conflicts with others, after those of overdue clients are revoked. The owner's own opens
+    /// conflict too (RFC 7530 §9.9, RFC 8881 §9.7).
     pub(crate) fn clear_share_conflicts(&mut self, now: Duration, args: &OpenArgs<'_>) -> Result<(), StateError> {
         let cleared = self.clear_shares(now, &args.file, None, |access, deny| {
             args.access.is_denied_by(deny) || access.is_denied_by(args.deny)
@@ -99,7 +99,7 @@ impl Core {
         answer(cleared, StateError::ShareDenied)
     }
 
-    /// The same for a share of the lock protocol.
+    /// [`Core::clear_share_conflicts`] for a share of the lock protocol.
     pub(crate) fn clear_share_conflicts_of(
         &mut self,
         now: Duration,
@@ -118,8 +118,8 @@ impl Core {
         answer(cleared, StateError::Locked)
     }
 
-    /// Revokes the conflicting opens of clients that are overdue or gone, and passes by the share of `own_share`; nothing when a live one
-    /// conflicts, and a part when there are more than one call may.
+    /// Revokes the conflicting opens of ended and overdue clients; ignores the share of `own_share`. Revokes nothing if
+    /// a live client conflicts, and only a part if there are more than one call may revoke.
     fn clear_shares(
         &mut self,
         now: Duration,
@@ -143,18 +143,18 @@ impl Core {
         Ok(if found.len() <= steps { Cleared::Yes } else { Cleared::Partly })
     }
 
-    /// Whether a state belongs to a client that is gone or overdue: it does not stand in the way of others.
+    /// Whether a state belongs to an ended or overdue client, so that it does not block others.
     pub(crate) fn is_clearable(&self, now: Duration, key: StateKey) -> bool {
         self.clients.get(&key.client()).is_none_or(|client| client.is_overdue(now, self.limits().lease))
     }
 
-    /// Takes such a state away.
+    /// Revokes such a state.
     ///
-    /// A client of NFSv4.0 goes with all that it has: unlike SEQUENCE, RENEW cannot say that only a part was lost, and there
-    /// is no FREE_STATEID to acknowledge it with. The client hears EXPIRED and begins anew (RFC 7530 §9.6.3).
+    /// An NFSv4.0 client loses all of its state. Unlike SEQUENCE, RENEW cannot report a partial loss, and there is no
+    /// FREE_STATEID to acknowledge it. The client gets EXPIRED and starts anew (RFC 7530 §9.6.3).
     ///
     /// # Errors
-    /// When the record of the client cannot be changed: until then nobody else may have what it holds (RFC 8881 §8.4.3).
+    /// When the client's record cannot be changed: until then, nobody else may get its state (RFC 8881 §8.4.3).
     pub(crate) fn clear(&mut self, now: Duration, key: StateKey) -> Result<(), StateError> {
         match self.clients.get(&key.client()) {
             Some(client) if client.is_v40() => self.expire(now, key.client(), self.limits().lease)?,
@@ -162,7 +162,7 @@ impl Core {
             None => {}
         }
         if self.clients.contains_key(&key.client()) {
-            // It was heard of just now.
+            // Its lease was renewed just now.
             return Err(StateError::Delay);
         }
         self.remove_state(now, key);

@@ -2,7 +2,7 @@
 
 use crate::StateError;
 
-/// One slot: the last sequence number, and what was answered to it.
+/// One slot: the last sequence number and its reply.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
     sequence: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Slot {
     reply: Vec<u8>,
 }
 
-/// What a request on a slot is.
+/// The kind of a request on a slot.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival<'a> {
     New,
@@ -20,7 +20,7 @@ pub(crate) enum Arrival<'a> {
 }
 
 impl Slot {
-    /// Takes a request up. A new one must be ended by [`Slot::finish`] or [`Slot::abandon`].
+    /// Begins a request. End a new one by [`Slot::finish`] or [`Slot::abandon`].
     pub(crate) fn arrive(&mut self, sequence: u32, digest: u64) -> Result<Arrival<'_>, StateError> {
         if sequence == self.sequence.wrapping_add(1) && !self.busy {
             self.sequence = sequence;
@@ -29,7 +29,7 @@ impl Slot {
             self.cached = false;
             return Ok(Arrival::New);
         }
-        // A slot that was never used has nothing to repeat: its first request is number 1.
+        // An unused slot has nothing to replay: its first sequence number is 1.
         let used = self.busy || self.cached || self.digest != 0 || self.sequence != 0;
         match sequence == self.sequence && used {
             true => self.retry(digest),
@@ -46,7 +46,7 @@ impl Slot {
         }
     }
 
-    /// Ends a request, keeping its reply where there is one to keep.
+    /// Ends a request, and caches its reply if there is one.
     pub(crate) fn finish(&mut self, reply: Option<&[u8]>) {
         self.busy = false;
         self.reply.clear();
@@ -54,7 +54,7 @@ impl Slot {
         self.reply.extend_from_slice(reply.unwrap_or_default());
     }
 
-    /// Takes a request back, as if it had not come.
+    /// Reverts a request, as if it had not arrived.
     pub(crate) fn abandon(&mut self) {
         self.sequence = self.sequence.wrapping_sub(1);
         self.digest = 0;

@@ -22,10 +22,10 @@ use crate::sync::lock;
 use crate::waiter::{WaitingFiles, Waking};
 use crate::{Event, HostLocks, Limits};
 
-/// All that a server remembers of its clients. Every method may be called from any thread.
+/// All state of a server's clients. Every method may be called from any thread.
 ///
-/// Times are durations since a start of the caller's choice, the same for all calls; they do not go backwards by more
-/// than the time that calls overlap.
+/// Times are durations since a fixed start of the caller's choice. They never go back by more than the duration of
+/// overlapping calls.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,7 +46,7 @@ impl fmt::Debug for State {
     }
 }
 
-/// How much state there is.
+/// The amounts of state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Census {
     /// Client ids, confirmed and not.
@@ -63,14 +63,14 @@ pub struct Census {
     pub locks: usize,
     /// Delegations.
     pub delegations: usize,
-    /// Clients and hosts that are gone and whose state is still being removed.
+    /// Ended clients and hosts whose state is still being removed.
     pub dying: usize,
 }
 
 impl State {
-    /// Starts with nothing but the records of the boots before; if there are any, a grace period begins.
+    /// Starts with only the records of earlier boots; if there are any, the grace period begins.
     ///
-    /// `boot` is a number that no earlier boot had, such as the time in seconds; it is neither 0 nor all ones.
+    /// `boot` is a number that no earlier boot used, such as the time in seconds; it is neither 0 nor all ones.
     ///
     /// # Errors
     /// When the records cannot be read.
@@ -85,7 +85,7 @@ impl State {
         let shared = Arc::new(Shared {
             pool: Pool::new(&limits, !grace.is_over()),
             limits,
-            // The reserved stateids have these bits in front.
+            // The reserved stateids begin with these bits.
             boot: boot.clamp(1, u32::MAX - 1),
             sessions: SessionTable::new(),
             stateids: StateidTable::new(),
@@ -103,7 +103,8 @@ impl State {
             courtesy_this_round: 0,
             names40: HashMap::new(),
             names41: HashMap::new(),
-            // A client finds the session of a callback by its id and the server's address, which another server may share.
+            // A client identifies the session of a callback by its ID and the server's address, which another server
+            // may share.
             last_session: RandomState::new().hash_one(boot) >> 1,
             origins: Origins::default(),
             states: BTreeMap::new(),
@@ -130,7 +131,7 @@ impl State {
         &self.shared.limits
     }
 
-    /// The next thing that the server must send, if any. Without events no lock is taken.
+    /// The next message that the server must send, if any. Without events, it takes no lock.
     pub fn poll_event(&self) -> Option<Event> {
         if self.shared.events.load(Ordering::Acquire) == 0 {
             return None;
@@ -138,7 +139,7 @@ impl State {
         self.core().next_event()
     }
 
-    /// How much state there is.
+    /// The amounts of state.
     pub fn census(&self) -> Census {
         let core = self.core();
         let held = |kind| core.shared.pool.held(kind);

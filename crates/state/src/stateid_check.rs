@@ -1,4 +1,4 @@
-//! What a stateid in a request stands for, and whether it is good for what is asked (RFC 8881 §8.2.4, RFC 7530 §9.1.4).
+//! Resolves stateids in requests, and checks whether they permit the access (RFC 8881 §8.2.4, RFC 7530 §9.1.4).
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::ids::StateKey;
 use crate::stateid_table::Published;
 use crate::{AccessKind, DelegationKind, Door, FileKey, Requester, State, StateError, StateKind, Stateid, Verdict};
 
-/// What a stateid is used for.
+/// The kind of access under a stateid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoKind {
     /// READ.
@@ -19,12 +19,12 @@ pub enum IoKind {
 }
 
 impl State {
-    /// Checks the stateid of a READ, a WRITE or a SETATTR of the size against `file`. For a stateid that names a state
-    /// this takes one shard's read lock; NFSv4.0's use of it renews the lease (RFC 7530 §9.5).
+    /// Checks the stateid of a READ, a WRITE or a SETATTR of the size against `file`. For a regular stateid, it takes
+    /// one shard's read lock; in NFSv4.0, it renews the lease (RFC 7530 §9.5).
     ///
     /// # Errors
     /// [`StateError::BadStateid`], `OldStateid`, `StaleStateid`, `Expired`, `AdminRevoked`, `DelegRevoked`, `OpenMode`;
-    /// for the reserved stateids `Locked`, `Grace`, and `Delay` while a delegation is recalled.
+    /// for the reserved stateids `Locked`, `Grace`, and `Delay` during a recall.
     pub fn check_io(
         &self,
         now: Duration,
@@ -47,16 +47,16 @@ impl State {
         if self.shared.grace.load(std::sync::atomic::Ordering::Acquire) {
             self.core().goes_on(now, key.client());
         }
-        // A client that writes may have to read what it does not overwrite (RFC 8881 §18.22.3), so an open for
-        // writing is good for reading; a delegation for reading is not good for writing.
+        // A client that writes may have to read what it does not overwrite (RFC 8881 §18.22.3), so an open for writing
+        // permits reading. A read delegation does not permit writing.
         match io {
             IoKind::Write if !access.writes() => Err(StateError::OpenMode),
             _ => Ok(()),
         }
     }
 
-    /// What becomes of a stateid that names nothing: NFSv4.0 is told if the client that it was given to has expired
-    /// (RFC 7530 §9.1.4.4); a session would have said so.
+    /// The error for a stateid without a state. NFSv4.0 reports whether its client has expired (RFC 7530 §9.1.4.4);
+    /// with sessions, SEQUENCE would have failed.
     fn why_gone(&self, door: Door, stateid: &Stateid) -> StateError {
         match door {
             Door::V40 => self.core().locate(stateid).err().unwrap_or(StateError::BadStateid),
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// A reserved stateid: no open stands behind it, so that opens and delegations of others are asked.
+    /// Checks a reserved stateid: it has no open, so it may conflict with opens and delegations of others.
     fn check_special(
         &self,
         now: Duration,
@@ -84,7 +84,7 @@ impl State {
         if *stateid != Stateid::ANONYMOUS && *stateid != Stateid::READ_BYPASS {
             return Err(StateError::BadStateid);
         }
-        // A share reservation that is about to be reclaimed may deny this (RFC 8881 §8.4.2.1).
+        // A share reservation that a client has yet to reclaim may deny this (RFC 8881 §8.4.2.1).
         if self.in_grace(now) {
             return Err(StateError::Grace);
         }
@@ -94,7 +94,7 @@ impl State {
         }
     }
 
-    /// READ past share reservations; a write delegation still hides newer data.
+    /// READ bypasses share reservations, but a write delegation may hide newer data.
     fn check_bypass(&self, now: Duration, file: &FileKey, who: Requester) -> Result<(), StateError> {
         if self.shared.guards.get(file).delegated != Some(DelegationKind::Write) {
             return Ok(());
@@ -105,10 +105,10 @@ impl State {
         }
     }
 
-    /// TEST_STATEID (RFC 8881 §18.48): what using the stateid would say, whatever the file.
+    /// TEST_STATEID (RFC 8881 §18.48): the result of using the stateid, for whatever file.
     ///
     /// # Errors
-    /// What the stateid deserves.
+    /// Errors of the stateid.
     pub fn test_stateid(&self, now: Duration, door: Door, stateid: &Stateid) -> Result<StateKind, StateError> {
         if stateid.is_special() {
             return Err(StateError::BadStateid);
@@ -120,7 +120,7 @@ impl State {
         Ok(published.kind)
     }
 
-    /// FREE_STATEID (RFC 8881 §18.38): forgets a revoked state, or a lock stateid without locks.
+    /// FREE_STATEID (RFC 8881 §18.38): removes a revoked state, or a lock stateid without locks.
     ///
     /// # Errors
     /// [`StateError::LocksHeld`] for state in use, `BadStateid` or `OldStateid`.
@@ -143,7 +143,7 @@ impl State {
     /// The file of a stateid. Takes one shard's read lock.
     ///
     /// # Errors
-    /// What the stateid deserves.
+    /// Errors of the stateid.
     pub fn stateid_file(&self, door: Door, stateid: &Stateid) -> Result<FileKey, StateError> {
         let key = self.shared.locate(door, stateid)?;
         let shard = self.shared.stateids.read(key);
@@ -152,13 +152,13 @@ impl State {
 }
 
 impl Shared {
-    /// Where a stateid is kept, if it is one of this boot and of the requester's.
+    /// The key of a stateid, if it is from this boot and belongs to the requester.
     pub(crate) fn locate(&self, door: Door, stateid: &Stateid) -> Result<StateKey, StateError> {
         if stateid.is_special() {
             return Err(StateError::BadStateid);
         }
         match door {
-            // NFSv4.1 has no word for it, since the session went with the boot (RFC 8881 §15.1.16.5).
+            // NFSv4.1 has no status for this, since the session ended with the boot (RFC 8881 §15.1.16.5).
             _ if stateid.boot() != self.boot && door != Door::V40 => Err(StateError::BadStateid),
             _ if stateid.boot() != self.boot => Err(StateError::StaleStateid),
             Door::V41(client) if client.number() != stateid.key().client() => Err(StateError::BadStateid),
@@ -186,7 +186,7 @@ impl Published {
 }
 
 impl Core {
-    /// The state of a stateid that was given out, even if it is gone: a client that is gone has expired.
+    /// The key of a stateid of this boot; `Expired` if its client has ended.
     pub(crate) fn locate(&self, stateid: &Stateid) -> Result<StateKey, StateError> {
         let key = self.shared.locate(Door::V40, stateid)?;
         let client = key.client();
@@ -197,7 +197,7 @@ impl Core {
         }
     }
 
-    /// The state of a stateid for this file, if it is good for what is asked.
+    /// The state of a stateid for this file, if it passes `check`.
     pub(crate) fn find(
         &self,
         now: Duration,
@@ -219,12 +219,12 @@ impl Core {
     }
 }
 
-/// Whether a stateid is the current value of its state. NFSv4.1's 0 means the current one (RFC 8881 §8.2.2).
+/// Fails unless a stateid has the current seqid of its state. In NFSv4.1, 0 means the current one (RFC 8881 §8.2.2).
 pub(crate) fn compare_seqid(door: Door, given: u32, current: u32) -> Result<(), StateError> {
     if given == 0 && door != Door::V40 {
         return Ok(());
     }
-    // Seqids wrap: what is less than half a turn behind is old, the rest has never been given out.
+    // Seqids wrap: a smaller one within half of the range is old, any other was never used.
     match (given.wrapping_sub(current) as i32).cmp(&0) {
         Ordering::Equal => Ok(()),
         Ordering::Less => Err(StateError::OldStateid),

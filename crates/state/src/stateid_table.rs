@@ -1,6 +1,6 @@
-//! What a stateid stands for, published for the hot path: READ and WRITE look here and take no other lock.
+//! The state behind each stateid, published for the hot path: READ and WRITE take no other lock.
 //!
-//! The table follows [`crate::core::Core`], which alone writes it, with its mutex held.
+//! Only [`crate::core::Core`] writes the table, with its mutex held.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -13,7 +13,7 @@ use crate::{FileKey, ShareAccess, StateError};
 /// Shards of the table; unrelated files rarely share one.
 const SHARDS: usize = 64;
 
-/// What kind of state a stateid names.
+/// The kind of state behind a stateid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateKind {
     /// An open.
@@ -26,19 +26,19 @@ pub enum StateKind {
     WriteDelegation,
 }
 
-/// Whether a state may be used.
+/// Whether a state is usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     Valid,
     /// An NFSv4.0 open whose owner has not been confirmed (RFC 7530 §16.18.5).
     Unconfirmed,
-    /// An NFSv4.0 open that was closed: kept so that a repeated CLOSE finds its owner (RFC 7530 §9.10.1).
+    /// An NFSv4.0 open that was closed: kept so that a retransmitted CLOSE finds its owner (RFC 7530 §9.10.1).
     Closed,
-    /// Revoked since the lease had ended and somebody wanted the file.
+    /// Revoked because the lease had ended and another client conflicted.
     Expired,
     /// Revoked by an administrator.
     AdminRevoked,
-    /// A delegation that was not returned.
+    /// A delegation that was revoked because it was not returned.
     DelegRevoked,
 }
 
@@ -47,7 +47,7 @@ impl Standing {
         matches!(self, Standing::Expired | Standing::AdminRevoked | Standing::DelegRevoked)
     }
 
-    /// The state counts against others only while it is valid or about to be.
+    /// Whether the state can conflict with others: it is valid or about to be.
     pub(crate) fn holds(self) -> bool {
         matches!(self, Standing::Valid | Standing::Unconfirmed)
     }

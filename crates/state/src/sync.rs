@@ -1,4 +1,4 @@
-//! Locks that outlive a panic: a request that panics leaves state whole, since every change is made last.
+//! Locks that survive a panic: a request that panics leaves the state consistent, since every change is made last.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

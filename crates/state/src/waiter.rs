@@ -1,5 +1,5 @@
-//! Who waits for a lock, in order (RFC 8881 §9.6): hosts of the lock protocol get it when it is free, NFSv4 clients are
-//! told and ask again, and for a moment nobody who came later gets it instead.
+//! The queue of waiters for a lock, in order (RFC 8881 §9.6). A host of the lock protocol is granted a lock that
+//! becomes free. An NFSv4 client is notified and retries, and the lock is reserved for it for a moment.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::nlm::NlmNames;
 use crate::owner::OwnerId;
 use crate::{ByteRange, ClientId, Conflict, Event, FileKey, LockNotice, NlmGranted, StateError};
 
-/// A lock that somebody wants.
+/// A requested lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub owner: OwnerId,
@@ -20,11 +20,11 @@ pub(crate) struct Wanted {
     pub exclusive: bool,
 }
 
-/// How the one who waits is told.
+/// The kind of waiter, which decides how it is notified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WaitFor {
     Client(u32),
-    /// By NLM_GRANTED with the cookie of the request.
+    /// A host: by NLM_GRANTED with the cookie of the request.
     Nlm(Box<[u8]>),
 }
 
@@ -33,13 +33,13 @@ pub(crate) struct Waiter {
     pub wanted: Wanted,
     pub wait: WaitFor,
     asked: Duration,
-    /// Until when a lock that became free is kept for it.
+    /// The end of the reservation of a lock that became free.
     reserved_until: Option<Duration>,
     _charge: Charge,
 }
 
 impl Waiter {
-    /// An NFSv4 client that gave up does not say so; it just stops asking.
+    /// An NFSv4 client that gives up just stops retrying.
     fn is_stale(&self, now: Duration, memory: Duration) -> bool {
         matches!(self.wait, WaitFor::Client(_)) && self.asked + memory < now
     }
@@ -56,21 +56,21 @@ impl Waiter {
     }
 }
 
-/// Whether those who wait in a file are being gone through.
+/// Whether the waiters of a file are being processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Waking {
     #[default]
     No,
     Once,
-    /// More became free meanwhile.
+    /// More locks became free meanwhile.
     Again,
 }
 
-/// Files in which somebody waits, for the sweep.
+/// The files with waiters, for the sweep.
 pub(crate) type WaitingFiles = BTreeSet<Arc<FileKey>>;
 
 impl Core {
-    /// Whether it is `wanted`'s turn: no lock that became free is kept for one who waited longer.
+    /// Fails if a lock that became free is reserved for an earlier waiter.
     pub(crate) fn check_turn(&self, now: Duration, file: &FileKey, wanted: Wanted) -> Result<(), StateError> {
         let waiting = self.locks_of(file).map(|locks| locks.waiting.as_slice()).unwrap_or_default();
         let before = waiting.iter().take_while(|waiter| waiter.wanted.owner != wanted.owner);
@@ -84,7 +84,7 @@ impl Core {
         Err(StateError::Denied(Box::new(Conflict { range, exclusive, client, owner })))
     }
 
-    /// Remembers who waits; one who asks again keeps its place.
+    /// Queues a waiter; one that retries keeps its position.
     pub(crate) fn enqueue(
         &mut self,
         now: Duration,
@@ -105,7 +105,7 @@ impl Core {
         let has_room = locks.waiting.len() < limit;
         let owner = self.owners.get(wanted.owner).filter(|_| has_room);
         let Some(charge) = owner.and_then(|owner| owner.charge.account().take(Kind::Wait).ok()) else {
-            // An NFSv4 client asks again anyway; only a host must be told that it will not be called.
+            // An NFSv4 client retries anyway; only a host must learn that it will not be called.
             return if matches!(wait, WaitFor::Nlm(_)) { Err(StateError::Resource) } else { Ok(()) };
         };
         let Some(locks) = self.locks_mut(file) else { return Ok(()) };
@@ -117,19 +117,19 @@ impl Core {
         Ok(())
     }
 
-    /// Forgets what an owner waits for in a range: it asks for something else there, gives it up, or has it.
+    /// Removes an owner's waits in a range, because it requests something else there, gives up, or has the lock.
     pub(crate) fn cancel_waits(&mut self, file: &FileKey, (owner, range): (OwnerId, ByteRange)) {
         self.drop_waiters(file, |waiter| waiter.wanted.owner == owner && waiter.wanted.range.overlaps(range));
     }
 
-    /// Takes waiters out of the queue, and forgets their owners if they have nothing else; true when there were any.
+    /// Removes waiters from the queue, and their owners if these have no other state; true when there were any.
     pub(crate) fn drop_waiters(&mut self, file: &FileKey, gone: impl Fn(&Waiter) -> bool) -> bool {
         let owners = self.remove_waiters(file, gone);
         owners.iter().for_each(|owner| self.release_owner(*owner));
         !owners.is_empty()
     }
 
-    /// Takes waiters out of the queue; their owners stay.
+    /// Removes waiters from the queue, but not their owners.
     pub(crate) fn remove_waiters(&mut self, file: &FileKey, gone: impl Fn(&Waiter) -> bool) -> Vec<OwnerId> {
         let mut owners = Vec::new();
         let Some(locks) = self.files.get_mut(file).and_then(|entry| entry.locks.as_mut()) else { return owners };
@@ -154,9 +154,9 @@ impl Core {
         owners
     }
 
-    /// Goes through those who wait in a file, after locks became free. What a round itself sets free, by taking
-    /// locks of clients that are overdue, is seen by the next round and not by a call within the call.
-    /// Only waiters that want something in `freed` are looked at, unless a reservation ended.
+    /// Processes the waiters of a file after locks became free. Locks that a round itself releases, from overdue
+    /// clients, are left to the next round, to avoid recursion. Only waiters for a range in `freed` are checked, unless
+    /// a reservation ended.
     pub(crate) fn wake(&mut self, now: Duration, file: &FileKey, freed: ByteRange) {
         if self.locks_of(file).is_none_or(|locks| locks.waiting.is_empty()) {
             return;
@@ -195,8 +195,8 @@ impl Core {
         }
     }
 
-    /// Whether nothing but locks of clients that are gone is in the way, as far as a bounded look goes; those are cleared when
-    /// the lock is asked for.
+    /// Whether only locks of ended or overdue clients conflict, within a bounded check. They are removed when the lock
+    /// is requested.
     fn is_free(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
         self.locks_of(file).is_none_or(|locks| {
             let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive);
@@ -204,7 +204,7 @@ impl Core {
         })
     }
 
-    /// Gives a lock that is free to a host, or tells a client; true when the waiter is gone from the queue.
+    /// Grants a free lock to a host, or notifies a client; true when the waiter left the queue.
     fn offer(&mut self, now: Duration, file: &FileKey, wanted: Wanted, wait: WaitFor) -> bool {
         match wait {
             WaitFor::Nlm(cookie) => self.grant_nlm(now, file, wanted, cookie),
@@ -237,7 +237,7 @@ impl Core {
         }
         let Wanted { owner, range, exclusive } = wanted;
         let Some(NlmNames { host, owner: name }) = self.nlm_names(owner) else {
-            // The host is gone, and wants nothing any more.
+            // The host has ended.
             return self.drop_waiters(file, |waiter| waiter.wanted == wanted);
         };
         if self.hold_lock(file, HeldLock { owner, range, exclusive, state: None }).is_err() {
@@ -249,8 +249,8 @@ impl Core {
         true
     }
 
-    /// Looks at some of the files in which somebody waits: reservations end, leases end, and local processes unlock
-    /// without telling.
+    /// Checks some of the files with waiters: reservations and leases end, and local processes unlock without a
+    /// notification.
     pub(crate) fn sweep_waiting(&mut self, now: Duration) {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = self.waiting_from.take().map_or(Unbounded, Excluded);
@@ -262,8 +262,8 @@ impl Core {
         }
     }
 
-    /// Whether waiting for a lock would close a circle: one of its holders waits, over any number of others, for
-    /// `wanted.owner`. The search is bounded in owners and in locks that it looks at, and gives up saying no.
+    /// Whether waiting for a lock would be a deadlock: one of its holders waits, directly or indirectly, for
+    /// `wanted.owner`. The search is bounded in owners and locks, and returns false at its limit.
     fn is_deadlock(&self, now: Duration, file: &FileKey, wanted: Wanted) -> bool {
         let memory = self.limits().waiter_memory;
         let mut seen = BTreeSet::new();
@@ -287,7 +287,7 @@ impl Core {
         false
     }
 
-    /// The owners of locks in the way, out of the first `room` of those, which becomes less.
+    /// The owners of conflicting locks, out of the first `room` of them, which is reduced.
     fn holders_against(&self, file: &FileKey, wanted: Wanted, room: &mut usize) -> BTreeSet<OwnerId> {
         let Some(locks) = self.locks_of(file) else { return BTreeSet::new() };
         let conflicts = locks.held.conflicts(wanted.owner, wanted.range, wanted.exclusive).take(*room);

@@ -1,4 +1,4 @@
-//! The set against a plain list, over random operations of several owners.
+//! Compares the set with a plain list, over random operations of several owners.
 
 use super::*;
 use naive::{Lock, Locks, Rng};
@@ -13,12 +13,12 @@ const OWNERS: u64 = 5;
 struct Pair {
     set: LockSet,
     naive: Locks,
-    /// How often each owner has begun anew: its lock stateid is another one then.
+    /// The number of restarts of each owner, which change its lock stateid.
     lives: [u32; OWNERS as usize + 1],
 }
 
 impl Pair {
-    /// Owners 1 and 2 are of the lock protocol, and have no state.
+    /// Owners 1 and 2 belong to the lock protocol, and have no state.
     fn state(&self, owner: u64) -> Option<StateKey> {
         (owner > 2).then(|| StateKey::new(owner as u32, self.lives[owner as usize]))
     }
@@ -51,7 +51,7 @@ impl Pair {
         let unlocked = self.set.clear(OwnerId(lock.owner), range);
         self.naive.clear(lock.owner, lock.first, lock.last);
         assert!(self.set.len() <= at_most + growth);
-        // What was held for somebody is either held still or told to be free.
+        // Every earlier host range is either still covered or reported as freed.
         let mut host = Locks(before);
         self.set.freed(&unlocked).iter().for_each(|range| host.clear(0, range.first(), range.last()));
         assert_eq!(host.0, self.naive.coverage());
