@@ -1,9 +1,9 @@
 use std::collections::TryReserveError;
 
-/// Bytes that were written so far, in memory that is initialised beyond them.
+/// A buffer of written bytes, in memory that is always initialised.
 ///
-/// What lies beyond the written bytes is old data of this process: it never leaves the process, because only
-/// [`Buffer::advance`] makes bytes count, and its caller has just filled them.
+/// The memory after the written bytes contains old data of this process. It never leaves the process, because only
+/// [`Buffer::advance`] counts bytes as written, and its caller has just filled them.
 #[derive(Debug, Default)]
 pub struct Buffer {
     memory: Vec<u8>,
@@ -11,7 +11,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The smallest amount of memory that a growing buffer takes, in bytes.
+    /// The smallest memory of a growing buffer, in bytes.
     pub const MIN_CAPACITY: usize = 4096;
 
     /// Makes an empty buffer without memory.
@@ -19,10 +19,10 @@ impl Buffer {
         Buffer { memory: Vec::new(), written: 0 }
     }
 
-    /// Makes an empty buffer that holds `capacity` bytes without growing.
+    /// Makes an empty buffer that can hold `capacity` bytes without growing.
     ///
     /// # Panics
-    /// When there is no memory for it, like [`Buffer::space`].
+    /// When memory runs out, like [`Buffer::space`].
     pub fn with_capacity(capacity: usize) -> Buffer {
         let mut buffer = Buffer::new();
         buffer.enlarge(capacity).unwrap_or_else(|error| no_memory(capacity, &error));
@@ -34,37 +34,37 @@ impl Buffer {
         &self.memory[..self.written]
     }
 
-    /// The bytes written so far, to correct them.
+    /// The bytes written so far, for corrections.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.memory[..self.written]
     }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub fn len(&self) -> usize {
         self.written
     }
 
-    /// Whether nothing was written.
+    /// Whether no bytes were written.
     pub fn is_empty(&self) -> bool {
         self.written == 0
     }
 
-    /// How many bytes the buffer holds without growing.
+    /// The number of bytes that the buffer can hold without growing.
     pub fn capacity(&self) -> usize {
         self.memory.len()
     }
 
-    /// Forgets everything after the first `length` bytes.
+    /// Removes everything after the first `length` bytes.
     pub fn truncate(&mut self, length: usize) {
         self.written = self.written.min(length);
     }
 
-    /// Forgets everything; the memory stays.
+    /// Removes everything, and keeps the memory.
     pub fn clear(&mut self) {
         self.written = 0;
     }
 
-    /// Forgets the first `count` bytes and moves the others to the front.
+    /// Removes the first `count` bytes and moves the others to the front.
     ///
     /// # Panics
     /// When fewer than `count` bytes were written.
@@ -80,11 +80,11 @@ impl Buffer {
         self.written += bytes.len();
     }
 
-    /// Initialised memory for `count` bytes right after those written; they count once [`Buffer::advance`] says so.
+    /// Initialised memory for `count` bytes after those written; [`Buffer::advance`] makes them count.
     ///
     /// # Panics
-    /// When there is no memory for them. The size of a message is for its sender to choose, so that a lack of memory must not end
-    /// the process: whoever handles messages catches the panic, which costs the sender its connection.
+    /// When memory runs out. A sender chooses the size of its messages, so a lack of memory must not end the process:
+    /// the code that handles messages catches the panic and closes the sender's connection.
     #[inline]
     pub fn space(&mut self, count: usize) -> &mut [u8] {
         let end = self.written + count;

@@ -1,7 +1,7 @@
 //! Byte buffers for messages.
 //!
-//! A [`Buffer`] is memory that is always initialised, with a cursor: reading a file into it costs no clearing, and using
-//! it again costs no allocation. An [`Output`] is a buffer with pieces of files in between: what a connection sends.
+//! A [`Buffer`] is initialised memory with a cursor: reading a file into it requires no clearing, and reusing it
+//! requires no allocation. An [`Output`] is a buffer interleaved with pieces of files, which a connection sends.
 #![forbid(unsafe_code)]
 
 mod buffer;

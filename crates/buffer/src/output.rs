@@ -18,17 +18,17 @@ pub trait SendableFile: AsFd + Send + Sync {
 /// An open file that several may hold.
 pub type SharedFile = Arc<dyn SendableFile>;
 
-/// A part of a file that goes out between two bytes of an [`Output`].
+/// A part of a file to send between two bytes of an [`Output`].
 #[derive(Clone)]
 pub struct FilePiece {
-    /// How many bytes of the output's buffer go out before it.
+    /// The number of the output's buffer bytes to send before it.
     pub after: usize,
     /// The file.
     pub file: SharedFile,
-    /// Where in the file the part begins.
+    /// The offset of the part in the file, in bytes.
     pub offset_bytes: u64,
-    /// How long it is. If the file has become shorter, zeros go out in place of what is missing, since the length was
-    /// announced already.
+    /// Its length in bytes. If the file is truncated, zeros replace the missing bytes, since the length was already
+    /// announced.
     pub length: usize,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for FilePiece {
     }
 }
 
-/// Messages on their way out: bytes, and parts of files between them.
+/// Messages to send: bytes, interleaved with parts of files.
 #[derive(Debug, Default)]
 pub struct Output {
     /// The bytes; anyone may append to them.
@@ -47,7 +47,7 @@ pub struct Output {
     file_bytes: usize,
 }
 
-/// A place in an [`Output`] to go back to.
+/// A position in an [`Output`] to rewind to.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     bytes: usize,
@@ -67,39 +67,39 @@ impl Output {
         self.file_bytes += length;
     }
 
-    /// The parts of files, in the order in which they go out.
+    /// The parts of files, in the order of sending.
     pub fn files(&self) -> &[FilePiece] {
         &self.files
     }
 
-    /// How many bytes go out in all.
+    /// The total number of bytes to send.
     pub fn len(&self) -> usize {
         self.bytes.len() + self.file_bytes
     }
 
-    /// Whether nothing goes out.
+    /// Whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Remembers how far the output has come.
+    /// Returns the current position.
     pub fn mark(&self) -> Mark {
         Mark { bytes: self.bytes.len(), files: self.files.len(), file_bytes: self.file_bytes }
     }
 
-    /// How many bytes were appended since `mark`, parts of files included.
+    /// The number of bytes appended since `mark`, including parts of files.
     pub fn len_since(&self, mark: &Mark) -> usize {
         self.len() - mark.bytes - mark.file_bytes
     }
 
-    /// Forgets everything after `mark`.
+    /// Removes everything after `mark`.
     pub fn rewind(&mut self, mark: &Mark) {
         self.bytes.truncate(mark.bytes);
         self.files.truncate(mark.files);
         self.file_bytes = mark.file_bytes;
     }
 
-    /// Forgets everything; the memory stays.
+    /// Removes everything, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.files.clear();

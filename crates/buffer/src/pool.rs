@@ -1,6 +1,6 @@
 use crate::Output;
 
-/// Outputs that are used again: taken when there is something to send, given back when it is sent.
+/// A pool of reusable outputs: they are taken for sending, and returned when they are sent.
 #[derive(Debug)]
 pub struct Pool {
     free: Vec<Output>,
@@ -14,17 +14,17 @@ impl Pool {
         Pool { free: Vec::new(), max_free, max_bytes }
     }
 
-    /// An empty output, used before or new.
+    /// An empty output, reused or new.
     pub fn take(&mut self) -> Output {
         self.free.pop().unwrap_or_default()
     }
 
-    /// Lets the memory of all free outputs go.
+    /// Frees the memory of all unused outputs.
     pub fn clear(&mut self) {
         self.free.clear();
     }
 
-    /// Takes an output back, or lets its memory go when the pool is full or the output has grown too large.
+    /// Takes an output back, or frees its memory if the pool is full or the output is too large.
     pub fn give(&mut self, mut output: Output) {
         if self.free.len() < self.max_free && output.bytes.capacity() <= self.max_bytes {
             output.clear();

@@ -2,8 +2,7 @@ use std::fmt;
 
 use xdr::{Decode, Decoder, Encode, Encoder};
 
-/// A server's name for a file: up to `MAX` bytes that only the server understands (RFC 1813 §2.3.3, `nfs_fh3`; RFC 8881 §3.2,
-/// `nfs_fh4`).
+/// A file handle: up to `MAX` bytes that are opaque to clients (RFC 1813 §2.3.3, `nfs_fh3`; RFC 8881 §3.2, `nfs_fh4`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileHandle<const MAX: usize> {
     length: u8,

@@ -1,7 +1,7 @@
-//! Wire types of the protocols that Wharf speaks, one module per protocol and one per operation.
+//! The wire types of the protocols that Wharf supports, one module per protocol and one per operation.
 //!
-//! Nothing here acts: a type is the bytes of its RFC, and an [`Operation`] ties a procedure's number to its arguments and
-//! its reply, for clients and servers alike.
+//! The types contain no behaviour. An [`Operation`] connects a procedure's number with its arguments and its reply, for
+//! clients and servers alike.
 #![forbid(unsafe_code)]
 
 mod file_handle;

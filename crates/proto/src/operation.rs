@@ -8,10 +8,10 @@ pub trait Operation {
     const VERSION: u32;
     /// The procedure's number.
     const PROCEDURE: u32;
-    /// The procedure's name, as the RFC writes it.
+    /// The procedure's name in the RFC.
     const NAME: &'static str;
-    /// What the client sends.
+    /// The arguments.
     type Arguments<'a>: Encode + Decode<'a>;
-    /// What the server answers.
+    /// The reply.
     type Reply<'a>: Encode + Decode<'a>;
 }

@@ -2,16 +2,16 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 /// The statuses of a protocol, one of which is success.
 pub trait Outcome: Copy + Eq + Encode + for<'a> Decode<'a> {
-    /// It was carried out.
+    /// Success.
     const OK: Self;
 }
 
-/// A reply in which something goes with success and nothing with failure (RFC 1094 §2.3; RFC 7531 §2, RFC 5662 §2).
+/// A reply with results only for success (RFC 1094 §2.3; RFC 7531 §2, RFC 5662 §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Res<T, S> {
-    /// It was carried out.
+    /// Success.
     Ok(T),
-    /// It was not; the status is never [`Outcome::OK`].
+    /// Failure; the status is never [`Outcome::OK`].
     Fail(S),
 }
 

@@ -5,23 +5,23 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 pub struct Flavor(pub u32);
 
 impl Flavor {
-    /// Nobody says who they are (§10.1).
+    /// AUTH_NONE: the caller is anonymous (§10.1).
     pub const NONE: Flavor = Flavor(0);
-    /// User and group numbers, unproved (Appendix A; AUTH_UNIX of old).
+    /// AUTH_SYS: user and group numbers, without proof (Appendix A; formerly AUTH_UNIX).
     pub const SYS: Flavor = Flavor(1);
 }
 
-/// A credential or a verifier as it stands in a message: at most [`OpaqueAuth::MAX_BYTES`] of a flavour's own (§8.2).
+/// A credential or a verifier in a message: at most [`OpaqueAuth::MAX_BYTES`] in a flavour's own format (§8.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpaqueAuth<'a> {
-    /// Whose bytes these are.
+    /// The flavour of the body.
     pub flavor: Flavor,
     /// The bytes.
     pub body: &'a [u8],
 }
 
 impl OpaqueAuth<'static> {
-    /// Nothing.
+    /// The empty AUTH_NONE value.
     pub const NONE: OpaqueAuth<'static> = OpaqueAuth { flavor: Flavor::NONE, body: &[] };
 }
 
@@ -46,9 +46,9 @@ impl<'a> Decode<'a> for OpaqueAuth<'a> {
 /// The body of an AUTH_SYS credential (RFC 5531 Appendix A).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthSys<'a> {
-    /// A number that the client chose.
+    /// An arbitrary number.
     pub stamp: u32,
-    /// The client's name for itself.
+    /// The client's machine name.
     pub machine_name: &'a [u8],
     /// The user.
     pub uid: u32,
@@ -64,7 +64,7 @@ impl<'a> AuthSys<'a> {
     /// The most further groups.
     pub const MAX_GROUPS: usize = 16;
 
-    /// Makes a credential of `uid`, `gid` and as many of `groups` as it holds.
+    /// Makes a credential of `uid`, `gid` and the first [`AuthSys::MAX_GROUPS`] of `groups`.
     pub fn new(machine_name: &'a [u8], uid: u32, gid: u32, groups: &[u32]) -> AuthSys<'a> {
         let group_count = groups.len().min(Self::MAX_GROUPS);
         let mut all = [0; Self::MAX_GROUPS];
@@ -102,20 +102,20 @@ impl<'a> Decode<'a> for AuthSys<'a> {
     }
 }
 
-/// Who sends a call.
+/// The sender of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credential<'a> {
-    /// Nobody in particular.
+    /// An anonymous caller.
     None,
     /// A user with groups.
     Sys(AuthSys<'a>),
 }
 
 impl<'a> Credential<'a> {
-    /// Reads a credential of one of the flavours above; `None` for a flavour that is not understood here.
+    /// Decodes a credential of one of the flavours above; `None` for any other flavour.
     ///
     /// # Errors
-    /// When the body is not what its flavour says.
+    /// When the body does not match its flavour.
     pub fn parse(auth: &OpaqueAuth<'a>) -> Option<xdr::Result<Credential<'a>>> {
         match auth.flavor {
             Flavor::NONE => Some(Ok(Credential::None)),

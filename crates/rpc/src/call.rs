@@ -4,7 +4,7 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::{Credential, MESSAGE_CALL, OpaqueAuth, RPC_VERSION};
 
-/// A client's number for a call: the reply carries it back, and a call that is sent again keeps it.
+/// A client's number for a call: the reply repeats it, and a retransmission keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Xid(pub u32);
 
@@ -14,7 +14,7 @@ impl fmt::Display for Xid {
     }
 }
 
-/// Which procedure is called.
+/// A procedure to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Procedure {
     /// The program.
@@ -25,50 +25,50 @@ pub struct Procedure {
     pub number: u32,
 }
 
-/// A call as a server finds it in a message (RFC 5531 §9, `call_body`).
+/// A call that a server received (RFC 5531 §9, `call_body`).
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
-    /// The client's number for it.
+    /// The client's number for the call.
     pub xid: Xid,
-    /// What is called.
+    /// The called procedure.
     pub procedure: Procedure,
-    /// Who calls.
+    /// The caller's credential.
     pub credential: OpaqueAuth<'a>,
-    /// What proves it.
+    /// The proof of the credential.
     pub verifier: OpaqueAuth<'a>,
-    /// The procedure's arguments, not read yet.
+    /// The procedure's arguments, not decoded yet.
     pub arguments: Decoder<'a>,
 }
 
-/// Why a message is not a call.
+/// The reason why a message is not a valid call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// It is a reply, or no message at all: there is nothing to answer.
+    /// It is a reply or malformed, so that there is nothing to answer.
     #[error("not a call: {0}")]
     NotACall(#[source] xdr::Error),
-    /// It is of another version of the RPC protocol, which is answered with RPC_MISMATCH.
+    /// It has another version of the RPC protocol; the answer is RPC_MISMATCH.
     #[error("call {xid} is of RPC version {version}")]
     WrongVersion {
-        /// The client's number for it.
+        /// The client's number for the call.
         xid: Xid,
         /// The version.
         version: u32,
     },
-    /// Its header makes no sense after the version; it is answered with GARBAGE_ARGS.
+    /// Its header is malformed after the version; the answer is GARBAGE_ARGS.
     #[error("call {xid} has a broken header: {source}")]
     Broken {
-        /// The client's number for it.
+        /// The client's number for the call.
         xid: Xid,
-        /// What is wrong.
+        /// The error.
         source: xdr::Error,
     },
 }
 
 impl<'a> Call<'a> {
-    /// Reads the header of a call.
+    /// Decodes the header of a call.
     ///
     /// # Errors
-    /// [`CallError`], each with what to answer.
+    /// [`CallError`], each variant with its answer.
     pub fn parse(message: &'a [u8]) -> Result<Call<'a>, CallError> {
         let mut from = Decoder::new(message);
         let (xid, version) = Self::parse_start(&mut from).map_err(CallError::NotACall)?;
@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
 }
 
 impl Procedure {
-    /// Appends the header of a call of this procedure; its arguments come next.
+    /// Appends the header of a call of this procedure; its arguments follow.
     pub fn encode_call(&self, xid: Xid, credential: &Credential<'_>, to: &mut Encoder<'_>) {
         for word in [xid.0, MESSAGE_CALL, RPC_VERSION, self.program, self.version, self.number] {
             to.u32(word);

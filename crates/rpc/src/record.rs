@@ -1,48 +1,48 @@
-//! Record marking over streams (RFC 5531 §11): a message is one or more fragments, each behind a word that holds its
-//! length and, in the top bit, whether it is the last.
+//! Record marking over streams (RFC 5531 §11): a message is one or more fragments, each after a word with its length
+//! and, in the top bit, the flag of the last fragment.
 
 use std::ops::Range;
 
 const LAST_FRAGMENT: u32 = 1 << 31;
 const MARK_BYTES: usize = 4;
 
-/// How large a record may be.
+/// The limits of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes of one record, marks not counted.
+    /// The most bytes of one record, without marks.
     pub max_bytes: usize,
-    /// The most fragments of one record, so that a record cannot be spun out without end.
+    /// The most fragments of one record, so that a record always ends.
     pub max_fragments: usize,
 }
 
 impl Default for Limits {
-    /// A WRITE of 1 MiB with room for its header and a large credential; more fragments than any client sends.
+    /// Room for a WRITE of 1 MiB with its header and a large credential; more fragments than any client sends.
     fn default() -> Self {
         Limits { max_bytes: (1 << 20) + 4096, max_fragments: 1024 }
     }
 }
 
-/// What the start of a stream's unread bytes holds.
+/// The result of a search for a record at the start of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scan {
-    /// Not a whole record yet; it takes at least this many bytes, marks included.
+    /// An incomplete record of at least this many bytes, marks included.
     Partial(usize),
-    /// A whole record.
+    /// A complete record.
     Whole {
-        /// Where the message is.
+        /// The position of the message.
         message: Range<usize>,
-        /// How many bytes the record took, marks included.
+        /// The size of the record in bytes, marks included.
         consumed: usize,
     },
 }
 
-/// Why a stream cannot be read on.
+/// The reason why a stream cannot be read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The record is too large.
     #[error("record of {bytes} bytes or more is over the limit of {max}")]
     TooLarge {
-        /// How large it is at least.
+        /// Its smallest possible size.
         bytes: usize,
         /// The limit.
         max: usize,
@@ -55,10 +55,10 @@ pub enum Error {
     },
 }
 
-/// Finds the first record in `unread`. When it is whole and has several fragments, they are moved together in place.
+/// Finds the first record in `unread`. If a complete record has several fragments, they are joined in place.
 ///
 /// # Errors
-/// When the record goes past `limits`, which is known from its marks, before its bytes have come.
+/// When the record exceeds `limits`; its marks show that before its bytes arrive.
 pub fn scan(unread: &mut [u8], limits: &Limits) -> Result<Scan, Error> {
     let (mut end, mut bytes, mut fragments) = (0, 0, 0);
     loop {
@@ -88,7 +88,7 @@ fn mark_at(unread: &[u8], at: usize) -> Option<u32> {
     unread.get(at..)?.first_chunk::<MARK_BYTES>().copied().map(u32::from_be_bytes)
 }
 
-/// Moves the fragments of a whole record together, behind the first mark.
+/// Joins the fragments of a complete record behind the first mark.
 fn join(record: &mut [u8]) {
     let (mut from, mut to) = (0, MARK_BYTES);
     while let Some(mark) = mark_at(record, from) {

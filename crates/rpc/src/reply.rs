@@ -7,70 +7,70 @@ const REPLY_DENIED: u32 = 1;
 const DENIED_RPC_MISMATCH: u32 = 0;
 const DENIED_AUTH_ERROR: u32 = 1;
 
-/// Why a credential was refused (RFC 5531 §9, `auth_stat`).
+/// The reason why a credential was refused (RFC 5531 §9, `auth_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum AuthStat {
-    /// Nothing is wrong.
+    /// There is no error.
     Ok = 0,
-    /// The credential makes no sense.
+    /// The credential is malformed.
     BadCredential = 1,
-    /// The client must begin again.
+    /// The client must start a new session.
     RejectedCredential = 2,
-    /// The verifier makes no sense.
+    /// The verifier is malformed.
     BadVerifier = 3,
-    /// The verifier has expired or was seen before.
+    /// The verifier has expired or was replayed.
     RejectedVerifier = 4,
-    /// A stronger flavour is wanted.
+    /// A stronger flavour is required.
     TooWeak = 5,
     /// The server's reply could not be verified.
     InvalidResponse = 6,
-    /// Nobody knows.
+    /// The reason is unknown.
     Failed = 7,
-    /// Kerberos failed, in a way of its own.
+    /// Kerberos failed.
     KerberosGeneric = 8,
-    /// The credential's time is over.
+    /// The credential has expired.
     TimeExpired = 9,
-    /// The ticket file is broken.
+    /// The ticket file is invalid.
     TicketFile = 10,
     /// The authenticator cannot be decoded.
     Undecodable = 11,
-    /// The ticket is of another network address.
+    /// The ticket belongs to another network address.
     NetAddress = 12,
-    /// There are no credentials for this user any more (RPCSEC_GSS).
+    /// The user has no credentials (RPCSEC_GSS).
     NoGssCredentials = 13,
-    /// The context is gone (RPCSEC_GSS).
+    /// The context no longer exists (RPCSEC_GSS).
     NoGssContext = 14,
 }
 
-/// Why a call was not carried out (RFC 5531 §9, `accept_stat` and `reject_stat`).
+/// The reason why a call was not executed (RFC 5531 §9, `accept_stat` and `reject_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Rejection {
-    /// PROG_UNAVAIL: there is no such program here.
+    /// PROG_UNAVAIL: the server does not have this program.
     #[error("the server does not have this program")]
     ProgramUnavailable,
-    /// PROG_MISMATCH: there are other versions of the program.
+    /// PROG_MISMATCH: the server has only other versions of the program.
     #[error("the server has versions {low} to {high} of this program")]
     ProgramMismatch {
-        /// The lowest version there is.
+        /// The lowest supported version.
         low: u32,
-        /// The highest.
+        /// The highest supported version.
         high: u32,
     },
-    /// PROC_UNAVAIL: the program has no such procedure.
+    /// PROC_UNAVAIL: the program does not have this procedure.
     #[error("the server does not have this procedure")]
     ProcedureUnavailable,
-    /// GARBAGE_ARGS: the arguments make no sense.
+    /// GARBAGE_ARGS: the arguments cannot be decoded.
     #[error("the server could not decode the arguments")]
     GarbageArguments,
-    /// SYSTEM_ERR: the server is out of memory or the like.
+    /// SYSTEM_ERR: the server failed, for example for lack of memory.
     #[error("the server had a system error")]
     SystemError,
-    /// RPC_MISMATCH: another version of RPC is wanted.
+    /// RPC_MISMATCH: the server requires another version of RPC.
     #[error("the server has RPC versions {low} to {high}")]
     RpcMismatch {
-        /// The lowest version there is.
+        /// The lowest supported version.
         low: u32,
-        /// The highest.
+        /// The highest supported version.
         high: u32,
     },
     /// AUTH_ERROR: the credential was refused.
@@ -78,36 +78,36 @@ pub enum Rejection {
     AuthError(AuthStat),
 }
 
-/// What a reply says of its call.
+/// The outcome of a call.
 #[derive(Debug, Clone)]
 pub enum Outcome<'a> {
-    /// It was carried out; the results are not read yet.
+    /// Success; the results are not decoded yet.
     Success(Decoder<'a>),
-    /// It was not carried out.
+    /// The call was not executed.
     Rejected(Rejection),
 }
 
-/// A reply as a client finds it in a message.
+/// A reply that a client received.
 #[derive(Debug, Clone)]
 pub struct Reply<'a> {
-    /// The call that it answers.
+    /// The number of the call.
     pub xid: Xid,
-    /// What it says.
+    /// Its outcome.
     pub outcome: Outcome<'a>,
 }
 
-/// Why a message is not a reply.
+/// The reason why a message is not a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an RPC reply: {0}")]
 pub struct ReplyError(#[from] xdr::Error);
 
-/// Whether a message says that it is a reply. It may still be none.
+/// Whether a message is marked as a reply; it may still be malformed.
 pub fn is_reply(message: &[u8]) -> bool {
     message.get(4..8) == Some(&MESSAGE_REPLY.to_be_bytes())
 }
 
 impl<'a> Reply<'a> {
-    /// Reads the header of a reply.
+    /// Decodes the header of a reply.
     ///
     /// # Errors
     /// When the message is not a reply.
@@ -148,7 +148,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Appends the header of a reply to a call that was carried out; its results come next.
+    /// Appends the header of a successful reply; its results follow.
     #[inline]
     pub fn encode_success(xid: Xid, to: &mut Encoder<'_>) {
         const AFTER_XID: [u8; 20] = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -156,7 +156,7 @@ impl<'a> Reply<'a> {
         to.fixed(&AFTER_XID);
     }
 
-    /// Appends a whole reply to a call that was not carried out.
+    /// Appends the complete reply to a call that was not executed.
     pub fn encode_rejection(xid: Xid, rejection: Rejection, to: &mut Encoder<'_>) {
         to.u32(xid.0);
         to.u32(MESSAGE_REPLY);
@@ -174,7 +174,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Appends a whole reply to a call of another version of RPC.
+    /// Appends the complete reply to a call of another RPC version.
     pub fn encode_wrong_version(xid: Xid, to: &mut Encoder<'_>) {
         Self::encode_rejection(xid, Rejection::RpcMismatch { low: RPC_VERSION, high: RPC_VERSION }, to);
     }

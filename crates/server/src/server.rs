@@ -50,7 +50,7 @@ pub struct Settings {
     /// What READ_PLUS reports about holes.
     pub read_plus: ReadPlusMode,
     /// The smallest READ, in bytes, to send directly from the file in NFSv3, 4.1 and 4.2, if that never waits for
-    /// storage. `None` always copies. A third of it is enough for the first reply of an output.
+    /// storage. `None` always copies.
     pub sendfile_bytes: Option<u32>,
     /// Whether adjacent WRITEs of NFSv3 that arrived together run as one.
     pub gather_writes: bool,

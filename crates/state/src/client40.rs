@@ -29,8 +29,8 @@ impl State {
     /// SETCLIENTID with the cases of RFC 7530 §16.33.5; returns the client ID and its confirmation verifier.
     ///
     /// # Errors
-    /// [`StateError::ClidInUse`] when another principal's client has state, `Inval` for a name that is too long, `Delay`
-    /// when there are too many clients.
+    /// [`StateError::ClidInUse`] when another principal's client has state, `Inval` for a name that is too long,
+    /// `Delay` when there are too many clients.
     pub fn setclientid(&self, now: Duration, args: &SetClientIdArgs<'_>) -> Result<(ClientId, [u8; 8]), StateError> {
         if args.name.len() > NAME_MAX_BYTES {
             return Err(StateError::Inval);

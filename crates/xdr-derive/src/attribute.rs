@@ -1,8 +1,8 @@
-//! What `#[xdr(…)]` says.
+//! Parses `#[xdr(…)]`.
 
 use syn::{Attribute, Expr};
 
-/// The parts of an `xdr` attribute, each one there or not.
+/// The optional parts of an `xdr` attribute.
 #[derive(Default)]
 pub struct Xdr {
     /// `max = N`: the most bytes or elements.
@@ -16,7 +16,7 @@ pub struct Xdr {
 }
 
 impl Xdr {
-    /// Reads the `xdr` attributes among `attributes`.
+    /// Parses the `xdr` attributes among `attributes`.
     pub fn parse(attributes: &[Attribute]) -> syn::Result<Xdr> {
         let mut xdr = Xdr::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("xdr")) {

@@ -1,4 +1,4 @@
-//! How one field is written and read.
+//! Generates the code for one field.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! How a whole type is written and read.
+//! Generates the code for a whole type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -60,7 +60,7 @@ pub fn decode(input: &DeriveInput) -> syn::Result<TokenStream> {
     })
 }
 
-/// A pattern that binds each field to a name that no parameter has: `field_size`, `field_0` …
+/// A pattern that binds each field to a name that no parameter uses: `field_size`, `field_0` …
 fn pattern(fields: &Fields) -> TokenStream {
     let bindings = bindings(fields);
     match fields {
@@ -100,7 +100,7 @@ fn decode_fields(constructor: &TokenStream, fields: &Fields) -> syn::Result<Toke
     })
 }
 
-/// The value that stands on the wire for a variant: its case, its default, or its discriminant.
+/// The value of a variant on the wire: its case, its default, or its discriminant.
 fn wire_value(variant: &Variant, xdr: &Xdr) -> syn::Result<Expr> {
     let discriminant = variant.discriminant.as_ref().map(|(_, value)| value.clone());
     xdr.case

@@ -6,12 +6,12 @@ pub trait Encode {
     fn encode(&self, to: &mut Encoder<'_>);
 }
 
-/// A type that can be read from its XDR form, borrowing from the message where it can.
+/// A type that can be decoded from its XDR form, borrowing from the message where possible.
 pub trait Decode<'a>: Sized {
-    /// Reads a value from the front of what is left.
+    /// Decodes a value from the front of the remaining bytes.
     ///
     /// # Errors
-    /// When the bytes there are not the form of any value.
+    /// When the bytes are malformed.
     fn decode(from: &mut Decoder<'a>) -> Result<Self>;
 }
 
@@ -126,7 +126,7 @@ impl<const N: usize> Decode<'_> for [u32; N] {
     }
 }
 
-/// Optional data (RFC 4506 §4.19): a boolean, and the value when it is true.
+/// Optional data (RFC 4506 §4.19): a boolean, and the value if it is true.
 impl<T: Encode> Encode for Option<T> {
     #[inline]
     fn encode(&self, to: &mut Encoder<'_>) {
@@ -151,11 +151,11 @@ impl<T: Encode + ?Sized> Encode for &T {
     }
 }
 
-/// How many elements an array is given room for before they are read; it grows by what really comes.
+/// The initial capacity of an array in elements; it grows with the elements that arrive.
 const FIRST_ELEMENTS: usize = 16;
 
 impl<'a> Decoder<'a> {
-    /// Reads a variable-length array of at most `max` elements (RFC 4506 §4.13).
+    /// Decodes a variable-length array of at most `max` elements (RFC 4506 §4.13).
     ///
     /// # Errors
     /// [`Error::TooLong`](crate::Error::TooLong), and those of the elements.
@@ -168,7 +168,7 @@ impl<'a> Decoder<'a> {
         Ok(elements)
     }
 
-    /// Reads a linked list of at most `max` elements: optional data whose last member is the next one (§4.19).
+    /// Decodes a linked list of at most `max` elements: optional data whose last member is the next one (§4.19).
     ///
     /// # Errors
     /// [`Error::TooLong`](crate::Error::TooLong), and those of the elements.

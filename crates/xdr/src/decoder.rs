@@ -1,6 +1,6 @@
 use crate::{Error, Result, padded};
 
-/// Reads XDR items from the front of a message.
+/// Decodes XDR items from the front of a message.
 #[derive(Debug, Clone)]
 pub struct Decoder<'a> {
     rest: &'a [u8],
@@ -13,17 +13,17 @@ impl<'a> Decoder<'a> {
         Decoder { rest: message, offset: 0 }
     }
 
-    /// What was not read yet.
+    /// The bytes that were not decoded yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// How many bytes were read.
+    /// The number of decoded bytes.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Reads an unsigned integer (RFC 4506 §4.2).
+    /// Decodes an unsigned integer (RFC 4506 §4.2).
     ///
     /// # Errors
     /// [`Error::Truncated`].
@@ -32,7 +32,7 @@ impl<'a> Decoder<'a> {
         self.fixed::<4>().map(u32::from_be_bytes)
     }
 
-    /// Reads an unsigned hyper integer (§4.5).
+    /// Decodes an unsigned hyper integer (§4.5).
     ///
     /// # Errors
     /// [`Error::Truncated`].
@@ -41,7 +41,7 @@ impl<'a> Decoder<'a> {
         self.fixed::<8>().map(u64::from_be_bytes)
     }
 
-    /// Reads a boolean (§4.4).
+    /// Decodes a boolean (§4.4).
     ///
     /// # Errors
     /// [`Error::Truncated`], or [`Error::BadValue`] for anything but 0 and 1.
@@ -54,7 +54,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads a fixed-length opaque whose length is a multiple of four (§4.9).
+    /// Decodes a fixed-length opaque whose length is a multiple of four (§4.9).
     ///
     /// # Errors
     /// [`Error::Truncated`].
@@ -71,7 +71,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads a variable-length opaque or a string of at most `max` bytes (§4.10, §4.11), without a copy.
+    /// Decodes a variable-length opaque or a string of at most `max` bytes (§4.10, §4.11), without a copy.
     ///
     /// # Errors
     /// [`Error::TooLong`], [`Error::Truncated`].
@@ -89,7 +89,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads the length of a variable-length item of at most `max` elements.
+    /// Decodes the length of a variable-length item of at most `max` elements.
     ///
     /// # Errors
     /// [`Error::TooLong`], [`Error::Truncated`].
@@ -102,7 +102,7 @@ impl<'a> Decoder<'a> {
         Ok(length as usize)
     }
 
-    /// The error for a `value` just read that the type `type_name` does not have.
+    /// The error for a just decoded `value` that the type `type_name` does not have.
     #[cold]
     pub fn bad_value(&self, type_name: &'static str, value: u32) -> Error {
         Error::BadValue { offset: self.offset - 4, type_name, value }

@@ -8,18 +8,18 @@ pub struct Encoder<'b> {
     buffer: &'b mut Buffer,
 }
 
-/// A word that was left open and is filled in later.
+/// A word that was reserved, to be filled in later.
 #[derive(Debug)]
 #[must_use = "a hole that is not filled in stays zero"]
 pub struct Hole(usize);
 
 impl<'b> Encoder<'b> {
-    /// Appends to what is in `buffer`.
+    /// Appends to the contents of `buffer`.
     pub fn new(buffer: &'b mut Buffer) -> Encoder<'b> {
         Encoder { buffer }
     }
 
-    /// How many bytes are in the buffer.
+    /// The number of bytes in the buffer.
     pub fn len(&self) -> usize {
         self.buffer.len()
     }
@@ -79,24 +79,24 @@ impl<'b> Encoder<'b> {
         self.buffer.put(&[0; 3][..padding(length)]);
     }
 
-    /// Leaves a word open.
+    /// Reserves a word.
     pub fn hole(&mut self) -> Hole {
         let hole = Hole(self.buffer.len());
         self.u32(0);
         hole
     }
 
-    /// Fills a word that was left open.
+    /// Fills in a reserved word.
     pub fn fill(&mut self, hole: Hole, value: u32) {
         self.buffer.as_mut_slice()[hole.0..hole.0 + 4].copy_from_slice(&value.to_be_bytes());
     }
 
-    /// Takes everything after the first `length` bytes back.
+    /// Removes everything after the first `length` bytes.
     pub fn truncate(&mut self, length: usize) {
         self.buffer.truncate(length);
     }
 
-    /// The buffer itself, to put bytes in without a copy.
+    /// The buffer itself, to append bytes without a copy.
     pub fn buffer(&mut self) -> &mut Buffer {
         self.buffer
     }

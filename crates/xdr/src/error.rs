@@ -1,33 +1,33 @@
-/// What decoding returns.
+/// The result of decoding.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why some bytes are not what they should be.
+/// The reason why bytes cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes end too early.
     #[error("message ends early: {needed} bytes wanted at byte {offset}, {left} left")]
     Truncated {
-        /// Where in the message.
+        /// The offset in the message, in bytes.
         offset: usize,
-        /// How many bytes were wanted.
+        /// The number of required bytes.
         needed: usize,
-        /// How many there were.
+        /// The number of remaining bytes.
         left: usize,
     },
-    /// A length or a count is larger than the type allows.
+    /// A length or a count exceeds the limit of its type.
     #[error("length {length} at byte {offset} is over the limit of {max}")]
     TooLong {
-        /// Where in the message.
+        /// The offset in the message, in bytes.
         offset: usize,
         /// The length.
         length: u32,
         /// The limit.
         max: usize,
     },
-    /// A boolean, an enumeration or a union's arm has no such value.
+    /// A value is invalid for a boolean, an enumeration or a union.
     #[error("{value} at byte {offset} is no {type_name}")]
     BadValue {
-        /// Where in the message.
+        /// The offset in the message, in bytes.
         offset: usize,
         /// The type.
         type_name: &'static str,

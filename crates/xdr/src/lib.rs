@@ -1,7 +1,7 @@
-//! RFC 4506 (XDR): a codec that borrows what it decodes and never takes memory by a length from the wire.
+//! RFC 4506 (XDR): a codec that borrows what it decodes and never allocates memory by a length from the wire.
 //!
-//! A type is described once, with `#[derive(Encode, Decode)]`; the derive macros' page says how structures, enumerations,
-//! unions, bounded opaques and lists are written.
+//! Each type is described once, with `#[derive(Encode, Decode)]`. The page of the derive macros describes structures,
+//! enumerations, unions, bounded opaques and lists.
 //!
 //! ```
 //! use xdr::{Decode, Decoder, Encode, Encoder};
@@ -33,12 +33,12 @@ pub use encoder::{Encoder, Hole};
 pub use error::{Error, Result};
 pub use xdr_derive::{Decode, Encode};
 
-/// How many bytes an opaque of `length` bytes is padded with (RFC 4506 §3).
+/// The number of padding bytes after an opaque of `length` bytes (RFC 4506 §3).
 pub const fn padding(length: usize) -> usize {
     length.wrapping_neg() & 3
 }
 
-/// How many bytes an opaque of `length` bytes takes without its length word.
+/// The size of an opaque of `length` bytes with padding, without its length word.
 pub const fn padded(length: usize) -> usize {
     length + padding(length)
 }

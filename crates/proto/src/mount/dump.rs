@@ -1,11 +1,11 @@
-//! DUMP lists who has mounted what (RFC 1094 §A.5.3, RFC 1813 §5.2.2).
+//! DUMP lists the mounts (RFC 1094 §A.5.3, RFC 1813 §5.2.2).
 
 use xdr::{Decode, Encode};
 
 use super::{MAX_MOUNTS, MAX_NAME_BYTES, MAX_PATH_BYTES, PROGRAM};
 use crate::Operation;
 
-/// What DUMP tells (`mountlist`).
+/// The results of DUMP (`mountlist`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DumpReply<'a> {
     /// The mounts.
@@ -13,7 +13,7 @@ pub struct DumpReply<'a> {
     pub mounts: Vec<Mount<'a>>,
 }
 
-/// A mount that the server was told of (`mountbody`).
+/// A mount that a client reported (`mountbody`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Mount<'a> {
     /// The client.
@@ -24,7 +24,7 @@ pub struct Mount<'a> {
     pub directory: &'a [u8],
 }
 
-/// DUMP lists who has mounted what.
+/// DUMP lists the mounts.
 #[derive(Debug, Clone, Copy)]
 pub struct Dump<const VERSION: u32>;
 

@@ -1,11 +1,11 @@
-//! EXPORT lists what is exported, and to whom (RFC 1094 §A.5.6, RFC 1813 §5.2.5).
+//! EXPORT lists the exports and their clients (RFC 1094 §A.5.6, RFC 1813 §5.2.5).
 
 use xdr::{Decode, Encode};
 
 use super::{MAX_EXPORTS, MAX_GROUPS, MAX_NAME_BYTES, MAX_PATH_BYTES, PROGRAM};
 use crate::Operation;
 
-/// What EXPORT and EXPORTALL tell (`exports`).
+/// The results of EXPORT and EXPORTALL (`exports`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExportReply<'a> {
     /// The exports.
@@ -19,7 +19,7 @@ pub struct ExportNode<'a> {
     /// The directory.
     #[xdr(max = MAX_PATH_BYTES)]
     pub directory: &'a [u8],
-    /// Who may mount it; nobody in the list stands for everybody.
+    /// The clients that may mount it; an empty list stands for everybody.
     #[xdr(list, max = MAX_GROUPS)]
     pub groups: Vec<Group<'a>>,
 }
@@ -32,7 +32,7 @@ pub struct Group<'a> {
     pub name: &'a [u8],
 }
 
-/// EXPORT lists what is exported, and to whom.
+/// EXPORT lists the exports and their clients.
 #[derive(Debug, Clone, Copy)]
 pub struct Export<const VERSION: u32>;
 

@@ -1,10 +1,10 @@
-//! EXPORTALL does what EXPORT does (versions 1 and 2 only; no RFC has it, but Sun's mount.x does).
+//! EXPORTALL equals EXPORT (versions 1 and 2 only; no RFC has it, but Sun's mount.x does).
 
 use super::PROGRAM;
 use super::export::ExportReply;
 use crate::Operation;
 
-/// EXPORTALL does what EXPORT does.
+/// EXPORTALL equals EXPORT.
 #[derive(Debug, Clone, Copy)]
 pub struct Exportall<const VERSION: u32>;
 

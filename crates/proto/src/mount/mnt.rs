@@ -5,16 +5,16 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::{DirPath, PROGRAM};
 use crate::{Operation, nfs2};
 
-/// Why a directory was not mounted: an error number of UNIX, never 0 (RFC 1094 §A.4.2).
+/// The reason why a mount was refused: a UNIX error number, never 0 (RFC 1094 §A.4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Errno(pub u32);
 
-/// What MNT of versions 1 and 2 tells (RFC 1094 §A.4.2, `fhstatus`).
+/// The results of MNT of versions 1 and 2 (RFC 1094 §A.4.2, `fhstatus`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MntReply {
     /// The directory's handle.
     Ok(nfs2::FileHandle),
-    /// It was refused.
+    /// The mount was refused.
     Fail(Errno),
 }
 

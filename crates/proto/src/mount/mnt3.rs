@@ -5,10 +5,10 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::{DirPath, MAX_FLAVORS, PROGRAM};
 use crate::{Operation, nfs3};
 
-/// What came of a MNT of version 3 (RFC 1813 §5.1.5, `mountstat3`).
+/// The status of MNT in version 3 (RFC 1813 §5.1.5, `mountstat3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Status {
-    /// It was carried out.
+    /// Success.
     Ok = 0,
     /// Only the owner may do it.
     Perm = 1,
@@ -16,26 +16,26 @@ pub enum Status {
     NoEnt = 2,
     /// The storage failed.
     Io = 5,
-    /// The caller may not have it.
+    /// The caller has no access.
     Acces = 13,
     /// It is not a directory.
     NotDir = 20,
-    /// The path makes no sense.
+    /// The path is invalid.
     Inval = 22,
     /// The path is too long.
     NameTooLong = 63,
-    /// The server cannot do it.
+    /// The server does not support it.
     NotSupp = 10004,
-    /// The server failed in a way that has no name here.
+    /// The server failed in another way.
     ServerFault = 10006,
 }
 
-/// What MNT of version 3 tells (§5.2.1, `mountres3`).
+/// The results of MNT of version 3 (§5.2.1, `mountres3`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mnt3Reply {
-    /// It was carried out.
+    /// Success.
     Ok(Mnt3Ok),
-    /// It was not; the status is never [`Status::Ok`].
+    /// Failure; the status is never [`Status::Ok`].
     Fail(Status),
 }
 
@@ -44,7 +44,7 @@ pub enum Mnt3Reply {
 pub struct Mnt3Ok {
     /// Its handle.
     pub handle: nfs3::FileHandle,
-    /// The authentication flavours that the server takes here, the best first.
+    /// The authentication flavours that the server accepts, the best first.
     #[xdr(max = MAX_FLAVORS)]
     pub flavors: Vec<u32>,
 }

@@ -1,6 +1,7 @@
 //! MOUNT versions 1 and 2 (RFC 1094 Appendix A), which go with NFS version 2, and 3 (RFC 1813 §5), which goes with 3.
 //!
-//! Each module is one procedure. Most are the same in all versions, which are their constant parameter: `Dump<3>`.
+//! Each module is one procedure. Most are equal in all versions, and have the version as a constant parameter:
+//! `Dump<3>`.
 
 mod dump;
 mod export;

@@ -1,9 +1,9 @@
-//! UMNT takes the caller's mount of a directory off the list (RFC 1094 §A.5.4, RFC 1813 §5.2.3).
+//! UMNT removes the caller's mount of a directory from the list (RFC 1094 §A.5.4, RFC 1813 §5.2.3).
 
 use super::{DirPath, PROGRAM};
 use crate::Operation;
 
-/// UMNT takes the caller's mount of a directory off the list.
+/// UMNT removes the caller's mount of a directory from the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Umnt<const VERSION: u32>;
 

@@ -1,9 +1,9 @@
-//! UMNTALL takes all mounts of the caller off the list (RFC 1094 §A.5.5, RFC 1813 §5.2.4).
+//! UMNTALL removes all mounts of the caller from the list (RFC 1094 §A.5.5, RFC 1813 §5.2.4).
 
 use super::PROGRAM;
 use crate::Operation;
 
-/// UMNTALL takes all mounts of the caller off the list.
+/// UMNTALL removes all mounts of the caller from the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Umntall<const VERSION: u32>;
 

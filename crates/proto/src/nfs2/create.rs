@@ -1,20 +1,20 @@
-//! CREATE makes a regular file, or takes the one that is there (RFC 1094 §2.2.10).
+//! CREATE makes a regular file, or uses the existing one (RFC 1094 §2.2.10).
 
 use xdr::{Decode, Encode};
 
 use super::{DirOp, DirOpOk, PROGRAM, Res, Sattr, VERSION};
 use crate::Operation;
 
-/// What CREATE and MKDIR need.
+/// The arguments of CREATE and MKDIR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CreateArgs<'a> {
-    /// Where to make it.
+    /// Its directory and name.
     pub place: DirOp<'a>,
-    /// Its first attributes.
+    /// Its initial attributes.
     pub attributes: Sattr,
 }
 
-/// CREATE makes a regular file, or takes the one that is there.
+/// CREATE makes a regular file, or uses the existing one.
 #[derive(Debug, Clone, Copy)]
 pub struct Create;
 

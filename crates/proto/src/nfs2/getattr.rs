@@ -5,7 +5,7 @@ use xdr::{Decode, Encode};
 use super::{Fattr, FileHandle, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What GETATTR needs.
+/// The arguments of GETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetattrArgs {
     /// The file.

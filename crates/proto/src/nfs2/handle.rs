@@ -2,7 +2,7 @@ use std::fmt;
 
 use xdr::{Decode, Encode};
 
-/// A server's name for a file: 32 bytes that only the server understands (RFC 1094 §2.3.3, `fhandle`).
+/// A file handle: 32 bytes that are opaque to clients (RFC 1094 §2.3.3, `fhandle`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct FileHandle(pub [u8; FileHandle::BYTES]);
 

@@ -1,20 +1,20 @@
-//! LINK gives a file one more name (RFC 1094 §2.2.13).
+//! LINK adds a name to a file (RFC 1094 §2.2.13).
 
 use xdr::{Decode, Encode};
 
 use super::{DirOp, FileHandle, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What LINK needs.
+/// The arguments of LINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LinkArgs<'a> {
     /// The file.
     pub file: FileHandle,
-    /// Its further name.
+    /// Its new name.
     pub link: DirOp<'a>,
 }
 
-/// LINK gives a file one more name.
+/// LINK adds a name to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Link;
 

@@ -5,7 +5,7 @@ use xdr::{Decode, Encode};
 use super::{DirOp, DirOpOk, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What LOOKUP needs.
+/// The arguments of LOOKUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LookupArgs<'a> {
     /// The name.

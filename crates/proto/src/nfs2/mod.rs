@@ -1,6 +1,6 @@
 //! NFS version 2 (RFC 1094).
 //!
-//! Each module is one procedure; what several need is here.
+//! Each module is one procedure; common items are here.
 
 mod create;
 mod getattr;

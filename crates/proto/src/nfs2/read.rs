@@ -5,30 +5,30 @@ use xdr::{Decode, Encode};
 use super::{Fattr, FileHandle, MAX_DATA_BYTES, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What READ needs.
+/// The arguments of READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadArgs {
     /// The file.
     pub file: FileHandle,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u32,
-    /// How many bytes are wanted.
+    /// The number of bytes to read.
     pub count: u32,
-    /// Without meaning.
+    /// Unused.
     pub total_count: u32,
 }
 
-/// What READ tells.
+/// The results of READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadOk<'a> {
-    /// What goes before the data.
+    /// The part before the data.
     pub head: ReadHead,
-    /// The data: fewer bytes than wanted only at the end of the file.
+    /// The data: fewer bytes than requested only at the end of the file.
     #[xdr(max = MAX_DATA_BYTES)]
     pub data: &'a [u8],
 }
 
-/// What goes before the data of a READ, so that a server can read a file right behind it.
+/// The part of a READ reply before the data, so that a server can read the file directly behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadHead {
     /// The file's attributes.

@@ -5,24 +5,24 @@ use xdr::{Decode, Encode};
 use super::{FileHandle, MAX_DIR_ENTRIES, MAX_NAME_BYTES, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What READDIR needs.
+/// The arguments of READDIR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirArgs {
     /// The directory.
     pub dir: FileHandle,
-    /// The cookie of the last entry that is there already, or 0.
+    /// The cookie of the last entry that the client has, or 0.
     pub cookie: u32,
     /// The most bytes of the results.
     pub count: u32,
 }
 
-/// What READDIR tells.
+/// The results of READDIR.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirOk<'a> {
     /// The entries.
     #[xdr(list, max = MAX_DIR_ENTRIES)]
     pub entries: Vec<DirEntry<'a>>,
-    /// Whether there are no more.
+    /// Whether the list is complete.
     pub eof: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct DirEntry<'a> {
     /// The name.
     #[xdr(max = MAX_NAME_BYTES)]
     pub name: &'a [u8],
-    /// Where to go on after it: four bytes that only the server understands.
+    /// The position to continue at after the entry: four opaque bytes.
     pub cookie: u32,
 }
 

@@ -5,14 +5,14 @@ use xdr::{Decode, Encode};
 use super::{FileHandle, MAX_PATH_BYTES, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What READLINK needs.
+/// The arguments of READLINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadlinkArgs {
     /// The symbolic link.
     pub symlink: FileHandle,
 }
 
-/// What READLINK tells.
+/// The results of READLINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadlinkOk<'a> {
     /// The link's target.

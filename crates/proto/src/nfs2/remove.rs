@@ -5,10 +5,10 @@ use xdr::{Decode, Encode};
 use super::{DirOp, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What REMOVE needs.
+/// The arguments of REMOVE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RemoveArgs<'a> {
-    /// What to remove.
+    /// Its directory and name.
     pub object: DirOp<'a>,
 }
 

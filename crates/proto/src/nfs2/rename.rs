@@ -5,12 +5,12 @@ use xdr::{Decode, Encode};
 use super::{DirOp, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What RENAME needs.
+/// The arguments of RENAME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RenameArgs<'a> {
-    /// What to move.
+    /// The old directory and name.
     pub from: DirOp<'a>,
-    /// Where to.
+    /// The new directory and name.
     pub to: DirOp<'a>,
 }
 

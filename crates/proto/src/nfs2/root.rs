@@ -1,9 +1,9 @@
-//! ROOT does nothing any more: MNT gets the root of a file system (RFC 1094 §2.2.4).
+//! ROOT is obsolete: MNT returns the root of a file system (RFC 1094 §2.2.4).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// ROOT does nothing any more: MNT gets the root of a file system.
+/// ROOT is obsolete: MNT returns the root of a file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Root;
 

@@ -2,9 +2,9 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::Time;
 
-/// The number that leaves an attribute as it is: -1 (RFC 1094 §2.3.6).
+/// The number that keeps an attribute: -1 (RFC 1094 §2.3.6).
 const DONT_CHANGE: u32 = u32::MAX;
-/// Microseconds that no time has, by which clients since SunOS ask for the server's time.
+/// Invalid microseconds by which clients since SunOS request the server's time.
 const SERVER_TIME: u32 = 1_000_000;
 
 /// Attributes to set (RFC 1094 §2.3.6, `sattr`).
@@ -24,15 +24,15 @@ pub struct Sattr {
     pub modified: SetTime,
 }
 
-/// How to set a time.
+/// The way to set a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetTime {
-    /// Not at all: one of its two numbers is -1.
+    /// The time stays: one of its two numbers is -1.
     #[default]
     DontChange,
     /// To the server's time.
     ServerTime {
-        /// The client's time in seconds, for a server that does not know of this way.
+        /// The client's time in seconds, for servers without this extension.
         seconds: u32,
     },
     /// To this time.

@@ -5,12 +5,12 @@ use xdr::{Decode, Encode};
 use super::{Fattr, FileHandle, PROGRAM, Res, Sattr, VERSION};
 use crate::Operation;
 
-/// What SETATTR needs.
+/// The arguments of SETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetattrArgs {
     /// The file.
     pub file: FileHandle,
-    /// What to set.
+    /// The attributes to set.
     pub attributes: Sattr,
 }
 

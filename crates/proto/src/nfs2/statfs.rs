@@ -1,33 +1,33 @@
-//! STATFS tells how full the file system is (RFC 1094 §2.2.18).
+//! STATFS returns the space of the file system (RFC 1094 §2.2.18).
 
 use xdr::{Decode, Encode};
 
 use super::{FileHandle, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What STATFS needs.
+/// The arguments of STATFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct StatfsArgs {
     /// A file in the file system.
     pub file: FileHandle,
 }
 
-/// What STATFS tells.
+/// The results of STATFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct StatfsOk {
     /// The best size of a READ or a WRITE, in bytes.
     pub transfer_bytes: u32,
     /// The size of a block, in bytes.
     pub block_bytes: u32,
-    /// How many blocks there are.
+    /// The number of blocks.
     pub total_blocks: u32,
-    /// How many of them are free.
+    /// The number of free blocks.
     pub free_blocks: u32,
-    /// How many the caller may use.
+    /// The number of blocks that the caller may use.
     pub available_blocks: u32,
 }
 
-/// STATFS tells how full the file system is.
+/// STATFS returns the space of the file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Statfs;
 

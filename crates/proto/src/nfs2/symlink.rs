@@ -5,15 +5,15 @@ use xdr::{Decode, Encode};
 use super::{DirOp, MAX_PATH_BYTES, PROGRAM, Res, Sattr, VERSION};
 use crate::Operation;
 
-/// What SYMLINK needs.
+/// The arguments of SYMLINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SymlinkArgs<'a> {
-    /// Where to make it.
+    /// Its directory and name.
     pub place: DirOp<'a>,
     /// Its target.
     #[xdr(max = MAX_PATH_BYTES)]
     pub target: &'a [u8],
-    /// Its first attributes, which UNIX servers ignore.
+    /// Its initial attributes, which UNIX servers ignore.
     pub attributes: Sattr,
 }
 

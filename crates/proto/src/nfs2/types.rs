@@ -37,7 +37,7 @@ pub struct Time {
 pub struct Fattr {
     /// The kind of file.
     pub file_type: FileType,
-    /// The permission bits, and the kind of file once more as in UNIX.
+    /// The permission bits, and the kind of file as in UNIX.
     pub mode: u32,
     /// The number of names.
     pub links: u32,
@@ -49,24 +49,24 @@ pub struct Fattr {
     pub size: u32,
     /// The size of a block, in bytes.
     pub block_bytes: u32,
-    /// The number of a device, major and minor in one as the server has them.
+    /// The device number, with major and minor packed as on the server.
     pub device: u32,
-    /// How many blocks the file takes; UNIX servers count in 512 bytes here.
+    /// The number of blocks used; UNIX servers count 512-byte blocks.
     pub blocks: u32,
     /// The file system.
     pub fsid: u32,
     /// The file's number in it.
     pub fileid: u32,
-    /// When it was last read.
+    /// The access time.
     pub accessed: Time,
-    /// When its bytes last changed.
+    /// The modification time of the data.
     pub modified: Time,
-    /// When its attributes last changed.
+    /// The change time of the attributes.
     pub changed: Time,
 }
 
 impl Fattr {
-    /// The device of a character device that is really a FIFO, as servers since SunOS say it.
+    /// The device number by which servers since SunOS mark a FIFO.
     pub const FIFO_DEVICE: u32 = u32::MAX;
 }
 
@@ -80,7 +80,7 @@ pub struct DirOp<'a> {
     pub name: &'a [u8],
 }
 
-/// What LOOKUP, CREATE and MKDIR tell (§2.3.11, `diropres`).
+/// The results of LOOKUP, CREATE and MKDIR (§2.3.11, `diropres`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DirOpOk {
     /// The file.

@@ -1,27 +1,27 @@
-//! WRITE writes to a file, and to stable storage before it answers (RFC 1094 §2.2.9).
+//! WRITE writes to a file and flushes the data before the reply (RFC 1094 §2.2.9).
 
 use xdr::{Decode, Encode};
 
 use super::{Fattr, FileHandle, MAX_DATA_BYTES, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What WRITE needs.
+/// The arguments of WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteArgs<'a> {
     /// The file.
     pub file: FileHandle,
-    /// Without meaning.
+    /// Unused.
     pub begin_offset: u32,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u32,
-    /// Without meaning.
+    /// Unused.
     pub total_count: u32,
     /// The bytes.
     #[xdr(max = MAX_DATA_BYTES)]
     pub data: &'a [u8],
 }
 
-/// WRITE writes to a file, and to stable storage before it answers.
+/// WRITE writes to a file and flushes the data before the reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Write;
 

@@ -1,9 +1,9 @@
-//! WRITECACHE does nothing: it was kept for version 3, which did without it (RFC 1094 §2.2.8).
+//! WRITECACHE does nothing: it was reserved for version 3, which does not have it (RFC 1094 §2.2.8).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// WRITECACHE does nothing: it was kept for version 3, which did without it.
+/// WRITECACHE does nothing: it was reserved for version 3, which does not have it.
 #[derive(Debug, Clone, Copy)]
 pub struct Writecache;
 

@@ -1,25 +1,25 @@
-//! ACCESS asks what the caller may do with a file (RFC 1813 §3.3.4).
+//! ACCESS returns what the caller may do with a file (RFC 1813 §3.3.4).
 
 use xdr::{Decode, Encode};
 
 use super::{FileHandle, PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What ACCESS needs.
+/// The arguments of ACCESS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct AccessArgs {
     /// The file.
     pub object: FileHandle,
-    /// A set of the bits below: what the caller would like to do.
+    /// The requested accesses: a set of the bits below.
     pub access: u32,
 }
 
-/// What ACCESS tells.
+/// The results of ACCESS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct AccessOk {
     /// The file's attributes.
     pub attributes: PostOpAttr,
-    /// Which of the bits the caller may do.
+    /// The granted accesses.
     pub access: u32,
 }
 
@@ -36,7 +36,7 @@ pub const ACCESS_DELETE: u32 = 0x10;
 /// Execute a file.
 pub const ACCESS_EXECUTE: u32 = 0x20;
 
-/// ACCESS asks what the caller may do with a file.
+/// ACCESS returns what the caller may do with a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Access;
 

@@ -1,31 +1,31 @@
-//! COMMIT brings written data to stable storage (RFC 1813 §3.3.21).
+//! COMMIT flushes written data to stable storage (RFC 1813 §3.3.21).
 
 use xdr::{Decode, Encode};
 
 use super::{FileHandle, PROGRAM, Res, VERSION, WccData, WriteVerifier};
 use crate::Operation;
 
-/// What COMMIT needs.
+/// The arguments of COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CommitArgs {
     /// The file.
     pub file: FileHandle,
-    /// Where the bytes begin.
+    /// The offset of the bytes.
     pub offset: u64,
-    /// How many there are; 0 for all to the end.
+    /// Their number; 0 for all to the end.
     pub count: u32,
 }
 
-/// What COMMIT tells.
+/// The results of COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CommitOk {
     /// The file's attributes before and after.
     pub file_wcc: WccData,
-    /// Another one as soon as unstable bytes may have been lost.
+    /// Changes when unstable data may have been lost.
     pub verifier: WriteVerifier,
 }
 
-/// COMMIT brings written data to stable storage.
+/// COMMIT flushes written data to stable storage.
 #[derive(Debug, Clone, Copy)]
 pub struct Commit;
 

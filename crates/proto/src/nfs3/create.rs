@@ -5,30 +5,30 @@ use xdr::{Decode, Encode};
 use super::{DirOp, FileHandle, PROGRAM, PostOpAttr, Res, Sattr, VERSION, WccData};
 use crate::Operation;
 
-/// What CREATE needs.
+/// The arguments of CREATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CreateArgs<'a> {
-    /// Where to make it.
+    /// Its directory and name.
     pub place: DirOp<'a>,
-    /// What to do if there is such a name.
+    /// What to do if the name exists.
     pub how: CreateHow,
 }
 
-/// What to do if there is such a name already (`createhow3`).
+/// The mode of creation, for names that exist (`createhow3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum CreateHow {
-    /// Take the file that is there.
+    /// Use the existing file.
     #[xdr(case = 0)]
     Unchecked(Sattr),
-    /// Refuse.
+    /// Fail if the name exists.
     #[xdr(case = 1)]
     Guarded(Sattr),
-    /// Refuse, unless the file was made with this very verifier.
+    /// Fail if the name exists, unless the file was made with this verifier.
     #[xdr(case = 2)]
     Exclusive([u8; 8]),
 }
 
-/// What CREATE, MKDIR, SYMLINK and MKNOD tell.
+/// The results of CREATE, MKDIR, SYMLINK and MKNOD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CreateOk {
     /// The new file.

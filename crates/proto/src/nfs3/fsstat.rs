@@ -1,18 +1,18 @@
-//! FSSTAT tells how full the file system is (RFC 1813 §3.3.18).
+//! FSSTAT returns the space of the file system (RFC 1813 §3.3.18).
 
 use xdr::{Decode, Encode};
 
 use super::{FileHandle, PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What FSSTAT, FSINFO and PATHCONF need.
+/// The arguments of FSSTAT, FSINFO and PATHCONF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct FsArgs {
     /// A file in the file system; for FSINFO the root.
     pub object: FileHandle,
 }
 
-/// What FSSTAT tells.
+/// The results of FSSTAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct FsstatOk {
     /// The file's attributes.
@@ -23,17 +23,17 @@ pub struct FsstatOk {
     pub free_bytes: u64,
     /// Free bytes that the caller may use.
     pub available_bytes: u64,
-    /// How many files there can be.
+    /// The number of file slots.
     pub total_files: u64,
-    /// How many more there can be.
+    /// The number of free file slots.
     pub free_files: u64,
-    /// How many more the caller may make.
+    /// The number of file slots that the caller may use.
     pub available_files: u64,
-    /// For how many seconds this is not expected to change.
+    /// The time for which no change is expected, in seconds.
     pub invariant_seconds: u32,
 }
 
-/// FSSTAT tells how full the file system is.
+/// FSSTAT returns the space of the file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Fsstat;
 

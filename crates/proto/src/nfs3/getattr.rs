@@ -5,14 +5,14 @@ use xdr::{Decode, Encode};
 use super::{Fattr, FileHandle, PROGRAM, Res, VERSION};
 use crate::Operation;
 
-/// What GETATTR needs.
+/// The arguments of GETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetattrArgs {
     /// The file.
     pub object: FileHandle,
 }
 
-/// What GETATTR tells.
+/// The results of GETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetattrOk {
     /// Its attributes.

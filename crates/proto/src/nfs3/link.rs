@@ -1,20 +1,20 @@
-//! LINK gives a file one more name (RFC 1813 §3.3.15).
+//! LINK adds a name to a file (RFC 1813 §3.3.15).
 
 use xdr::{Decode, Encode};
 
 use super::{DirOp, FileHandle, PROGRAM, PostOpAttr, Res, VERSION, WccData};
 use crate::Operation;
 
-/// What LINK needs.
+/// The arguments of LINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LinkArgs<'a> {
     /// The file.
     pub file: FileHandle,
-    /// Its further name.
+    /// Its new name.
     pub link: DirOp<'a>,
 }
 
-/// What LINK tells, whether it was carried out or not.
+/// The results of LINK, in success and failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
 pub struct LinkAttributes {
     /// The file's attributes.
@@ -23,7 +23,7 @@ pub struct LinkAttributes {
     pub dir_wcc: WccData,
 }
 
-/// LINK gives a file one more name.
+/// LINK adds a name to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Link;
 

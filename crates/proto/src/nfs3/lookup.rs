@@ -5,14 +5,14 @@ use xdr::{Decode, Encode};
 use super::{DirOp, FileHandle, PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What LOOKUP needs.
+/// The arguments of LOOKUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LookupArgs<'a> {
     /// The name.
     pub what: DirOp<'a>,
 }
 
-/// What LOOKUP tells.
+/// The results of LOOKUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LookupOk {
     /// The file that was found.

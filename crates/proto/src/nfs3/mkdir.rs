@@ -6,12 +6,12 @@ use super::create::CreateOk;
 use super::{DirOp, PROGRAM, Res, Sattr, VERSION, WccData};
 use crate::Operation;
 
-/// What MKDIR needs.
+/// The arguments of MKDIR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct MkdirArgs<'a> {
-    /// Where to make it.
+    /// Its directory and name.
     pub place: DirOp<'a>,
-    /// Its first attributes.
+    /// Its initial attributes.
     pub attributes: Sattr,
 }
 

@@ -6,22 +6,22 @@ use super::create::CreateOk;
 use super::{DirOp, PROGRAM, Res, Sattr, SpecData, VERSION, WccData};
 use crate::Operation;
 
-/// What MKNOD needs.
+/// The arguments of MKNOD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct MknodArgs<'a> {
-    /// Where to make it.
+    /// Its directory and name.
     pub place: DirOp<'a>,
-    /// What to make.
+    /// The kind of file.
     pub what: MknodData,
 }
 
 /// What to make (`mknoddata3`), by the values of `ftype3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum MknodData {
-    /// A regular file, which MKNOD does not make.
+    /// A regular file, which MKNOD cannot make.
     #[xdr(case = 1)]
     Regular,
-    /// A directory, which MKNOD does not make.
+    /// A directory, which MKNOD cannot make.
     #[xdr(case = 2)]
     Directory,
     /// A block device.
@@ -30,7 +30,7 @@ pub enum MknodData {
     /// A character device.
     #[xdr(case = 4)]
     CharDevice(Sattr, SpecData),
-    /// A symbolic link, which MKNOD does not make.
+    /// A symbolic link, which MKNOD cannot make.
     #[xdr(case = 5)]
     Symlink,
     /// A socket.

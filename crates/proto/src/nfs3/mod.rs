@@ -1,6 +1,6 @@
 //! NFS version 3 (RFC 1813).
 //!
-//! Each module is one procedure; what several need is here.
+//! Each module is one procedure; common items are here.
 
 mod access;
 mod commit;
@@ -50,7 +50,7 @@ pub use symlink::*;
 pub use types::*;
 pub use write::*;
 
-/// A server's name for a file (NFS3_FHSIZE).
+/// A file handle (NFS3_FHSIZE).
 pub type FileHandle = crate::FileHandle<64>;
 
 /// The program's number.
@@ -59,7 +59,7 @@ pub const PROGRAM: u32 = 100_003;
 pub const VERSION: u32 = 3;
 /// The longest path, in bytes: the target of a symbolic link. The RFC sets no limit; this is PATH_MAX of Linux.
 pub const MAX_PATH_BYTES: usize = 4096;
-/// The longest name, in bytes. The RFC sets no limit; longer names decode, and the server answers NAMETOOLONG.
+/// The longest name to decode, in bytes. The RFC sets no limit; a server answers NAMETOOLONG at its own.
 pub const MAX_NAME_BYTES: usize = 4096;
 /// The most data of a READ or a WRITE, in bytes.
 pub const MAX_DATA_BYTES: usize = 1 << 20;

@@ -1,9 +1,9 @@
-//! NULL does nothing: shows that the server is there (RFC 1813 §3.3.0).
+//! NULL does nothing; a reply shows that the server is up (RFC 1813 §3.3.0).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// NULL does nothing: shows that the server is there.
+/// NULL does nothing; a reply shows that the server is up.
 #[derive(Debug, Clone, Copy)]
 pub struct Null;
 

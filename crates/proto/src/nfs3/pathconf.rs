@@ -1,4 +1,4 @@
-//! PATHCONF tells the limits of names and links (RFC 1813 §3.3.20).
+//! PATHCONF returns the limits of names and links (RFC 1813 §3.3.20).
 
 use xdr::{Decode, Encode};
 
@@ -6,7 +6,7 @@ use super::fsstat::FsArgs;
 use super::{PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What PATHCONF tells.
+/// The results of PATHCONF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct PathconfOk {
     /// The file's attributes.
@@ -15,7 +15,7 @@ pub struct PathconfOk {
     pub max_links: u32,
     /// The longest name, in bytes.
     pub max_name_bytes: u32,
-    /// Whether a name that is too long is an error and not cut.
+    /// Whether names that are too long are refused, not truncated.
     pub no_truncation: bool,
     /// Whether only the superuser may change owners.
     pub chown_restricted: bool,
@@ -25,7 +25,7 @@ pub struct PathconfOk {
     pub case_preserving: bool,
 }
 
-/// PATHCONF tells the limits of names and links.
+/// PATHCONF returns the limits of names and links.
 #[derive(Debug, Clone, Copy)]
 pub struct Pathconf;
 

@@ -5,35 +5,35 @@ use xdr::{Decode, Encode};
 use super::{FileHandle, MAX_DATA_BYTES, PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What READ needs.
+/// The arguments of READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadArgs {
     /// The file.
     pub file: FileHandle,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u64,
-    /// How many bytes are wanted.
+    /// The number of bytes to read.
     pub count: u32,
 }
 
-/// What READ tells.
+/// The results of READ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadOk<'a> {
-    /// What goes before the data.
+    /// The part before the data.
     pub head: ReadHead,
-    /// The data: as many bytes as the head says.
+    /// The data, with the length in the head.
     #[xdr(max = MAX_DATA_BYTES)]
     pub data: &'a [u8],
 }
 
-/// What goes before the data of a READ, so that a server can read a file right behind it.
+/// The part of a READ reply before the data, so that a server can read the file directly behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadHead {
     /// The file's attributes.
     pub attributes: PostOpAttr,
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub count: u32,
-    /// Whether the last byte of the file was among them, or the offset is beyond it.
+    /// Whether the read reached the end of the file.
     pub eof: bool,
 }
 

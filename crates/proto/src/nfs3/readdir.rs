@@ -5,37 +5,37 @@ use xdr::{Decode, Encode};
 use super::{CookieVerifier, FileHandle, MAX_DIR_ENTRIES, MAX_NAME_BYTES, PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What READDIR needs.
+/// The arguments of READDIR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirArgs {
     /// The directory.
     pub dir: FileHandle,
-    /// The cookie of the last entry that is there already, or 0.
+    /// The cookie of the last entry that the client has, or 0.
     pub cookie: u64,
-    /// What came with that cookie, or zeros.
+    /// The verifier of that cookie, or zeros.
     pub verifier: CookieVerifier,
     /// The most bytes of the results.
     pub count: u32,
 }
 
-/// What READDIR tells.
+/// The results of READDIR.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirOk<'a> {
-    /// What goes before the entries.
+    /// The part before the entries.
     pub head: ReaddirHead,
     /// The entries.
     #[xdr(list, max = MAX_DIR_ENTRIES)]
     pub entries: Vec<DirEntry<'a>>,
-    /// Whether there are no more.
+    /// Whether the list is complete.
     pub eof: bool,
 }
 
-/// What goes before the entries of READDIR and READDIRPLUS, so that a server can list right behind it.
+/// The part of READDIR and READDIRPLUS replies before the entries, so that a server can append them one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirHead {
     /// The directory's attributes.
     pub dir_attributes: PostOpAttr,
-    /// Goes with the cookies.
+    /// The verifier of the cookies.
     pub verifier: CookieVerifier,
 }
 
@@ -47,7 +47,7 @@ pub struct DirEntry<'a> {
     /// The name.
     #[xdr(max = MAX_NAME_BYTES)]
     pub name: &'a [u8],
-    /// Where to go on after it.
+    /// The position to continue at after the entry.
     pub cookie: u64,
 }
 

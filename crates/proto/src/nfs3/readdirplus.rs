@@ -7,14 +7,14 @@ use super::readdir::ReaddirHead;
 use super::{CookieVerifier, FileHandle, MAX_DIR_ENTRIES, PROGRAM, PostOpAttr, Res, VERSION};
 use crate::Operation;
 
-/// What READDIRPLUS needs.
+/// The arguments of READDIRPLUS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirplusArgs {
     /// The directory.
     pub dir: FileHandle,
-    /// The cookie of the last entry that is there already, or 0.
+    /// The cookie of the last entry that the client has, or 0.
     pub cookie: u64,
-    /// What came with that cookie, or zeros.
+    /// The verifier of that cookie, or zeros.
     pub verifier: CookieVerifier,
     /// The most bytes of names, numbers and cookies.
     pub dir_count: u32,
@@ -22,15 +22,15 @@ pub struct ReaddirplusArgs {
     pub max_count: u32,
 }
 
-/// What READDIRPLUS tells.
+/// The results of READDIRPLUS.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirplusOk<'a> {
-    /// What goes before the entries.
+    /// The part before the entries.
     pub head: ReaddirHead,
     /// The entries.
     #[xdr(list, max = MAX_DIR_ENTRIES)]
     pub entries: Vec<DirEntryPlus<'a>>,
-    /// Whether there are no more.
+    /// Whether the list is complete.
     pub eof: bool,
 }
 

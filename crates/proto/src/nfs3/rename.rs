@@ -5,21 +5,21 @@ use xdr::{Decode, Encode};
 use super::{DirOp, PROGRAM, Res, VERSION, WccData};
 use crate::Operation;
 
-/// What RENAME needs.
+/// The arguments of RENAME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RenameArgs<'a> {
-    /// What to move.
+    /// The old directory and name.
     pub from: DirOp<'a>,
-    /// Where to.
+    /// The new directory and name.
     pub to: DirOp<'a>,
 }
 
 /// The attributes of both directories before and after a RENAME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
 pub struct RenameWcc {
-    /// Of the directory that lost the name.
+    /// Those of the old directory.
     pub from_dir: WccData,
-    /// Of the directory that got it.
+    /// Those of the new directory.
     pub to_dir: WccData,
 }
 

@@ -5,14 +5,14 @@ use xdr::{Decode, Encode};
 use super::{FileHandle, PROGRAM, Res, Sattr, Time, VERSION, WccData};
 use crate::Operation;
 
-/// What SETATTR needs.
+/// The arguments of SETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetattrArgs {
     /// The file.
     pub object: FileHandle,
-    /// What to set.
+    /// The attributes to set.
     pub attributes: Sattr,
-    /// The change time that the file must have, or else nothing is set and the status is NOT_SYNC.
+    /// The ctime that the file must have; otherwise nothing is set and the status is NOT_SYNC.
     pub guard: Option<Time>,
 }
 

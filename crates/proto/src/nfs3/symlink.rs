@@ -6,12 +6,12 @@ use super::create::CreateOk;
 use super::{DirOp, MAX_PATH_BYTES, PROGRAM, Res, Sattr, VERSION, WccData};
 use crate::Operation;
 
-/// What SYMLINK needs.
+/// The arguments of SYMLINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SymlinkArgs<'a> {
-    /// Where to make it.
+    /// Its directory and name.
     pub place: DirOp<'a>,
-    /// Its first attributes.
+    /// Its initial attributes.
     pub attributes: Sattr,
     /// Its target.
     #[xdr(max = MAX_PATH_BYTES)]

@@ -2,24 +2,24 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{FileHandle, MAX_NAME_BYTES};
 
-/// What came of a call (RFC 1813 §2.6, `nfsstat3`).
+/// The status of a call (RFC 1813 §2.6, `nfsstat3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Status {
-    /// It was carried out.
+    /// Success.
     Ok = 0,
     /// Only the owner may do it.
     Perm = 1,
-    /// There is no such name.
+    /// The name does not exist.
     NoEnt = 2,
     /// The storage failed.
     Io = 5,
     /// There is no such device.
     NxIo = 6,
-    /// The permissions refuse it.
+    /// The permissions do not allow it.
     Acces = 13,
-    /// There is such a name already.
+    /// The name already exists.
     Exist = 17,
-    /// The places are on different file systems.
+    /// The names are on different file systems.
     XDev = 18,
     /// There is no such device.
     NoDev = 19,
@@ -27,9 +27,9 @@ pub enum Status {
     NotDir = 20,
     /// It is a directory.
     IsDir = 21,
-    /// An argument makes no sense.
+    /// An argument is invalid.
     Inval = 22,
-    /// The file would get too large.
+    /// The file would be too large.
     FBig = 27,
     /// The file system is full.
     NoSpc = 28,
@@ -41,36 +41,36 @@ pub enum Status {
     NameTooLong = 63,
     /// The directory is not empty.
     NotEmpty = 66,
-    /// The quota is used up.
+    /// The quota is exceeded.
     DQuot = 69,
-    /// The file is gone.
+    /// The file no longer exists.
     Stale = 70,
     /// The path has a remote component.
     Remote = 71,
-    /// The handle was never one.
+    /// The handle is malformed.
     BadHandle = 10001,
-    /// The guard's time is not the file's.
+    /// The guard's time differs from the file's.
     NotSync = 10002,
-    /// The cookie is not understood any more.
+    /// The cookie is no longer valid.
     BadCookie = 10003,
-    /// The server cannot do it.
+    /// The server does not support it.
     NotSupp = 10004,
     /// A size is too small.
     TooSmall = 10005,
-    /// The server failed in a way that has no name here.
+    /// The server failed in another way.
     ServerFault = 10006,
     /// The server cannot make this kind of file.
     BadType = 10007,
-    /// Not now; ask again later.
+    /// The server is busy; retry later.
     Jukebox = 10008,
 }
 
-/// A reply: a status, and what goes with success or failure.
+/// A reply: a status, and results that differ for success and failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Res<T, F> {
-    /// It was carried out.
+    /// Success.
     Ok(T),
-    /// It was not; the status is never [`Status::Ok`].
+    /// Failure; the status is never [`Status::Ok`].
     Fail(Status, F),
 }
 
@@ -150,7 +150,7 @@ pub struct Fattr {
     pub gid: u32,
     /// The length in bytes.
     pub size: u64,
-    /// The space taken, in bytes.
+    /// The space used, in bytes.
     pub used: u64,
     /// The numbers of a device.
     pub device: SpecData,
@@ -158,18 +158,18 @@ pub struct Fattr {
     pub fsid: u64,
     /// The file's number in it.
     pub fileid: u64,
-    /// When it was last read.
+    /// The access time.
     pub accessed: Time,
-    /// When its bytes last changed.
+    /// The modification time of the data.
     pub modified: Time,
-    /// When its attributes last changed.
+    /// The change time of the attributes.
     pub changed: Time,
 }
 
-/// How many words attributes have.
+/// The number of words in the attributes.
 const FATTR_WORDS: usize = 21;
 
-/// All words at once and not one by one: nearly every reply has attributes, and a large directory thousands.
+/// Encodes all words at once: nearly every reply has attributes, and a large directory has thousands.
 impl Encode for Fattr {
     fn encode(&self, to: &mut Encoder<'_>) {
         let mut bytes = [0; 4 * FATTR_WORDS];
@@ -219,14 +219,14 @@ fn halves(value: u64) -> [u32; 2] {
 /// Attributes after an operation, if the server has them (§2.6, `post_op_attr`).
 pub type PostOpAttr = Option<Fattr>;
 
-/// The attributes that tell whether a file was changed meanwhile (§2.6, `wcc_attr`).
+/// The attributes by which a client detects changes of a file (§2.6, `wcc_attr`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WccAttr {
     /// The length in bytes.
     pub size: u64,
-    /// When its bytes last changed.
+    /// The modification time of the data.
     pub modified: Time,
-    /// When its attributes last changed.
+    /// The change time of the attributes.
     pub changed: Time,
 }
 
@@ -239,10 +239,10 @@ pub struct WccData {
     pub after: PostOpAttr,
 }
 
-/// How to set a time (§2.5, `set_atime` and `set_mtime`).
+/// The way to set a time (§2.5, `set_atime` and `set_mtime`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
 pub enum SetTime {
-    /// Not at all.
+    /// The time stays.
     #[default]
     #[xdr(case = 0)]
     DontChange,
@@ -281,19 +281,19 @@ pub struct DirOp<'a> {
     pub name: &'a [u8],
 }
 
-/// How safe written bytes must be (§3.3.7, `stable_how`), weakest first.
+/// The stability of written data (§3.3.7, `stable_how`), weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub enum StableHow {
-    /// They may be lost until a COMMIT.
+    /// The data may be lost until a COMMIT.
     Unstable = 0,
-    /// The data must not be lost.
+    /// The data is on stable storage.
     DataSync = 1,
-    /// Neither data nor attributes may be lost.
+    /// The data and all attributes are on stable storage.
     FileSync = 2,
 }
 
-/// Another one as soon as unstable bytes may have been lost (`writeverf3`).
+/// Changes when unstable data may have been lost (`writeverf3`).
 pub type WriteVerifier = [u8; 8];
 
-/// Goes with the cookies of a directory (`cookieverf3`).
+/// The verifier of a directory's cookies (`cookieverf3`).
 pub type CookieVerifier = [u8; 8];

@@ -5,32 +5,32 @@ use xdr::{Decode, Encode};
 use super::{FileHandle, MAX_DATA_BYTES, PROGRAM, Res, StableHow, VERSION, WccData, WriteVerifier};
 use crate::Operation;
 
-/// What WRITE needs.
+/// The arguments of WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteArgs<'a> {
     /// The file.
     pub file: FileHandle,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u64,
-    /// How many of the bytes to write.
+    /// The number of bytes to write.
     pub count: u32,
-    /// How safe they must be when the reply is sent.
+    /// The requested stability.
     pub stable: StableHow,
     /// The bytes.
     #[xdr(max = MAX_DATA_BYTES)]
     pub data: &'a [u8],
 }
 
-/// What WRITE tells.
+/// The results of WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteOk {
     /// The file's attributes before and after.
     pub file_wcc: WccData,
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub count: u32,
-    /// How safe they are.
+    /// The stability of the data.
     pub committed: StableHow,
-    /// Another one as soon as unstable bytes may have been lost.
+    /// Changes when unstable data may have been lost.
     pub verifier: WriteVerifier,
 }
 

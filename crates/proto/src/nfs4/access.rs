@@ -1,22 +1,22 @@
-//! ACCESS tells what the caller may do with a file (RFC 7530 §16.1, RFC 8881 §18.1).
+//! ACCESS returns what the caller may do with a file (RFC 7530 §16.1, RFC 8881 §18.1).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res};
 
-/// What ACCESS needs.
+/// The arguments of ACCESS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct AccessArgs {
-    /// A set of the bits below: what the caller would like to do.
+    /// The requested accesses: a set of the bits below.
     pub access: u32,
 }
 
-/// What ACCESS tells.
+/// The results of ACCESS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct AccessOk {
-    /// Which of the bits the server can tell about.
+    /// The accesses that the server can check.
     pub supported: u32,
-    /// Which of those the caller may do.
+    /// The granted ones of these.
     pub access: u32,
 }
 
@@ -39,7 +39,7 @@ pub const ACCESS_XAWRITE: u32 = 0x080;
 /// List extended attributes.
 pub const ACCESS_XALIST: u32 = 0x100;
 
-/// ACCESS tells what the caller may do with a file.
+/// ACCESS returns what the caller may do with a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Access;
 

@@ -13,14 +13,14 @@ pub struct Ace<'a> {
     pub flags: u32,
     /// A set of the `ACE_…` permission bits.
     pub access_mask: u32,
-    /// Whom it is about: a user, a group, or `OWNER@`, `GROUP@`, `EVERYONE@` …
+    /// The subject: a user, a group, or `OWNER@`, `GROUP@`, `EVERYONE@` …
     pub who: Principal<'a>,
 }
 
 /// An access control list: the attribute `acl`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct Acl<'a> {
-    /// The entries, in the order in which they are judged.
+    /// The entries, in the order of evaluation.
     #[xdr(max = MAX_ACES)]
     pub aces: Vec<Ace<'a>>,
 }
@@ -47,24 +47,24 @@ pub const ACL_SUPPORT_ALARM: u32 = 0x8;
 pub const ACE_ALLOW: u32 = 0;
 /// The entry denies.
 pub const ACE_DENY: u32 = 1;
-/// The entry has accesses logged.
+/// The entry logs accesses.
 pub const ACE_AUDIT: u32 = 2;
-/// The entry has accesses raise an alarm.
+/// The entry raises an alarm on accesses.
 pub const ACE_ALARM: u32 = 3;
 
 /// New files in the directory inherit the entry.
 pub const ACE_FLAG_FILE_INHERIT: u32 = 0x01;
 /// New directories in the directory inherit the entry.
 pub const ACE_FLAG_DIRECTORY_INHERIT: u32 = 0x02;
-/// The entry is inherited once only.
+/// The entry is inherited only once.
 pub const ACE_FLAG_NO_PROPAGATE_INHERIT: u32 = 0x04;
-/// The entry is there to be inherited and says nothing of the directory.
+/// The entry is only inherited and does not apply to the directory.
 pub const ACE_FLAG_INHERIT_ONLY: u32 = 0x08;
-/// What succeeds is logged or raises an alarm.
+/// Successful accesses are logged or raise an alarm.
 pub const ACE_FLAG_SUCCESSFUL_ACCESS: u32 = 0x10;
-/// What fails is logged or raises an alarm.
+/// Failed accesses are logged or raise an alarm.
 pub const ACE_FLAG_FAILED_ACCESS: u32 = 0x20;
-/// The entry is about a group.
+/// The subject is a group.
 pub const ACE_FLAG_IDENTIFIER_GROUP: u32 = 0x40;
 /// The entry was inherited (4.1).
 pub const ACE_FLAG_INHERITED: u32 = 0x80;
@@ -81,7 +81,7 @@ pub const ACE_READ_NAMED_ATTRS: u32 = 0x0000_0008;
 pub const ACE_WRITE_NAMED_ATTRS: u32 = 0x0000_0010;
 /// Execute a file, or pass through a directory.
 pub const ACE_EXECUTE: u32 = 0x0000_0020;
-/// Delete what is in the directory.
+/// Delete entries of the directory.
 pub const ACE_DELETE_CHILD: u32 = 0x0000_0040;
 /// Read the attributes that are not ACLs.
 pub const ACE_READ_ATTRIBUTES: u32 = 0x0000_0080;
@@ -91,7 +91,7 @@ pub const ACE_WRITE_ATTRIBUTES: u32 = 0x0000_0100;
 pub const ACE_WRITE_RETENTION: u32 = 0x0000_0200;
 /// Change retention holds (4.1).
 pub const ACE_WRITE_RETENTION_HOLD: u32 = 0x0000_0400;
-/// Delete it.
+/// Delete the file.
 pub const ACE_DELETE: u32 = 0x0001_0000;
 /// Read the ACL.
 pub const ACE_READ_ACL: u32 = 0x0002_0000;
@@ -104,7 +104,7 @@ pub const ACE_SYNCHRONIZE: u32 = 0x0010_0000;
 
 /// The ACL is inherited automatically (`acl4flag`).
 pub const ACL_AUTO_INHERIT: u32 = 0x1;
-/// Automatic inheritance leaves the ACL alone.
+/// Automatic inheritance does not change the ACL.
 pub const ACL_PROTECTED: u32 = 0x2;
 /// The ACL was made by a default of the server.
 pub const ACL_DEFAULTED: u32 = 0x4;

@@ -1,21 +1,21 @@
-//! ALLOCATE reserves room (RFC 7862 §15.1).
+//! ALLOCATE reserves space (RFC 7862 §15.1).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What ALLOCATE needs.
+/// The arguments of ALLOCATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct AllocateArgs {
-    /// The open, the locks or the delegation that it is done under.
+    /// The stateid of an open, of locks or of a delegation.
     pub stateid: Stateid,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: u64,
     /// Its length in bytes.
     pub length: u64,
 }
 
-/// ALLOCATE reserves room.
+/// ALLOCATE reserves space.
 #[derive(Debug, Clone, Copy)]
 pub struct Allocate;
 

@@ -14,7 +14,7 @@ use super::{
 
 /// An operation of a COMPOUND with its arguments (`nfs_argop4`).
 ///
-/// Operations of pNFS are not among them: a server that does not have them answers before it reads their arguments.
+/// Operations of pNFS are missing: a server without pNFS answers them before it decodes their arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum ArgOp<'a> {
     /// ACCESS.
@@ -215,7 +215,7 @@ pub enum ArgOp<'a> {
     /// REMOVEXATTR.
     #[xdr(case = OpNumber::Removexattr)]
     Removexattr(RemovexattrArgs<'a>),
-    /// No operation.
+    /// Not an operation.
     #[xdr(case = OP_ILLEGAL)]
     Illegal,
 }

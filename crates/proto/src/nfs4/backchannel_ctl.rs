@@ -1,20 +1,20 @@
-//! BACKCHANNEL_CTL changes how callbacks are made (RFC 8881 §18.33).
+//! BACKCHANNEL_CTL changes the callback program and credentials (RFC 8881 §18.33).
 
 use xdr::{Decode, Encode};
 
 use super::{CallbackSec, CompoundOperation, MAX_CALLBACK_SECS, OpNumber, Res};
 
-/// What BACKCHANNEL_CTL needs.
+/// The arguments of BACKCHANNEL_CTL.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct BackchannelCtlArgs<'a> {
     /// The number of the client's callback program.
     pub program: u32,
-    /// How the server may authenticate, best first.
+    /// The credentials that the server may use, best first.
     #[xdr(max = MAX_CALLBACK_SECS)]
     pub security: Vec<CallbackSec<'a>>,
 }
 
-/// BACKCHANNEL_CTL changes how callbacks are made.
+/// BACKCHANNEL_CTL changes the callback program and credentials.
 #[derive(Debug, Clone, Copy)]
 pub struct BackchannelCtl;
 

@@ -4,49 +4,49 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, SessionId};
 
-/// What BIND_CONN_TO_SESSION needs.
+/// The arguments of BIND_CONN_TO_SESSION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct BindConnToSessionArgs {
     /// The session.
     pub session: SessionId,
-    /// For which channel the client wants to use the connection.
+    /// The channel that the client requests the connection for.
     pub direction: ClientDirection,
     /// Whether to use RDMA on it.
     pub use_rdma: bool,
 }
 
-/// For which channel a client wants to use a connection (`channel_dir_from_client4`).
+/// The channel that a client requests a connection for (`channel_dir_from_client4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum ClientDirection {
-    /// For its requests.
+    /// The fore channel.
     Fore = 1,
-    /// For callbacks.
+    /// The back channel.
     Back = 2,
-    /// For its requests, and if possible for callbacks too.
+    /// The fore channel, and if possible the back channel.
     ForeOrBoth = 3,
-    /// For callbacks, and if possible for its requests too.
+    /// The back channel, and if possible the fore channel.
     BackOrBoth = 7,
 }
 
-/// What BIND_CONN_TO_SESSION tells.
+/// The results of BIND_CONN_TO_SESSION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct BindConnToSessionOk {
     /// The session.
     pub session: SessionId,
-    /// For which channel the connection is used.
+    /// The channel that the connection is used for.
     pub direction: ServerDirection,
     /// Whether RDMA is used on it.
     pub use_rdma: bool,
 }
 
-/// For which channel a connection is used (`channel_dir_from_server4`).
+/// The channel that a connection is used for (`channel_dir_from_server4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum ServerDirection {
-    /// For requests.
+    /// The fore channel.
     Fore = 1,
-    /// For callbacks.
+    /// The back channel.
     Back = 2,
-    /// For both.
+    /// Both channels.
     Both = 3,
 }
 

@@ -6,21 +6,21 @@ use super::MAX_BITMAP_WORDS;
 
 /// A set of numbers: attributes, operations or hints (RFC 7531 and RFC 5662 §3, `bitmap4`).
 ///
-/// No minor version gives a number over 127 a meaning, so all of those are kept as one, [`Bitmap::BEYOND`]: a set takes as
-/// little room as its meaning needs, and still tells that something unknown was in it.
+/// No minor version defines numbers over 127, so all of these are stored as one, [`Bitmap::BEYOND`]. A set thus stays
+/// small, and still shows that it contained unknown numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Bitmap {
     bits: u128,
     beyond: bool,
 }
 
-/// How many words the numbers that are kept apart take.
+/// The number of words for distinct numbers.
 const KEPT_WORDS: usize = 4;
 
 impl Bitmap {
     /// Stands for every number from here on.
     pub const BEYOND: u32 = 128;
-    /// The set of nothing.
+    /// The empty set.
     pub const EMPTY: Bitmap = Bitmap { bits: 0, beyond: false };
 
     /// The set of these numbers.
@@ -34,7 +34,7 @@ impl Bitmap {
         set
     }
 
-    /// Puts a number in.
+    /// Inserts a number.
     pub const fn insert(&mut self, number: u32) {
         match 1_u128.checked_shl(number) {
             Some(bit) => self.bits |= bit,
@@ -42,7 +42,7 @@ impl Bitmap {
         }
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub const fn remove(&mut self, number: u32) {
         match 1_u128.checked_shl(number) {
             Some(bit) => self.bits &= !bit,
@@ -58,22 +58,22 @@ impl Bitmap {
         }
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set is empty.
     pub const fn is_empty(&self) -> bool {
         self.bits == 0 && !self.beyond
     }
 
-    /// What is in both sets.
+    /// The intersection of both sets.
     pub const fn intersection(self, other: Bitmap) -> Bitmap {
         Bitmap { bits: self.bits & other.bits, beyond: self.beyond && other.beyond }
     }
 
-    /// What is in either set.
+    /// The union of both sets.
     pub const fn union(self, other: Bitmap) -> Bitmap {
         Bitmap { bits: self.bits | other.bits, beyond: self.beyond || other.beyond }
     }
 
-    /// What is in this set and not in the other.
+    /// The numbers in this set that are not in the other.
     pub const fn difference(self, other: Bitmap) -> Bitmap {
         Bitmap { bits: self.bits & !other.bits, beyond: self.beyond && !other.beyond }
     }
@@ -97,12 +97,12 @@ impl Bitmap {
         })
     }
 
-    /// One of the first four words of the set as it is on the wire.
+    /// One of the first four words of the wire form.
     pub const fn word(&self, index: u32) -> u32 {
         (self.bits >> (u32::BITS * index)) as u32
     }
 
-    /// How many words the set takes on the wire: none for trailing zeros.
+    /// The number of words on the wire, without trailing zeros.
     const fn words(&self) -> usize {
         if self.beyond { KEPT_WORDS + 1 } else { (u128::BITS - self.bits.leading_zeros()).div_ceil(u32::BITS) as usize }
     }

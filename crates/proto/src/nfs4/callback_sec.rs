@@ -2,13 +2,13 @@ use xdr::{Decode, Encode};
 
 use super::{GssService, MAX_GSS_HANDLE_BYTES};
 
-/// How a server authenticates its callbacks (RFC 8881 §18.33.3, `callback_sec_parms4`).
+/// The credential of a server's callbacks (RFC 8881 §18.33.3, `callback_sec_parms4`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum CallbackSec<'a> {
-    /// Not at all: AUTH_NONE.
+    /// AUTH_NONE.
     #[xdr(case = 0)]
     None,
-    /// With these numbers: AUTH_SYS.
+    /// AUTH_SYS.
     #[xdr(case = 1)]
     Sys(AuthSysParms<'a>),
     /// RPCSEC_GSS.
@@ -43,12 +43,12 @@ impl AuthSysParms<'_> {
 /// The contexts of RPCSEC_GSS for callbacks (`gss_cb_handles4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GssCallbackHandles<'a> {
-    /// How much is protected.
+    /// The kind of protection.
     pub service: GssService,
-    /// The context that the server made known in a request of the client's.
+    /// The server's context, from an earlier request.
     #[xdr(max = MAX_GSS_HANDLE_BYTES)]
     pub from_server: &'a [u8],
-    /// The context that the client made known to the server.
+    /// The client's context.
     #[xdr(max = MAX_GSS_HANDLE_BYTES)]
     pub from_client: &'a [u8],
 }

@@ -2,16 +2,16 @@ use xdr::{Decode, Encode};
 
 use super::{Component, DelegationType, Stateid};
 
-/// By what right a file is opened, and which one (RFC 7530 §16.16.5, RFC 8881 §18.16.3, `open_claim4`).
+/// The claim and the file of an OPEN (RFC 7530 §16.16.5, RFC 8881 §18.16.3, `open_claim4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum OpenClaim<'a> {
-    /// A name in the current directory, opened anew: CLAIM_NULL.
+    /// A new open of a name in the current directory: CLAIM_NULL.
     #[xdr(case = 0)]
     Null(Component<'a>),
     /// The current file, which was open before the server restarted: CLAIM_PREVIOUS.
     #[xdr(case = 1)]
     Previous {
-        /// What the client had of it.
+        /// The delegation that the client held.
         delegation: DelegationType,
     },
     /// A name in the current directory, whose file is delegated to the client: CLAIM_DELEGATE_CUR.
@@ -25,7 +25,7 @@ pub enum OpenClaim<'a> {
     /// A name in the current directory, whose file was delegated before the client restarted: CLAIM_DELEGATE_PREV.
     #[xdr(case = 3)]
     DelegatePrev(Component<'a>),
-    /// The current file, opened anew: CLAIM_FH (4.1).
+    /// A new open of the current file: CLAIM_FH (4.1).
     #[xdr(case = 4)]
     Fh,
     /// The current file, which is delegated to the client: CLAIM_DELEG_CUR_FH (4.1).
@@ -39,19 +39,19 @@ pub enum OpenClaim<'a> {
     DelegPrevFh,
 }
 
-/// By what right a delegation is asked for (RFC 8881 §18.49.3, `deleg_claim4`); a subset of [`OpenClaim`].
+/// The claim of a WANT_DELEGATION (RFC 8881 §18.49.3, `deleg_claim4`); a subset of [`OpenClaim`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum DelegationClaim {
-    /// The client had it before the server restarted: CLAIM_PREVIOUS.
+    /// The client held it before the server restarted: CLAIM_PREVIOUS.
     #[xdr(case = 1)]
     Previous {
-        /// What it had.
+        /// The delegation that it held.
         delegation: DelegationType,
     },
-    /// It is asked for anew: CLAIM_FH.
+    /// It is a new request: CLAIM_FH.
     #[xdr(case = 4)]
     Fh,
-    /// The client had it before it restarted: CLAIM_DELEG_PREV_FH.
+    /// The client held it before the client restarted: CLAIM_DELEG_PREV_FH.
     #[xdr(case = 6)]
     DelegPrevFh,
 }

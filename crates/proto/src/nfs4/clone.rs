@@ -4,16 +4,16 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What CLONE needs: the current file shares a range of the saved one.
+/// The arguments of CLONE: the current file shares a range of the saved one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CloneArgs {
-    /// What the source is read under.
+    /// The stateid to read the source under.
     pub source_stateid: Stateid,
-    /// What the destination is written under.
+    /// The stateid to write the destination under.
     pub destination_stateid: Stateid,
-    /// Where the range begins in the source, in bytes.
+    /// The offset in the source, in bytes.
     pub source_offset: u64,
-    /// Where it begins in the destination, in bytes.
+    /// The offset in the destination, in bytes.
     pub destination_offset: u64,
     /// Its length in bytes, or 0 for everything up to the end of the source.
     pub count: u64,

@@ -4,10 +4,10 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What CLOSE needs.
+/// The arguments of CLOSE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CloseArgs {
-    /// The owner's sequence number; not looked at from 4.1 on.
+    /// The owner's sequence number; ignored from 4.1 on.
     pub seqid: u32,
     /// The open.
     pub open_stateid: Stateid,

@@ -1,19 +1,19 @@
-//! COMMIT brings written bytes to safety (RFC 7530 §16.3, RFC 8881 §18.3).
+//! COMMIT flushes written data to stable storage (RFC 7530 §16.3, RFC 8881 §18.3).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Verifier};
 
-/// What COMMIT needs.
+/// The arguments of COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CommitArgs {
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u64,
-    /// How many bytes, or 0 for all from there on.
+    /// The number of bytes, or 0 for all from the offset on.
     pub count: u32,
 }
 
-/// COMMIT brings written bytes to safety.
+/// COMMIT flushes written data to stable storage.
 #[derive(Debug, Clone, Copy)]
 pub struct Commit;
 

@@ -1,4 +1,4 @@
-//! COMPOUND carries out operations one after the other until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
+//! COMPOUND runs operations in order until one fails (RFC 7530 §15.2, RFC 8881 §16.2).
 
 use xdr::{Decode, Encode};
 
@@ -9,40 +9,40 @@ use crate::Operation;
 pub trait CompoundOperation {
     /// Its number.
     const NUMBER: OpNumber;
-    /// What stands behind the number in a request.
+    /// The arguments, after the number.
     type Arguments<'a>: Encode + Decode<'a>;
-    /// What stands behind the number in a reply: a status, and what goes with it.
+    /// The reply, after the number: a status and its results.
     type Reply<'a>: Encode + Decode<'a>;
 }
 
-/// What goes before the operations of a request, so that a server reads them one by one.
+/// The part of a request before the operations, so that a server decodes them one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CompoundHead<'a> {
-    /// Any text; it comes back in the reply.
+    /// Any text; the reply repeats it.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
     /// The minor version's number.
     pub minor_version: u32,
-    /// How many operations follow; a server answers RESOURCE or TOO_MANY_OPS when there are more than it takes.
+    /// The number of operations that follow; a server answers RESOURCE or TOO_MANY_OPS when there are too many.
     pub operations: u32,
 }
 
-/// What goes before the results of a reply, so that a server writes them one by one.
+/// The part of a reply before the results, so that a server encodes them one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CompoundReplyHead<'a> {
-    /// The status of the last operation that was carried out.
+    /// The status of the last operation that ran.
     pub status: Status,
     /// The tag of the request.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
-    /// How many results follow.
+    /// The number of results that follow.
     pub results: u32,
 }
 
-/// What COMPOUND needs.
+/// The arguments of COMPOUND.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CompoundArgs<'a> {
-    /// Any text; it comes back in the reply.
+    /// Any text; the reply repeats it.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
     /// The minor version's number.
@@ -52,20 +52,20 @@ pub struct CompoundArgs<'a> {
     pub operations: Vec<ArgOp<'a>>,
 }
 
-/// What COMPOUND tells.
+/// The results of COMPOUND.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CompoundReply<'a> {
-    /// The status of the last operation that was carried out.
+    /// The status of the last operation that ran.
     pub status: Status,
     /// The tag of the request.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
-    /// What came of the operations; none behind one that failed.
+    /// The results of the operations up to the first failure.
     #[xdr(max = MAX_COMPOUND_OPS)]
     pub results: Vec<ResOp<'a>>,
 }
 
-/// COMPOUND carries out operations one after the other until one fails.
+/// COMPOUND runs operations in order until one fails.
 #[derive(Debug, Clone, Copy)]
 pub struct Compound;
 

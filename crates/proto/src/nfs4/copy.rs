@@ -4,54 +4,54 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, MAX_COPY_SERVERS, NetLoc, OpNumber, ResOr, StableHow, Stateid, Status, Verifier};
 
-/// What COPY needs: a range of the saved file is copied into the current one.
+/// The arguments of COPY: a range of the saved file is copied into the current one.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CopyArgs<'a> {
-    /// What the source is read under.
+    /// The stateid to read the source under.
     pub source_stateid: Stateid,
-    /// What the destination is written under.
+    /// The stateid to write the destination under.
     pub destination_stateid: Stateid,
-    /// Where the range begins in the source, in bytes.
+    /// The offset in the source, in bytes.
     pub source_offset: u64,
-    /// Where it begins in the destination, in bytes.
+    /// The offset in the destination, in bytes.
     pub destination_offset: u64,
     /// Its length in bytes, or 0 for everything up to the end of the source.
     pub count: u64,
-    /// How the client wants it done.
+    /// The client's requirements.
     pub requirements: CopyRequirements,
-    /// Where the source is found; none if it is at the same server.
+    /// The servers of the source; empty if it is on this server.
     #[xdr(max = MAX_COPY_SERVERS)]
     pub source_servers: Vec<NetLoc<'a>>,
 }
 
-/// How a copy is done (`copy_requirements4`).
+/// The requirements of a copy (`copy_requirements4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CopyRequirements {
-    /// Whether bytes are copied from the first to the last.
+    /// Whether bytes are copied in order.
     pub consecutive: bool,
-    /// Whether the reply comes when all is done.
+    /// Whether the reply follows the end of the copy.
     pub synchronous: bool,
 }
 
-/// What COPY tells; with OFFLOAD_NO_REQS it is what the server could do.
+/// The results of COPY; with OFFLOAD_NO_REQS, they are the requirements that the server supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CopyOk {
-    /// How much was written, or what to wait for.
+    /// The number of bytes written, or the stateid to wait for.
     pub response: WriteResponse,
-    /// How it was or will be done.
+    /// The requirements that the copy meets.
     pub requirements: CopyRequirements,
 }
 
-/// What came of writing at the server (`write_response4`).
+/// The result of writing at the server (`write_response4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteResponse {
-    /// Names the copy if it goes on behind the reply; CB_OFFLOAD tells its end.
+    /// Identifies an asynchronous copy, whose end CB_OFFLOAD reports.
     pub callback_id: Option<Stateid>,
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub count: u64,
-    /// How safe they are.
+    /// The stability of the data.
     pub committed: StableHow,
-    /// Another one as soon as unstable bytes may have been lost.
+    /// Changes when unstable data may have been lost.
     pub verifier: Verifier,
 }
 

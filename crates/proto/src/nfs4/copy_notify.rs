@@ -1,31 +1,31 @@
-//! COPY_NOTIFY lets another server read for a copy (RFC 7862 §15.3).
+//! COPY_NOTIFY permits another server to read for a copy (RFC 7862 §15.3).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, MAX_COPY_SERVERS, NetLoc, OpNumber, Res, Stateid, Time};
 
-/// What COPY_NOTIFY needs.
+/// The arguments of COPY_NOTIFY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CopyNotifyArgs<'a> {
-    /// What the source is read under.
+    /// The stateid to read the source under.
     pub source_stateid: Stateid,
-    /// Who will read.
+    /// The server that will read.
     pub destination_server: NetLoc<'a>,
 }
 
-/// What COPY_NOTIFY tells.
+/// The results of COPY_NOTIFY.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CopyNotifyOk<'a> {
-    /// How long the other server has for its first READ.
+    /// The time for the other server's first READ.
     pub lease_time: Time,
-    /// What the other server reads under.
+    /// The stateid for the other server's READs.
     pub stateid: Stateid,
-    /// Where the other server finds this one.
+    /// The addresses of this server.
     #[xdr(max = MAX_COPY_SERVERS)]
     pub source_servers: Vec<NetLoc<'a>>,
 }
 
-/// COPY_NOTIFY lets another server read for a copy.
+/// COPY_NOTIFY permits another server to read for a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyNotify;
 

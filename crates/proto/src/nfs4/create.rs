@@ -4,14 +4,14 @@ use xdr::{Decode, Encode};
 
 use super::{Bitmap, ChangeInfo, Component, CompoundOperation, Fattr, MAX_LINK_BYTES, OpNumber, Res, SpecData};
 
-/// What CREATE needs.
+/// The arguments of CREATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CreateArgs<'a> {
-    /// What to make.
+    /// The kind of file.
     pub kind: CreateType<'a>,
     /// Its name in the current directory.
     pub name: Component<'a>,
-    /// Its first attributes.
+    /// Its initial attributes.
     pub attributes: Fattr<'a>,
 }
 
@@ -36,12 +36,12 @@ pub enum CreateType<'a> {
     /// A FIFO.
     #[xdr(case = 7)]
     Fifo,
-    /// Anything else, which CREATE does not make: the server answers BADTYPE.
+    /// Anything else, which CREATE cannot make: the server answers BADTYPE.
     #[xdr(default = 1)]
     Other,
 }
 
-/// What CREATE tells.
+/// The results of CREATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CreateOk {
     /// The directory's change attribute.

@@ -1,71 +1,71 @@
-//! CREATE_SESSION makes a session and confirms a client (RFC 8881 §18.36).
+//! CREATE_SESSION creates a session and confirms a client (RFC 8881 §18.36).
 
 use xdr::{Decode, Encode};
 
 use super::{CallbackSec, ClientId, CompoundOperation, MAX_CALLBACK_SECS, OpNumber, Res, SessionId};
 
-/// What CREATE_SESSION needs.
+/// The arguments of CREATE_SESSION.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CreateSessionArgs<'a> {
     /// The client.
     pub client: ClientId,
-    /// The client's sequence id: what EXCHANGE_ID told, then one more each time.
+    /// The client's sequence ID: that from EXCHANGE_ID, incremented each time.
     pub sequence: u32,
     /// A set of the `CREATE_SESSION_…` bits.
     pub flags: u32,
-    /// What the client wants of the channel for requests.
+    /// The requested attributes of the fore channel.
     pub fore: ChannelAttrs,
-    /// What the client wants of the channel for callbacks.
+    /// The requested attributes of the back channel.
     pub back: ChannelAttrs,
     /// The number of the client's callback program.
     pub callback_program: u32,
-    /// How the server may authenticate, best first.
+    /// The credentials that the server may use, best first.
     #[xdr(max = MAX_CALLBACK_SECS)]
     pub callback_security: Vec<CallbackSec<'a>>,
 }
 
-/// What CREATE_SESSION tells.
+/// The results of CREATE_SESSION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CreateSessionOk {
     /// The session.
     pub session: SessionId,
-    /// The client's sequence id.
+    /// The client's sequence ID.
     pub sequence: u32,
-    /// Which of the bits were granted.
+    /// The granted bits.
     pub flags: u32,
-    /// What the channel for requests is like.
+    /// The attributes of the fore channel.
     pub fore: ChannelAttrs,
-    /// What the channel for callbacks is like.
+    /// The attributes of the back channel.
     pub back: ChannelAttrs,
 }
 
-/// What a channel is like (`channel_attrs4`).
+/// The attributes of a channel (`channel_attrs4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
 pub struct ChannelAttrs {
-    /// How many bytes of padding go before the data of a WRITE with RDMA.
+    /// The padding before the data of a WRITE with RDMA, in bytes.
     pub header_pad_size: u32,
     /// The largest request, in bytes.
     pub max_request_size: u32,
     /// The largest reply, in bytes.
     pub max_response_size: u32,
-    /// The largest reply that is kept, in bytes.
+    /// The largest reply to cache, in bytes.
     pub max_response_size_cached: u32,
     /// The most operations of a COMPOUND.
     pub max_operations: u32,
     /// The number of slots.
     pub max_requests: u32,
-    /// How many RDMA reads may be under way.
+    /// The most RDMA reads in flight.
     pub rdma_ird: Option<u32>,
 }
 
-/// The replies that are kept outlive a restart of the server.
+/// Cached replies survive a restart of the server.
 pub const CREATE_SESSION_PERSIST: u32 = 0x1;
 /// The connection is used for callbacks too.
 pub const CREATE_SESSION_CONN_BACK_CHAN: u32 = 0x2;
 /// RDMA is used on the connection.
 pub const CREATE_SESSION_CONN_RDMA: u32 = 0x4;
 
-/// CREATE_SESSION makes a session and confirms a client.
+/// CREATE_SESSION creates a session and confirms a client.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateSession;
 

@@ -4,12 +4,12 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What DEALLOCATE needs.
+/// The arguments of DEALLOCATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DeallocateArgs {
-    /// The open, the locks or the delegation that it is done under.
+    /// The stateid of an open, of locks or of a delegation.
     pub stateid: Stateid,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: u64,
     /// Its length in bytes.
     pub length: u64,

@@ -1,4 +1,4 @@
-//! Delegations as OPEN, WANT_DELEGATION and CB_PUSH_DELEG give them (RFC 7530 §10.4, RFC 8881 §10.4).
+//! The delegations that OPEN, WANT_DELEGATION and CB_PUSH_DELEG grant (RFC 7530 §10.4, RFC 8881 §10.4).
 
 use xdr::{Decode, Encode};
 
@@ -20,7 +20,7 @@ pub enum DelegationType {
 /// A delegation, or none (`open_delegation4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Delegation<'a> {
-    /// None; a client that wanted one in 4.1 is told why with the variant below.
+    /// None; a 4.1 client that requested one gets `NoneExt` instead.
     #[xdr(case = 0)]
     None,
     /// For reading.
@@ -34,31 +34,31 @@ pub enum Delegation<'a> {
     NoneExt(WhyNoDelegation),
 }
 
-/// While it holds, no one else writes (`open_read_delegation4`).
+/// While it is valid, no other client writes (`open_read_delegation4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadDelegation<'a> {
-    /// Names it.
+    /// Its stateid.
     pub stateid: Stateid,
-    /// Whether it is recalled as it is given, which can be so when it was reclaimed.
+    /// Whether it is recalled immediately, which may happen to a reclaimed one.
     pub recall: bool,
-    /// Who may open the file without asking the server.
+    /// The user or group that may open the file without the server.
     pub permissions: Ace<'a>,
 }
 
-/// While it holds, no one else reads or writes (`open_write_delegation4`).
+/// While it is valid, no other client reads or writes (`open_write_delegation4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteDelegation<'a> {
-    /// Names it.
+    /// Its stateid.
     pub stateid: Stateid,
-    /// Whether it is recalled as it is given.
+    /// Whether it is recalled immediately.
     pub recall: bool,
-    /// How much may stay unwritten when the file is closed.
+    /// The limit of unwritten data when the file is closed.
     pub space_limit: SpaceLimit,
-    /// Who may open the file without asking the server.
+    /// The user or group that may open the file without the server.
     pub permissions: Ace<'a>,
 }
 
-/// How much a client may keep unwritten (`nfs_space_limit4`).
+/// The limit of unwritten data (`nfs_space_limit4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum SpaceLimit {
     /// Up to a length of the file.
@@ -67,7 +67,7 @@ pub enum SpaceLimit {
         /// That length, in bytes.
         size_bytes: u64,
     },
-    /// A number of changed blocks.
+    /// A number of dirty blocks.
     #[xdr(case = 2)]
     Blocks {
         /// That number.
@@ -77,22 +77,22 @@ pub enum SpaceLimit {
     },
 }
 
-/// Why there is no delegation (`open_none_delegation4`).
+/// The reason why there is no delegation (`open_none_delegation4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum WhyNoDelegation {
     /// The client did not want any.
     #[xdr(case = 0)]
     NotWanted,
-    /// Another client is in the way.
+    /// Another client conflicts.
     #[xdr(case = 1)]
     Contention {
-        /// Whether the server will give it when that is over.
+        /// Whether the server will grant it when the conflict ends.
         will_push: bool,
     },
     /// The server lacks resources.
     #[xdr(case = 2)]
     Resource {
-        /// Whether the server will tell when that is over.
+        /// Whether the server will notify the client when it has resources.
         will_signal: bool,
     },
     /// The server does not delegate such files.
@@ -101,13 +101,13 @@ pub enum WhyNoDelegation {
     /// The server does not delegate such files for writing.
     #[xdr(case = 4)]
     WriteNotSuppFileType,
-    /// The server does not turn a read delegation into a write delegation.
+    /// The server does not upgrade a read delegation.
     #[xdr(case = 5)]
     NotSuppUpgrade,
-    /// The server does not turn a write delegation into a read delegation.
+    /// The server does not downgrade a write delegation.
     #[xdr(case = 6)]
     NotSuppDowngrade,
-    /// The client took its wish back.
+    /// The client withdrew its request.
     #[xdr(case = 7)]
     Cancelled,
     /// It is a directory.

@@ -1,17 +1,17 @@
-//! DELEGPURGE gives up delegations from before a client's restart (RFC 7530 §16.5, RFC 8881 §18.5).
+//! DELEGPURGE releases delegations from before a client's restart (RFC 7530 §16.5, RFC 8881 §18.5).
 
 use xdr::{Decode, Encode};
 
 use super::{ClientId, CompoundOperation, OpNumber, Res};
 
-/// What DELEGPURGE needs.
+/// The arguments of DELEGPURGE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DelegpurgeArgs {
-    /// The client; not looked at from 4.1 on.
+    /// The client; ignored from 4.1 on.
     pub client: ClientId,
 }
 
-/// DELEGPURGE gives up delegations from before a client's restart.
+/// DELEGPURGE releases delegations from before a client's restart.
 #[derive(Debug, Clone, Copy)]
 pub struct Delegpurge;
 

@@ -1,17 +1,17 @@
-//! DELEGRETURN gives a delegation back (RFC 7530 §16.6, RFC 8881 §18.6).
+//! DELEGRETURN returns a delegation (RFC 7530 §16.6, RFC 8881 §18.6).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What DELEGRETURN needs.
+/// The arguments of DELEGRETURN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DelegreturnArgs {
     /// The delegation.
     pub stateid: Stateid,
 }
 
-/// DELEGRETURN gives a delegation back.
+/// DELEGRETURN returns a delegation.
 #[derive(Debug, Clone, Copy)]
 pub struct Delegreturn;
 

@@ -1,17 +1,17 @@
-//! DESTROY_CLIENTID forgets a client (RFC 8881 §18.50).
+//! DESTROY_CLIENTID removes a client (RFC 8881 §18.50).
 
 use xdr::{Decode, Encode};
 
 use super::{ClientId, CompoundOperation, OpNumber, Res};
 
-/// What DESTROY_CLIENTID needs.
+/// The arguments of DESTROY_CLIENTID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DestroyClientidArgs {
-    /// The client, which must not have state or sessions any more.
+    /// The client, which must have no state and no sessions.
     pub client: ClientId,
 }
 
-/// DESTROY_CLIENTID forgets a client.
+/// DESTROY_CLIENTID removes a client.
 #[derive(Debug, Clone, Copy)]
 pub struct DestroyClientid;
 

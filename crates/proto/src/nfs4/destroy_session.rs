@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, SessionId};
 
-/// What DESTROY_SESSION needs.
+/// The arguments of DESTROY_SESSION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DestroySessionArgs {
     /// The session.

@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What FREE_STATEID needs.
+/// The arguments of FREE_STATEID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct FreeStateidArgs {
     /// The stateid.

@@ -10,12 +10,12 @@ pub struct Pathname<'a> {
     pub components: Vec<Component<'a>>,
 }
 
-/// Where else a file system is (RFC 7530 §8.8, RFC 8881 §11.16, `fs_locations4`).
+/// The other locations of a file system (RFC 7530 §8.8, RFC 8881 §11.16, `fs_locations4`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct FsLocations<'a> {
     /// Its root at this server.
     pub root: Pathname<'a>,
-    /// Where it is found.
+    /// Its locations.
     #[xdr(max = MAX_LOCATIONS)]
     pub locations: Vec<FsLocation<'a>>,
 }

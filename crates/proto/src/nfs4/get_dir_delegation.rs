@@ -1,36 +1,36 @@
-//! GET_DIR_DELEGATION asks for a delegation of a directory (RFC 8881 §18.39).
+//! GET_DIR_DELEGATION requests a directory delegation (RFC 8881 §18.39).
 
 use xdr::{Decode, Encode};
 
 use super::{Bitmap, CompoundOperation, OpNumber, Res, Stateid, Time, Verifier};
 
-/// What GET_DIR_DELEGATION needs.
+/// The arguments of GET_DIR_DELEGATION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetDirDelegationArgs {
-    /// Whether the client wants to be told when the server has resources for it.
+    /// Whether the client wants a notification when the server has resources.
     pub signal_available: bool,
-    /// Of which changes the client wants to be told, by the numbers of `notify_type4`.
+    /// The changes to report, by the numbers of `notify_type4`.
     pub notification_types: Bitmap,
-    /// How long the server may hold notifications of the entries' attributes back.
+    /// The longest delay of notifications about attributes of entries.
     pub child_delay: Time,
-    /// How long the server may hold notifications of the directory's attributes back.
+    /// The longest delay of notifications about attributes of the directory.
     pub dir_delay: Time,
-    /// Which attributes of entries the client wants to be told.
+    /// The attributes of entries to report.
     pub child_attributes: Bitmap,
-    /// Which attributes of the directory the client wants to be told.
+    /// The attributes of the directory to report.
     pub dir_attributes: Bitmap,
 }
 
 /// A delegation of a directory, or none (`GET_DIR_DELEGATION4res_non_fatal`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum DirDelegation {
-    /// It is given.
+    /// The delegation is granted.
     #[xdr(case = 0)]
     Given(DirDelegationOk),
-    /// There is none to be had, and the COMPOUND goes on.
+    /// None is available, and the COMPOUND continues.
     #[xdr(case = 1)]
     Unavailable {
-        /// Whether the server will tell when there is.
+        /// Whether the server will notify the client when one is available.
         will_signal: bool,
     },
 }
@@ -38,19 +38,19 @@ pub enum DirDelegation {
 /// A delegation of a directory (`GET_DIR_DELEGATION4resok`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DirDelegationOk {
-    /// Goes with the cookies of READDIR.
+    /// The verifier of READDIR cookies.
     pub cookie_verifier: Verifier,
     /// The delegation.
     pub stateid: Stateid,
-    /// Of which changes the server will tell.
+    /// The changes that the server will report.
     pub notification: Bitmap,
-    /// Which attributes of entries it will tell.
+    /// The attributes of entries that it will report.
     pub child_attributes: Bitmap,
-    /// Which attributes of the directory it will tell.
+    /// The attributes of the directory that it will report.
     pub dir_attributes: Bitmap,
 }
 
-/// GET_DIR_DELEGATION asks for a delegation of a directory.
+/// GET_DIR_DELEGATION requests a directory delegation.
 #[derive(Debug, Clone, Copy)]
 pub struct GetDirDelegation;
 

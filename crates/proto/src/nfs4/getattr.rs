@@ -4,10 +4,10 @@ use xdr::{Decode, Encode};
 
 use super::{Bitmap, CompoundOperation, Fattr, OpNumber, Res};
 
-/// What GETATTR needs.
+/// The arguments of GETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetattrArgs {
-    /// Which attributes are wanted; those that the server does not have are left out of the reply.
+    /// The requested attributes; the reply omits those that the server does not support.
     pub request: Bitmap,
 }
 

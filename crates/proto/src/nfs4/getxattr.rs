@@ -4,14 +4,14 @@ use xdr::{Decode, Encode};
 
 use super::{Component, CompoundOperation, MAX_XATTR_BYTES, OpNumber, Res};
 
-/// What GETXATTR needs.
+/// The arguments of GETXATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetxattrArgs<'a> {
     /// The name, without `user.` in front.
     pub name: Component<'a>,
 }
 
-/// What GETXATTR tells.
+/// The results of GETXATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct GetxattrOk<'a> {
     /// The value.

@@ -1,40 +1,40 @@
-//! IO_ADVISE tells how a range will be used (RFC 7862 §15.5).
+//! IO_ADVISE announces how a range will be used (RFC 7862 §15.5).
 
 use xdr::{Decode, Encode};
 
 use super::{Bitmap, CompoundOperation, OpNumber, Res, Stateid};
 
-/// What IO_ADVISE needs; it tells which of the hints the server follows.
+/// The arguments of IO_ADVISE; the results are the hints that the server follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct IoAdviseArgs {
-    /// The open, the locks or the delegation that it is done under.
+    /// The stateid of an open, of locks or of a delegation.
     pub stateid: Stateid,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: u64,
-    /// Its length in bytes, or 0 for everything from there on.
+    /// Its length in bytes, or 0 for everything from the offset on.
     pub count: u64,
     /// A set of hints by the numbers of [`IoAdvice`].
     pub hints: Bitmap,
 }
 
-/// How a range will be used (`IO_ADVISE_type4`).
+/// The expected use of a range (`IO_ADVISE_type4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IoAdvice {
-    /// In no special way.
+    /// No special use.
     Normal = 0,
-    /// From lower to higher offsets.
+    /// Accesses by increasing offset.
     Sequential = 1,
-    /// From higher to lower offsets.
+    /// Accesses by decreasing offset.
     SequentialBackwards = 2,
-    /// In no order.
+    /// Accesses in random order.
     Random = 3,
-    /// Soon.
+    /// Accesses soon.
     WillNeed = 4,
-    /// Soon, if it is in memory anyway.
+    /// Accesses soon, if it is in memory anyway.
     WillNeedOpportunistic = 5,
-    /// Not soon.
+    /// No accesses soon.
     DontNeed = 6,
-    /// Once.
+    /// A single access.
     NoReuse = 7,
     /// It will be read.
     Read = 8,
@@ -44,7 +44,7 @@ pub enum IoAdvice {
     InitProximity = 10,
 }
 
-/// IO_ADVISE tells how a range will be used.
+/// IO_ADVISE announces how a range will be used.
 #[derive(Debug, Clone, Copy)]
 pub struct IoAdvise;
 

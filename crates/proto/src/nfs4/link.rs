@@ -1,17 +1,17 @@
-//! LINK gives a file another name (RFC 7530 §16.9, RFC 8881 §18.9).
+//! LINK adds a name to a file (RFC 7530 §16.9, RFC 8881 §18.9).
 
 use xdr::{Decode, Encode};
 
 use super::{ChangeInfo, Component, CompoundOperation, OpNumber, Res};
 
-/// What LINK needs: the saved file gets a name in the current directory.
+/// The arguments of LINK: the saved file gets a name in the current directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LinkArgs<'a> {
     /// The name.
     pub new_name: Component<'a>,
 }
 
-/// LINK gives a file another name.
+/// LINK adds a name to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Link;
 

@@ -4,24 +4,24 @@ use xdr::{Decode, Encode};
 
 use super::{Component, CompoundOperation, MAX_XATTR_NAMES, OpNumber, Res};
 
-/// What LISTXATTRS needs.
+/// The arguments of LISTXATTRS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ListxattrsArgs {
-    /// What the last reply told, or 0.
+    /// The cookie of the last reply, or 0.
     pub cookie: u64,
     /// The most bytes of the results.
     pub max_count: u32,
 }
 
-/// What LISTXATTRS tells.
+/// The results of LISTXATTRS.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ListxattrsOk<'a> {
-    /// Where to go on.
+    /// The position to continue at.
     pub cookie: u64,
     /// The names, without `user.` in front.
     #[xdr(max = MAX_XATTR_NAMES)]
     pub names: Vec<Component<'a>>,
-    /// Whether there are no more.
+    /// Whether the list is complete.
     pub eof: bool,
 }
 

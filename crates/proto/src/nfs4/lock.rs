@@ -4,18 +4,18 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, ResOr, StateOwner, Stateid, Status};
 
-/// What LOCK needs.
+/// The arguments of LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LockArgs<'a> {
-    /// For reading or writing, and whether the client would wait.
+    /// The kind of lock, and whether the client waits.
     pub lock_type: LockType,
-    /// Whether the client had the lock before the server restarted.
+    /// Whether the client held the lock before the server restarted.
     pub reclaim: bool,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: u64,
-    /// Its length in bytes; all ones for everything from there on.
+    /// Its length in bytes; all ones for everything from the offset on.
     pub length: u64,
-    /// Who locks.
+    /// The lock owner.
     pub locker: Locker<'a>,
 }
 
@@ -26,54 +26,54 @@ pub enum LockType {
     Read = 1,
     /// For writing.
     Write = 2,
-    /// For reading, and the client tries again until it is granted.
+    /// For reading, and the client retries until it is granted.
     ReadWait = 3,
-    /// For writing, and the client tries again until it is granted.
+    /// For writing, and the client retries until it is granted.
     WriteWait = 4,
 }
 
-/// Who locks (`locker4`).
+/// The lock owner of a LOCK (`locker4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Locker<'a> {
-    /// An owner who has locks on the file: `exist_lock_owner4`.
+    /// An owner that has locks on the file: `exist_lock_owner4`.
     #[xdr(case = 0)]
     Existing {
-        /// Those locks.
+        /// The stateid of these locks.
         lock_stateid: Stateid,
-        /// The owner's sequence number; not looked at from 4.1 on.
+        /// The owner's sequence number; ignored from 4.1 on.
         lock_seqid: u32,
     },
     /// An owner's first lock on the file: `open_to_lock_owner4`.
     #[xdr(case = 1)]
     New {
-        /// The open owner's sequence number; not looked at from 4.1 on.
+        /// The open owner's sequence number; ignored from 4.1 on.
         open_seqid: u32,
         /// The open that it belongs to.
         open_stateid: Stateid,
-        /// The lock owner's first sequence number; not looked at from 4.1 on.
+        /// The lock owner's first sequence number; ignored from 4.1 on.
         lock_seqid: u32,
         /// The lock owner.
         owner: StateOwner<'a>,
     },
 }
 
-/// What LOCK tells.
+/// The results of LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LockOk {
     /// The owner's locks on the file.
     pub stateid: Stateid,
 }
 
-/// A lock that is in the way (`LOCK4denied`).
+/// A conflicting lock (`LOCK4denied`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LockDenied<'a> {
-    /// Where its range begins, in bytes.
+    /// The offset of its range, in bytes.
     pub offset: u64,
     /// Its length in bytes.
     pub length: u64,
     /// For reading or writing.
     pub lock_type: LockType,
-    /// Who has it.
+    /// The holder.
     pub owner: StateOwner<'a>,
 }
 

@@ -4,16 +4,16 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, LockDenied, LockType, OpNumber, ResOr, StateOwner, Status};
 
-/// What LOCKT needs.
+/// The arguments of LOCKT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LocktArgs<'a> {
     /// For reading or writing.
     pub lock_type: LockType,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: u64,
-    /// Its length in bytes; all ones for everything from there on.
+    /// Its length in bytes; all ones for everything from the offset on.
     pub length: u64,
-    /// Who would lock.
+    /// The lock owner to test for.
     pub owner: StateOwner<'a>,
 }
 

@@ -4,18 +4,18 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, LockType, OpNumber, Res, Stateid};
 
-/// What LOCKU needs.
+/// The arguments of LOCKU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LockuArgs {
     /// For reading or writing.
     pub lock_type: LockType,
-    /// The owner's sequence number; not looked at from 4.1 on.
+    /// The owner's sequence number; ignored from 4.1 on.
     pub seqid: u32,
     /// The owner's locks on the file.
     pub stateid: Stateid,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: u64,
-    /// Its length in bytes; all ones for everything from there on.
+    /// Its length in bytes; all ones for everything from the offset on.
     pub length: u64,
 }
 

@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{Component, CompoundOperation, OpNumber, Res};
 
-/// What LOOKUP needs.
+/// The arguments of LOOKUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LookupArgs<'a> {
     /// The name in the current directory.

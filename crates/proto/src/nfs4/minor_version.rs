@@ -22,12 +22,12 @@ impl MinorVersion {
         }
     }
 
-    /// The number that stands in a COMPOUND.
+    /// The number in a COMPOUND.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// Whether requests are ordered by sessions, and not by the sequence numbers of owners.
+    /// Whether requests are ordered by sessions, and not by the seqids of owners.
     pub const fn has_sessions(self) -> bool {
         !matches!(self, MinorVersion::V0)
     }

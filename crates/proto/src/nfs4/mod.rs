@@ -1,9 +1,10 @@
-//! NFS version 4 in its minor versions 0 (RFC 7530 and 7531), 1 (RFC 8881 and 5662) and 2 (RFC 7862 and 7863), with extended
+//! NFS version 4, minor versions 0 (RFC 7530 and 7531), 1 (RFC 8881 and 5662) and 2 (RFC 7862 and 7863), with extended
 //! attributes (RFC 8276).
 //!
-//! Minor versions are data: the types are those of all, and [`OPERATIONS`], [`ATTRIBUTES`] and [`CALLBACKS`] tell which
-//! minor version has what. Each module is one operation; what several need is here. A server reads a [`CompoundHead`], then
-//! operation by operation its number and the arguments; a client sends and receives a whole [`Compound`].
+//! Minor versions are data: the types cover all versions, and [`OPERATIONS`], [`ATTRIBUTES`] and [`CALLBACKS`] list
+//! what each minor version has. Each module is one operation; common items are here. A server decodes a
+//! [`CompoundHead`], then the number and arguments of each operation. A client encodes and decodes a whole
+//! [`Compound`].
 
 mod access;
 mod acl;
@@ -173,23 +174,23 @@ pub use status::Status;
 pub use test_stateid::*;
 pub use types::*;
 
-/// How safe written bytes must be (`stable_how4`): as in NFSv3.
+/// The stability of written data (`stable_how4`), as in NFSv3.
 pub use crate::nfs3::StableHow;
 pub use verify::*;
 pub use want_delegation::*;
 pub use write::*;
 pub use write_same::*;
 
-/// A server's name for a file (NFS4_FHSIZE).
+/// A file handle (NFS4_FHSIZE).
 pub type FileHandle = crate::FileHandle<128>;
 
 /// The program's number.
 pub const PROGRAM: u32 = 100_003;
 /// The version's number.
 pub const VERSION: u32 = 4;
-/// The port at which a server is found without rpcbind.
+/// The port of a server without rpcbind.
 pub const PORT: u16 = 2049;
-/// The number of the callback program where a client does not choose another one.
+/// The default number of the callback program.
 pub const CALLBACK_PROGRAM: u32 = 0x4000_0000;
 /// The version of the callback program.
 pub const CALLBACK_VERSION: u32 = 1;
@@ -198,14 +199,14 @@ pub const CALLBACK_VERSION: u32 = 1;
 pub const MAX_OPAQUE_BYTES: usize = 1024;
 /// The longest tag of a COMPOUND, in bytes.
 pub const MAX_TAG_BYTES: usize = 1024;
-/// The most operations of a COMPOUND or a CB_COMPOUND that are decoded at once; a server's own limit is lower, and stands
-/// in its answer to the head.
+/// The most operations of a COMPOUND or a CB_COMPOUND that are decoded at once. A server's own limit is lower, and it
+/// checks the header against that.
 pub const MAX_COMPOUND_OPS: usize = 512;
 /// The most words of a bitmap on the wire.
 pub const MAX_BITMAP_WORDS: usize = 64;
-/// The longest name in a directory, in bytes; longer than any that a server takes, so that it can answer NAMETOOLONG.
+/// The longest name in a directory, in bytes; longer than a server accepts, so that it can answer NAMETOOLONG.
 pub const MAX_NAME_BYTES: usize = 4096;
-/// The longest target of a symbolic link, in bytes; longer than any that a server takes.
+/// The longest target of a symbolic link, in bytes; longer than a server accepts.
 pub const MAX_LINK_BYTES: usize = 8192;
 /// The most names in a path.
 pub const MAX_PATH_COMPONENTS: usize = 256;
@@ -243,13 +244,13 @@ pub const MAX_FLAVORS: usize = 32;
 pub const MAX_OID_BYTES: usize = 256;
 /// The most algorithms that a client proposes for SP4_SSV.
 pub const MAX_ALGORITHMS: usize = 32;
-/// The most ways in which a server may authenticate its callbacks.
+/// The most credentials for callbacks.
 pub const MAX_CALLBACK_SECS: usize = 16;
 /// The longest handle of a context of RPCSEC_GSS, in bytes.
 pub const MAX_GSS_HANDLE_BYTES: usize = 1024;
 /// The most stateids of a TEST_STATEID.
 pub const MAX_STATEIDS: usize = 1 << 12;
-/// The most requests that a callback goes back to, and the most sessions that they are from.
+/// The most requests that a callback refers to, and the most sessions that they are from.
 pub const MAX_REFERRING_CALLS: usize = 64;
 
 /// The names of the procedures, by number.

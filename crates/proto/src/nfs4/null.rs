@@ -1,9 +1,9 @@
-//! NULL does nothing: shows that the server is there (RFC 7530 §15.1, RFC 8881 §16.1).
+//! NULL does nothing; a reply shows that the server is up (RFC 7530 §15.1, RFC 8881 §16.1).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// NULL does nothing: shows that the server is there.
+/// NULL does nothing; a reply shows that the server is up.
 #[derive(Debug, Clone, Copy)]
 pub struct Null;
 

@@ -1,17 +1,17 @@
-//! NVERIFY goes on if attributes differ (RFC 7530 §16.15, RFC 8881 §18.15).
+//! NVERIFY continues if attributes differ (RFC 7530 §16.15, RFC 8881 §18.15).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, Fattr, OpNumber, Res};
 
-/// What NVERIFY needs.
+/// The arguments of NVERIFY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct NverifyArgs<'a> {
-    /// The attributes; if the file has all of them, the status is SAME.
+    /// The attributes; if all are equal, the status is SAME.
     pub attributes: Fattr<'a>,
 }
 
-/// NVERIFY goes on if attributes differ.
+/// NVERIFY continues if attributes differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Nverify;
 

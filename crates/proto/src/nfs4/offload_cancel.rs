@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What OFFLOAD_CANCEL needs.
+/// The arguments of OFFLOAD_CANCEL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OffloadCancelArgs {
     /// The copy.

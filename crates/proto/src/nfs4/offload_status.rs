@@ -1,26 +1,26 @@
-//! OFFLOAD_STATUS tells how far a copy is (RFC 7862 §15.9).
+//! OFFLOAD_STATUS returns the progress of a copy (RFC 7862 §15.9).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid, Status};
 
-/// What OFFLOAD_STATUS needs.
+/// The arguments of OFFLOAD_STATUS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OffloadStatusArgs {
     /// The copy.
     pub stateid: Stateid,
 }
 
-/// What OFFLOAD_STATUS tells.
+/// The results of OFFLOAD_STATUS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OffloadStatusOk {
-    /// How many bytes were copied.
+    /// The number of bytes copied.
     pub count: u64,
-    /// What came of it, if it has ended.
+    /// The result, if it has ended.
     pub complete: Option<Status>,
 }
 
-/// OFFLOAD_STATUS tells how far a copy is.
+/// OFFLOAD_STATUS returns the progress of a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct OffloadStatus;
 

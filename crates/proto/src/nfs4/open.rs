@@ -6,57 +6,57 @@ use super::{
     Bitmap, ChangeInfo, CompoundOperation, Delegation, Fattr, OpNumber, OpenClaim, Res, StateOwner, Stateid, Verifier,
 };
 
-/// What OPEN needs.
+/// The arguments of OPEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OpenArgs<'a> {
-    /// The owner's sequence number; not looked at from 4.1 on.
+    /// The owner's sequence number; ignored from 4.1 on.
     pub seqid: u32,
-    /// What the owner will do: a set of the `SHARE_ACCESS_…` bits, and from 4.1 on one of the `WANT_…` values.
+    /// The access mode: a set of the `SHARE_ACCESS_…` bits, and from 4.1 on one of the `WANT_…` values.
     pub share_access: u32,
-    /// What others may not do meanwhile: a set of the `SHARE_DENY_…` bits.
+    /// The deny mode: a set of the `SHARE_DENY_…` bits.
     pub share_deny: u32,
-    /// Who opens.
+    /// The open owner.
     pub owner: StateOwner<'a>,
-    /// Whether to make the file.
+    /// Whether to create the file.
     pub how: OpenHow<'a>,
-    /// Which file, and by what right.
+    /// The file and the claim.
     pub claim: OpenClaim<'a>,
 }
 
-/// Whether to make the file (`openflag4`).
+/// Whether to create the file (`openflag4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum OpenHow<'a> {
-    /// Only open one that is there.
+    /// Only open an existing file.
     #[xdr(case = 0)]
     NoCreate,
-    /// Make it.
+    /// Create the file.
     #[xdr(case = 1)]
     Create(CreateHow<'a>),
 }
 
-/// What to do if there is such a name already (`createhow4`).
+/// The mode of creation, for names that exist (`createhow4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum CreateHow<'a> {
-    /// Take the file that is there.
+    /// Use the existing file.
     #[xdr(case = 0)]
     Unchecked(Fattr<'a>),
-    /// Refuse.
+    /// Fail if the name exists.
     #[xdr(case = 1)]
     Guarded(Fattr<'a>),
-    /// Refuse, unless the file was made with this very verifier.
+    /// Fail if the name exists, unless the file was made with this verifier.
     #[xdr(case = 2)]
     Exclusive(Verifier),
-    /// As before, and with first attributes: EXCLUSIVE4_1.
+    /// Like `Exclusive`, with initial attributes: EXCLUSIVE4_1.
     #[xdr(case = 3)]
     Exclusive41 {
         /// The verifier.
         verifier: Verifier,
-        /// The first attributes.
+        /// The initial attributes.
         attributes: Fattr<'a>,
     },
 }
 
-/// What OPEN tells.
+/// The results of OPEN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OpenOk<'a> {
     /// The open.
@@ -65,7 +65,7 @@ pub struct OpenOk<'a> {
     pub change: ChangeInfo,
     /// A set of the `RESULT_…` bits.
     pub flags: u32,
-    /// The attributes that were set as the file was made.
+    /// The attributes that were set when the file was created.
     pub attributes_set: Bitmap,
     /// A delegation, or none.
     pub delegation: Delegation<'a>,
@@ -86,30 +86,30 @@ pub const SHARE_DENY_WRITE: u32 = 0x2;
 /// Others may neither read nor write.
 pub const SHARE_DENY_BOTH: u32 = 0x3;
 
-/// Where in `share_access` one of the wishes below stands (4.1).
+/// The bits of `share_access` for one of the values below (4.1).
 pub const WANT_DELEG_MASK: u32 = 0xff00;
-/// The client leaves it to the server.
+/// The client has no preference.
 pub const WANT_NO_PREFERENCE: u32 = 0x0000;
-/// The client would like a delegation for reading.
+/// The client wants a read delegation.
 pub const WANT_READ_DELEG: u32 = 0x0100;
-/// The client would like a delegation for writing.
+/// The client wants a write delegation.
 pub const WANT_WRITE_DELEG: u32 = 0x0200;
-/// The client would like any delegation.
+/// The client wants any delegation.
 pub const WANT_ANY_DELEG: u32 = 0x0300;
 /// The client does not want a delegation.
 pub const WANT_NO_DELEG: u32 = 0x0400;
-/// The client takes an earlier wish back.
+/// The client withdraws an earlier request.
 pub const WANT_CANCEL: u32 = 0x0500;
-/// The client wants to be told when the server has resources for the delegation again.
+/// The client wants a notification when the server has resources for the delegation.
 pub const WANT_SIGNAL_WHEN_AVAILABLE: u32 = 0x1_0000;
-/// The client wants the delegation to be pushed when no one is in the way any more.
+/// The client wants the delegation when the conflict ends.
 pub const WANT_PUSH_WHEN_UNCONTENDED: u32 = 0x2_0000;
 
 /// The client must confirm the open (4.0).
 pub const RESULT_CONFIRM: u32 = 0x02;
-/// The server's locks are POSIX's.
+/// The server's locks have POSIX semantics.
 pub const RESULT_LOCKTYPE_POSIX: u32 = 0x04;
-/// A file that is removed while it is open stays until it is closed (4.1).
+/// A removed file stays until its last open is closed (4.1).
 pub const RESULT_PRESERVE_UNLINKED: u32 = 0x08;
 /// The server may call CB_NOTIFY_LOCK (4.1).
 pub const RESULT_MAY_NOTIFY_LOCK: u32 = 0x20;

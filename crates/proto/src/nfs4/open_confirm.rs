@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What OPEN_CONFIRM needs.
+/// The arguments of OPEN_CONFIRM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OpenConfirmArgs {
     /// The open.

@@ -1,23 +1,23 @@
-//! OPEN_DOWNGRADE gives up part of an open (RFC 7530 §16.19, RFC 8881 §18.18).
+//! OPEN_DOWNGRADE reduces the access and deny modes of an open (RFC 7530 §16.19, RFC 8881 §18.18).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, Stateid};
 
-/// What OPEN_DOWNGRADE needs.
+/// The arguments of OPEN_DOWNGRADE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OpenDowngradeArgs {
     /// The open.
     pub stateid: Stateid,
-    /// The owner's sequence number; not looked at from 4.1 on.
+    /// The owner's sequence number; ignored from 4.1 on.
     pub seqid: u32,
-    /// What the owner will still do.
+    /// The remaining access mode.
     pub share_access: u32,
-    /// What others still may not do.
+    /// The remaining deny mode.
     pub share_deny: u32,
 }
 
-/// OPEN_DOWNGRADE gives up part of an open.
+/// OPEN_DOWNGRADE reduces the access and deny modes of an open.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenDowngrade;
 

@@ -4,10 +4,10 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res};
 
-/// What OPENATTR needs.
+/// The arguments of OPENATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct OpenattrArgs {
-    /// Whether to make the directory if there is none.
+    /// Whether to create the directory if it does not exist.
     pub create: bool,
 }
 

@@ -1,29 +1,29 @@
-//! The operations as data: in which minor versions each exists, and what it needs.
+//! The operations as data: their minor versions and requirements.
 
 use super::MinorVersion;
 
 /// The operations of a COMPOUND by number, in all minor versions (`nfs_opnum4`).
 ///
-/// [`OP_ILLEGAL`] is none of them: it stands in the reply to a number that is not here.
+/// The reply to any other number contains [`OP_ILLEGAL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpNumber {
-    /// ACCESS: tells what the caller may do with a file (RFC 7530 §16.1, RFC 8881 §18.1).
+    /// ACCESS: returns what the caller may do with a file (RFC 7530 §16.1, RFC 8881 §18.1).
     Access = 3,
     /// CLOSE: ends an open (RFC 7530 §16.2, RFC 8881 §18.2).
     Close = 4,
-    /// COMMIT: brings written bytes to safety (RFC 7530 §16.3, RFC 8881 §18.3).
+    /// COMMIT: flushes written data to stable storage (RFC 7530 §16.3, RFC 8881 §18.3).
     Commit = 5,
     /// CREATE: makes a file that is not regular (RFC 7530 §16.4, RFC 8881 §18.4).
     Create = 6,
-    /// DELEGPURGE: gives up delegations from before a client's restart (RFC 7530 §16.5, RFC 8881 §18.5).
+    /// DELEGPURGE: releases delegations from before a client's restart (RFC 7530 §16.5, RFC 8881 §18.5).
     Delegpurge = 7,
-    /// DELEGRETURN: gives a delegation back (RFC 7530 §16.6, RFC 8881 §18.6).
+    /// DELEGRETURN: returns a delegation (RFC 7530 §16.6, RFC 8881 §18.6).
     Delegreturn = 8,
     /// GETATTR: gets attributes (RFC 7530 §16.7, RFC 8881 §18.7).
     Getattr = 9,
     /// GETFH: gets the current file handle (RFC 7530 §16.8, RFC 8881 §18.8).
     Getfh = 10,
-    /// LINK: gives a file another name (RFC 7530 §16.9, RFC 8881 §18.9).
+    /// LINK: adds a name to a file (RFC 7530 §16.9, RFC 8881 §18.9).
     Link = 11,
     /// LOCK: locks a range (RFC 7530 §16.10, RFC 8881 §18.10).
     Lock = 12,
@@ -35,7 +35,7 @@ pub enum OpNumber {
     Lookup = 15,
     /// LOOKUPP: finds the parent directory (RFC 7530 §16.14, RFC 8881 §18.14).
     Lookupp = 16,
-    /// NVERIFY: goes on if attributes differ (RFC 7530 §16.15, RFC 8881 §18.15).
+    /// NVERIFY: continues if attributes differ (RFC 7530 §16.15, RFC 8881 §18.15).
     Nverify = 17,
     /// OPEN: opens a regular file (RFC 7530 §16.16, RFC 8881 §18.16).
     Open = 18,
@@ -43,7 +43,7 @@ pub enum OpNumber {
     Openattr = 19,
     /// OPEN_CONFIRM: confirms an owner's first open (RFC 7530 §16.18).
     OpenConfirm = 20,
-    /// OPEN_DOWNGRADE: gives up part of an open (RFC 7530 §16.19, RFC 8881 §18.18).
+    /// OPEN_DOWNGRADE: reduces the access and deny modes of an open (RFC 7530 §16.19, RFC 8881 §18.18).
     OpenDowngrade = 21,
     /// PUTFH: sets the current file handle (RFC 7530 §16.20, RFC 8881 §18.19).
     Putfh = 22,
@@ -55,7 +55,7 @@ pub enum OpNumber {
     Read = 25,
     /// READDIR: lists a directory (RFC 7530 §16.24, RFC 8881 §18.23).
     Readdir = 26,
-    /// READLINK: reads a symbolic link (RFC 7530 §16.25, RFC 8881 §18.24).
+    /// READLINK: reads the target of a symbolic link (RFC 7530 §16.25, RFC 8881 §18.24).
     Readlink = 27,
     /// REMOVE: removes a name (RFC 7530 §16.26, RFC 8881 §18.25).
     Remove = 28,
@@ -67,81 +67,81 @@ pub enum OpNumber {
     Restorefh = 31,
     /// SAVEFH: saves the current file handle (RFC 7530 §16.30, RFC 8881 §18.28).
     Savefh = 32,
-    /// SECINFO: tells the security flavours of a name (RFC 7530 §16.31, RFC 8881 §18.29).
+    /// SECINFO: returns the security flavours of a name (RFC 7530 §16.31, RFC 8881 §18.29).
     Secinfo = 33,
     /// SETATTR: sets attributes (RFC 7530 §16.32, RFC 8881 §18.30).
     Setattr = 34,
-    /// SETCLIENTID: makes a client known (RFC 7530 §16.33).
+    /// SETCLIENTID: registers a client (RFC 7530 §16.33).
     Setclientid = 35,
     /// SETCLIENTID_CONFIRM: confirms a client (RFC 7530 §16.34).
     SetclientidConfirm = 36,
-    /// VERIFY: goes on if attributes are the same (RFC 7530 §16.35, RFC 8881 §18.31).
+    /// VERIFY: continues if attributes are equal (RFC 7530 §16.35, RFC 8881 §18.31).
     Verify = 37,
     /// WRITE: writes to a file (RFC 7530 §16.36, RFC 8881 §18.32).
     Write = 38,
-    /// RELEASE_LOCKOWNER: forgets an owner of locks (RFC 7530 §16.37).
+    /// RELEASE_LOCKOWNER: releases a lock owner (RFC 7530 §16.37).
     ReleaseLockowner = 39,
-    /// BACKCHANNEL_CTL: changes how callbacks are made (RFC 8881 §18.33).
+    /// BACKCHANNEL_CTL: changes the callback program and credentials (RFC 8881 §18.33).
     BackchannelCtl = 40,
     /// BIND_CONN_TO_SESSION: binds a connection to a session (RFC 8881 §18.34).
     BindConnToSession = 41,
-    /// EXCHANGE_ID: makes a client known (RFC 8881 §18.35).
+    /// EXCHANGE_ID: registers a client (RFC 8881 §18.35).
     ExchangeId = 42,
-    /// CREATE_SESSION: makes a session and confirms a client (RFC 8881 §18.36).
+    /// CREATE_SESSION: creates a session and confirms a client (RFC 8881 §18.36).
     CreateSession = 43,
     /// DESTROY_SESSION: ends a session (RFC 8881 §18.37).
     DestroySession = 44,
     /// FREE_STATEID: frees a stateid without locks (RFC 8881 §18.38).
     FreeStateid = 45,
-    /// GET_DIR_DELEGATION: asks for a delegation of a directory (RFC 8881 §18.39).
+    /// GET_DIR_DELEGATION: requests a directory delegation (RFC 8881 §18.39).
     GetDirDelegation = 46,
-    /// GETDEVICEINFO: tells where a data server is (RFC 8881 §18.40).
+    /// GETDEVICEINFO: returns the address of a data server (RFC 8881 §18.40).
     Getdeviceinfo = 47,
     /// GETDEVICELIST: lists data servers (RFC 8881 §18.41).
     Getdevicelist = 48,
-    /// LAYOUTCOMMIT: makes what was written through a layout known (RFC 8881 §18.42).
+    /// LAYOUTCOMMIT: commits data that was written through a layout (RFC 8881 §18.42).
     Layoutcommit = 49,
-    /// LAYOUTGET: asks for a layout (RFC 8881 §18.43).
+    /// LAYOUTGET: requests a layout (RFC 8881 §18.43).
     Layoutget = 50,
-    /// LAYOUTRETURN: gives a layout back (RFC 8881 §18.44).
+    /// LAYOUTRETURN: returns a layout (RFC 8881 §18.44).
     Layoutreturn = 51,
-    /// SECINFO_NO_NAME: tells the security flavours of a file handle (RFC 8881 §18.45).
+    /// SECINFO_NO_NAME: returns the security flavours of a file handle (RFC 8881 §18.45).
     SecinfoNoName = 52,
-    /// SEQUENCE: places a request in a session (RFC 8881 §18.46).
+    /// SEQUENCE: assigns a request to a session slot (RFC 8881 §18.46).
     Sequence = 53,
     /// SET_SSV: changes the secret of a client (RFC 8881 §18.47).
     SetSsv = 54,
-    /// TEST_STATEID: tells whether stateids are valid (RFC 8881 §18.48).
+    /// TEST_STATEID: tests whether stateids are valid (RFC 8881 §18.48).
     TestStateid = 55,
-    /// WANT_DELEGATION: asks for a delegation of an open file (RFC 8881 §18.49).
+    /// WANT_DELEGATION: requests a delegation (RFC 8881 §18.49).
     WantDelegation = 56,
-    /// DESTROY_CLIENTID: forgets a client (RFC 8881 §18.50).
+    /// DESTROY_CLIENTID: removes a client (RFC 8881 §18.50).
     DestroyClientid = 57,
-    /// RECLAIM_COMPLETE: says that nothing more will be reclaimed (RFC 8881 §18.51).
+    /// RECLAIM_COMPLETE: ends reclaiming (RFC 8881 §18.51).
     ReclaimComplete = 58,
-    /// ALLOCATE: reserves room (RFC 7862 §15.1).
+    /// ALLOCATE: reserves space (RFC 7862 §15.1).
     Allocate = 59,
     /// COPY: copies a range at the server (RFC 7862 §15.2).
     Copy = 60,
-    /// COPY_NOTIFY: lets another server read for a copy (RFC 7862 §15.3).
+    /// COPY_NOTIFY: permits another server to read for a copy (RFC 7862 §15.3).
     CopyNotify = 61,
     /// DEALLOCATE: punches a hole (RFC 7862 §15.4).
     Deallocate = 62,
-    /// IO_ADVISE: tells how a range will be used (RFC 7862 §15.5).
+    /// IO_ADVISE: announces how a range will be used (RFC 7862 §15.5).
     IoAdvise = 63,
-    /// LAYOUTERROR: tells of errors of data servers (RFC 7862 §15.6).
+    /// LAYOUTERROR: reports errors of data servers (RFC 7862 §15.6).
     Layouterror = 64,
-    /// LAYOUTSTATS: tells how data servers are used (RFC 7862 §15.7).
+    /// LAYOUTSTATS: reports the use of data servers (RFC 7862 §15.7).
     Layoutstats = 65,
     /// OFFLOAD_CANCEL: stops a copy (RFC 7862 §15.8).
     OffloadCancel = 66,
-    /// OFFLOAD_STATUS: tells how far a copy is (RFC 7862 §15.9).
+    /// OFFLOAD_STATUS: returns the progress of a copy (RFC 7862 §15.9).
     OffloadStatus = 67,
     /// READ_PLUS: reads data and holes (RFC 7862 §15.10).
     ReadPlus = 68,
     /// SEEK: finds the next data or hole (RFC 7862 §15.11).
     Seek = 69,
-    /// WRITE_SAME: writes a pattern again and again (RFC 7862 §15.12).
+    /// WRITE_SAME: writes a repeated pattern (RFC 7862 §15.12).
     WriteSame = 70,
     /// CLONE: shares a range between two files (RFC 7862 §15.13).
     Clone = 71,
@@ -158,45 +158,45 @@ pub enum OpNumber {
 /// The number in the reply to an operation that does not exist in the minor version (RFC 7530 §16.38, RFC 8881 §18.52).
 pub const OP_ILLEGAL: u32 = 10044;
 
-/// Where an operation may stand with respect to SEQUENCE (RFC 8881 §2.10.6 and §16.2.3).
+/// The permitted position of an operation relative to SEQUENCE (RFC 8881 §2.10.6 and §16.2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sequencing {
-    /// It is SEQUENCE, which is always the first.
+    /// It is SEQUENCE, which is always first.
     First,
-    /// It comes behind SEQUENCE; in 4.0 it may be anywhere.
+    /// It follows SEQUENCE; in 4.0 it may be anywhere.
     Behind,
-    /// It is the only operation of a COMPOUND, or comes behind SEQUENCE.
+    /// It is the only operation of a COMPOUND, or follows SEQUENCE.
     BehindOrAlone,
     /// It is the only operation of a COMPOUND.
     Alone,
 }
 
-/// What the RFCs ask of a server.
+/// The RFCs' requirement for servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Support {
-    /// It must have the operation.
+    /// The server must support the operation.
     Required,
-    /// It should have it.
+    /// The server should support it.
     Recommended,
-    /// It may have it, and otherwise answers NOTSUPP.
+    /// The server may support it, and otherwise answers NOTSUPP.
     Optional,
 }
 
-/// What an operation does to the current file handle.
+/// The effect of an operation on the current file handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CurrentHandle {
-    /// Nothing.
+    /// No effect.
     Keeps,
-    /// There is another one afterwards.
+    /// The operation replaces it.
     Sets,
-    /// From 4.1 on there is none afterwards (RFC 8881 §18.29 and §18.45).
+    /// From 4.1 on, the operation clears it (RFC 8881 §18.29 and §18.45).
     Clears,
 }
 
-/// What the RFCs say of an operation.
+/// The properties of an operation in the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationInfo {
-    /// Which one.
+    /// The operation.
     pub number: OpNumber,
     /// Its name.
     pub name: &'static str,
@@ -204,26 +204,26 @@ pub struct OperationInfo {
     pub first: MinorVersion,
     /// The last minor version that has it; later ones answer NOTSUPP.
     pub last: MinorVersion,
-    /// Where it may stand in a COMPOUND with sessions.
+    /// Its permitted position in a COMPOUND with sessions.
     pub sequencing: Sequencing,
-    /// Whether a server must have it.
+    /// The requirement for servers.
     pub support: Support,
-    /// Whether it needs a current file handle.
+    /// Whether it requires a current file handle.
     pub needs_current: bool,
-    /// Whether it needs a saved file handle.
+    /// Whether it requires a saved file handle.
     pub needs_saved: bool,
-    /// What it does to the current file handle.
+    /// Its effect on the current file handle.
     pub current: CurrentHandle,
 }
 
 /// Whether a number is an operation in a minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existence {
-    /// It is this one.
+    /// It is this operation.
     Exists(&'static OperationInfo),
-    /// It was one in an earlier minor version: the server answers NOTSUPP.
+    /// It was an operation in an earlier minor version: the server answers NOTSUPP.
     Removed(&'static OperationInfo),
-    /// It is none, or only in a later minor version: the server answers OP_ILLEGAL.
+    /// It is not an operation, or only in a later minor version: the server answers OP_ILLEGAL.
     Illegal,
 }
 
@@ -242,17 +242,17 @@ impl OpNumber {
         self as u32
     }
 
-    /// What the RFCs say of it.
+    /// Its properties in the RFCs.
     pub const fn info(self) -> &'static OperationInfo {
         &OPERATIONS[(self as u32 - FIRST_NUMBER) as usize]
     }
 
-    /// The name that the RFCs give it.
+    /// Its name in the RFCs.
     pub const fn name(self) -> &'static str {
         self.info().name
     }
 
-    /// What a number from the wire means in a minor version.
+    /// The meaning of a number from the wire in a minor version.
     pub fn lookup(number: u32, minor: MinorVersion) -> Existence {
         match OpNumber::from_number(number).map(OpNumber::info) {
             Some(info) if minor < info.first => Existence::Illegal,
@@ -264,12 +264,12 @@ impl OpNumber {
 }
 
 impl OperationInfo {
-    /// Whether SEQUENCE must have come before it in a minor version.
+    /// Whether it must follow SEQUENCE in a minor version.
     pub fn needs_session(&self, minor: MinorVersion) -> bool {
         minor.has_sessions() && self.sequencing == Sequencing::Behind
     }
 
-    /// Whether it may be the first of a COMPOUND in a minor version.
+    /// Whether it may be the first operation of a COMPOUND in a minor version.
     pub fn may_be_first(&self, minor: MinorVersion) -> bool {
         !self.needs_session(minor)
     }

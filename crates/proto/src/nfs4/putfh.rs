@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, FileHandle, OpNumber, Res};
 
-/// What PUTFH needs.
+/// The arguments of PUTFH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct PutfhArgs {
     /// The handle.

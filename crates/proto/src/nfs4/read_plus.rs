@@ -4,21 +4,21 @@ use xdr::{Decode, Encode, Encoder};
 
 use super::{CompoundOperation, DataContent, MAX_DATA_BYTES, MAX_READ_PLUS_SEGMENTS, OpNumber, Res, Stateid};
 
-/// What READ_PLUS needs.
+/// The arguments of READ_PLUS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadPlusArgs {
-    /// The open, the locks or the delegation that it is read under.
+    /// The stateid of an open, of locks or of a delegation.
     pub stateid: Stateid,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u64,
-    /// How many bytes are wanted.
+    /// The number of bytes to read.
     pub count: u32,
 }
 
-/// What READ_PLUS tells.
+/// The results of READ_PLUS.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReadPlusOk<'a> {
-    /// Whether the last byte of the file was among them, or the offset is beyond it.
+    /// Whether the read reached the end of the file.
     pub eof: bool,
     /// The segments, each beginning where the one before it ends.
     #[xdr(max = MAX_READ_PLUS_SEGMENTS)]
@@ -31,7 +31,7 @@ pub enum ReadPlusSegment<'a> {
     /// Bytes.
     #[xdr(case = DataContent::Data)]
     Data {
-        /// Where they begin.
+        /// Their offset.
         offset: u64,
         /// The bytes.
         #[xdr(max = MAX_DATA_BYTES)]
@@ -40,26 +40,26 @@ pub enum ReadPlusSegment<'a> {
     /// A hole.
     #[xdr(case = DataContent::Hole)]
     Hole {
-        /// Where it begins, in bytes.
+        /// Its offset, in bytes.
         offset: u64,
         /// Its length in bytes.
         length: u64,
     },
 }
 
-/// What goes before the segments, so that a server can write them right behind it.
+/// The part before the segments, so that a server can append them one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadPlusHead {
     /// As in [`ReadPlusOk`].
     pub eof: bool,
-    /// How many segments there are.
+    /// The number of segments.
     pub segments: u32,
 }
 
-/// What goes before the length and the bytes of a data segment, so that a server can read a file right behind it.
+/// The part of a data segment before its length and bytes, so that a server can read the file directly behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadPlusDataHead {
-    /// Where the bytes begin.
+    /// The offset of the bytes.
     pub offset: u64,
 }
 

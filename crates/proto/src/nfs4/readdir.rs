@@ -4,45 +4,45 @@ use xdr::{Decode, Encode};
 
 use super::{Bitmap, Component, CompoundOperation, Fattr, MAX_DIR_ENTRIES, OpNumber, Res, Verifier};
 
-/// What READDIR needs.
+/// The arguments of READDIR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirArgs {
-    /// The cookie of the last entry that is there already, or 0.
+    /// The cookie of the last entry that the client has, or 0.
     pub cookie: u64,
-    /// What came with that cookie, or zeros.
+    /// The verifier of that cookie, or zeros.
     pub verifier: Verifier,
     /// The most bytes of names and cookies: a hint.
     pub dir_count: u32,
     /// The most bytes of the results.
     pub max_count: u32,
-    /// Which attributes of each entry are wanted.
+    /// The requested attributes of each entry.
     pub request: Bitmap,
 }
 
-/// What READDIR tells.
+/// The results of READDIR.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirOk<'a> {
-    /// What goes before the entries.
+    /// The part before the entries.
     pub head: ReaddirHead,
     /// The entries.
     #[xdr(list, max = MAX_DIR_ENTRIES)]
     pub entries: Vec<DirEntry<'a>>,
-    /// Whether there are no more.
+    /// Whether the list is complete.
     pub eof: bool,
 }
 
-/// What goes before the entries, so that a server can list right behind it.
+/// The part before the entries, so that a server can append them one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReaddirHead {
-    /// Goes with the cookies.
+    /// The verifier of the cookies.
     pub verifier: Verifier,
 }
 
-/// One name in a directory (`entry4`). A server that writes entry by entry puts a true boolean before each, and a false one
-/// behind the last.
+/// One name in a directory (`entry4`). A server that encodes entry by entry puts `true` before each, and `false` after
+/// the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct DirEntry<'a> {
-    /// Where to go on after it.
+    /// The position to continue at after the entry.
     pub cookie: u64,
     /// The name.
     pub name: Component<'a>,

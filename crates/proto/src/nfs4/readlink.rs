@@ -1,10 +1,10 @@
-//! READLINK reads a symbolic link (RFC 7530 §16.25, RFC 8881 §18.24).
+//! READLINK reads the target of a symbolic link (RFC 7530 §16.25, RFC 8881 §18.24).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, MAX_LINK_BYTES, OpNumber, Res};
 
-/// What READLINK tells.
+/// The results of READLINK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReadlinkOk<'a> {
     /// The target.
@@ -12,7 +12,7 @@ pub struct ReadlinkOk<'a> {
     pub target: &'a [u8],
 }
 
-/// READLINK reads a symbolic link.
+/// READLINK reads the target of a symbolic link.
 #[derive(Debug, Clone, Copy)]
 pub struct Readlink;
 

@@ -1,17 +1,17 @@
-//! RECLAIM_COMPLETE says that nothing more will be reclaimed (RFC 8881 §18.51).
+//! RECLAIM_COMPLETE ends reclaiming (RFC 8881 §18.51).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res};
 
-/// What RECLAIM_COMPLETE needs.
+/// The arguments of RECLAIM_COMPLETE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReclaimCompleteArgs {
-    /// Whether it is about the file system of the current file only.
+    /// Whether only the file system of the current file is meant.
     pub one_fs: bool,
 }
 
-/// RECLAIM_COMPLETE says that nothing more will be reclaimed.
+/// RECLAIM_COMPLETE ends reclaiming.
 #[derive(Debug, Clone, Copy)]
 pub struct ReclaimComplete;
 

@@ -1,17 +1,17 @@
-//! RELEASE_LOCKOWNER forgets an owner of locks (RFC 7530 §16.37).
+//! RELEASE_LOCKOWNER releases a lock owner (RFC 7530 §16.37).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, StateOwner};
 
-/// What RELEASE_LOCKOWNER needs.
+/// The arguments of RELEASE_LOCKOWNER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ReleaseLockownerArgs<'a> {
-    /// The owner, who must not have locks any more.
+    /// The owner, which must have no locks.
     pub owner: StateOwner<'a>,
 }
 
-/// RELEASE_LOCKOWNER forgets an owner of locks.
+/// RELEASE_LOCKOWNER releases a lock owner.
 #[derive(Debug, Clone, Copy)]
 pub struct ReleaseLockowner;
 

@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{ChangeInfo, Component, CompoundOperation, OpNumber, Res};
 
-/// What REMOVE needs.
+/// The arguments of REMOVE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RemoveArgs<'a> {
     /// The name in the current directory.

@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{ChangeInfo, Component, CompoundOperation, OpNumber, Res};
 
-/// What REMOVEXATTR needs.
+/// The arguments of REMOVEXATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RemovexattrArgs<'a> {
     /// The name, without `user.` in front.

@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{ChangeInfo, Component, CompoundOperation, OpNumber, Res};
 
-/// What RENAME needs.
+/// The arguments of RENAME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RenameArgs<'a> {
     /// The name in the saved directory.
@@ -13,12 +13,12 @@ pub struct RenameArgs<'a> {
     pub new_name: Component<'a>,
 }
 
-/// What RENAME tells.
+/// The results of RENAME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RenameOk {
-    /// The change attribute of the directory that it came from.
+    /// The change attribute of the old directory.
     pub source: ChangeInfo,
-    /// The change attribute of the directory that it went to.
+    /// The change attribute of the new directory.
     pub target: ChangeInfo,
 }
 

@@ -4,7 +4,7 @@ use xdr::{Decode, Encode};
 
 use super::{ClientId, CompoundOperation, OpNumber, Res};
 
-/// What RENEW needs.
+/// The arguments of RENEW.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct RenewArgs {
     /// The client.

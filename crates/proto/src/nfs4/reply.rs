@@ -7,17 +7,17 @@ impl Outcome for Status {
     const OK: Status = Status::Ok;
 }
 
-/// An operation's reply: a status, and what goes with success.
+/// An operation's reply: a status, and results with success.
 pub type Res<T> = crate::Res<T, Status>;
 
-/// A reply in which one failure, the status of number `STATUS`, is explained by a body.
+/// A reply in which one failure, with the status number `STATUS`, has a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResOr<T, F, const STATUS: u32> {
-    /// It was carried out.
+    /// Success.
     Ok(T),
-    /// It failed with the status that has a body.
+    /// Failure with the status that has a body.
     Explained(F),
-    /// It failed with any other status.
+    /// Failure with any other status.
     Fail(Status),
 }
 

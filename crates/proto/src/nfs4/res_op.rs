@@ -8,7 +8,7 @@ use super::{
     TestStateidOk, Verifier, WriteOk, WriteResponse,
 };
 
-/// An operation of a COMPOUND with what came of it (`nfs_resop4`).
+/// An operation of a COMPOUND with its results (`nfs_resop4`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum ResOp<'a> {
     /// ACCESS.
@@ -209,7 +209,7 @@ pub enum ResOp<'a> {
     /// REMOVEXATTR.
     #[xdr(case = OpNumber::Removexattr)]
     Removexattr(Res<ChangeInfo>),
-    /// There is no such operation: the status is OP_ILLEGAL.
+    /// An unknown operation: the status is OP_ILLEGAL.
     #[xdr(case = OP_ILLEGAL)]
     Illegal(Status),
 }

@@ -1,17 +1,17 @@
-//! SECINFO tells the security flavours of a name (RFC 7530 §16.31, RFC 8881 §18.29).
+//! SECINFO returns the security flavours of a name (RFC 7530 §16.31, RFC 8881 §18.29).
 
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::{Component, CompoundOperation, MAX_FLAVORS, Oid, OpNumber, Res};
 
-/// What SECINFO needs.
+/// The arguments of SECINFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SecinfoArgs<'a> {
     /// The name in the current directory.
     pub name: Component<'a>,
 }
 
-/// What SECINFO and SECINFO_NO_NAME tell.
+/// The results of SECINFO and SECINFO_NO_NAME.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct SecinfoOk<'a> {
     /// The flavours, best first.
@@ -22,31 +22,31 @@ pub struct SecinfoOk<'a> {
 /// A security flavour (`secinfo4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flavor<'a> {
-    /// One that its number says all about: AUTH_NONE, AUTH_SYS … and never RPCSEC_GSS.
+    /// A flavour without parameters: AUTH_NONE, AUTH_SYS … and never RPCSEC_GSS.
     Plain(u32),
     /// RPCSEC_GSS.
     Gss(GssFlavor<'a>),
 }
 
-/// What RPCSEC_GSS is used with (`rpcsec_gss_info`).
+/// The parameters of RPCSEC_GSS (`rpcsec_gss_info`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct GssFlavor<'a> {
     /// The mechanism.
     pub mechanism: Oid<'a>,
     /// The quality of protection.
     pub quality: u32,
-    /// How much is protected.
+    /// The kind of protection.
     pub service: GssService,
 }
 
-/// How much RPCSEC_GSS protects (RFC 2203 §5.3.1, `rpc_gss_svc_t`).
+/// The protection by RPCSEC_GSS (RFC 2203 §5.3.1, `rpc_gss_svc_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum GssService {
-    /// Who calls.
+    /// Authentication only.
     None = 1,
-    /// What is said, too.
+    /// Authentication and integrity.
     Integrity = 2,
-    /// From being read, too.
+    /// Authentication, integrity and privacy.
     Privacy = 3,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Decode<'a> for Flavor<'a> {
     }
 }
 
-/// SECINFO tells the security flavours of a name.
+/// SECINFO returns the security flavours of a name.
 #[derive(Debug, Clone, Copy)]
 pub struct Secinfo;
 

@@ -1,10 +1,10 @@
-//! SECINFO_NO_NAME tells the security flavours of a file handle (RFC 8881 §18.45).
+//! SECINFO_NO_NAME returns the security flavours of a file handle (RFC 8881 §18.45).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, SecinfoOk};
 
-/// Which file SECINFO_NO_NAME is about (`secinfo_style4`).
+/// The file of SECINFO_NO_NAME (`secinfo_style4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum SecinfoStyle {
     /// The current one.
@@ -13,7 +13,7 @@ pub enum SecinfoStyle {
     Parent = 1,
 }
 
-/// SECINFO_NO_NAME tells the security flavours of a file handle.
+/// SECINFO_NO_NAME returns the security flavours of a file handle.
 #[derive(Debug, Clone, Copy)]
 pub struct SecinfoNoName;
 

@@ -4,23 +4,23 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, DataContent, OpNumber, Res, Stateid};
 
-/// What SEEK needs.
+/// The arguments of SEEK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SeekArgs {
-    /// The open, the locks or the delegation that it is done under.
+    /// The stateid of an open, of locks or of a delegation.
     pub stateid: Stateid,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u64,
-    /// What to look for.
+    /// What to search for.
     pub what: DataContent,
 }
 
-/// What SEEK tells.
+/// The results of SEEK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SeekOk {
-    /// Whether there is none up to the end of the file.
+    /// Whether there is none before the end of the file.
     pub eof: bool,
-    /// Where it begins, in bytes.
+    /// Its offset, in bytes.
     pub offset: u64,
 }
 

@@ -1,34 +1,34 @@
-//! SEQUENCE places a request in a session (RFC 8881 §18.46).
+//! SEQUENCE assigns a request to a session slot (RFC 8881 §18.46).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, OpNumber, Res, SessionId, SlotId};
 
-/// What SEQUENCE needs.
+/// The arguments of SEQUENCE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SequenceArgs {
     /// The session.
     pub session: SessionId,
-    /// The slot's sequence id: one more for each new request.
+    /// The slot's sequence ID, incremented for each new request.
     pub sequence: u32,
     /// The slot.
     pub slot: SlotId,
     /// The highest slot that the client uses.
     pub highest_slot: SlotId,
-    /// Whether the reply must be kept.
+    /// Whether the reply must be cached.
     pub cache_this: bool,
 }
 
-/// What SEQUENCE tells.
+/// The results of SEQUENCE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SequenceOk {
     /// The session.
     pub session: SessionId,
-    /// The slot's sequence id.
+    /// The slot's sequence ID.
     pub sequence: u32,
     /// The slot.
     pub slot: SlotId,
-    /// The highest slot that the server keeps.
+    /// The highest slot that the server accepts.
     pub highest_slot: SlotId,
     /// The highest slot that the server wants the client to use.
     pub target_highest_slot: SlotId,
@@ -42,13 +42,13 @@ pub const SEQ_STATUS_CB_PATH_DOWN: u32 = 0x0001;
 pub const SEQ_STATUS_CB_GSS_CONTEXTS_EXPIRING: u32 = 0x0002;
 /// The contexts for callbacks have expired.
 pub const SEQ_STATUS_CB_GSS_CONTEXTS_EXPIRED: u32 = 0x0004;
-/// The lease ran out, and all state is gone.
+/// The lease expired, and all state was revoked.
 pub const SEQ_STATUS_EXPIRED_ALL_STATE_REVOKED: u32 = 0x0008;
-/// The lease ran out, and some state is gone.
+/// The lease expired, and some state was revoked.
 pub const SEQ_STATUS_EXPIRED_SOME_STATE_REVOKED: u32 = 0x0010;
-/// An administrator took state away.
+/// An administrator revoked state.
 pub const SEQ_STATUS_ADMIN_STATE_REVOKED: u32 = 0x0020;
-/// Delegations or layouts were taken away.
+/// Delegations or layouts were revoked.
 pub const SEQ_STATUS_RECALLABLE_STATE_REVOKED: u32 = 0x0040;
 /// Some file system of the lease is at another server.
 pub const SEQ_STATUS_LEASE_MOVED: u32 = 0x0080;
@@ -56,14 +56,14 @@ pub const SEQ_STATUS_LEASE_MOVED: u32 = 0x0080;
 pub const SEQ_STATUS_RESTART_RECLAIM_NEEDED: u32 = 0x0100;
 /// The server cannot call the client in this session.
 pub const SEQ_STATUS_CB_PATH_DOWN_SESSION: u32 = 0x0200;
-/// Something is wrong with the channel for callbacks.
+/// The back channel has a fault.
 pub const SEQ_STATUS_BACKCHANNEL_FAULT: u32 = 0x0400;
 /// A data server's address changed.
 pub const SEQ_STATUS_DEVID_CHANGED: u32 = 0x0800;
-/// A data server is gone.
+/// A data server was removed.
 pub const SEQ_STATUS_DEVID_DELETED: u32 = 0x1000;
 
-/// SEQUENCE places a request in a session.
+/// SEQUENCE assigns a request to a session slot.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence;
 

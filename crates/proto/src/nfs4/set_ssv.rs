@@ -4,21 +4,21 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, MAX_OPAQUE_BYTES, OpNumber, Res};
 
-/// What SET_SSV needs.
+/// The arguments of SET_SSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetSsvArgs<'a> {
-    /// What is mixed into the secret.
+    /// The data to combine with the secret.
     #[xdr(max = MAX_OPAQUE_BYTES)]
     pub ssv: &'a [u8],
-    /// Proves that the client has the old one.
+    /// Proves that the client knows the old secret.
     #[xdr(max = MAX_OPAQUE_BYTES)]
     pub digest: &'a [u8],
 }
 
-/// What SET_SSV tells.
+/// The results of SET_SSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetSsvOk<'a> {
-    /// Proves that the server has the new one.
+    /// Proves that the server knows the new secret.
     #[xdr(max = MAX_OPAQUE_BYTES)]
     pub digest: &'a [u8],
 }

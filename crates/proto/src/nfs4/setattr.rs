@@ -4,21 +4,21 @@ use xdr::{Decode, Encode};
 
 use super::{Bitmap, CompoundOperation, Fattr, OpNumber, Stateid, Status};
 
-/// What SETATTR needs.
+/// The arguments of SETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetattrArgs<'a> {
-    /// The open or the delegation under which the length is set; not looked at otherwise.
+    /// The open or the delegation under which the length is set; ignored otherwise.
     pub stateid: Stateid,
-    /// What to set.
+    /// The attributes to set.
     pub attributes: Fattr<'a>,
 }
 
-/// What SETATTR tells, whether it succeeds or fails.
+/// The results of SETATTR, in success and failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetattrReply {
-    /// What came of it.
+    /// The result.
     pub status: Status,
-    /// What was set, also when setting something else failed.
+    /// The attributes that were set, even if others failed.
     pub attributes_set: Bitmap,
 }
 

@@ -1,24 +1,24 @@
-//! SETCLIENTID makes a client known (RFC 7530 §16.33).
+//! SETCLIENTID registers a client (RFC 7530 §16.33).
 
 use xdr::{Decode, Encode};
 
 use super::{ClientId, CompoundOperation, MAX_OPAQUE_BYTES, NetAddr, OpNumber, ResOr, Status, Verifier};
 
-/// What SETCLIENTID needs.
+/// The arguments of SETCLIENTID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetclientidArgs<'a> {
-    /// Another one after each restart of the client.
+    /// Changes with each restart of the client.
     pub verifier: Verifier,
-    /// What the client calls itself, always the same.
+    /// The client's own name, which never changes.
     #[xdr(max = MAX_OPAQUE_BYTES)]
     pub id: &'a [u8],
-    /// Where the server can call the client.
+    /// The callback address of the client.
     pub callback: CallbackClient<'a>,
-    /// What the server says in each CB_COMPOUND.
+    /// The identifier to send in each CB_COMPOUND.
     pub callback_ident: u32,
 }
 
-/// Where a server can call a client (`cb_client4`).
+/// The callback address of a client (`cb_client4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CallbackClient<'a> {
     /// The number of the client's callback program.
@@ -27,16 +27,16 @@ pub struct CallbackClient<'a> {
     pub location: NetAddr<'a>,
 }
 
-/// What SETCLIENTID tells; with CLID_INUSE it is the address of the other client.
+/// The results of SETCLIENTID; with CLID_INUSE, they are the address of the other client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetclientidOk {
-    /// The client's short name.
+    /// The client ID.
     pub client: ClientId,
-    /// What SETCLIENTID_CONFIRM must say.
+    /// The verifier to send in SETCLIENTID_CONFIRM.
     pub confirm: Verifier,
 }
 
-/// SETCLIENTID makes a client known.
+/// SETCLIENTID registers a client.
 #[derive(Debug, Clone, Copy)]
 pub struct Setclientid;
 

@@ -4,12 +4,12 @@ use xdr::{Decode, Encode};
 
 use super::{ClientId, CompoundOperation, OpNumber, Res, Verifier};
 
-/// What SETCLIENTID_CONFIRM needs.
+/// The arguments of SETCLIENTID_CONFIRM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetclientidConfirmArgs {
     /// The client.
     pub client: ClientId,
-    /// What SETCLIENTID told.
+    /// The verifier from SETCLIENTID.
     pub confirm: Verifier,
 }
 

@@ -4,10 +4,10 @@ use xdr::{Decode, Encode};
 
 use super::{ChangeInfo, Component, CompoundOperation, MAX_XATTR_BYTES, OpNumber, Res};
 
-/// What SETXATTR needs.
+/// The arguments of SETXATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct SetxattrArgs<'a> {
-    /// What to do if there is or is not such an attribute.
+    /// What to do if the attribute does or does not exist.
     pub option: SetxattrOption,
     /// The name, without `user.` in front.
     pub name: Component<'a>,
@@ -16,14 +16,14 @@ pub struct SetxattrArgs<'a> {
     pub value: &'a [u8],
 }
 
-/// Whether to make an attribute or to replace it (`setxattr_option4`).
+/// Whether to create an attribute or to replace it (`setxattr_option4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum SetxattrOption {
-    /// Make it or replace it.
+    /// Create it or replace it.
     Either = 0,
-    /// Refuse if there is one.
+    /// Fail if it exists.
     Create = 1,
-    /// Refuse if there is none.
+    /// Fail if it does not exist.
     Replace = 2,
 }
 

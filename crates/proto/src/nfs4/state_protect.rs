@@ -1,13 +1,13 @@
-//! How a client wants its state protected from others (RFC 8881 §2.10.8.3 and §18.35.3).
+//! State protection (RFC 8881 §2.10.8.3 and §18.35.3).
 
 use xdr::{Decode, Encode};
 
 use super::{Bitmap, MAX_ALGORITHMS, MAX_OID_BYTES};
 
-/// What a client asks for in EXCHANGE_ID (`state_protect4_a`).
+/// The protection that a client requests in EXCHANGE_ID (`state_protect4_a`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum StateProtect<'a> {
-    /// Nothing: SP4_NONE.
+    /// None: SP4_NONE.
     #[xdr(case = 0)]
     None,
     /// The machine's credential for some operations: SP4_MACH_CRED.
@@ -18,10 +18,10 @@ pub enum StateProtect<'a> {
     Ssv(SsvParms<'a>),
 }
 
-/// What the server grants. A server that does not support SP4_SSV has no reply with it (`state_protect4_r`).
+/// The protection that the server grants; SP4_SSV is not supported (`state_protect4_r`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum StateProtected {
-    /// Nothing: SP4_NONE.
+    /// None: SP4_NONE.
     #[xdr(case = 0)]
     None,
     /// The machine's credential for some operations: SP4_MACH_CRED.
@@ -32,26 +32,26 @@ pub enum StateProtected {
 /// Operations by their numbers (`state_protect_ops4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Encode, Decode)]
 pub struct StateProtectOps {
-    /// Those that must come with the machine's credential.
+    /// The operations that require the machine's credential.
     pub must_enforce: Bitmap,
-    /// Those that may come with the machine's credential whoever the state belongs to.
+    /// The operations that permit the machine's credential whoever owns the state.
     pub must_allow: Bitmap,
 }
 
-/// What a client proposes for SP4_SSV (`ssv_sp_parms4`).
+/// The parameters that a client proposes for SP4_SSV (`ssv_sp_parms4`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct SsvParms<'a> {
     /// The operations that are protected.
     pub ops: StateProtectOps,
-    /// The hash algorithms that the client knows.
+    /// The hash algorithms that the client supports.
     #[xdr(max = MAX_ALGORITHMS)]
     pub hash_algorithms: Vec<Oid<'a>>,
-    /// The encryption algorithms that the client knows.
+    /// The encryption algorithms that the client supports.
     #[xdr(max = MAX_ALGORITHMS)]
     pub encryption_algorithms: Vec<Oid<'a>>,
-    /// How many versions of the secret the server keeps.
+    /// The number of secrets that the server keeps.
     pub window: u32,
-    /// How many handles of the server's the client wants.
+    /// The number of server handles that the client requests.
     pub gss_handles: u32,
 }
 

@@ -1,31 +1,31 @@
 use xdr::{Decode, Encode};
 
-/// What came of an operation, in all minor versions (RFC 7530 §13, RFC 8881 §15, RFC 7862 §11, RFC 8276, `nfsstat4`).
+/// The status of an operation in all minor versions (RFC 7530 §13, RFC 8881 §15, RFC 7862 §11, RFC 8276, `nfsstat4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Status {
-    /// It was carried out.
+    /// Success.
     Ok = 0,
     /// Only the owner may do it.
     Perm = 1,
-    /// There is no such name.
+    /// The name does not exist.
     NoEnt = 2,
     /// The storage failed.
     Io = 5,
     /// There is no such device.
     NxIo = 6,
-    /// The permissions refuse it.
+    /// The permissions do not allow it.
     Access = 13,
-    /// There is such a name already.
+    /// The name already exists.
     Exist = 17,
-    /// The places are on different file systems.
+    /// The names are on different file systems.
     XDev = 18,
     /// It is not a directory.
     NotDir = 20,
     /// It is a directory.
     IsDir = 21,
-    /// An argument makes no sense.
+    /// An argument is invalid.
     Inval = 22,
-    /// The file would get too large.
+    /// The file would be too large.
     FBig = 27,
     /// The file system is full.
     NoSpc = 28,
@@ -37,41 +37,41 @@ pub enum Status {
     NameTooLong = 63,
     /// The directory is not empty.
     NotEmpty = 66,
-    /// The quota is used up.
+    /// The quota is exceeded.
     DQuot = 69,
-    /// The file is gone.
+    /// The file no longer exists.
     Stale = 70,
-    /// The handle was never one.
+    /// The handle is malformed.
     BadHandle = 10001,
-    /// The cookie is not understood any more.
+    /// The cookie is no longer valid.
     BadCookie = 10003,
-    /// The server cannot do it.
+    /// The server does not support it.
     NotSupp = 10004,
     /// A size is too small.
     TooSmall = 10005,
-    /// The server failed in a way that has no name here.
+    /// The server failed in another way.
     ServerFault = 10006,
     /// The server cannot make this kind of file.
     BadType = 10007,
-    /// Not now; ask again later.
+    /// The server is busy; retry later.
     Delay = 10008,
-    /// NVERIFY found the attributes to be the same.
+    /// NVERIFY found the attributes equal.
     Same = 10009,
-    /// Another's lock is in the way.
+    /// Another owner's lock conflicts.
     Denied = 10010,
-    /// The lease ran out and the state is gone.
+    /// The lease expired and the state was revoked.
     Expired = 10011,
-    /// A mandatory lock is in the way of reading or writing.
+    /// A mandatory lock or a share reservation denies the access.
     Locked = 10012,
     /// The server is in its grace period.
     Grace = 10013,
     /// The volatile handle has expired.
     FhExpired = 10014,
-    /// A share reservation is in the way.
+    /// A share reservation conflicts.
     ShareDenied = 10015,
-    /// The place wants another security flavour.
+    /// The file requires another security flavour.
     WrongSec = 10016,
-    /// Another principal has this client's name.
+    /// Another principal uses this client's name.
     ClidInUse = 10017,
     /// The server lacks resources (4.0 only).
     Resource = 10018,
@@ -79,15 +79,15 @@ pub enum Status {
     Moved = 10019,
     /// There is no current file handle.
     NoFileHandle = 10020,
-    /// The server does not speak this minor version.
+    /// The server does not support this minor version.
     MinorVersMismatch = 10021,
-    /// The client id is from before a restart, or was never given.
+    /// The client ID is from before a restart, or unknown.
     StaleClientid = 10022,
     /// The stateid is from before a restart.
     StaleStateid = 10023,
     /// The stateid's seqid is not the newest.
     OldStateid = 10024,
-    /// The stateid names nothing.
+    /// The stateid is invalid.
     BadStateid = 10025,
     /// The owner's seqid is out of order (4.0).
     BadSeqid = 10026,
@@ -103,35 +103,35 @@ pub enum Status {
     LeaseMoved = 10031,
     /// The server does not support the attribute.
     AttrNotSupp = 10032,
-    /// It is too late to reclaim.
+    /// The grace period is over.
     NoGrace = 10033,
-    /// The server knows that there is nothing to reclaim.
+    /// The client may not reclaim.
     ReclaimBad = 10034,
-    /// What is reclaimed was given away meanwhile.
+    /// The reclaim conflicts with a later grant.
     ReclaimConflict = 10035,
-    /// The arguments are not what they should be.
+    /// The arguments cannot be decoded.
     BadXdr = 10036,
-    /// Locks are in the way of a CLOSE.
+    /// The state still has locks.
     LocksHeld = 10037,
-    /// The file is not open for this.
+    /// The open does not permit this access.
     OpenMode = 10038,
-    /// The name of the owner or group means nothing here.
+    /// The owner or group is unknown to the server.
     BadOwner = 10039,
     /// A character is not supported.
     BadChar = 10040,
     /// The name is not supported.
     BadName = 10041,
-    /// The server's locks do not reach that far.
+    /// The server does not support the range.
     BadRange = 10042,
     /// The server cannot upgrade or downgrade the lock at once.
     LockNotSupp = 10043,
     /// There is no such operation.
     OpIllegal = 10044,
-    /// Waiting for the lock would never end.
+    /// Waiting for the lock would be a deadlock.
     Deadlock = 10045,
     /// The file is open.
     FileOpen = 10046,
-    /// An administrator took the state away.
+    /// An administrator revoked the state.
     AdminRevoked = 10047,
     /// The server cannot call the client.
     CbPathDown = 10048,
@@ -145,25 +145,25 @@ pub enum Status {
     BadSession = 10052,
     /// The session has no such slot.
     BadSlot = 10053,
-    /// RECLAIM_COMPLETE came before.
+    /// RECLAIM_COMPLETE was already sent.
     CompleteAlready = 10054,
     /// The connection is not bound to the session.
     ConnNotBoundToSession = 10055,
-    /// The delegation is wanted already.
+    /// The delegation was already requested.
     DelegAlreadyWanted = 10056,
-    /// Callbacks are under way on the session.
+    /// Callbacks are in flight on the session.
     BackChanBusy = 10057,
-    /// The layout is not to be had now.
+    /// The layout is not available now.
     LayoutTryLater = 10058,
     /// There is no layout for this file.
     LayoutUnavailable = 10059,
     /// The client has no such layout.
     NoMatchingLayout = 10060,
-    /// A recall of what is asked for is under way.
+    /// The requested state is being recalled.
     RecallConflict = 10061,
     /// The server does not know the layout type.
     UnknownLayoutType = 10062,
-    /// The slot's sequence id is out of order.
+    /// The slot's sequence ID is out of order.
     SeqMisordered = 10063,
     /// SEQUENCE is not the first operation.
     SequencePos = 10064,
@@ -171,15 +171,15 @@ pub enum Status {
     ReqTooBig = 10065,
     /// The reply would be larger than the session allows.
     RepTooBig = 10066,
-    /// The reply would be larger than the session keeps.
+    /// The reply would be larger than the session caches.
     RepTooBigToCache = 10067,
-    /// The reply that is asked for again was not kept.
+    /// The reply to the retransmission was not cached.
     RetryUncachedRep = 10068,
-    /// The server cannot make this repeatable.
+    /// The server cannot replay this COMPOUND.
     UnsafeCompound = 10069,
     /// The request has more operations than the session allows.
     TooManyOps = 10070,
-    /// The operation needs SEQUENCE before it.
+    /// The operation requires SEQUENCE before it.
     OpNotInSession = 10071,
     /// The server does not know any of the hash algorithms.
     HashAlgUnsupp = 10072,
@@ -187,7 +187,7 @@ pub enum Status {
     ClientidBusy = 10074,
     /// The data server has a hole there.
     PnfsIoHole = 10075,
-    /// The same sequence id came with another request.
+    /// Another request had the same sequence ID.
     SeqFalseRetry = 10076,
     /// The highest slot id is over the session's.
     BadHighSlot = 10077,
@@ -199,17 +199,17 @@ pub enum Status {
     PnfsNoLayout = 10080,
     /// The operation must be the only one.
     NotOnlyOp = 10081,
-    /// The credential is not the one that the state is bound to.
+    /// The state is bound to another credential.
     WrongCred = 10082,
-    /// It is not the right kind of file.
+    /// It is the wrong kind of file.
     WrongType = 10083,
-    /// There is no delegation for the directory.
+    /// No delegation is available for the directory.
     DirDelegUnavail = 10084,
     /// The client does not want the delegation.
     RejectDeleg = 10085,
     /// A layout must be returned first.
     ReturnConflict = 10086,
-    /// The delegation was taken away.
+    /// The delegation was revoked.
     DelegRevoked = 10087,
     /// The other server cannot take part in the copy (4.2).
     PartnerNotSupp = 10088,
@@ -221,7 +221,7 @@ pub enum Status {
     OffloadDenied = 10091,
     /// The server does not support the label's format.
     WrongLfs = 10092,
-    /// The label is not one.
+    /// The label is invalid.
     BadLabel = 10093,
     /// The server cannot meet the copy's requirements.
     OffloadNoReqs = 10094,
@@ -232,8 +232,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether an owner's sequence number of NFSv4.0 is used up by an operation that ended with this status, so that the next request
-    /// has the next one (RFC 7530 §9.1.7).
+    /// Whether an operation of NFSv4.0 that ended with this status advances its owner's seqid (RFC 7530 §9.1.7).
     pub const fn uses_seqid(self) -> bool {
         !matches!(
             self,

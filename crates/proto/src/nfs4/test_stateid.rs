@@ -1,10 +1,10 @@
-//! TEST_STATEID tells whether stateids are valid (RFC 8881 §18.48).
+//! TEST_STATEID tests whether stateids are valid (RFC 8881 §18.48).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, MAX_STATEIDS, OpNumber, Res, Stateid, Status};
 
-/// What TEST_STATEID needs.
+/// The arguments of TEST_STATEID.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TestStateidArgs {
     /// The stateids.
@@ -12,7 +12,7 @@ pub struct TestStateidArgs {
     pub stateids: Vec<Stateid>,
 }
 
-/// What TEST_STATEID tells.
+/// The results of TEST_STATEID.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct TestStateidOk {
     /// A status for each.
@@ -20,7 +20,7 @@ pub struct TestStateidOk {
     pub statuses: Vec<Status>,
 }
 
-/// TEST_STATEID tells whether stateids are valid.
+/// TEST_STATEID tests whether stateids are valid.
 #[derive(Debug, Clone, Copy)]
 pub struct TestStateid;
 

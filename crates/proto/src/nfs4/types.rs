@@ -30,11 +30,11 @@ pub enum FileType {
 pub struct Time {
     /// Seconds; negative before 1970.
     pub seconds: i64,
-    /// Nanoseconds after that second; 999 999 999 at most, or else the server answers INVAL.
+    /// Nanoseconds after that second; at most 999 999 999, otherwise the server answers INVAL.
     pub nanoseconds: u32,
 }
 
-/// How to set a time (`settime4`).
+/// The way to set a time (`settime4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum SetTime {
     /// To the server's time.
@@ -54,7 +54,7 @@ pub struct SpecData {
     pub minor: u32,
 }
 
-/// Names a file system at a server (RFC 7530 §5.8.1.9, `fsid4`).
+/// Identifies a file system on a server (RFC 7530 §5.8.1.9, `fsid4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
 pub struct Fsid {
     /// The first half.
@@ -66,7 +66,7 @@ pub struct Fsid {
 /// A directory's change attribute before and after an operation (`change_info4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
 pub struct ChangeInfo {
-    /// Whether nothing else can have happened between them.
+    /// Whether no other change happened between them.
     pub atomic: bool,
     /// The one before.
     pub before: u64,
@@ -79,7 +79,7 @@ pub struct ChangeInfo {
 pub enum DataContent {
     /// Bytes that were written.
     Data = 0,
-    /// Bytes that read as zeros and take no room.
+    /// Bytes that read as zeros and use no space.
     Hole = 1,
 }
 
@@ -95,7 +95,7 @@ pub struct Principal<'a>(#[xdr(max = MAX_OPAQUE_BYTES)] pub &'a [u8]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct ServerName<'a>(#[xdr(max = MAX_URL_BYTES)] pub &'a [u8]);
 
-/// Where a service is (RFC 1833 §2.1, RFC 5665, `netaddr4`).
+/// The address of a service (RFC 1833 §2.1, RFC 5665, `netaddr4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct NetAddr<'a> {
     /// The transport: `tcp`, `tcp6` …
@@ -106,7 +106,7 @@ pub struct NetAddr<'a> {
     pub address: &'a [u8],
 }
 
-/// Where a server is (RFC 7863, `netloc4`).
+/// The location of a server (RFC 7863, `netloc4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum NetLoc<'a> {
     /// By its name.

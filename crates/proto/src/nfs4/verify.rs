@@ -1,17 +1,17 @@
-//! VERIFY goes on if attributes are the same (RFC 7530 §16.35, RFC 8881 §18.31).
+//! VERIFY continues if attributes are equal (RFC 7530 §16.35, RFC 8881 §18.31).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, Fattr, OpNumber, Res};
 
-/// What VERIFY needs.
+/// The arguments of VERIFY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct VerifyArgs<'a> {
-    /// The attributes; if the file does not have all of them, the status is NOT_SAME.
+    /// The attributes; if any differs, the status is NOT_SAME.
     pub attributes: Fattr<'a>,
 }
 
-/// VERIFY goes on if attributes are the same.
+/// VERIFY continues if attributes are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct Verify;
 

@@ -1,19 +1,19 @@
-//! WANT_DELEGATION asks for a delegation of an open file (RFC 8881 §18.49).
+//! WANT_DELEGATION requests a delegation (RFC 8881 §18.49).
 
 use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, Delegation, DelegationClaim, OpNumber, Res};
 
-/// What WANT_DELEGATION needs.
+/// The arguments of WANT_DELEGATION.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WantDelegationArgs {
     /// One of the `WANT_…` values of OPEN.
     pub want: u32,
-    /// By what right.
+    /// The claim.
     pub claim: DelegationClaim,
 }
 
-/// WANT_DELEGATION asks for a delegation of an open file.
+/// WANT_DELEGATION requests a delegation.
 #[derive(Debug, Clone, Copy)]
 pub struct WantDelegation;
 

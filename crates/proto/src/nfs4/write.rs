@@ -4,28 +4,28 @@ use xdr::{Decode, Encode};
 
 use super::{CompoundOperation, MAX_DATA_BYTES, OpNumber, Res, StableHow, Stateid, Verifier};
 
-/// What WRITE needs.
+/// The arguments of WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteArgs<'a> {
-    /// The open, the locks or the delegation that it is written under.
+    /// The stateid of an open, of locks or of a delegation.
     pub stateid: Stateid,
-    /// Where to begin, in bytes.
+    /// The offset, in bytes.
     pub offset: u64,
-    /// How safe the bytes must be when the reply is sent.
+    /// The requested stability.
     pub stable: StableHow,
     /// The bytes.
     #[xdr(max = MAX_DATA_BYTES)]
     pub data: &'a [u8],
 }
 
-/// What WRITE tells.
+/// The results of WRITE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct WriteOk {
-    /// How many bytes were written.
+    /// The number of bytes written.
     pub count: u32,
-    /// How safe they are.
+    /// The stability of the data.
     pub committed: StableHow,
-    /// Another one as soon as unstable bytes may have been lost.
+    /// Changes when unstable data may have been lost.
     pub verifier: Verifier,
 }
 

@@ -7,14 +7,14 @@ use xdr::{Decode, Encode};
 use super::{NetObj, PROGRAM, Range, Res, Version};
 use crate::Operation;
 
-/// What CANCEL needs: what LOCK said.
+/// The arguments of CANCEL: those of LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CancelArgs<'a, O> {
-    /// Comes back in the answer.
+    /// The reply repeats it.
     pub cookie: NetObj<'a>,
-    /// Whether LOCK was to wait.
+    /// Whether LOCK waits.
     pub block: bool,
-    /// Whether it was for writing.
+    /// Whether the lock is for writing.
     pub exclusive: bool,
     /// The lock.
     pub lock: Range<'a, O>,
@@ -24,7 +24,7 @@ pub struct CancelArgs<'a, O> {
 #[derive(Debug, Clone, Copy)]
 pub struct Cancel<V>(PhantomData<V>);
 
-/// CANCEL_MSG does the same; the answer is a call of CANCEL_RES.
+/// CANCEL_MSG is its asynchronous form, answered by a call of CANCEL_RES.
 #[derive(Debug, Clone, Copy)]
 pub struct CancelMsg<V>(PhantomData<V>);
 

@@ -1,4 +1,4 @@
-//! FREE_ALL gives up all locks and share reservations of a client that restarted (RFC 1813 appendix II).
+//! FREE_ALL releases all locks and share reservations of a client that restarted (RFC 1813 appendix II).
 
 use std::marker::PhantomData;
 
@@ -7,17 +7,17 @@ use xdr::{Decode, Encode};
 use super::{MAX_NAME_BYTES, PROGRAM, Version};
 use crate::Operation;
 
-/// What FREE_ALL needs (`nlm_notify` and `nlm4_notify`).
+/// The arguments of FREE_ALL (`nlm_notify` and `nlm4_notify`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct FreeAllArgs<'a> {
     /// The name of the client's host.
     #[xdr(max = MAX_NAME_BYTES)]
     pub name: &'a [u8],
-    /// Has no meaning.
+    /// Unused.
     pub state: i32,
 }
 
-/// FREE_ALL gives up all locks and share reservations of a client that restarted.
+/// FREE_ALL releases all locks and share reservations of a client that restarted.
 #[derive(Debug, Clone, Copy)]
 pub struct FreeAll<V>(PhantomData<V>);
 

@@ -9,7 +9,7 @@ use crate::Operation;
 #[derive(Debug, Clone, Copy)]
 pub struct Granted<V>(PhantomData<V>);
 
-/// GRANTED_MSG does the same; the answer is a call of GRANTED_RES.
+/// GRANTED_MSG is its asynchronous form, answered by a call of GRANTED_RES.
 #[derive(Debug, Clone, Copy)]
 pub struct GrantedMsg<V>(PhantomData<V>);
 

@@ -7,18 +7,18 @@ use xdr::{Decode, Encode};
 use super::{NetObj, PROGRAM, Range, Res, Version};
 use crate::Operation;
 
-/// What LOCK and NM_LOCK need.
+/// The arguments of LOCK and NM_LOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct LockArgs<'a, O> {
-    /// Comes back in the answer.
+    /// The reply repeats it.
     pub cookie: NetObj<'a>,
-    /// Whether to wait, and have GRANTED called.
+    /// Whether the client waits for a call of GRANTED.
     pub block: bool,
-    /// Whether it is for writing.
+    /// Whether the lock is for writing.
     pub exclusive: bool,
     /// The lock.
     pub lock: Range<'a, O>,
-    /// Whether the client had the lock before the server restarted.
+    /// Whether the client held the lock before the server restarted.
     pub reclaim: bool,
     /// The state number of the client's status monitor.
     pub state: i32,
@@ -28,7 +28,7 @@ pub struct LockArgs<'a, O> {
 #[derive(Debug, Clone, Copy)]
 pub struct Lock<V>(PhantomData<V>);
 
-/// LOCK_MSG does the same; the answer is a call of LOCK_RES.
+/// LOCK_MSG is its asynchronous form, answered by a call of LOCK_RES.
 #[derive(Debug, Clone, Copy)]
 pub struct LockMsg<V>(PhantomData<V>);
 

@@ -1,8 +1,8 @@
 //! The lock manager for NFS versions 2 and 3: versions 1 and 3 (X/Open XNFS) and 4 (RFC 1813 appendix II).
 //!
-//! Each module is one operation. Most come in three procedures: one that is answered, and a pair of messages, `…_MSG` and
-//! `…_RES`, that is not. The versions differ in the width of offsets, which is what [`Version`] tells; it is the parameter of
-//! all procedures: `Lock<V4>`. Version 1 lacks what is numbered 20 and more.
+//! Each module is one operation. Most have three procedures: one with a reply, and a pair of messages, `…_MSG` and
+//! `…_RES`, without. The parameter of all procedures is the [`Version`], which determines the width of offsets:
+//! `Lock<V4>`. Version 1 lacks the procedures from 20 on.
 
 mod cancel;
 mod free_all;
@@ -37,7 +37,7 @@ pub const MAX_NAME_BYTES: usize = 1025;
 /// The longest cookie, handle or owner, in bytes: MAXNETOBJ_SZ.
 pub const MAX_NETOBJ_BYTES: usize = 1024;
 
-/// The names of the procedures, by number; a server answers PROC_UNAVAIL where there is none.
+/// The names of the procedures, by number; a server answers PROC_UNAVAIL for missing ones.
 pub const PROCEDURES: [Option<&str>; 24] = [
     Some("NULL"),
     Some("TEST"),

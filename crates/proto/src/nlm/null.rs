@@ -1,11 +1,11 @@
-//! NULL does nothing: shows that the server is there.
+//! NULL does nothing; a reply shows that the server is up.
 
 use std::marker::PhantomData;
 
 use super::{PROGRAM, Version};
 use crate::Operation;
 
-/// NULL does nothing: shows that the server is there.
+/// NULL does nothing; a reply shows that the server is up.
 #[derive(Debug, Clone, Copy)]
 pub struct Null<V>(PhantomData<V>);
 

@@ -7,18 +7,18 @@ use xdr::{Decode, Encode};
 use super::{MAX_CALLER_NAME_BYTES, NetObj, PROGRAM, Status, Version};
 use crate::Operation;
 
-/// What SHARE and UNSHARE need.
+/// The arguments of SHARE and UNSHARE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ShareArgs<'a> {
-    /// Comes back in the answer.
+    /// The reply repeats it.
     pub cookie: NetObj<'a>,
     /// The reservation.
     pub share: ShareReservation<'a>,
-    /// Whether the client had it before the server restarted.
+    /// Whether the client held it before the server restarted.
     pub reclaim: bool,
 }
 
-/// What an owner does with a file, and what others may not (`nlm_share` and `nlm4_share`).
+/// A share reservation (`nlm_share` and `nlm4_share`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ShareReservation<'a> {
     /// The name of the client's host.
@@ -28,29 +28,29 @@ pub struct ShareReservation<'a> {
     pub file: NetObj<'a>,
     /// The owner.
     pub owner: NetObj<'a>,
-    /// What others may not do.
+    /// The accesses denied to others.
     pub mode: ShareMode,
-    /// What the owner does.
+    /// The owner's access.
     pub access: ShareAccess,
 }
 
-/// What others may not do (`fsh_mode` and `fsh4_mode`).
+/// The accesses denied to others (`fsh_mode` and `fsh4_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum ShareMode {
-    /// They may do anything.
+    /// Others may do anything.
     DenyNone = 0,
-    /// They may not read.
+    /// Others may not read.
     DenyRead = 1,
-    /// They may not write.
+    /// Others may not write.
     DenyWrite = 2,
-    /// They may neither read nor write.
+    /// Others may neither read nor write.
     DenyBoth = 3,
 }
 
-/// What an owner does (`fsh_access` and `fsh4_access`).
+/// The access of an owner (`fsh_access` and `fsh4_access`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum ShareAccess {
-    /// Nothing.
+    /// No access.
     None = 0,
     /// Read.
     Read = 1,
@@ -60,14 +60,14 @@ pub enum ShareAccess {
     Both = 3,
 }
 
-/// What SHARE and UNSHARE tell (`nlm_shareres` and `nlm4_shareres`).
+/// The results of SHARE and UNSHARE (`nlm_shareres` and `nlm4_shareres`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct ShareOk<'a> {
     /// The cookie of the call.
     pub cookie: NetObj<'a>,
-    /// What came of it.
+    /// The result.
     pub status: Status,
-    /// Has no meaning any more.
+    /// Obsolete.
     pub sequence: i32,
 }
 

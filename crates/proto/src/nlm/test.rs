@@ -1,4 +1,4 @@
-//! TEST asks whether a lock could be had (RFC 1813 appendix II).
+//! TEST tests whether a lock would be granted (RFC 1813 appendix II).
 
 use std::marker::PhantomData;
 
@@ -7,32 +7,32 @@ use xdr::{Decode, Decoder, Encode, Encoder};
 use super::{Holder, NetObj, PROGRAM, Range, Status, Version};
 use crate::Operation;
 
-/// What TEST needs.
+/// The arguments of TEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct TestArgs<'a, O> {
-    /// Comes back in the answer.
+    /// The reply repeats it.
     pub cookie: NetObj<'a>,
-    /// Whether it is for writing.
+    /// Whether the lock is for writing.
     pub exclusive: bool,
     /// The lock.
     pub lock: Range<'a, O>,
 }
 
-/// What TEST tells.
+/// The results of TEST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct TestOk<'a, O> {
     /// The cookie of the call.
     pub cookie: NetObj<'a>,
-    /// What came of it.
+    /// The result.
     pub reply: TestReply<'a, O>,
 }
 
-/// Whether the lock could be had (`nlm_testrply` and `nlm4_testrply`).
+/// Whether the lock would be granted (`nlm_testrply` and `nlm4_testrply`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestReply<'a, O> {
-    /// This one is in the way.
+    /// This lock conflicts.
     Denied(Holder<'a, O>),
-    /// It could, or it is not known; the status is never [`Status::Denied`].
+    /// It would be, or the server cannot say; the status is never [`Status::Denied`].
     Other(Status),
 }
 
@@ -57,11 +57,11 @@ impl<'a, O: Decode<'a>> Decode<'a> for TestReply<'a, O> {
     }
 }
 
-/// TEST asks whether a lock could be had.
+/// TEST tests whether a lock would be granted.
 #[derive(Debug, Clone, Copy)]
 pub struct Test<V>(PhantomData<V>);
 
-/// TEST_MSG does the same; the answer is a call of TEST_RES.
+/// TEST_MSG is its asynchronous form, answered by a call of TEST_RES.
 #[derive(Debug, Clone, Copy)]
 pub struct TestMsg<V>(PhantomData<V>);
 

@@ -8,7 +8,7 @@ use super::{MAX_CALLER_NAME_BYTES, MAX_NETOBJ_BYTES};
 pub trait Version: Copy + Debug + PartialEq + Eq + 'static {
     /// Its number.
     const NUMBER: u32;
-    /// Its offsets and lengths in files.
+    /// The type of offsets and lengths.
     type Offset: Copy + Debug + PartialEq + Eq + Into<u64> + TryFrom<u64> + Encode + for<'a> Decode<'a>;
 }
 
@@ -39,32 +39,32 @@ impl Version for V4 {
     type Offset = u64;
 }
 
-/// What came of a call (`nlm_stats` and `nlm4_stats`).
+/// The status of a call (`nlm_stats` and `nlm4_stats`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Status {
-    /// It was carried out.
+    /// Success.
     Granted = 0,
-    /// It was refused.
+    /// The mount was refused.
     Denied = 1,
     /// The server lacks resources.
     DeniedNoLocks = 2,
-    /// The server will call GRANTED.
+    /// The client waits, and the server will call GRANTED.
     Blocked = 3,
     /// The server is in its grace period.
     DeniedGracePeriod = 4,
-    /// Waiting would never end.
+    /// Waiting would be a deadlock.
     Deadlock = 5,
     /// The file system is read-only (version 4, as all below).
     RoFs = 6,
-    /// The file is gone.
+    /// The file no longer exists.
     StaleFh = 7,
-    /// The range reaches too far.
+    /// The range is too large.
     FBig = 8,
     /// The server failed.
     Failed = 9,
 }
 
-/// Some bytes that only their maker understands (`netobj`).
+/// Bytes that are opaque to the peer (`netobj`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct NetObj<'a>(#[xdr(max = MAX_NETOBJ_BYTES)] pub &'a [u8]);
 
@@ -76,36 +76,36 @@ pub struct Range<'a, O> {
     pub caller_name: &'a [u8],
     /// The file.
     pub file: NetObj<'a>,
-    /// The owner, of whom there is one in each process.
+    /// The owner, unique within a process.
     pub owner: NetObj<'a>,
     /// The number of the owner's process.
     pub svid: i32,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: O,
-    /// Its length in bytes, or 0 for everything from there on.
+    /// Its length in bytes, or 0 for everything from the offset on.
     pub length: O,
 }
 
-/// A lock that is in the way (`nlm_holder` and `nlm4_holder`).
+/// A conflicting lock (`nlm_holder` and `nlm4_holder`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Holder<'a, O> {
-    /// Whether it is for writing.
+    /// Whether the lock is for writing.
     pub exclusive: bool,
     /// The number of the owner's process.
     pub svid: i32,
     /// The owner.
     pub owner: NetObj<'a>,
-    /// Where the range begins, in bytes.
+    /// The offset of the range, in bytes.
     pub offset: O,
-    /// Its length in bytes, or 0 for everything from there on.
+    /// Its length in bytes, or 0 for everything from the offset on.
     pub length: O,
 }
 
-/// What LOCK, CANCEL, UNLOCK and GRANTED tell (`nlm_res` and `nlm4_res`).
+/// The results of LOCK, CANCEL, UNLOCK and GRANTED (`nlm_res` and `nlm4_res`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Res<'a> {
     /// The cookie of the call.
     pub cookie: NetObj<'a>,
-    /// What came of it.
+    /// The result.
     pub status: Status,
 }

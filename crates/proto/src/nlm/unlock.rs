@@ -7,10 +7,10 @@ use xdr::{Decode, Encode};
 use super::{NetObj, PROGRAM, Range, Res, Version};
 use crate::Operation;
 
-/// What UNLOCK needs.
+/// The arguments of UNLOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct UnlockArgs<'a, O> {
-    /// Comes back in the answer.
+    /// The reply repeats it.
     pub cookie: NetObj<'a>,
     /// The lock.
     pub lock: Range<'a, O>,
@@ -20,7 +20,7 @@ pub struct UnlockArgs<'a, O> {
 #[derive(Debug, Clone, Copy)]
 pub struct Unlock<V>(PhantomData<V>);
 
-/// UNLOCK_MSG does the same; the answer is a call of UNLOCK_RES.
+/// UNLOCK_MSG is its asynchronous form, answered by a call of UNLOCK_RES.
 #[derive(Debug, Clone, Copy)]
 pub struct UnlockMsg<V>(PhantomData<V>);
 

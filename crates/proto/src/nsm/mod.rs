@@ -1,6 +1,6 @@
-//! The status monitor, which tells lock managers that a host has restarted: version 1 (X/Open XNFS).
+//! The status monitor, which notifies lock managers of restarted hosts: version 1 (X/Open XNFS).
 //!
-//! Each module is one procedure; what several need is here.
+//! Each module is one procedure; common items are here.
 
 mod mon;
 mod notify;

@@ -1,20 +1,20 @@
-//! MON has a host watched for restarts (X/Open XNFS).
+//! MON watches a host for restarts (X/Open XNFS).
 
 use xdr::{Decode, Encode};
 
 use super::{MonId, PROGRAM, StatOk, VERSION};
 use crate::Operation;
 
-/// What MON needs (`mon`).
+/// The arguments of MON (`mon`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct MonArgs<'a> {
-    /// Which host, and who is told.
+    /// The host, and the procedure to notify.
     pub id: MonId<'a>,
-    /// Comes back when the host restarts.
+    /// Data for the notification.
     pub private: [u8; 16],
 }
 
-/// MON has a host watched for restarts.
+/// MON watches a host for restarts.
 #[derive(Debug, Clone, Copy)]
 pub struct Mon;
 

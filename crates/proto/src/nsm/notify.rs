@@ -1,11 +1,11 @@
-//! NOTIFY tells that a host has restarted (X/Open XNFS).
+//! NOTIFY reports that a host restarted (X/Open XNFS).
 
 use xdr::{Decode, Encode};
 
 use super::{MAX_NAME_BYTES, PROGRAM, VERSION};
 use crate::Operation;
 
-/// What NOTIFY needs (`stat_chge`).
+/// The arguments of NOTIFY (`stat_chge`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct NotifyArgs<'a> {
     /// The name of the host.
@@ -15,7 +15,7 @@ pub struct NotifyArgs<'a> {
     pub state: i32,
 }
 
-/// NOTIFY tells that a host has restarted.
+/// NOTIFY reports that a host restarted.
 #[derive(Debug, Clone, Copy)]
 pub struct Notify;
 

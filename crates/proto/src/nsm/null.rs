@@ -1,9 +1,9 @@
-//! NULL does nothing: shows that the server is there (X/Open XNFS).
+//! NULL does nothing; a reply shows that the server is up (X/Open XNFS).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// NULL does nothing: shows that the server is there.
+/// NULL does nothing; a reply shows that the server is up.
 #[derive(Debug, Clone, Copy)]
 pub struct Null;
 

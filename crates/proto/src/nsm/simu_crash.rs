@@ -1,9 +1,9 @@
-//! SIMU_CRASH has the monitor act as if its host had restarted (X/Open XNFS).
+//! SIMU_CRASH makes the monitor act as if its host had restarted (X/Open XNFS).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// SIMU_CRASH has the monitor act as if its host had restarted.
+/// SIMU_CRASH makes the monitor act as if its host had restarted.
 #[derive(Debug, Clone, Copy)]
 pub struct SimuCrash;
 

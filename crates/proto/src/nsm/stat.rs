@@ -1,11 +1,11 @@
-//! STAT asks whether a host can be watched (X/Open XNFS).
+//! STAT tests whether a host can be watched (X/Open XNFS).
 
 use xdr::{Decode, Encode};
 
 use super::{MAX_NAME_BYTES, Outcome, PROGRAM, VERSION};
 use crate::Operation;
 
-/// What STAT needs (`sm_name`).
+/// The arguments of STAT (`sm_name`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct StatArgs<'a> {
     /// The name of the host.
@@ -13,16 +13,16 @@ pub struct StatArgs<'a> {
     pub name: &'a [u8],
 }
 
-/// What STAT and MON tell (`sm_stat_res`).
+/// The results of STAT and MON (`sm_stat_res`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct StatOk {
     /// Whether the host is watched.
     pub outcome: Outcome,
-    /// The state number of the monitor that answers: odd while it is up, and another one after each restart.
+    /// The state number of the monitor that replies: odd while it is up, and different after each restart.
     pub state: i32,
 }
 
-/// STAT asks whether a host can be watched.
+/// STAT tests whether a host can be watched.
 #[derive(Debug, Clone, Copy)]
 pub struct Stat;
 

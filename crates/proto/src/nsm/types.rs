@@ -5,17 +5,17 @@ use super::MAX_NAME_BYTES;
 /// Whether a host is watched (`res`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Outcome {
-    /// It is.
+    /// The host is watched.
     Success = 0,
-    /// It cannot be.
+    /// The host cannot be watched.
     Failure = 1,
 }
 
-/// The state number of a monitor: odd while it is up, and another one after each restart (`sm_stat`).
+/// The state number of a monitor: odd while it is up, and different after each restart (`sm_stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct State(pub i32);
 
-/// Who is told of restarts: a procedure at a host (`my_id`).
+/// The procedure to notify of restarts (`my_id`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct MyId<'a> {
     /// The name of the host.
@@ -29,24 +29,24 @@ pub struct MyId<'a> {
     pub procedure: u32,
 }
 
-/// Which host is watched, and for whom (`mon_id`).
+/// A watched host, and the procedure to notify (`mon_id`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct MonId<'a> {
-    /// The name of the host that is watched.
+    /// The name of the watched host.
     #[xdr(max = MAX_NAME_BYTES)]
     pub name: &'a [u8],
-    /// Who is told.
+    /// The procedure to notify.
     pub caller: MyId<'a>,
 }
 
-/// What the one who asked for the watch is told (`status`).
+/// The notification of a restart (`status`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct HostStatus<'a> {
-    /// The name of the host that was watched.
+    /// The name of the watched host.
     #[xdr(max = MAX_NAME_BYTES)]
     pub name: &'a [u8],
     /// Its new state number.
     pub state: i32,
-    /// What MON said.
+    /// The data from MON.
     pub private: [u8; 16],
 }

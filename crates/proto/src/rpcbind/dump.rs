@@ -5,7 +5,7 @@ use xdr::{Decode, Encode};
 use super::{MAX_SERVICES, PROGRAM, Rpcb};
 use crate::Operation;
 
-/// What DUMP tells (`rpcblist_ptr`).
+/// The results of DUMP (`rpcblist_ptr`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DumpReply<'a> {
     /// The services.

@@ -5,7 +5,7 @@ use xdr::{Decode, Encode};
 use super::{MAX_ADDRESSES, MAX_NETID_BYTES, MAX_UADDR_BYTES, PROGRAM, Rpcb};
 use crate::Operation;
 
-/// What GETADDRLIST tells (`rpcb_entry_list_ptr`).
+/// The results of GETADDRLIST (`rpcb_entry_list_ptr`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GetaddrlistReply<'a> {
     /// The addresses.
@@ -22,7 +22,7 @@ pub struct Entry<'a> {
     /// The transport, such as `tcp6`.
     #[xdr(max = MAX_NETID_BYTES)]
     pub netid: &'a [u8],
-    /// What the transport promises.
+    /// The semantics of the transport.
     pub semantics: Semantics,
     /// The family of protocols, such as `inet6`.
     #[xdr(max = MAX_NETID_BYTES)]
@@ -32,14 +32,14 @@ pub struct Entry<'a> {
     pub protocol: &'a [u8],
 }
 
-/// What a transport promises (`r_nc_semantics`).
+/// The semantics of a transport (`r_nc_semantics`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum Semantics {
     /// Datagrams (NC_TPI_CLTS).
     Datagrams = 1,
     /// A connection (NC_TPI_COTS).
     Connection = 2,
-    /// A connection that ends in order (NC_TPI_COTS_ORD).
+    /// A connection with orderly release (NC_TPI_COTS_ORD).
     OrderlyConnection = 3,
     /// Raw packets (NC_TPI_RAW).
     Raw = 4,

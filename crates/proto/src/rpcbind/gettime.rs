@@ -1,9 +1,9 @@
-//! GETTIME tells the server's time in seconds since 1970 (RFC 1833 §2.2.1).
+//! GETTIME returns the server's time in seconds since 1970 (RFC 1833 §2.2.1).
 
 use super::PROGRAM;
 use crate::Operation;
 
-/// GETTIME tells the server's time in seconds since 1970.
+/// GETTIME returns the server's time in seconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub struct Gettime<const VERSION: u32>;
 

@@ -1,4 +1,4 @@
-//! GETVERSADDR finds the address of exactly this version of a service, or an empty one (RFC 1833 §2.2.2; version 4 only).
+//! GETVERSADDR finds the address of exactly this version of a service, or an empty one (RFC 1833 §2.2.2; version 4).
 
 use super::{PROGRAM, Rpcb, Uaddr};
 use crate::Operation;

@@ -1,9 +1,9 @@
-//! INDIRECT calls a procedure of another service like CALLIT, but answers failures too (RFC 1833 §2.2.2; version 4 only).
+//! INDIRECT calls a procedure like CALLIT, but also returns failures (RFC 1833 §2.2.2; version 4 only).
 
 use super::{PROGRAM, RemoteCall, RemoteResult};
 use crate::Operation;
 
-/// INDIRECT calls a procedure of another service like CALLIT, but answers failures too.
+/// INDIRECT calls a procedure like CALLIT, but also returns failures.
 #[derive(Debug, Clone, Copy)]
 pub struct Indirect;
 

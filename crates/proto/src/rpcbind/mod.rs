@@ -1,6 +1,7 @@
-//! rpcbind, which tells where services are: versions 3 and 4 (RFC 1833 §2), and version 2 in [`portmap`].
+//! rpcbind, which returns the addresses of services: versions 3 and 4 (RFC 1833 §2), and version 2 in [`portmap`].
 //!
-//! Each module is one procedure. Most are the same in both versions, which are their constant parameter: `Set<4>`.
+//! Each module is one procedure. Most are equal in both versions, and have the version as a constant parameter:
+//! `Set<4>`.
 
 mod callit;
 mod dump;
@@ -38,7 +39,7 @@ pub use unset::*;
 
 /// The program's number.
 pub const PROGRAM: u32 = 100_000;
-/// The port at which rpcbind is found.
+/// The port of rpcbind.
 pub const PORT: u16 = 111;
 /// The longest name of a transport or a protocol, in bytes. The RFC sets no limit here nor below.
 pub const MAX_NETID_BYTES: usize = 128;
@@ -48,7 +49,7 @@ pub const MAX_UADDR_BYTES: usize = 256;
 pub const MAX_OWNER_BYTES: usize = 256;
 /// The longest address in a transport's own form, in bytes: twice what a socket's address takes.
 pub const MAX_NETBUF_BYTES: usize = 256;
-/// The most arguments or results of a call that is passed on, in bytes: what a datagram holds.
+/// The most arguments or results of a forwarded call, in bytes: what a datagram holds.
 pub const MAX_CALL_BYTES: usize = 1 << 16;
 /// The most services in a reply of DUMP.
 pub const MAX_SERVICES: usize = 1 << 12;

@@ -1,18 +1,18 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// An address and a port as text that no transport is needed to understand (RFC 5665 §5.2.3): the address as usual, then
-/// the port's two bytes as decimal numbers, such as `127.0.0.1.8.1` or `::1.8.1` for port 2049.
+/// An address and a port as text, independent of the transport (RFC 5665 §5.2.3): the usual form of the address, then
+/// the two bytes of the port in decimal, such as `127.0.0.1.8.1` or `::1.8.1` for port 2049.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UniversalAddress(pub SocketAddr);
 
-/// A text is not a universal address of IPv4 or IPv6.
+/// The reason why a text is not a universal address of IPv4 or IPv6.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UniversalAddressError {
-    /// There are no two numbers behind the address, or they are not ports' bytes.
+    /// The two bytes of the port are missing or malformed.
     #[error("a universal address ends in two numbers from 0 to 255")]
     Port,
-    /// What goes before the port is no address.
+    /// The part before the port is not an address.
     #[error("a universal address begins with an IPv4 or an IPv6 address")]
     Address(#[source] std::net::AddrParseError),
     /// It is not ASCII.
@@ -24,7 +24,7 @@ impl UniversalAddress {
     /// Reads a universal address.
     ///
     /// # Errors
-    /// When `text` is none. The empty text, by which GETADDR says that it found nothing, is none either.
+    /// When `text` is malformed or empty; GETADDR returns an empty text for unknown services.
     pub fn parse(text: &[u8]) -> Result<UniversalAddress, UniversalAddressError> {
         let text = str::from_utf8(text).map_err(UniversalAddressError::Text)?;
         let mut parts = text.rsplitn(3, '.');
@@ -42,7 +42,7 @@ impl fmt::Display for UniversalAddress {
     }
 }
 
-/// A byte of a port in decimal. A sign, which Rust's own parser takes, is not one.
+/// A byte of a port in decimal, without a sign, which Rust's parser would accept.
 fn port_byte(text: Option<&str>) -> Result<u8, UniversalAddressError> {
     text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
         .and_then(|text| text.parse().ok())

@@ -1,9 +1,9 @@
-//! UNSET takes a service off the list, on one transport or, when none is named, on all (RFC 1833 §2.2.1).
+//! UNSET removes a service from the list, on one transport or, when none is named, on all (RFC 1833 §2.2.1).
 
 use super::{PROGRAM, Rpcb};
 use crate::Operation;
 
-/// UNSET takes a service off the list, on one transport or, when none is named, on all.
+/// UNSET removes a service from the list, on one transport or, when none is named, on all.
 #[derive(Debug, Clone, Copy)]
 pub struct Unset<const VERSION: u32>;
 

@@ -1,4 +1,5 @@
-//! The built-in rpcbind: the port mapper of version 2 (RFC 1833 §3) and versions 3 and 4 (§2), one module per procedure.
+//! The built-in rpcbind: the port mapper of version 2 (RFC 1833 §3), and versions 3 and 4 (§2), one module per
+//! procedure.
 //!
 //! It serves the services in its [`Registry`]. It forwards no calls: CALLIT, BCAST and INDIRECT are refused, since a
 //! forged sender address would direct the replies of all services to a victim. The rpcbind of Linux refuses them too by

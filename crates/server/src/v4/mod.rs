@@ -1,4 +1,5 @@
-//! NFS version 4: one implementation with minor versions as data (RFC 7530, RFC 8881, RFC 7862), one module per operation.
+//! NFS version 4 (RFC 7530, RFC 8881, RFC 7862), one module per operation; minor versions are data of one
+//! implementation.
 
 mod access;
 mod acl;

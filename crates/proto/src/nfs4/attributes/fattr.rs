@@ -1,4 +1,4 @@
-//! Attributes of a file on the wire: which ones, then their values in the order of their numbers (`fattr4`).
+//! Attributes of a file on the wire: a mask, then the values in the order of their numbers (`fattr4`).
 
 use buffer::Buffer;
 use xdr::{Decode, Decoder, Encode, Encoder, Hole};
@@ -6,33 +6,33 @@ use xdr::{Decode, Decoder, Encode, Encoder, Hole};
 use super::super::{Bitmap, MAX_ATTRIBUTES_BYTES};
 use super::{Attribute, AttributeValue};
 
-/// Attributes as they came, not looked into yet: what is wrong in them is told by [`Fattr::values`], and does not keep the
-/// operations behind them from being found.
+/// Attributes that are not decoded yet: [`Fattr::values`] reports their errors, so that the operations behind them can
+/// still be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Fattr<'a> {
-    /// Which attributes.
+    /// The attributes.
     pub mask: Bitmap,
     /// Their values.
     #[xdr(max = MAX_ATTRIBUTES_BYTES)]
     pub values: &'a [u8],
 }
 
-/// Why attributes are not understood.
+/// The reason why attributes cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FattrError {
-    /// There is an attribute without a codec here; a server answers ATTRNOTSUPP.
+    /// An attribute has no codec here; a server answers ATTRNOTSUPP.
     #[error("attribute {number} is not supported")]
     NotSupported {
-        /// Its number; [`Bitmap::BEYOND`] stands for all from there on.
+        /// Its number; [`Bitmap::BEYOND`] stands for all numbers from there on.
         number: u32,
     },
-    /// A value is not one of its type; a server answers BADXDR.
+    /// A value is malformed; a server answers BADXDR.
     #[error("value of an attribute: {0}")]
     Value(#[from] xdr::Error),
-    /// There are bytes behind the last value; a server answers BADXDR.
+    /// Bytes follow the last value; a server answers BADXDR.
     #[error("{bytes} bytes behind the last attribute")]
     Trailing {
-        /// How many.
+        /// Their number.
         bytes: usize,
     },
 }
@@ -41,7 +41,7 @@ impl<'a> Fattr<'a> {
     /// No attributes.
     pub const EMPTY: Fattr<'static> = Fattr { mask: Bitmap::EMPTY, values: &[] };
 
-    /// Writes values into an empty `buffer` and takes them from there.
+    /// Encodes values into an empty `buffer` and borrows them from there.
     ///
     /// # Panics
     /// When the attributes are not in the order of their numbers.
@@ -59,13 +59,13 @@ impl<'a> Fattr<'a> {
         Fattr { mask, values: buffer.as_slice() }
     }
 
-    /// The values in the order of their numbers; nothing comes after an error.
+    /// The values in the order of their numbers, up to the first error.
     pub fn values(&self) -> FattrValues<'a> {
         FattrValues { left: self.mask, from: Decoder::new(self.values) }
     }
 }
 
-/// The values of a [`Fattr`], one after the other.
+/// An iterator over the values of a [`Fattr`].
 #[derive(Debug, Clone)]
 pub struct FattrValues<'a> {
     left: Bitmap,
@@ -79,7 +79,7 @@ impl<'a> FattrValues<'a> {
         value.ok_or(FattrError::NotSupported { number })
     }
 
-    /// The end of the values, which must be the end of the bytes too.
+    /// Ends the values, which must also end the bytes.
     fn end(&mut self) -> Option<Result<AttributeValue<'a>, FattrError>> {
         let bytes = self.from.rest().len();
         self.from = Decoder::new(&[]);
@@ -101,7 +101,7 @@ impl<'a> Iterator for FattrValues<'a> {
     }
 }
 
-/// Writes attributes one by one behind a mask that is known before, without a copy in between.
+/// Encodes attributes one by one after a known mask, without a copy.
 ///
 /// ```
 /// use proto::nfs4::{Attribute, AttributeValue, FattrWriter};
@@ -136,10 +136,10 @@ impl<'e, 'b> FattrWriter<'e, 'b> {
         FattrWriter { to, left: mask, length, start }
     }
 
-    /// The attribute whose value is wanted now, or `None` when all are there.
+    /// The next attribute to append, or `None` when all are done.
     ///
     /// # Panics
-    /// When a number in the mask is no attribute.
+    /// When a number in the mask is not an attribute.
     pub fn wanted(&self) -> Option<Attribute> {
         let number = self.left.first()?;
         Some(Attribute::from_number(number).expect("the mask of a writer holds attributes"))
@@ -148,7 +148,7 @@ impl<'e, 'b> FattrWriter<'e, 'b> {
     /// Appends the value of the next attribute.
     ///
     /// # Panics
-    /// When it is that of another one.
+    /// When the value belongs to another attribute.
     pub fn put(&mut self, value: &AttributeValue<'_>) {
         let attribute = value.attribute();
         assert_eq!(self.wanted(), Some(attribute), "attributes are written in the order of their numbers");

@@ -2,16 +2,16 @@
 
 use super::super::{Bitmap, MinorVersion};
 
-/// What a file can be asked for (RFC 7530 §5, RFC 8881 §5, RFC 7862 §12, RFC 8275, RFC 8276 and RFC 9754).
+/// The attributes of files (RFC 7530 §5, RFC 8881 §5, RFC 7862 §12, RFC 8275, RFC 8276 and RFC 9754).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Attribute {
-    /// The attributes that the server has for files like this one.
+    /// The attributes that the server supports for this file.
     SupportedAttrs = 0,
     /// The kind of file.
     Type = 1,
-    /// When handles expire: a set of the `FH_…` bits.
+    /// The expiry of handles: a set of the `FH_…` bits.
     FhExpireType = 2,
-    /// Another one after every change of the file.
+    /// Changes with every change of the file.
     Change = 3,
     /// The length in bytes.
     Size = 4,
@@ -23,39 +23,39 @@ pub enum Attribute {
     NamedAttr = 7,
     /// The file system.
     Fsid = 8,
-    /// Whether two handles always mean two files.
+    /// Whether different handles always mean different files.
     UniqueHandles = 9,
-    /// How long a lease lasts, in seconds.
+    /// The length of the lease, in seconds.
     LeaseTime = 10,
-    /// Why READDIR has no attributes of the entry.
+    /// The error that prevented READDIR from returning an entry's attributes.
     RdattrError = 11,
     /// The access control list.
     Acl = 12,
-    /// What the lists can hold: a set of the `ACL_SUPPORT_…` bits.
+    /// The supported entries: a set of the `ACL_SUPPORT_…` bits.
     AclSupport = 13,
     /// Whether the file was archived since it was changed.
     Archive = 14,
     /// Whether times can be set.
     CanSetTime = 15,
-    /// Whether names are the same in upper and lower case.
+    /// Whether names differing only in case are equal.
     CaseInsensitive = 16,
     /// Whether names keep their case.
     CasePreserving = 17,
-    /// Whether only the superuser gives files away.
+    /// Whether only the superuser may change owners.
     ChownRestricted = 18,
     /// The handle.
     FileHandle = 19,
     /// The file's number in its file system.
     FileId = 20,
-    /// How many more files the caller can make.
+    /// The number of file slots that the caller may use.
     FilesAvail = 21,
-    /// How many more files there can be.
+    /// The number of free file slots.
     FilesFree = 22,
-    /// How many files there can be at all.
+    /// The number of file slots.
     FilesTotal = 23,
-    /// Where else the file system is.
+    /// The other locations of the file system.
     FsLocations = 24,
-    /// Whether the file is hidden, where there is such a thing.
+    /// Whether the file is hidden, if supported.
     Hidden = 25,
     /// Whether all files of the file system have the same attributes.
     Homogeneous = 26,
@@ -73,7 +73,7 @@ pub enum Attribute {
     MimeType = 32,
     /// The permission bits.
     Mode = 33,
-    /// Whether names that are too long are refused rather than cut.
+    /// Whether names that are too long are refused, not truncated.
     NoTrunc = 34,
     /// The number of names.
     NumLinks = 35,
@@ -81,75 +81,75 @@ pub enum Attribute {
     Owner = 36,
     /// The owning group.
     OwnerGroup = 37,
-    /// How many more bytes the user can ever have.
+    /// The remaining quota up to the hard limit, in bytes.
     QuotaAvailHard = 38,
-    /// How many more bytes the user can have before being warned.
+    /// The remaining quota up to the soft limit, in bytes.
     QuotaAvailSoft = 39,
-    /// How many bytes the user has.
+    /// The quota used, in bytes.
     QuotaUsed = 40,
     /// The numbers of a device.
     RawDev = 41,
-    /// How many more bytes the caller can store.
+    /// The bytes that the caller may use.
     SpaceAvail = 42,
-    /// How many bytes are free.
+    /// The free bytes.
     SpaceFree = 43,
-    /// How many bytes there are.
+    /// The size of the file system, in bytes.
     SpaceTotal = 44,
-    /// The space that the file takes, in bytes.
+    /// The space used by the file, in bytes.
     SpaceUsed = 45,
-    /// Whether it is a system file, where there is such a thing.
+    /// Whether it is a system file, if supported.
     System = 46,
-    /// When it was last read.
+    /// The access time.
     TimeAccess = 47,
-    /// Sets when it was last read.
+    /// Sets the access time.
     TimeAccessSet = 48,
-    /// When it was last saved.
+    /// The time of the last backup.
     TimeBackup = 49,
-    /// When it was made.
+    /// The time of creation.
     TimeCreate = 50,
-    /// The smallest step of the server's times.
+    /// The granularity of the server's times.
     TimeDelta = 51,
-    /// When its attributes last changed.
+    /// The change time of the attributes.
     TimeMetadata = 52,
-    /// When its bytes last changed.
+    /// The modification time of the data.
     TimeModify = 53,
-    /// Sets when its bytes last changed.
+    /// Sets the modification time.
     TimeModifySet = 54,
     /// The number of the directory that the file system is mounted on.
     MountedOnFileId = 55,
-    /// How long notifications about the directory are held back.
+    /// The delay of notifications about the directory.
     DirNotifDelay = 56,
-    /// How long notifications about entries are held back.
+    /// The delay of notifications about entries.
     DirentNotifDelay = 57,
     /// The entries that allow or deny.
     Dacl = 58,
     /// The entries that log or raise an alarm.
     Sacl = 59,
-    /// Another one when the file system's policy changes.
+    /// Changes with the file system's policy.
     ChangePolicy = 60,
-    /// What kind of copy the file system is.
+    /// The kind of replica that the file system is.
     FsStatus = 61,
     /// The layouts of the file system.
     FsLayoutTypes = 62,
-    /// The layout that the client would like for the file.
+    /// The layout that the client prefers for the file.
     LayoutHint = 63,
     /// The layouts of the file.
     LayoutTypes = 64,
     /// The block size of layouts, in bytes.
     LayoutBlksize = 65,
-    /// Where layouts begin, in bytes.
+    /// The alignment of layouts, in bytes.
     LayoutAlignment = 66,
-    /// Where else the file system is, at length.
+    /// The other locations of the file system, in detail.
     FsLocationsInfo = 67,
-    /// From which size on the data servers are worth it.
+    /// The file size from which data servers are worthwhile.
     MdsThreshold = 68,
-    /// How long the file must be kept.
+    /// The retention time of the file.
     RetentionGet = 69,
-    /// Sets how long the file must be kept.
+    /// Sets the retention time of the file.
     RetentionSet = 70,
-    /// How long the file must be kept after an event.
+    /// The retention time of the file after an event.
     RetentEvtGet = 71,
-    /// Sets how long the file must be kept after an event.
+    /// Sets the retention time of the file after an event.
     RetentEvtSet = 72,
     /// The holds on the file, a bit for each.
     RetentionHold = 73,
@@ -157,17 +157,17 @@ pub enum Attribute {
     ModeSetMasked = 74,
     /// The attributes that an exclusive create can set.
     SuppAttrExclCreat = 75,
-    /// What names are made of: a set of the `FS_CHARSET_…` bits.
+    /// The character set of names: a set of the `FS_CHARSET_…` bits.
     FsCharsetCap = 76,
-    /// Where ranges of CLONE begin and end, in bytes.
+    /// The alignment of CLONE ranges, in bytes.
     CloneBlksize = 77,
-    /// How many bytes the removal of the file would free.
+    /// The bytes that removing the file would free.
     SpaceFreed = 78,
-    /// How the change attribute grows.
+    /// The way the change attribute grows.
     ChangeAttrType = 79,
     /// The security label.
     SecLabel = 80,
-    /// Sets the permission bits of a new file, where no ACL is inherited less the umask (RFC 8275).
+    /// Sets the permission bits of a new file; the umask applies if no ACL is inherited (RFC 8275).
     ModeUmask = 81,
     /// Whether there are extended attributes (RFC 8276).
     XattrSupport = 82,
@@ -177,33 +177,33 @@ pub enum Attribute {
     TimeDelegAccess = 84,
     /// The modification time that the holder of a delegation keeps (RFC 9754).
     TimeDelegModify = 85,
-    /// What OPEN supports (RFC 9754).
+    /// The features of OPEN that the server supports (RFC 9754).
     OpenArguments = 86,
 }
 
-/// How an attribute may be used.
+/// The permitted use of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeAccess {
     /// It can be read and not set.
     Get,
     /// It can be read and set.
     GetAndSet,
-    /// It can be set and not read: asking for it is INVAL.
+    /// It can be set and not read: reading it is INVAL.
     Set,
 }
 
-/// What the RFCs say of an attribute.
+/// The properties of an attribute in the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AttributeInfo {
-    /// Which one.
+    /// The attribute.
     pub attribute: Attribute,
     /// Its name.
     pub name: &'static str,
     /// The first minor version that has it.
     pub since: MinorVersion,
-    /// How it may be used.
+    /// Its permitted use.
     pub access: AttributeAccess,
-    /// Whether a server of those minor versions must have it.
+    /// Whether a server of these minor versions must support it.
     pub required: bool,
 }
 
@@ -213,12 +213,12 @@ impl Attribute {
         Some(ATTRIBUTES.get(number as usize)?.attribute)
     }
 
-    /// Its number: its place in a [`Bitmap`].
+    /// Its number, which is its bit in a [`Bitmap`].
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// What the RFCs say of it.
+    /// Its properties in the RFCs.
     pub const fn info(self) -> &'static AttributeInfo {
         &ATTRIBUTES[self as usize]
     }

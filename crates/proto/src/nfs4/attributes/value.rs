@@ -8,11 +8,10 @@ use super::super::{
 };
 use super::Attribute;
 
-/// Makes the enumeration of values and its codec, so that the number, the type and the bytes of an attribute stand in one
-/// line.
+/// Generates the enumeration of values and its codec, so that an attribute's number, type and encoding are on one line.
 macro_rules! attribute_values {
     ($($name:ident($value:ty),)*) => {
-        /// An attribute with its value: those that a POSIX file system can give or take, and a few more.
+        /// An attribute with its value: those of a POSIX file system, and some more.
         #[allow(missing_docs, reason = "each variant is documented as the attribute of the same name")]
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum AttributeValue<'a> {
@@ -23,7 +22,7 @@ macro_rules! attribute_values {
             /// The attributes whose values have a codec here.
             pub const KNOWN: Bitmap = Attribute::set(&[$(Attribute::$name,)*]);
 
-            /// Which attribute it is of.
+            /// The attribute of the value.
             pub const fn attribute(&self) -> Attribute {
                 match self {
                     $(AttributeValue::$name(_) => Attribute::$name,)*
@@ -40,7 +39,7 @@ macro_rules! attribute_values {
             /// Reads the value of an attribute, or `None` when there is no codec for it.
             ///
             /// # Errors
-            /// When the bytes are not the form of any value.
+            /// When the bytes are malformed.
             pub fn decode(attribute: Attribute, from: &mut Decoder<'a>) -> xdr::Result<Option<AttributeValue<'a>>> {
                 Ok(Some(match attribute {
                     $(Attribute::$name => AttributeValue::$name(<$value as Decode<'a>>::decode(from)?),)*
@@ -133,7 +132,7 @@ attribute_values! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct MimeType<'a>(#[xdr(max = MAX_MIME_TYPE_BYTES)] pub &'a [u8]);
 
-/// The layout types by number, best first (`layouttype4<>`); a server without pNFS gives none.
+/// The layout types by number, best first (`layouttype4<>`); empty without pNFS.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Encode, Decode)]
 pub struct LayoutTypes {
     /// The numbers.
@@ -141,7 +140,7 @@ pub struct LayoutTypes {
     pub types: Vec<u32>,
 }
 
-/// Another one when the file system's policy changes (RFC 8881 §5.11.1, `change_policy4`).
+/// Changes with the file system's policy (RFC 8881 §5.11.1, `change_policy4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
 pub struct ChangePolicy {
     /// The first half.
@@ -155,31 +154,31 @@ pub struct ChangePolicy {
 pub struct MaskedMode {
     /// Their values.
     pub value: u32,
-    /// Which bits.
+    /// The bits to set.
     pub mask: u32,
 }
 
 /// The permission bits of a new file (RFC 8275, `mode_umask4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Encode, Decode)]
 pub struct ModeUmask {
-    /// The bits that the program asked for.
+    /// The bits that the program requested.
     pub mode: u32,
-    /// The bits that the process does not give.
+    /// The umask of the process.
     pub umask: u32,
 }
 
-/// How the change attribute grows (RFC 7862 §12.2.3, `change_attr_type4`).
+/// The way the change attribute grows (RFC 7862 §12.2.3, `change_attr_type4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub enum ChangeAttrType {
-    /// It gets larger with every change.
+    /// It increases with every change.
     MonotonicIncrement = 0,
-    /// It gets larger by one with every change.
+    /// It increases by one with every change.
     VersionCounter = 1,
-    /// As before, where there is no pNFS.
+    /// Like `VersionCounter`, only without pNFS.
     VersionCounterNoPnfs = 2,
     /// It is the time of the last change of the attributes.
     TimeMetadata = 3,
-    /// It only differs.
+    /// It differs, without an order.
     Undefined = 4,
 }
 
@@ -191,7 +190,7 @@ pub const FH_NOEXPIRE_WITH_OPEN: u32 = 0x1;
 pub const FH_VOLATILE_ANY: u32 = 0x2;
 /// `fh_expire_type`: handles expire when the file system moves.
 pub const FH_VOL_MIGRATION: u32 = 0x4;
-/// `fh_expire_type`: handles expire when the file gets another name.
+/// `fh_expire_type`: handles expire when the file is renamed.
 pub const FH_VOL_RENAME: u32 = 0x8;
 
 /// `fs_charset_cap`: some names are not UTF-8.

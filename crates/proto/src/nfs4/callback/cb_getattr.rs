@@ -1,19 +1,19 @@
-//! CB_GETATTR asks for the attributes of a file that is delegated for writing (RFC 7530 §18.1, RFC 8881 §20.1).
+//! CB_GETATTR requests the attributes of a file that is delegated for writing (RFC 7530 §18.1, RFC 8881 §20.1).
 
 use xdr::{Decode, Encode};
 
 use crate::nfs4::{Bitmap, CallbackNumber, CallbackOperation, Fattr, FileHandle, Res};
 
-/// What CB_GETATTR needs.
+/// The arguments of CB_GETATTR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbGetattrArgs {
     /// The file.
     pub file: FileHandle,
-    /// Which attributes are wanted: the change attribute and the length.
+    /// The requested attributes: the change attribute and the size.
     pub request: Bitmap,
 }
 
-/// CB_GETATTR asks for the attributes of a file that is delegated for writing.
+/// CB_GETATTR requests the attributes of a file that is delegated for writing.
 #[derive(Debug, Clone, Copy)]
 pub struct CbGetattr;
 

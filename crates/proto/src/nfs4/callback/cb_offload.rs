@@ -1,21 +1,21 @@
-//! CB_OFFLOAD tells what came of a copy (RFC 7862 §16.1).
+//! CB_OFFLOAD reports the result of a copy (RFC 7862 §16.1).
 
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use crate::nfs4::{CallbackNumber, CallbackOperation, FileHandle, Res, Stateid, Status, WriteResponse};
 
-/// What CB_OFFLOAD needs.
+/// The arguments of CB_OFFLOAD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbOffloadArgs {
     /// The destination.
     pub file: FileHandle,
     /// The copy.
     pub stateid: Stateid,
-    /// What came of it.
+    /// The result.
     pub outcome: OffloadOutcome,
 }
 
-/// What came of a copy (`offload_info4`).
+/// The result of a copy (`offload_info4`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadOutcome {
     /// All was copied.
@@ -24,7 +24,7 @@ pub enum OffloadOutcome {
     Failed {
         /// The status.
         status: Status,
-        /// How many bytes were copied before.
+        /// The number of bytes copied before.
         bytes_copied: u64,
     },
 }
@@ -53,7 +53,7 @@ impl<'a> Decode<'a> for OffloadOutcome {
     }
 }
 
-/// CB_OFFLOAD tells what came of a copy.
+/// CB_OFFLOAD reports the result of a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct CbOffload;
 

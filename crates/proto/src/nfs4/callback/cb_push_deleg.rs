@@ -1,10 +1,10 @@
-//! CB_PUSH_DELEG gives a delegation that was wanted earlier (RFC 8881 §20.5).
+//! CB_PUSH_DELEG grants a delegation that was requested earlier (RFC 8881 §20.5).
 
 use xdr::{Decode, Encode};
 
 use crate::nfs4::{CallbackNumber, CallbackOperation, Delegation, FileHandle, Res};
 
-/// What CB_PUSH_DELEG needs.
+/// The arguments of CB_PUSH_DELEG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbPushDelegArgs<'a> {
     /// The file.
@@ -13,7 +13,7 @@ pub struct CbPushDelegArgs<'a> {
     pub delegation: Delegation<'a>,
 }
 
-/// CB_PUSH_DELEG gives a delegation that was wanted earlier.
+/// CB_PUSH_DELEG grants a delegation that was requested earlier.
 #[derive(Debug, Clone, Copy)]
 pub struct CbPushDeleg;
 

@@ -1,15 +1,15 @@
-//! CB_RECALL_ANY asks for some delegations and layouts back (RFC 8881 §20.6).
+//! CB_RECALL_ANY recalls some delegations and layouts (RFC 8881 §20.6).
 
 use xdr::{Decode, Encode};
 
 use crate::nfs4::{Bitmap, CallbackNumber, CallbackOperation, Res};
 
-/// What CB_RECALL_ANY needs.
+/// The arguments of CB_RECALL_ANY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbRecallAnyArgs {
-    /// How many the client may keep.
+    /// The number that the client may keep.
     pub objects_to_keep: u32,
-    /// Which kinds are meant: a set of the `RECALL_ANY_…` numbers.
+    /// The kinds to recall: a set of the `RECALL_ANY_…` numbers.
     pub types: Bitmap,
 }
 
@@ -20,7 +20,7 @@ pub const RECALL_ANY_WRITE_DELEGATION: u32 = 1;
 /// Delegations of directories.
 pub const RECALL_ANY_DIR_DELEGATION: u32 = 2;
 
-/// CB_RECALL_ANY asks for some delegations and layouts back.
+/// CB_RECALL_ANY recalls some delegations and layouts.
 #[derive(Debug, Clone, Copy)]
 pub struct CbRecallAny;
 

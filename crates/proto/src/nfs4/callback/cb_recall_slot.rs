@@ -1,17 +1,17 @@
-//! CB_RECALL_SLOT asks to use fewer slots (RFC 8881 §20.8).
+//! CB_RECALL_SLOT reduces the number of slots (RFC 8881 §20.8).
 
 use xdr::{Decode, Encode};
 
 use crate::nfs4::{CallbackNumber, CallbackOperation, Res, SlotId};
 
-/// What CB_RECALL_SLOT needs.
+/// The arguments of CB_RECALL_SLOT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbRecallSlotArgs {
     /// The highest slot that the server wants the client to use.
     pub target_highest_slot: SlotId,
 }
 
-/// CB_RECALL_SLOT asks to use fewer slots.
+/// CB_RECALL_SLOT reduces the number of slots.
 #[derive(Debug, Clone, Copy)]
 pub struct CbRecallSlot;
 

@@ -1,8 +1,8 @@
-//! CB_RECALLABLE_OBJ_AVAIL tells that there are resources for delegations and layouts again (RFC 8881 §20.7).
+//! CB_RECALLABLE_OBJ_AVAIL reports resources for delegations and layouts (RFC 8881 §20.7).
 
 use crate::nfs4::{CallbackNumber, CallbackOperation, CbRecallAnyArgs, Res};
 
-/// CB_RECALLABLE_OBJ_AVAIL tells that there are resources for delegations and layouts again.
+/// CB_RECALLABLE_OBJ_AVAIL reports resources for delegations and layouts.
 #[derive(Debug, Clone, Copy)]
 pub struct CbRecallableObjAvail;
 

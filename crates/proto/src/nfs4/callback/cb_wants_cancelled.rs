@@ -1,19 +1,19 @@
-//! CB_WANTS_CANCELLED tells that wishes for delegations are forgotten (RFC 8881 §20.10).
+//! CB_WANTS_CANCELLED reports that pending requests for delegations are cancelled (RFC 8881 §20.10).
 
 use xdr::{Decode, Encode};
 
 use crate::nfs4::{CallbackNumber, CallbackOperation, Res};
 
-/// What CB_WANTS_CANCELLED needs.
+/// The arguments of CB_WANTS_CANCELLED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbWantsCancelledArgs {
-    /// Whether the wishes are meant that others were in the way of.
+    /// Whether requests that conflicted with other clients are cancelled.
     pub contended: bool,
-    /// Whether the wishes are meant that the server lacked resources for.
+    /// Whether requests for which the server lacked resources are cancelled.
     pub resourced: bool,
 }
 
-/// CB_WANTS_CANCELLED tells that wishes for delegations are forgotten.
+/// CB_WANTS_CANCELLED reports that pending requests for delegations are cancelled.
 #[derive(Debug, Clone, Copy)]
 pub struct CbWantsCancelled;
 

@@ -10,61 +10,61 @@ use crate::nfs4::{CALLBACK_PROGRAM, CALLBACK_VERSION, MAX_COMPOUND_OPS, MAX_TAG_
 pub trait CallbackOperation {
     /// Its number.
     const NUMBER: CallbackNumber;
-    /// What stands behind the number in a request.
+    /// The arguments, after the number.
     type Arguments<'a>: Encode + Decode<'a>;
-    /// What stands behind the number in a reply: a status, and what goes with it.
+    /// The reply, after the number: a status and its results.
     type Reply<'a>: Encode + Decode<'a>;
 }
 
-/// What goes before the operations of a callback.
+/// The part of a callback before the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CbCompoundHead<'a> {
-    /// Any text; it comes back in the reply.
+    /// Any text; the reply repeats it.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
     /// The minor version's number.
     pub minor_version: u32,
-    /// What the client said in SETCLIENTID; not looked at from 4.1 on.
+    /// The identifier from SETCLIENTID; ignored from 4.1 on.
     pub callback_ident: u32,
-    /// How many operations follow.
+    /// The number of operations that follow.
     pub operations: u32,
 }
 
-/// What CB_COMPOUND needs.
+/// The arguments of CB_COMPOUND.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CbCompoundArgs<'a> {
-    /// Any text; it comes back in the reply.
+    /// Any text; the reply repeats it.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
     /// The minor version's number.
     pub minor_version: u32,
-    /// What the client said in SETCLIENTID; not looked at from 4.1 on.
+    /// The identifier from SETCLIENTID; ignored from 4.1 on.
     pub callback_ident: u32,
     /// The operations.
     #[xdr(max = MAX_COMPOUND_OPS)]
     pub operations: Vec<CallbackArgOp<'a>>,
 }
 
-/// What CB_COMPOUND tells; what goes before the results is a [`CompoundReplyHead`](crate::nfs4::CompoundReplyHead).
+/// The results of CB_COMPOUND, which begin with a [`CompoundReplyHead`](crate::nfs4::CompoundReplyHead).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct CbCompoundReply<'a> {
-    /// The status of the last operation that was carried out.
+    /// The status of the last operation that ran.
     pub status: Status,
     /// The tag of the request.
     #[xdr(max = MAX_TAG_BYTES)]
     pub tag: &'a [u8],
-    /// What came of the operations; none behind one that failed.
+    /// The results of the operations up to the first failure.
     #[xdr(max = MAX_COMPOUND_OPS)]
     pub results: Vec<CallbackResOp<'a>>,
 }
 
-/// CB_NULL does nothing: shows that the client can be called.
+/// CB_NULL does nothing; a reply shows that the callback path works.
 #[derive(Debug, Clone, Copy)]
 pub struct CbNull;
 
-/// CB_COMPOUND carries out operations at the client one after the other until one fails.
+/// CB_COMPOUND runs operations at the client in order until one fails.
 ///
-/// Its program's number is the one that a client names where it does not choose another one.
+/// Its program number is the default one.
 #[derive(Debug, Clone, Copy)]
 pub struct CbCompound;
 

@@ -4,41 +4,41 @@ use crate::nfs4::MinorVersion;
 
 /// The operations of a CB_COMPOUND by number, in all minor versions (`nfs_cb_opnum4`).
 ///
-/// [`OP_ILLEGAL`](crate::nfs4::OP_ILLEGAL) stands in the reply to a number that is not here.
+/// The reply to any other number contains [`OP_ILLEGAL`](crate::nfs4::OP_ILLEGAL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallbackNumber {
-    /// CB_GETATTR: asks for the attributes of a file that is delegated for writing (RFC 7530 §18.1, RFC 8881 §20.1).
+    /// CB_GETATTR: requests the attributes of a file that is delegated for writing (RFC 7530 §18.1, RFC 8881 §20.1).
     CbGetattr = 3,
-    /// CB_RECALL: asks for a delegation back (RFC 7530 §18.2, RFC 8881 §20.2).
+    /// CB_RECALL: recalls a delegation (RFC 7530 §18.2, RFC 8881 §20.2).
     CbRecall = 4,
-    /// CB_LAYOUTRECALL: asks for layouts back (RFC 8881 §20.3).
+    /// CB_LAYOUTRECALL: recalls layouts (RFC 8881 §20.3).
     CbLayoutrecall = 5,
-    /// CB_NOTIFY: tells of changes of a delegated directory (RFC 8881 §20.4).
+    /// CB_NOTIFY: reports changes of a delegated directory (RFC 8881 §20.4).
     CbNotify = 6,
-    /// CB_PUSH_DELEG: gives a delegation that was wanted earlier (RFC 8881 §20.5).
+    /// CB_PUSH_DELEG: grants a delegation that was requested earlier (RFC 8881 §20.5).
     CbPushDeleg = 7,
-    /// CB_RECALL_ANY: asks for some delegations and layouts back (RFC 8881 §20.6).
+    /// CB_RECALL_ANY: recalls some delegations and layouts (RFC 8881 §20.6).
     CbRecallAny = 8,
-    /// CB_RECALLABLE_OBJ_AVAIL: tells that there are resources for delegations and layouts again (RFC 8881 §20.7).
+    /// CB_RECALLABLE_OBJ_AVAIL: reports resources for delegations and layouts (RFC 8881 §20.7).
     CbRecallableObjAvail = 9,
-    /// CB_RECALL_SLOT: asks to use fewer slots (RFC 8881 §20.8).
+    /// CB_RECALL_SLOT: reduces the number of slots (RFC 8881 §20.8).
     CbRecallSlot = 10,
-    /// CB_SEQUENCE: places a callback in a session (RFC 8881 §20.9).
+    /// CB_SEQUENCE: assigns a callback to a session slot (RFC 8881 §20.9).
     CbSequence = 11,
-    /// CB_WANTS_CANCELLED: tells that wishes for delegations are forgotten (RFC 8881 §20.10).
+    /// CB_WANTS_CANCELLED: reports that pending requests for delegations are cancelled (RFC 8881 §20.10).
     CbWantsCancelled = 12,
-    /// CB_NOTIFY_LOCK: tells that a lock may be had now (RFC 8881 §20.11).
+    /// CB_NOTIFY_LOCK: reports that a lock may be available now (RFC 8881 §20.11).
     CbNotifyLock = 13,
-    /// CB_NOTIFY_DEVICEID: tells of changes of data servers (RFC 8881 §20.12).
+    /// CB_NOTIFY_DEVICEID: reports changes of data servers (RFC 8881 §20.12).
     CbNotifyDeviceid = 14,
-    /// CB_OFFLOAD: tells what came of a copy (RFC 7862 §16.1).
+    /// CB_OFFLOAD: reports the result of a copy (RFC 7862 §16.1).
     CbOffload = 15,
 }
 
-/// What the RFCs say of an operation of callbacks.
+/// The properties of a callback operation in the RFCs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallbackInfo {
-    /// Which one.
+    /// The operation.
     pub number: CallbackNumber,
     /// Its name.
     pub name: &'static str,
@@ -66,12 +66,12 @@ impl CallbackNumber {
         self as u32
     }
 
-    /// What the RFCs say of it.
+    /// Its properties in the RFCs.
     pub const fn info(self) -> &'static CallbackInfo {
         &CALLBACKS[(self as u32 - FIRST_NUMBER) as usize]
     }
 
-    /// The name that the RFCs give it.
+    /// Its name in the RFCs.
     pub const fn name(self) -> &'static str {
         self.info().name
     }

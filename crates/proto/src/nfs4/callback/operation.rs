@@ -7,7 +7,7 @@ use crate::nfs4::{
 
 /// An operation of a CB_COMPOUND with its arguments (`nfs_cb_argop4`).
 ///
-/// Those about layouts and delegated directories are not among them: a client that has neither answers NOTSUPP.
+/// Operations on layouts and directory delegations are missing: a client that supports neither answers NOTSUPP.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum CallbackArgOp<'a> {
     /// CB_GETATTR.
@@ -40,12 +40,12 @@ pub enum CallbackArgOp<'a> {
     /// CB_OFFLOAD.
     #[xdr(case = CallbackNumber::CbOffload)]
     CbOffload(CbOffloadArgs),
-    /// No operation.
+    /// Not an operation.
     #[xdr(case = OP_ILLEGAL)]
     Illegal,
 }
 
-/// An operation of a CB_COMPOUND with what came of it (`nfs_cb_resop4`).
+/// An operation of a CB_COMPOUND with its results (`nfs_cb_resop4`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum CallbackResOp<'a> {
     /// CB_GETATTR.
@@ -78,7 +78,7 @@ pub enum CallbackResOp<'a> {
     /// CB_OFFLOAD.
     #[xdr(case = CallbackNumber::CbOffload)]
     CbOffload(Res<()>),
-    /// There is no such operation: the status is OP_ILLEGAL.
+    /// An unknown operation: the status is OP_ILLEGAL.
     #[xdr(case = OP_ILLEGAL)]
     Illegal(Status),
 }

@@ -6,7 +6,7 @@ use super::super::{MAX_CALL_BYTES, RemoteCall};
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// What CALLIT tells (`call_result`). A call that fails has no reply at all.
+/// The results of CALLIT (`call_result`). A call that fails has no reply at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct CallitReply<'a> {
     /// The service's port.

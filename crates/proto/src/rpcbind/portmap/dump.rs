@@ -6,7 +6,7 @@ use super::super::MAX_SERVICES;
 use super::{Mapping, PROGRAM, VERSION};
 use crate::Operation;
 
-/// What DUMP tells (`pmaplist`).
+/// The results of DUMP (`pmaplist`).
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DumpReply {
     /// The services.

@@ -1,6 +1,6 @@
 use xdr::{Decode, Encode};
 
-/// A service and where it is (RFC 1833 §3.1, `mapping`).
+/// A service and its port (RFC 1833 §3.1, `mapping`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Encode, Decode)]
 pub struct Mapping {
     /// The program.

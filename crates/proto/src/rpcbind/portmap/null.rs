@@ -1,9 +1,9 @@
-//! NULL does nothing: shows that the server is there (RFC 1833 §3.2).
+//! NULL does nothing; a reply shows that the server is up (RFC 1833 §3.2).
 
 use super::{PROGRAM, VERSION};
 use crate::Operation;
 
-/// NULL does nothing: shows that the server is there.
+/// NULL does nothing; a reply shows that the server is up.
 #[derive(Debug, Clone, Copy)]
 pub struct Null;
 

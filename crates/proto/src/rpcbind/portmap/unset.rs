@@ -1,9 +1,9 @@
-//! UNSET takes a service off the list, whatever its transport and port (RFC 1833 §3.2).
+//! UNSET removes a service from the list, whatever its transport and port (RFC 1833 §3.2).
 
 use super::{Mapping, PROGRAM, VERSION};
 use crate::Operation;
 
-/// UNSET takes a service off the list, whatever its transport and port.
+/// UNSET removes a service from the list, whatever its transport and port.
 #[derive(Debug, Clone, Copy)]
 pub struct Unset;
 
