@@ -83,8 +83,8 @@ impl Buffer {
     /// Initialised memory for `count` bytes after those written; [`Buffer::advance`] makes them count.
     ///
     /// # Panics
-    /// When memory runs out. A sender chooses the size of its messages, so a lack of memory must not end the process:
-    /// the code that handles messages catches the panic and closes the sender's connection.
+    /// When memory runs out. A sender chooses the size of its messages, so a lack of memory must not end the process.
+    /// The code that handles messages catches the panic and closes the sender's connection.
     #[inline]
     pub fn space(&mut self, count: usize) -> &mut [u8] {
         let end = self.written + count;

@@ -1,5 +1,5 @@
-//! Record marking over streams (RFC 5531 §11): a message is one or more fragments, each after a word with its length
-//! and, in the top bit, the flag of the last fragment.
+//! Record marking over streams (RFC 5531 §11): a message is one or more fragments. Before each is a word with its
+//! length and, in the top bit, the flag of the last fragment.
 
 use std::ops::Range;
 

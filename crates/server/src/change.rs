@@ -1,9 +1,9 @@
 //! Detects whether another change of a file happened between the attributes before and after a change.
 //!
-//! When the attributes *before* equal a client's cached ones, the client takes those *after* as the effect of its own
-//! call and keeps its cache (RFC 1813 §2.6, weak cache consistency). That would hide another client's change that
-//! happened between the two. So each change is announced in a table by file, and a reply omits the attributes before if
-//! changes of the file overlapped. No lock is taken and nothing waits.
+//! A client keeps its cache if the attributes *before* equal its cached ones: it takes those *after* as the effect of
+//! its own call (RFC 1813 §2.6, weak cache consistency). That would hide another client's change that happened between
+//! the two. So each change is announced in a table by file, and a reply omits the attributes before if changes of the
+//! file overlapped. No lock is taken and nothing waits.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -9,8 +9,8 @@ use crate::core::Core;
 use crate::records::{ClientRecord, RecordKind};
 use crate::{ClientId, Limits, RecordsError, State, StateError, StatusFlags};
 
-/// A reclaim near the end extends the grace period by this much, up to twice its length, so that a client that began in
-/// time can finish (RFC 8881 §8.4.2.1 allows it).
+/// A reclaim near the end extends the grace period by this much, up to twice its length (RFC 8881 §8.4.2.1 allows it).
+/// So a client that began in time can finish.
 const PROLONGED_BY: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]

@@ -17,8 +17,8 @@ pub(super) enum Purpose {
 
 /// The file of a handle, if the caller may lock it.
 ///
-/// The owner may lock it, and so may anyone who may read or write it, as with READ and WRITE (RFC 1813 §4.4): the
-/// server does not know how it was opened. A read-only export grants no exclusive locks, since its files cannot be open
+/// The owner may lock it, and so may anyone who may read or write it. The server does not know how it was opened, as
+/// with READ and WRITE (RFC 1813 §4.4). A read-only export grants no exclusive locks, since its files cannot be open
 /// for writing.
 pub(super) fn lockable(cx: &CallContext<'_>, handle: &[u8], purpose: Purpose) -> Result<FileKey, Refusal> {
     let node = cx.node(handle)?;

@@ -1,8 +1,8 @@
 //! The locks that clients wait for, including those granted but not yet confirmed.
 //!
-//! A wait begins with a LOCK that is answered BLOCKED. It ends when the client confirms or refuses the lock, when it
-//! sends LOCK, UNLOCK or CANCEL for the same range, or when its host restarts. Later messages about an ended wait are
-//! ignored: a refusal of GRANTED that crosses a new LOCK must not release the new lock.
+//! A wait begins with a LOCK that is answered BLOCKED. It ends when the client confirms or refuses the lock or lets it
+//! time out, when it sends LOCK, UNLOCK or CANCEL for the same range, or when its host restarts. Later messages about
+//! an ended wait are ignored: a refusal of GRANTED that crosses a new LOCK must not release the new lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -33,7 +33,7 @@
 //! - a moved file has its new name and not the old one, and its ctime is within that second.
 //!
 //! A retransmission of such a call succeeds without any action. In all other cases the call runs like a new one. If
-//! that is wrong, the client gets EXIST or NOENT for its own change, as with every server without a log; two clients
+//! that is wrong, the client gets EXIST or NOENT for its own change, as with every server without a log. Two clients
 //! never both succeed in making the same name. One case remains: the server is killed in the microseconds between
 //! record and change, and a local process makes the same change within the second. See [`judge`].
 //!

@@ -1,7 +1,7 @@
 //! Maps 64-bit cookies of file systems to the 32-bit cookies of NFSv2.
 //!
 //! A cookie of at most 31 bits is sent as it is. Any other becomes a keyed hash with the highest bit set. The key is
-//! kept across restarts, so that a client can continue an earlier listing: the directory is then listed from its start
+//! kept across restarts, so that a client can continue an earlier listing. The directory is then listed from its start
 //! until an entry's cookie has this hash.
 //!
 //! Among some hundred thousand entries, a few have equal hashes. The one listed later takes the next free number of its

@@ -13,8 +13,8 @@ pub(super) fn clone(compound: &mut Compound<'_>, args: &CloneArgs) -> Outcome<()
     let pair = Pair::open(compound, &args.source_stateid, &args.destination_stateid)?;
     let range = pair.range(args.source_offset, args.destination_offset, args.count)?;
     if range.length_bytes > 0 {
-        // A count of 0 is passed on: in a file of 2⁶³ - 1 bytes, Linux can clone "everything" but not this number of
-        // bytes, since rounded up to whole blocks it overflows.
+        // A count of 0 is passed on. In a file of 2⁶³ - 1 bytes, Linux can clone "everything", but this number of bytes
+        // overflows when rounded up to whole blocks.
         let range = CopyRange { length_bytes: args.count, ..range };
         pair.to.clone_range(&pair.destination.context, &*pair.from, range)?;
     }

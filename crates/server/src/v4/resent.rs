@@ -2,7 +2,7 @@
 //!
 //! A session ends with the process. A client whose request was answered gets the reply replayed in the old session
 //! ([`crate::replay`]). Any other client creates a new session and resends unanswered operations in a new COMPOUND with
-//! a new sequence number, so that CREATE would return EXIST for the client's own file. Such an operation can only be
+//! a new sequence number. CREATE would then return EXIST for the client's own file. Such an operation can only be
 //! identified by the client's owner and verifier, the user, the operation, its files and its arguments. So a change of
 //! names is logged under these until its COMPOUND is answered: a record that the next start finds belongs to an
 //! unanswered operation.

@@ -79,8 +79,8 @@ impl Compound<'_> {
 }
 
 /// Distinguishes requests with equal slot and sequence number: a hash of the message, where `behind` follows SEQUENCE.
-/// Two numbers are excluded: the XID, which changes when a request is retransmitted over another connection (RFC 8881
-/// §2.10.6.1.3.1), and the highest slot in use, which Linux updates.
+/// The XID is excluded, since it changes when a request is retransmitted over another connection (RFC 8881
+/// §2.10.6.1.3.1). So is the highest slot in use, which Linux updates.
 fn digest(message: &[u8], behind: &[u8]) -> u64 {
     const XID_BYTES: usize = 4;
     /// The highest slot, followed by the flag for caching the reply.

@@ -2,9 +2,8 @@
 //!
 //! A copy belongs to a client, not to a session, and ends with it. Calls of
 //! [`Server::carry_on_copy`](crate::Server::carry_on_copy) advance it turn by turn. Each turn is checked like a READ
-//! and a WRITE of the client, so whatever would refuse those, such as a CLOSE or a removed export, ends the copy.
-//! Addresses take turns, however many copies each has. A copy that has ended is kept until the client knows, or for
-//! [`KEPT`].
+//! and a WRITE of the client. So a CLOSE or a removed export ends the copy. Addresses take turns, however many copies
+//! each has. A copy that has ended is kept until the client knows, or for [`KEPT`].
 
 mod ending;
 mod fetch;
