@@ -10,9 +10,9 @@
 //! All methods are thread-safe. Locks are taken only in this order:
 //!
 //! 1. The *core* mutex: clients, owners, files, opens, locks, delegations, the grace period. OPEN, CLOSE, LOCK and
-//! similar calls hold it for some table look-ups; the two traits are called under it.
+//!    similar calls hold it for some table look-ups; the two traits are called under it.
 //! 2. One shard of a published table: sessions, stateids, or files with reservations and delegations. Only a holder of
-//! the core mutex writes to the latter two.
+//!    the core mutex writes to the latter two.
 //! 3. One session's mutex, or that of the table of accounts, which counts the resources of origins.
 //!
 //! SEQUENCE reads a shard of the sessions and then locks its session. READ and WRITE with a stateid read a shard of the
