@@ -4,7 +4,6 @@
 //! last came by (second chance): of the same shelf, or of another one when only that has any. A node holds a
 //! descriptor, and a descriptor keeps a removed file's space: a file that is gone leaves every shelf.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,7 +32,7 @@ struct Aligned(Mutex<Shelf>);
 
 #[derive(Default)]
 struct Shelf {
-    places: HashMap<Handle, usize>,
+    places: foldhash::HashMap<Handle, usize>,
     slots: Vec<Slot>,
     hand: usize,
 }

@@ -7,7 +7,7 @@
 //! The key is the whole handle with the file system's generation, but not the export. A file reached through two
 //! exports is one entry, and removing its last name through one export closes it for both.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::num::NonZero;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,7 +60,7 @@ enum Why {
 
 #[derive(Default)]
 struct WorkerFiles {
-    files: HashMap<OpenKey, Slot>,
+    files: foldhash::HashMap<OpenKey, Slot>,
     /// Every key of `files`, in the order of eviction.
     order: VecDeque<OpenKey>,
     counts: OpenFileCounts,

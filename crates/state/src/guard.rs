@@ -2,10 +2,11 @@
 //!
 //! Most files have neither, and a READ of one takes only one shard's read lock.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foldhash::fast::RandomState;
 
 use crate::sync::{read, write};
 use crate::{DelegationKind, FileKey, ShareDeny};
@@ -21,7 +22,7 @@ pub(crate) struct Guard {
 
 #[derive(Debug)]
 pub(crate) struct GuardTable {
-    shards: Vec<RwLock<HashMap<FileKey, Guard>>>,
+    shards: Vec<RwLock<foldhash::HashMap<FileKey, Guard>>>,
     hasher: RandomState,
     guarded: AtomicUsize,
 }
@@ -30,7 +31,7 @@ impl GuardTable {
     pub(crate) fn new() -> GuardTable {
         GuardTable {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             guarded: AtomicUsize::new(0),
         }
     }
@@ -55,7 +56,7 @@ impl GuardTable {
         };
     }
 
-    fn shard(&self, file: &FileKey) -> &RwLock<HashMap<FileKey, Guard>> {
+    fn shard(&self, file: &FileKey) -> &RwLock<foldhash::HashMap<FileKey, Guard>> {
         &self.shards[self.hasher.hash_one(file) as usize % SHARDS]
     }
 }

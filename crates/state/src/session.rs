@@ -1,6 +1,5 @@
 //! Sessions (RFC 8881 §2.10): slots, channels and connections. Each session has its own mutex.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, RwLock};
 
 use crate::back_channel::BackSlots;
@@ -141,10 +140,12 @@ impl Inner {
     }
 }
 
+type Shard = foldhash::HashMap<SessionId, Arc<Session>>;
+
 /// All sessions, in shards.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
-    shards: Vec<RwLock<HashMap<SessionId, Arc<Session>>>>,
+    shards: Vec<RwLock<Shard>>,
 }
 
 impl SessionTable {
@@ -182,7 +183,7 @@ impl SessionTable {
         inner.connections.len() < before
     }
 
-    fn shard(&self, id: &SessionId) -> &RwLock<HashMap<SessionId, Arc<Session>>> {
+    fn shard(&self, id: &SessionId) -> &RwLock<Shard> {
         &self.shards[id.number() as usize % SHARDS]
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! Only [`crate::core::Core`] writes the table, with its mutex held.
 
-use std::collections::HashMap;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::ids::StateKey;
@@ -74,7 +73,7 @@ pub(crate) struct Published {
     pub standing: Standing,
 }
 
-pub(crate) type Shard = HashMap<StateKey, Published>;
+pub(crate) type Shard = foldhash::HashMap<StateKey, Published>;
 
 #[derive(Debug)]
 pub(crate) struct StateidTable {

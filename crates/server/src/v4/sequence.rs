@@ -1,11 +1,9 @@
 //! SEQUENCE (RFC 8881 §18.46): assigns the request to a session slot, or replays the earlier reply.
 
-use std::hash::Hasher;
-
 use buffer::Output;
 use proto::nfs4::{SequenceArgs, SequenceOk, SlotId, Status};
-use siphasher::sip::SipHasher13;
 use state::{Sequenced, StateError};
+use twox_hash::XxHash3_64;
 use xdr::{Decode, Decoder, Encode, Encoder};
 
 use super::compound::Compound;
@@ -89,9 +87,6 @@ fn digest(message: &[u8], behind: &[u8]) -> u64 {
     const MAX_HASHED_BYTES: usize = 512;
     let end = message.len() - behind.len();
     let head = message.get(XID_BYTES..end.saturating_sub(LAST_ARGUMENTS_BYTES)).unwrap_or_default();
-    let mut hasher = SipHasher13::new();
-    hasher.write(&head[..head.len().min(MAX_HASHED_BYTES)]);
-    hasher.write(&behind[..behind.len().min(MAX_HASHED_BYTES)]);
-    hasher.write_usize(message.len());
-    hasher.finish()
+    let of_head = XxHash3_64::oneshot(&head[..head.len().min(MAX_HASHED_BYTES)]);
+    XxHash3_64::oneshot_with_seed(of_head ^ message.len() as u64, &behind[..behind.len().min(MAX_HASHED_BYTES)])
 }
